@@ -144,7 +144,7 @@ BENCHMARK(page_again)->Unit(benchmark::kMicrosecond);
 
 /// What one view of one look costs, however many ask for it.
 void overview(benchmark::State& state) {
-  World world;
+  RequestContext world;
   world.snapshot = std::make_shared<const Snapshot>(server());
   world.now = world.snapshot->taken;
   std::size_t size = 0;

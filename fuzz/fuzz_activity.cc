@@ -10,39 +10,40 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "diagnose/pace/activity_json.h"
-#include "diagnose/pace/pace.h"
+#include "diagnose/bottleneck/activity_json.h"
+#include "diagnose/bottleneck/bottleneck.h"
 #include "probe/sim/work.h"
 #include "snapshot/builder.h"
-#include "view/pace_text.h"
+#include "view/bottleneck_text.h"
 
 namespace fuzz_activity {
 
 namespace {
 
 void check_series(std::string_view text) {
-  auto activity = berth::pace::activity_from_lines(text);
+  auto activity = berth::bottleneck::activity_from_lines(text);
   if (!activity) {
     BERTH_CHECK(!activity.error().message().empty(), "a refusal says why");
     return;
   }
   const std::string written = to_lines(*activity);
-  const auto again = berth::pace::activity_from_lines(written);
+  const auto again = berth::bottleneck::activity_from_lines(written);
   BERTH_CHECK(again.has_value(), "the series that we write, we read");
   BERTH_CHECK(again->torn_lines == 0, "and all of its steps");
   BERTH_CHECK(to_lines(*again) == written, "writing what was read changes nothing");
-  berth::PaceAnswer answer{.activity = *activity, .pace = berth::pace::explain_pace(*activity)};
+  berth::BottleneckAnswer answer{.activity = *activity,
+                                 .pace = berth::bottleneck::explain_bottleneck(*activity)};
   for (const berth::Finding& finding : answer.pace.findings) {
     BERTH_CHECK(!finding.evidence.empty(), "a finding has evidence");
   }
   for (const auto& load : answer.pace.features.devices) {
     BERTH_CHECK(!load.busy || (*load.busy >= 0 && *load.busy <= 1), "a share is one");
   }
-  for (const char byte : render_pace(answer, {.width = 60})) {
+  for (const char byte : render_bottleneck(answer, {.width = 60})) {
     const auto value = static_cast<unsigned char>(byte);
     BERTH_CHECK(byte == '\n' || (value >= 0x20 && value != 0x7f), "nothing commands the terminal");
   }
-  BERTH_CHECK(!berth::pace_json({answer}).empty(), "and JSON can be made of it");
+  BERTH_CHECK(!berth::bottleneck_json({answer}).empty(), "and JSON can be made of it");
 }
 
 void check_work(std::string_view text) {

@@ -10,8 +10,8 @@
 #include "base/check.h"
 #include "base/encoding.h"
 #include "base/text.h"
-#include "diagnose/death/explain_log.h"
-#include "diagnose/death/oom_message.h"
+#include "diagnose/postmortem/explain_log.h"
+#include "diagnose/postmortem/oom_message.h"
 
 namespace {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "host_environment/gather.h"
 #include "run/run.h"
-#include "world/gather.h"
 
 namespace fuzz_script {
 

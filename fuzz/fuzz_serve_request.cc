@@ -1,7 +1,7 @@
 // links: berth_serve
 // What strangers send down a connection, read as the server reads it (Beast's parser under our
-// limits, one request after another), over the desk. How the bytes are cut into pieces changes no
-// request.
+// limits, one request after another), over the handler. How the bytes are cut into pieces changes
+// no request.
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "base/check.h"
-#include "serve/desk.h"
-#include "serve/example_world.h"
-#include "serve/gate.h"
+#include "serve/example_context.h"
 #include "serve/http_request.h"
+#include "serve/request_guard.h"
+#include "serve/request_handler.h"
 
 namespace fuzz_serve_request {
 
@@ -57,7 +57,7 @@ class Connection {
 /// All that one connection asked, and the status of what was answered to what is no request; 0:
 /// that never came.
 struct Conversation {
-  std::vector<Request> requests;
+  std::vector<HttpRequest> requests;
   int refused_with = 0;
 };
 
@@ -88,24 +88,25 @@ Conversation conversation_of(std::string_view bytes, std::size_t piece) {
   return heard;
 }
 
-bool same(const Request& one, const Request& other) {
+bool same(const HttpRequest& one, const HttpRequest& other) {
   return one.method == other.method && one.path == other.path && one.query == other.query &&
          one.headers == other.headers && one.body == other.body;
 }
 
-void ask(const Request& request, const World& world) {
-  Desk desk([](const std::string&) {});
-  desk.publish(world);
-  for (const auto& peer : {Peer{.door = Door::loopback, .uid = {}, .address = "a"},
-                           Peer{.door = Door::unix_socket, .uid = alice, .address = "b"}}) {
-    const Reception got = desk.receive(request, peer, world.now, {});
+void ask(const HttpRequest& request, const RequestContext& world) {
+  RequestHandler handler([](const std::string&) {});
+  handler.publish(world);
+  for (const auto& peer :
+       {Peer{.listener = ListenerKind::loopback, .uid = {}, .address = "a"},
+        Peer{.listener = ListenerKind::unix_socket, .uid = alice, .address = "b"}}) {
+    const Reception got = handler.receive(request, peer, world.now, {});
     if (const auto* elsewhere = std::get_if<Elsewhere>(&got)) {
-      (void)finished(request, answer(request, elsewhere->asker, elsewhere->world));
+      (void)finished(request, answer(request, elsewhere->principal, elsewhere->world));
     } else if (const auto* streaming = std::get_if<Streaming>(&got)) {
-      Subscriber subscriber = desk.subscribe(streaming->asker, request);
-      (void)desk.news_for(subscriber);
+      Subscriber subscriber = handler.subscribe(streaming->principal, request);
+      (void)handler.news_for(subscriber);
     } else {
-      const auto& response = std::get<Response>(got);
+      const auto& response = std::get<HttpResponse>(got);
       BERTH_CHECK(response.status != 503 || !response.body ||
                       response.body->find("\"bug\"") == std::string::npos,
                   "no library is surprised by what a stranger writes");
@@ -128,8 +129,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // In one piece more may be known to be wrong of a head that never came to its end.
   BERTH_CHECK(heard.refused_with == in_pieces.refused_with || in_pieces.refused_with == 0,
               "nor what is said to no request");
-  static const World world = example_world();
-  for (const Request& request : heard.requests) ask(request, world);
+  static const RequestContext world = example_context();
+  for (const HttpRequest& request : heard.requests) ask(request, world);
   return 0;
 }
 

@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto again = berth::serve::parse_address(as_text(address));
     BERTH_CHECK(again.has_value() && *again == address, "an address is written as it is read");
   }
-  (void)berth::serve::refused_doors(*settings);
+  (void)berth::serve::refused_listeners(*settings);
   return 0;
 }
 

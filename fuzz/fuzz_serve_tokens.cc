@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "serve/asker.h"
+#include "serve/principal.h"
 #include "serve/tokens.h"
 
 namespace fuzz_serve_tokens {

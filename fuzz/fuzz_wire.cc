@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/check.h"
-#include "probe/process/progress.h"
-#include "probe/process/wire.h"
+#include "probe/probe_process/progress.h"
+#include "probe/probe_process/wire.h"
 #include "snapshot/json.h"
 
 namespace fuzz_wire {

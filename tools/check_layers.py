@@ -106,7 +106,7 @@ HEADERS_ONLY_HERE = {
     "sqlite3.h": re.compile(r"src/record/history/|src/jobs/store"),
     "nvml.h": re.compile(r"$^"),
     "cuda.h": re.compile(r"$^"),
-    "sys/socket.h": re.compile(r"src/serve/|src/probe/process/"),
+    "sys/socket.h": re.compile(r"src/serve/|src/probe/probe_process/"),
     "sys/pidfd.h": re.compile(r"$^"),
 }
 

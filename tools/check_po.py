@@ -62,13 +62,13 @@ SENTENCES = [
     "src/smi/dump_problems.cc",
     "src/snapshot/device_fault.h",
     "src/probe/pci/parse.cc",
-    "src/probe/process/progress.cc",
+    "src/probe/probe_process/progress.cc",
     "src/run/driver_silence.cc",
     "src/run/driver_watch.cc",
     "src/run/keeper_plan.cc",
     "src/run/memory_kills.cc",
     "src/run/sampler.cc",
-    "src/serve/room_report.cc",
+    "src/serve/fleet_report.cc",
 ]
 EVENT = re.compile(r"^(event|say|lost) (\w+ )?|^; ")
 ERRORS = {"fail_system": "cannot {0}: {{}}", "fail": "{0}", "because": "{0}: {{}}"}

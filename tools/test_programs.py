@@ -19,7 +19,7 @@ from test_report import Report
 UNIT_PATIENCE_S = 600
 PYTEST_PATIENCE_S = 1200
 # How long a driver that hangs may hold up a look, a child an answer, git a record.
-LOOK_AT_THE_CLOCK = {"base_tests", "probe_tests", "world_tests"}
+LOOK_AT_THE_CLOCK = {"base_tests", "probe_tests", "host_environment_tests"}
 
 running: set[int] = set()  # process groups that are begun and not waited for
 is_ending = False

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "alert/sightings.h"
+#include "alert/rule_matches.h"
 #include "snapshot/builder.h"
 
 namespace berth {
@@ -34,8 +34,8 @@ class EnvironmentOfAMachine : public testing::Test {
   std::vector<std::string> changes() const {
     const Snapshot host = host_of("580.1", {"GPU-A"});
     std::vector<std::string> words;
-    for (const Sighting& one :
-         sightings({.snapshot = host, .now = clock.wall_now(), .changes = memory.changes()}, {})
+    for (const RuleMatch& one :
+         matches({.snapshot = host, .now = clock.wall_now(), .changes = memory.changes()}, {})
              .seen) {
       words.push_back(one.summary.english());
     }
@@ -97,8 +97,8 @@ TEST_F(EnvironmentOfAMachine, KnowsALostCardThatCannotSayWhoItIs) {
   host.devices[1].name = host.devices[1].uuid = Absent::failed;
   see(host);
   EXPECT_THAT(changes(), IsEmpty());
-  const Sightings found =
-      sightings({.snapshot = host, .now = clock.wall_now(), .cards = memory.cards()}, {});
+  const RuleMatches found =
+      matches({.snapshot = host, .now = clock.wall_now(), .cards = memory.cards()}, {});
   ASSERT_FALSE(found.seen.empty());
   EXPECT_EQ(found.seen[0].rule, AlertRule::gpu_lost);
   EXPECT_EQ(found.seen[0].subject, "GPU-B");

@@ -27,7 +27,7 @@ constexpr std::uint64_t gib = std::uint64_t{1} << 30;
 /// Load up to this is the flicker of a card on which nothing runs.
 constexpr Percent most_load_of_idle{5.0};
 
-Sighting of_device(AlertRule rule, const Device& device, WallTime at) {
+RuleMatch of_device(AlertRule rule, const Device& device, WallTime at) {
   return {.rule = rule,
           .subject = device.id.text(),
           .severity = facts_of(rule).severity,
@@ -64,13 +64,13 @@ const Finding* finding_of(const DeviceHealth& health,
   return nullptr;
 }
 
-/// What health found, if it did, as a sighting of this rule.
+/// What health found, if it did, as a match of this rule.
 bool see_finding(const Round& round, AlertRule rule, const Device& device, const Finding* finding) {
   if (finding == nullptr) return false;
-  Sighting sighting = of_device(rule, device, round.look.now);
-  sighting.summary = finding->evidence.front();
-  sighting.advice = advice_of(*finding);
-  round.found.seen.push_back(std::move(sighting));
+  RuleMatch match = of_device(rule, device, round.look.now);
+  match.summary = finding->evidence.front();
+  match.advice = advice_of(*finding);
+  round.found.seen.push_back(std::move(match));
   return true;
 }
 
@@ -86,9 +86,9 @@ DeviceId identity_of(const Device& device, const AlertLook& look) {
 
 void see_lost(const Round& round, const Device& device, const DeviceHealth& health) {
   if (!see_finding(round, AlertRule::gpu_lost, device, finding_of(health, {"lost"}))) return;
-  Sighting& sighting = round.found.seen.back();
-  sighting.device = identity_of(device, round.look);
-  sighting.subject = sighting.device->text();
+  RuleMatch& match = round.found.seen.back();
+  match.device = identity_of(device, round.look);
+  match.subject = match.device->text();
 }
 
 /// What takes a card out of use although it answers. One that no driver has was taken away on
@@ -142,11 +142,11 @@ void see_ghost_memory(const Round& round, const Device& device) {
     return not_known(round, rule, device);
   }
   if (!ghost.get() || *ghost.get() < Bytes(round.threshold(rule))) return;
-  Sighting sighting = of_device(rule, device, round.look.now);
-  sighting.summary =
+  RuleMatch match = of_device(rule, device, round.look.now);
+  match.summary =
       sentence("{} are held by no process in the driver's list", short_size(*ghost.get()));
-  sighting.advice = sentence("berth ps says who has the device open");
-  round.found.seen.push_back(std::move(sighting));
+  match.advice = sentence("berth ps says who has the device open");
+  round.found.seen.push_back(std::move(match));
 }
 
 void add_user(std::vector<AlertUser>& users, AlertUser user) {
@@ -206,19 +206,18 @@ void see_idle_holder(const Round& round, const Device& device) {
     if (!processes.is_all) not_known(round, rule, device);
     return;
   }
-  Sighting sighting = of_device(rule, device, round.look.now);
-  sighting.users = processes.users;
+  RuleMatch match = of_device(rule, device, round.look.now);
+  match.users = processes.users;
   for (const Claim* claim : claims) {
-    add_user(sighting.users, {.uid = claim->uid, .name = claim->user});
+    add_user(match.users, {.uid = claim->uid, .name = claim->user});
   }
-  sighting.subject = subject_of_holders(device, claims, sighting.users);
-  sighting.summary =
+  match.subject = subject_of_holders(device, claims, match.users);
+  match.summary =
       claims.empty() ? sentence("{} are held and nothing is computed", short_size(held))
       : is_held ? sentence("{} are held under a lease and nothing is computed", short_size(held))
                 : sentence("it is leased and nothing is computed");
-  sighting.advice =
-      sentence("berth ps and berth leases say by what; ask whose it is, or berth stop");
-  round.found.seen.push_back(std::move(sighting));
+  match.advice = sentence("berth ps and berth leases say by what; ask whose it is, or berth stop");
+  round.found.seen.push_back(std::move(match));
 }
 
 }  // namespace

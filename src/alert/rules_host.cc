@@ -39,7 +39,7 @@ Sentence why_in_words(const Snapshot& snapshot, const std::string& source) {
   return sentence("{} cannot be asked", source);
 }
 
-Sighting of_source(const Round& round, const std::string& source, Sentence summary) {
+RuleMatch of_source(const Round& round, const std::string& source, Sentence summary) {
   return {.rule = AlertRule::probe_failing,
           .subject = source,
           .severity = facts_of(AlertRule::probe_failing).severity,

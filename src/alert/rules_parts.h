@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "alert/sightings.h"
+#include "alert/rule_matches.h"
 
 namespace berth::alert {
 
@@ -11,7 +11,7 @@ namespace berth::alert {
 struct Round {
   const AlertLook& look;
   const AlertSettings& settings;
-  Sightings& found;
+  RuleMatches& found;
 
   [[nodiscard]] std::uint64_t threshold(AlertRule rule) const {
     return settings.of(rule).threshold;

@@ -53,8 +53,8 @@ static void walk(Archive& archive, Undelivered& message) {
 static void walk(Archive& archive, AlertState& state) {
   const auto is_over = [](const Alert& alert) { return alert.resolved.has_value(); };
   std::vector<std::pair<std::string, std::string>> facts(state.facts.begin(), state.facts.end());
-  archive.member("active", state.active, AlertBook::most_active, Form::required);
-  archive.member("ended", state.ended, AlertBook::most_ended, Form::required);
+  archive.member("active", state.active, AlertTracker::most_active, Form::required);
+  archive.member("ended", state.ended, AlertTracker::most_ended, Form::required);
   if (std::ranges::any_of(state.active, is_over) || !std::ranges::all_of(state.ended, is_over)) {
     archive.mistake("what goes on has an end, or what is over has none");
   }

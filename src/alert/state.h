@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "alert/alert.h"
-#include "alert/book.h"
 #include "alert/environment.h"
+#include "alert/tracker.h"
 #include "base/result.h"
 
 namespace berth {

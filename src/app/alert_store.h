@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "alert/sightings.h"
+#include "alert/rule_matches.h"
 #include "alert/state.h"
 #include "base/clock.h"
 #include "base/fd.h"

@@ -17,7 +17,7 @@ Result<Considered> considered(Context& context, const Request& request, Snapshot
   if (!context.sources().replay) {
     LedgerView view = context.read_ledger();
     std::optional<Ledger> ledger;
-    Look look = [&made]() -> Result<Snapshot> { return made.snapshot; };
+    TakeSnapshot look = [&made]() -> Result<Snapshot> { return made.snapshot; };
     const auto lease = context.variable("BERTH_LEASE");
     if (lease && !view.claims.empty()) {
       auto opened = context.open_ledger();

@@ -234,7 +234,7 @@ void Context::open_driver() {
   opened_->open(clock_);
 }
 
-Result<Snapshot> Context::collected(Wish wish) {
+Result<Snapshot> Context::collected(CollectRequest wish) {
   auto started = opened_ ? Result<Collector>(*std::exchange(opened_, std::nullopt)) : collector();
   if (!started) return std::unexpected(std::move(started).error());
   ending_ = std::move(*started);
@@ -254,7 +254,7 @@ bool Context::needs_leases(const Wanted& wanted) const {
 
 Result<Snapshot> Context::look_without_claims(const Wanted& wanted) {
   // Who is about to give a card to a job has it woken up.
-  Wish wish{.wanted = Wanted(wanted).add(Extra::sleepers)};
+  CollectRequest wish{.wanted = Wanted(wanted).add(Extra::sleepers)};
   if (needs_leases(wanted.without(Wanted().add(Extra::leases)))) {
     const auto ledger = open_ledger();
     auto leases = ledger ? ledger->read_with_tickets({}) : Result<LedgerView>(LedgerView{});
@@ -265,7 +265,7 @@ Result<Snapshot> Context::look_without_claims(const Wanted& wanted) {
 
 Result<Snapshot> Context::look(const Wanted& wanted, Relations relations) {
   LedgerView view = needs_leases(wanted) ? read_ledger() : LedgerView{};
-  Wish wish{.wanted = wanted, .relations = relations, .claims = view.claims};
+  CollectRequest wish{.wanted = wanted, .relations = relations, .claims = view.claims};
   auto snapshot = judged(collected(std::move(wish)), wanted);
   if (!snapshot || sources_.replay || !wanted.has(Extra::leases)) return snapshot;
   add_ledger(*snapshot, std::move(view), clock_.now(), names_);

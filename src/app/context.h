@@ -104,7 +104,7 @@ class Context {
   [[nodiscard]] Patience patience() const;
   [[nodiscard]] Result<Collector> collector() const;
   [[nodiscard]] Config read_config(const std::string& working_directory) const;
-  [[nodiscard]] Result<Snapshot> collected(Wish wish);
+  [[nodiscard]] Result<Snapshot> collected(CollectRequest wish);
 
   SystemClock clock_;
   GlobalOptions globals_;

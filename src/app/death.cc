@@ -71,7 +71,7 @@ Result<LogTail> read_output(const RunRecord& run) {
   return read_end_of(fd->get(), *run.manifest.log);
 }
 
-void add_samples(const RunRecord& run, DeathEvidence& evidence) {
+void add_samples(const RunRecord& run, PostmortemEvidence& evidence) {
   constexpr std::size_t most = 100'000;
   std::set<pid_t> pids;
   NeighbourWatch neighbours;
@@ -86,7 +86,7 @@ void add_samples(const RunRecord& run, DeathEvidence& evidence) {
 }
 
 /// All records are read only where there can be a sibling among them.
-void add_siblings(const Context& context, DeathEvidence& evidence) {
+void add_siblings(const Context& context, PostmortemEvidence& evidence) {
   if (!rank_place_of(evidence.run.manifest)) return;
   const auto state = records_directory(context);
   const auto list = state ? list_runs(*state) : Result<RunList>(std::unexpected(state.error()));
@@ -94,7 +94,7 @@ void add_siblings(const Context& context, DeathEvidence& evidence) {
 }
 
 /// The kernel's log speaks of this machine alone, and of a simulated one's devices not at all.
-void add_kernel_log(const Context& context, WallTime now, DeathEvidence& evidence) {
+void add_kernel_log(const Context& context, WallTime now, PostmortemEvidence& evidence) {
   if (evidence.run.state == RunState::elsewhere) return;
   const ProcfsProbe kernel({.kernel_log = context.sources().kernel_log});
   evidence.oom_kills = kernel.oom_kills(now);
@@ -121,18 +121,19 @@ Result<LogTail> read_log_tail(const std::string& path) {
   return read_end_of(fd->get(), path);
 }
 
-GatheredDeath gather_death(const Context& context, const RunRecord& run, Gather how, WallTime now) {
-  GatheredDeath gathered{.log = nullptr,
-                         .why_no_log = {},
-                         .evidence = {.run = run,
-                                      .events = events_of(run),
-                                      .processes = {},
-                                      .neighbours = {},
-                                      .siblings = {},
-                                      .log = nullptr,
-                                      .xids = {},
-                                      .oom_kills = {},
-                                      .driver_loads = {}}};
+GatheredPostmortem gather_postmortem(const Context& context, const RunRecord& run, Gather how,
+                                     WallTime now) {
+  GatheredPostmortem gathered{.log = nullptr,
+                              .why_no_log = {},
+                              .evidence = {.run = run,
+                                           .events = events_of(run),
+                                           .processes = {},
+                                           .neighbours = {},
+                                           .siblings = {},
+                                           .log = nullptr,
+                                           .xids = {},
+                                           .oom_kills = {},
+                                           .driver_loads = {}}};
   add_samples(run, gathered.evidence);
   add_kernel_log(context, now, gathered.evidence);
   if (how == Gather::without_log) return gathered;

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "app/context.h"
-#include "diagnose/death/death.h"
+#include "diagnose/postmortem/postmortem.h"
 
 namespace berth {
 
@@ -20,14 +20,14 @@ struct LogTail {
 [[nodiscard]] Result<LogTail> read_log_tail(const std::string& path);
 
 /// A run's evidence and what it refers to.
-struct GatheredDeath {
+struct GatheredPostmortem {
   std::unique_ptr<LogText> log;
   std::string why_no_log;  // translated; empty: there is one, or the run was not detached
-  DeathEvidence evidence;
+  PostmortemEvidence evidence;
 };
 enum class Gather { all, without_log };
 /// `run` outlives the answer.
-[[nodiscard]] GatheredDeath gather_death(const Context& context, const RunRecord& run, Gather how,
-                                         WallTime now);
+[[nodiscard]] GatheredPostmortem gather_postmortem(const Context& context, const RunRecord& run,
+                                                   Gather how, WallTime now);
 
 }  // namespace berth

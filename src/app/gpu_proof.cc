@@ -12,10 +12,10 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "host_environment/machine_side.h"
 #include "run/acquire.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
-#include "world/machine_side.h"
 
 namespace berth {
 
@@ -186,7 +186,7 @@ class Tester {
 }  // namespace
 
 Result<std::vector<GpuProof>> prove_gpus(Context& context, const Snapshot& snapshot,
-                                         const GpuProofWish& wish) {
+                                         const GpuProofOptions& wish) {
   const auto devices = wanted_devices(snapshot, wish.devices);
   if (!devices) return std::unexpected(devices.error());
   std::vector<GpuProof> tests;

@@ -7,12 +7,12 @@
 
 #include "app/context.h"
 #include "base/result.h"
+#include "host_environment/gpu_proof.h"
 #include "snapshot/snapshot.h"
-#include "world/gpu_proof.h"
 
 namespace berth {
 
-struct GpuProofWish {
+struct GpuProofOptions {
   std::string devices;  // as -i takes them; empty: all
   bool force = false;   // also beside somebody who is on it
 };
@@ -20,6 +20,6 @@ struct GpuProofWish {
 /// Tests one after the other: two at once would share the host's memory and bus. invalid: -i names
 /// no device; busy, io: the ledger.
 [[nodiscard]] Result<std::vector<GpuProof>> prove_gpus(Context& context, const Snapshot& snapshot,
-                                                       const GpuProofWish& wish);
+                                                       const GpuProofOptions& wish);
 
 }  // namespace berth

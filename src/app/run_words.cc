@@ -11,8 +11,8 @@
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
-#include "view/death_text.h"
 #include "view/placement_text.h"
+#include "view/postmortem_text.h"
 #include "view/run_start_text.h"
 #include "view/runs_text.h"
 
@@ -57,9 +57,9 @@ enum class EndWanted { unknown, yes };
 /// Whether a cause was known and told.
 bool tell_cause(const Context& context, const RunRecord& record, Gather how, WallTime now,
                 EndWanted wanted) {
-  GatheredDeath gathered = gather_death(context, record, how, now);
+  GatheredPostmortem gathered = gather_postmortem(context, record, how, now);
   gathered.evidence.end_was_wanted = wanted == EndWanted::yes;
-  const auto cause = cause_to_tell(explain_death(gathered.evidence));
+  const auto cause = cause_to_tell(explain_postmortem(gathered.evidence));
   if (cause) to_stderr(render_cause_line(*cause, record, context.err()));
   return cause.has_value();
 }
@@ -134,7 +134,7 @@ void say_what_to_do(const RunOptions& options, const NotAcquired& refusal) {
 
 }  // namespace
 
-void WaitingTeller::draw(const WaitingNews& news) {
+void WaitingReporter::draw(const WaitingNews& news) {
   const bool in_front = is_in_front();
   // Who is in the way is said once in full; after that one line keeps itself up to date.
   if (!std::exchange(told_, news)) {
@@ -146,7 +146,7 @@ void WaitingTeller::draw(const WaitingNews& news) {
   to_stderr("\r" + render_waiting_line(news, context_.err()) + std::string(clear_to_end_of_line()));
 }
 
-void WaitingTeller::operator()(const WaitingNews& news) {
+void WaitingReporter::operator()(const WaitingNews& news) {
   if (context_.stderr_is_terminal()) {
     draw(news);
     return;
@@ -156,14 +156,14 @@ void WaitingTeller::operator()(const WaitingNews& news) {
   told_ = news;
 }
 
-void WaitingTeller::finish() {
+void WaitingReporter::finish() {
   if (std::exchange(drawn_, false) && is_in_front()) {
     to_stderr("\r" + std::string(clear_to_end_of_line()));
   }
   told_.reset();
 }
 
-RunCallbacks words_of_a_run(const Context& context, WaitingTeller& teller, Talk talk) {
+RunCallbacks words_of_a_run(const Context& context, WaitingReporter& teller, Talk talk) {
   const bool quiet = talk == Talk::quiet;
   RunCallbacks words;
   if (!quiet) {

@@ -12,9 +12,9 @@ namespace berth {
 
 /// Tells somebody who waits: one line that updates on a terminal, as long as we are in front there;
 /// a line per change in a pipe.
-class WaitingTeller {
+class WaitingReporter {
  public:
-  explicit WaitingTeller(const Context& context) : context_(context) {}
+  explicit WaitingReporter(const Context& context) : context_(context) {}
   void operator()(const WaitingNews& news);
   /// Takes the line away before anything else is printed.
   void finish();
@@ -30,7 +30,8 @@ class WaitingTeller {
 enum class Talk { normal, quiet, verbose };
 
 /// The callbacks of run_job. References outlive the call.
-[[nodiscard]] RunCallbacks words_of_a_run(const Context& context, WaitingTeller& teller, Talk talk);
+[[nodiscard]] RunCallbacks words_of_a_run(const Context& context, WaitingReporter& teller,
+                                          Talk talk);
 
 /// Why a run that has ended failed, in one line, where it is known: also by its log, where that was
 /// kept. Nothing of one that berth ended.

@@ -23,8 +23,8 @@ constexpr seconds look_around_interval{10};
 /// Without a look for so long, what was seen last is not what is.
 constexpr seconds look_is_old{5};
 
-void say(const std::vector<serve::AlertPost::Dropped>& dropped) {
-  for (const serve::AlertPost::Dropped& one : dropped) {
+void say(const std::vector<serve::DeliveryQueue::Dropped>& dropped) {
+  for (const serve::DeliveryQueue::Dropped& one : dropped) {
     complain(trf("{} is no longer told of alerts: messages dropped that had not arrived there: {}",
                  printable(one.receiver), one.messages));
   }
@@ -47,7 +47,7 @@ ServeAlerts::ServeAlerts(Context& context, serve::Loop& loop, Told told)
     : context_(context),
       told_(std::move(told)),
       book_(context.sources().simulated),
-      courier_(loop, context.clock(), command_place(context)) {}
+      sender_(loop, context.clock(), command_place(context)) {}
 
 void ServeAlerts::open(const std::string& state_directory) {
   store_ = std::make_unique<AlertStore>(state_directory, context_.sources().simulated);
@@ -63,7 +63,7 @@ void ServeAlerts::open(const std::string& state_directory) {
 
 void ServeAlerts::configure(const serve::AlertPlan& plan) {
   rules_ = plan.rules;
-  courier_.forget_certificates();
+  sender_.forget_certificates();
   say(post_.set_receivers(plan.receivers, context_.clock().now()));
 }
 
@@ -80,7 +80,7 @@ void ServeAlerts::put_restored(Instant now) {
     const auto message = serve::message_of(change, host_);
     if (message && !post_.put_for(one.receiver, *message, now)) ++nobodys[one.receiver];
   }
-  std::vector<serve::AlertPost::Dropped> dropped;
+  std::vector<serve::DeliveryQueue::Dropped> dropped;
   for (const auto& [receiver, messages] : nobodys) dropped.push_back({receiver, messages});
   say(dropped);
 }
@@ -100,14 +100,14 @@ void ServeAlerts::evaluate(const Snapshot& snapshot, Freshness freshness,
                        .disks = around.disks,
                        .changes = environment_.changes(),
                        .cards = environment_.cards()};
-  for (const AlertChange& change : book_.see(sightings(look, rules_), rules_, now)) {
+  for (const AlertChange& change : book_.see(matches(look, rules_), rules_, now)) {
     told_.announce(change.alert);
     if (const auto message = serve::message_of(change, host_)) post_.put(*message, now.steady);
     wants_save_ = true;
   }
   if (book_.left_out() != std::exchange(left_out_, book_.left_out())) {
     told_.note("alerts", fmt::format("there are more than {} alerts: the rest is not kept",
-                                     AlertBook::most_active));
+                                     AlertTracker::most_active));
   }
 }
 
@@ -135,17 +135,18 @@ void ServeAlerts::pulse(const Snapshot* newest, std::optional<WallTime> unanswer
 
 void ServeAlerts::deliver() {
   const Instant now = context_.clock().now();
-  for (const serve::AlertPost::Parcel& parcel : post_.due(now)) {
-    const serve::AlertReceiver* receiver = post_.find(parcel.receiver);
+  for (const serve::DeliveryQueue::Delivery& delivery : post_.due(now)) {
+    const serve::AlertReceiver* receiver = post_.find(delivery.receiver);
     if (receiver == nullptr) continue;
-    courier_.send(*receiver, parcel.message,
-                  [this, name = parcel.receiver, number = parcel.number](const Result<void>& how) {
-                    const auto note = post_.done(number, how, context_.clock().moment());
-                    // Both are to be read, however soon the second follows.
-                    if (note) told_.note((how ? "alerts again to " : "alerts to ") + name, *note);
-                    deliver();
-                    save_if_due();
-                  });
+    sender_.send(
+        *receiver, delivery.message,
+        [this, name = delivery.receiver, number = delivery.number](const Result<void>& how) {
+          const auto note = post_.done(number, how, context_.clock().moment());
+          // Both are to be read, however soon the second follows.
+          if (note) told_.note((how ? "alerts again to " : "alerts to ") + name, *note);
+          deliver();
+          save_if_due();
+        });
   }
 }
 

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "alert/book.h"
+#include "alert/tracker.h"
 #include "app/alert_store.h"
 #include "app/context.h"
 #include "serve/alert_board.h"
-#include "serve/alert_courier.h"
-#include "serve/alert_post.h"
+#include "serve/alert_sender.h"
+#include "serve/delivery_queue.h"
 
 namespace berth {
 
@@ -48,10 +48,10 @@ class ServeAlerts {
   Context& context_;
   Told told_;
   AlertSettings rules_;
-  AlertBook book_;
+  AlertTracker book_;
   EnvironmentMemory environment_;
-  serve::AlertPost post_;
-  serve::AlertCourier courier_;
+  serve::DeliveryQueue post_;
+  serve::AlertSender sender_;
   std::unique_ptr<AlertStore> store_;  // null: there is no place to keep anything
   std::vector<Undelivered> restored_;  // until the host's name is known
   std::string host_;

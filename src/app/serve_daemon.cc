@@ -25,11 +25,11 @@
 #include "base/tr.h"
 #include "health/health.h"
 #include "record/history/writer.h"
+#include "serve/fleet.h"
 #include "serve/http_server.h"
 #include "serve/news.h"
 #include "serve/notify.h"
 #include "serve/people_watch.h"
-#include "serve/room.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -47,7 +47,7 @@ constexpr std::size_t longest_mountinfo = 16 << 20;
 /// Descriptors for everything that is not a connection.
 constexpr rlim_t own_descriptors = 256;
 
-/// How many connections there is room for.
+/// How many connections there is fleet for.
 std::size_t connections_with_room() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return most_connections / 8;
@@ -72,14 +72,14 @@ class Daemon {
         browser_(std::move(browser)),
         live_(std::move(live)),
         signals_(std::move(signals)),
-        desk_([](const std::string& text) { complain(printable(text)); }),
+        handler_([](const std::string& text) { complain(printable(text)); }),
         acts_(context.state_directory()),
         metrics_(context.clock()),
         alerts_(context, loop_, how_to_tell_alerts()),
-        room_(loop_, context.clock()),
+        fleet_(loop_, context.clock()),
         tokens_(token_path(context)),
         history_(context.clock(), [this](const std::string& kind, const std::string& text) {
-          desk_.note(kind, text, context_.clock().now());
+          handler_.note(kind, text, context_.clock().now());
         }) {}
 
   int run();
@@ -114,18 +114,18 @@ class Daemon {
   Live live_;
   SignalQueue signals_;
   serve::Loop loop_;
-  serve::Desk desk_;
+  serve::RequestHandler handler_;
   ServeActs acts_;
   serve::RunSource runs_;
   ServeMetrics metrics_;
   ServeAlerts alerts_;
-  serve::Room room_;
+  serve::Fleet fleet_;
   TokenWatch tokens_;
   KeptHistory history_;
   serve::PeopleWatch people_;
   std::unique_ptr<serve::HttpServer> server_;
   std::shared_ptr<const Snapshot> newest_;
-  std::shared_ptr<serve::Sights> sights_;  // of the newest
+  std::shared_ptr<serve::ViewCache> views_;  // of the newest
   std::shared_ptr<const Snapshot> newest_with_details_;
   std::vector<DeviceHealth> health_;  // at the newest look
   std::uint64_t sequence_ = 0;
@@ -140,7 +140,7 @@ class Daemon {
 
 void Daemon::tell_systemd(std::string_view state) {
   const auto told = serve::notify(context_.variable("NOTIFY_SOCKET"), state);
-  if (!told) desk_.note("systemd", told.error().message(), context_.clock().now());
+  if (!told) handler_.note("systemd", told.error().message(), context_.clock().now());
 }
 
 // --------------------------------------------------------------------------------------- looking
@@ -189,14 +189,14 @@ void Daemon::seen(Snapshot snapshot) {
 /// What each may see is of one look, one policy and the people of now.
 void Daemon::see_anew() {
   if (!newest_) return;
-  sights_ = std::make_shared<serve::Sights>(newest_, plan_.settings.policy, people_.book());
+  views_ = std::make_shared<serve::ViewCache>(newest_, plan_.settings.policy, people_.book());
 }
 
 /// As anybody may see it: what is announced and kept goes to all.
 void Daemon::tell_health() {
-  std::vector<DeviceHealth> health = health_of(*sights_->of(serve::Asker()));
+  std::vector<DeviceHealth> health = health_of(*views_->of(serve::Principal()));
   for (const serve::HealthNews& news : serve::health_news(health_, health, newest_->taken)) {
-    desk_.announce("health", to_json(news));
+    handler_.announce("health", to_json(news));
     // An error of the driver is kept as such.
     if (news.finding.rule.starts_with("xid_")) continue;
     history_.offer(HistoryEvent{.at = news.at,
@@ -210,10 +210,11 @@ void Daemon::tell_health() {
 }
 
 ServeAlerts::Told Daemon::how_to_tell_alerts() {
-  return {
-      .announce = [this](const Alert& alert) { desk_.announce(alert); },
-      .note = [this](const std::string& kind,
-                     const std::string& text) { desk_.note(kind, text, context_.clock().now()); }};
+  return {.announce = [this](const Alert& alert) { handler_.announce(alert); },
+          .note =
+              [this](const std::string& kind, const std::string& text) {
+                handler_.note(kind, text, context_.clock().now());
+              }};
 }
 
 void Daemon::open_alerts() {
@@ -238,9 +239,9 @@ void Daemon::check_history() {
 }
 
 void Daemon::publish() {
-  serve::World world;
+  serve::RequestContext world;
   world.snapshot = newest_;
-  world.sights = sights_;
+  world.views = views_;
   world.sequence = sequence_;
   world.now = context_.clock().wall_now();
   world.interval = plan_.settings.interval;
@@ -256,12 +257,12 @@ void Daemon::publish() {
   world.history = history_.readable();
   world.is_opening_history = history_.is_opening();
   metrics_.set_requests(server_->requests());
-  world.room = room_.view();
-  metrics_.set_room(world.room);
+  world.fleet = fleet_.view();
+  metrics_.set_fleet(world.fleet);
   world.alerts = alerts_.board();
   metrics_.set_alerts(world.alerts->active);
   published_ = context_.clock().now();
-  desk_.publish(std::move(world));
+  handler_.publish(std::move(world));
   server_->wake_subscribers();
 }
 
@@ -272,9 +273,9 @@ void Daemon::pulse() {
   follow_people();
   const Duration since = context_.clock().now() - published_;
   if (since > plan_.settings.interval * 3 / 2) publish();
-  serve::DeskRules rules = desk_.rules();
+  serve::HandlerRules rules = handler_.rules();
   rules.tokens = tokens();
-  desk_.set_rules(std::move(rules));
+  handler_.set_rules(std::move(rules));
   check_history();
   if (context_.variable("WATCHDOG_USEC")) tell_systemd("WATCHDOG=1");
   loop_.after(seconds(1), [this] { pulse(); });
@@ -303,13 +304,13 @@ void Daemon::apply(const serve::Settings& settings) {
   const auto mounts =
       read_file(::geteuid() == 0 ? "/proc/1/mountinfo" : "/proc/self/mountinfo", longest_mountinfo);
   plan_.settings.policy.commands_are_open = mounts && proc_shows_commands(*mounts);
-  serve::DeskRules rules;
+  serve::HandlerRules rules;
   rules.hosts = settings.hosts;
   for (const serve::Address& address : settings.listen) rules.hosts.push_back(address.host);
   rules.tokens = tokens();
   rules.require_tokens = settings.require_tokens;
   rules.own_uid = ::geteuid();
-  desk_.set_rules(std::move(rules));
+  handler_.set_rules(std::move(rules));
   metrics_.configure(settings.metrics, settings.interval);
   see_anew();
 }
@@ -317,7 +318,7 @@ void Daemon::apply(const serve::Settings& settings) {
 Result<void> Daemon::join(const serve::JoinSettings& settings) {
   auto members = serve::members_of(settings);
   if (!members) return std::unexpected(std::move(members).error().because("--join"));
-  for (const serve::RoomMember& member : *members) {
+  for (const serve::FleetMember& member : *members) {
     const bool in_the_clear = member.url.kind == serve::Url::Kind::http &&
                               !serve::is_loopback({.host = member.url.host, .port = 0}) &&
                               member.url.host != "localhost" && !member.token_file.empty();
@@ -327,10 +328,10 @@ Result<void> Daemon::join(const serve::JoinSettings& settings) {
   }
   // What others say is served within a second of its coming, however seldom this machine is looked
   // at.
-  room_.on_news([this] {
+  fleet_.on_news([this] {
     if (!drains_ && context_.clock().now() - published_ >= seconds(1)) publish();
   });
-  room_.join(*std::move(members), {.interval = settings.interval, .at_once = settings.at_once});
+  fleet_.join(*std::move(members), {.interval = settings.interval, .at_once = settings.at_once});
   return {};
 }
 
@@ -353,8 +354,8 @@ void Daemon::reload() {
     settings->keeps_history = plan_.settings.keeps_history;
     settings->history = plan_.settings.history;
   }
-  // The doors are open already: what may not be opened so may not become so either.
-  if (const auto refused = serve::refused_doors(*settings)) {
+  // The listeners are open already: what may not be opened so may not become so either.
+  if (const auto refused = serve::refused_listeners(*settings)) {
     complain(trf("the configuration stays as it was: {}", tr_composed(refused->message())));
     return tell_systemd("READY=1");
   }
@@ -445,7 +446,7 @@ int Daemon::run() {
   if (const auto joined = join(plan_.settings.join); !joined) {
     return report(joined.error(), exit_code::usage);
   }
-  auto server = serve::HttpServer::open(loop_, desk_, context_.clock(),
+  auto server = serve::HttpServer::open(loop_, handler_, context_.clock(),
                                         {.socket = plan_.socket,
                                          .listen = plan_.settings.listen,
                                          .tls = plan_.settings.tls,

@@ -25,10 +25,10 @@ std::optional<Bytes> resident() {
   return Bytes(*pages * static_cast<std::uint64_t>(page));
 }
 
-std::vector<serve::JoinFigures> join_figures(const serve::RoomView* room, Instant now) {
+std::vector<serve::JoinFigures> join_figures(const serve::FleetView* fleet, Instant now) {
   std::vector<serve::JoinFigures> figures;
-  if (room == nullptr) return figures;
-  for (const serve::RoomView::Host& host : room->hosts) {
+  if (fleet == nullptr) return figures;
+  for (const serve::FleetView::Host& host : fleet->hosts) {
     figures.push_back({.host = host.report->name, .is_up = host.is_up, .age = {}});
     if (host.answered_ever) figures.back().age = now - host.answered;
   }
@@ -63,8 +63,8 @@ ServeMetrics::KeptPage& ServeMetrics::page_of_look(const std::shared_ptr<const S
   auto place = std::ranges::find(kept_, nullptr, &KeptPage::seen);
   if (place == kept_.end() && kept_.size() == most_kept) place = kept_.begin();
   if (place == kept_.end()) place = kept_.insert(place, KeptPage{});
-  std::string room = place->text.use_count() == 1 ? std::move(*place->text) : std::string();
-  std::string text = metrics_of_look(scrape, options, format, std::move(room));
+  std::string fleet = place->text.use_count() == 1 ? std::move(*place->text) : std::string();
+  std::string text = metrics_of_look(scrape, options, format, std::move(fleet));
   const std::size_t size = text.size();
   *place = {.seen = seen,
             .profiles = options.profiles,
@@ -102,7 +102,7 @@ std::optional<serve::MetricsText> ServeMetrics::page(const std::shared_ptr<const
   serve::DaemonFigures daemon = daemon_;
   tell_cost(daemon);
   daemon.started = started_;
-  const auto joined = join_figures(room_.get(), clock_.now());
+  const auto joined = join_figures(fleet_.get(), clock_.now());
   const serve::Scrape scrape{.snapshot = *seen,
                              .age = clock_.now() - looked_,
                              .interval = interval_,

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "serve/fleet.h"
 #include "serve/metrics.h"
 #include "serve/metrics_hook.h"
-#include "serve/room.h"
 
 namespace berth {
 
@@ -37,7 +37,7 @@ class ServeMetrics final : public serve::MetricsSource {
   void set_requests(std::uint64_t requests) { daemon_.requests = requests; }
   /// `lost`: samples that were never written.
   void set_history(std::optional<serve::HistoryFigures> history, std::uint64_t lost);
-  void set_room(std::shared_ptr<const serve::RoomView> room) { room_ = std::move(room); }
+  void set_fleet(std::shared_ptr<const serve::FleetView> fleet) { fleet_ = std::move(fleet); }
 
   [[nodiscard]] std::optional<serve::MetricsText> page(
       const std::shared_ptr<const Snapshot>& seen, const serve::MetricsQuestion& question) override;
@@ -65,7 +65,7 @@ class ServeMetrics final : public serve::MetricsSource {
   serve::XidTally xids_;
   serve::DaemonFigures daemon_;
   std::optional<serve::HistoryFigures> history_;
-  std::shared_ptr<const serve::RoomView> room_;  // null: nobody is joined
+  std::shared_ptr<const serve::FleetView> fleet_;  // null: nobody is joined
   std::optional<std::vector<Alert>> alerts_;
   std::optional<pid_t> probe_;
   Duration most_cpu_{};  // as last told

@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "serve/api.h"
-#include "serve/room.h"
-#include "view/room_text.h"
+#include "serve/fleet.h"
+#include "view/fleet_text.h"
 
 namespace berth {
 
@@ -21,12 +21,12 @@ constexpr std::chrono::seconds patience{3};
 Result<HostReport> own_report(Context& context) {
   auto snapshot = context.look(Depth::everything);
   if (!snapshot) return std::unexpected(std::move(snapshot).error());
-  serve::World world;
+  serve::RequestContext world;
   world.now = snapshot->taken;
   world.snapshot = std::make_shared<const Snapshot>(*std::move(snapshot));
-  serve::Asker asker;
-  asker.admin = true;  // whoever looks himself sees what he sees
-  auto overview = parse_overview(serve::overview_json(asker, world));
+  serve::Principal principal;
+  principal.admin = true;  // whoever looks himself sees what he sees
+  auto overview = parse_overview(serve::overview_json(principal, world));
   if (!overview) return std::unexpected(std::move(overview).error());
   HostReport report;
   report.name = world.snapshot->host.name.get().value_or(std::string(tr("this server")));
@@ -88,7 +88,7 @@ int show_all(Context& context, const StatusAll& wanted) {
   auto all = others(context, wanted);
   if (!all) return report(all.error(), exit_code::usage);
   all->insert(all->begin(), *std::move(here));
-  print(wanted.json ? room_json(*all) : render_room(*all, context.out()));
+  print(wanted.json ? fleet_json(*all) : render_fleet(*all, context.out()));
   const bool all_answered = std::all_of(
       all->begin(), all->end(), [](const HostReport& host) { return host.state == HostState::ok; });
   return all_answered ? exit_code::ok : exit_code::failed;

@@ -124,7 +124,7 @@ void name_parts(OwnProcesses& own, const std::map<ProcessId, std::string>& keepe
       (void)name_children(sampler, keeper.pid, "probe process of run " + run);
     }
     if (const auto in_front = own.find(launcher); in_front != own.end()) {
-      (void)name_children(launcher, in_front->second.stat.session, "ear of run " + run);
+      (void)name_children(launcher, in_front->second.stat.session, "signal listener of run " + run);
     }
   }
 }

@@ -26,9 +26,9 @@ Snapshot Tape::nearest() {
   return {};  // cannot be: the one it was begun at was read
 }
 
-Tape::Look Tape::now() {
+Tape::TapedLook Tape::now() {
   auto here = recording_.at(at_);
-  Look look{.snapshot = here ? std::move(*here) : nearest(), .stands_in = !here};
+  TapedLook look{.snapshot = here ? std::move(*here) : nearest(), .stands_in = !here};
   look.snapshot.faults = failed_devices(look.snapshot);
   if (look.stands_in) {
     auto& problems = look.snapshot.problems;

@@ -18,14 +18,14 @@ class Tape {
 
   [[nodiscard]] std::size_t position() const { return at_; }
   [[nodiscard]] std::size_t size() const { return recording_.size(); }
-  struct Look {
+  struct TapedLook {
     Snapshot snapshot;
     /// The line at the playhead cannot be read: this is the nearest one's, with a Problem that says
     /// so.
     bool stands_in = false;
   };
   /// What is at the playhead.
-  [[nodiscard]] Look now();
+  [[nodiscard]] TapedLook now();
   /// Snapshots that come before it, at most so many, oldest first: the charts' past.
   [[nodiscard]] std::vector<Snapshot> before(std::size_t most) const;
   /// Moves the playhead; stops at the ends.

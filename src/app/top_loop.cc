@@ -48,7 +48,7 @@ class TopLoop {
   void seen_on_tape();
   void hear(const top::Event& event);
   void pause_or_go_on();
-  void grant(const top::Wish& wish);
+  void grant(const top::Command& wish);
   void grant_signal(const top::SendSignal& wish);
   void grant_renice(const top::Renice& wish);
   void read_keys();
@@ -104,7 +104,7 @@ void TopLoop::hear(const top::Event& event) {
     next_look_ = std::min(next_look_, context_.clock().now() + state_.interval);
   }
   if (state_.language != language) set_language(state_.language);
-  for (const top::Wish& wish : std::exchange(state_.wanted, {})) grant(wish);
+  for (const top::Command& wish : std::exchange(state_.wanted, {})) grant(wish);
 }
 
 void TopLoop::pause_or_go_on() {
@@ -139,7 +139,7 @@ void TopLoop::seen(Snapshot snapshot, Charted charted) {
 }
 
 void TopLoop::seen_on_tape() {
-  Tape::Look look = tape_->now();
+  Tape::TapedLook look = tape_->now();
   seen(std::move(look.snapshot), look.stands_in ? Charted::no : Charted::yes);
 }
 
@@ -194,7 +194,7 @@ void TopLoop::grant_renice(const top::Renice& wish) {
                   : trf("the nice value of {} processes is {} now", wish.to.size(), wish.nice)});
 }
 
-void TopLoop::grant(const top::Wish& wish) {
+void TopLoop::grant(const top::Command& wish) {
   if (const auto* signal = std::get_if<top::SendSignal>(&wish)) return grant_signal(*signal);
   if (const auto* renice = std::get_if<top::Renice>(&wish)) return grant_renice(*renice);
   if (const auto* details = std::get_if<top::ReadDetails>(&wish)) {
@@ -202,7 +202,7 @@ void TopLoop::grant(const top::Wish& wish) {
     auto look = ProcessFilesLook::start(details->process, context_.clock());
     if (look) files_.emplace(std::move(*look));
     if (!look) hear(top::Outcome{.text = look.error().message(), .good = false});
-  } else if (const auto* step = std::get_if<top::Step>(&wish)) {
+  } else if (const auto* step = std::get_if<top::SkipSnapshots>(&wish)) {
     if (!tape_) return;
     tape_->step(step->by);
     show_tape();

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "alert/sightings.h"
+#include "alert/rule_matches.h"
 #include "app/serve_alerts.h"
 #include "app/serve_places.h"
 #include "app/verb.h"
@@ -119,19 +119,19 @@ class AlertVerb final : public Verb {
     AlertList list{
         .is_of_server = false, .now = context.clock().wall_now(), .simulated = snapshot->simulated};
     const AlertLook look{.snapshot = *snapshot, .now = snapshot->taken};
-    for (Sighting& sighting : sightings(look, rules).seen) {
+    for (RuleMatch& match : matches(look, rules).seen) {
       std::vector<std::string> names;
-      for (const AlertUser& user : sighting.users) names.push_back(user.name);
-      list.alerts.push_back({.rule = sighting.rule,
-                             .subject = std::move(sighting.subject),
-                             .severity = sighting.severity,
-                             .device = std::move(sighting.device),
-                             .index = sighting.index,
-                             .since = sighting.at,
-                             .last_seen = sighting.at,
-                             .summary = serve::summary_with(sighting.summary.english(), names),
-                             .advice = sighting.advice.english(),
-                             .users = std::move(sighting.users),
+      for (const AlertUser& user : match.users) names.push_back(user.name);
+      list.alerts.push_back({.rule = match.rule,
+                             .subject = std::move(match.subject),
+                             .severity = match.severity,
+                             .device = std::move(match.device),
+                             .index = match.index,
+                             .since = match.at,
+                             .last_seen = match.at,
+                             .summary = serve::summary_with(match.summary.english(), names),
+                             .advice = match.advice.english(),
+                             .users = std::move(match.users),
                              .simulated = snapshot->simulated});
     }
     return list;
@@ -158,7 +158,7 @@ class AlertVerb final : public Verb {
       return exit_code::failed;
     }
     serve::Loop loop;
-    serve::AlertCourier courier(loop, context.clock(), command_place(context));
+    serve::AlertSender sender(loop, context.clock(), command_place(context));
     const auto snapshot = context.look(Depth::state);
     const std::string host =
         snapshot ? snapshot->host.name.get().value_or("an unnamed host") : "an unnamed host";
@@ -167,7 +167,7 @@ class AlertVerb final : public Verb {
     std::size_t left = plan.receivers.size();
     std::vector<std::optional<Error>> mistakes(left);
     for (std::size_t i = 0; i < plan.receivers.size(); ++i) {
-      courier.send(plan.receivers[i], message, [&, i](const Result<void>& how) {
+      sender.send(plan.receivers[i], message, [&, i](const Result<void>& how) {
         if (!how) mistakes[i] = how.error();
         if (--left == 0) loop.stop();
       });

@@ -16,9 +16,9 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "host_environment/environment.h"
 #include "probe/sim/builtin.h"
 #include "view/placement_text.h"
-#include "world/environment.h"
 
 namespace berth {
 

@@ -7,12 +7,12 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "diagnose/doctor/doctor.h"
+#include "host_environment/gather_host_facts.h"
 #include "place/visible_devices.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 #include "view/doctor_text.h"
 #include "view/findings_text.h"
-#include "world/gather_surroundings.h"
 
 namespace berth {
 
@@ -181,10 +181,10 @@ class DoctorVerb final : public Verb {
   }
 
  private:
-  [[nodiscard]] Surroundings surroundings(Context& context, bool driver_answers) const {
-    SurroundingsQuestion question{.environment = context.environment(),
-                                  .working_directory = working_directory(),
-                                  .python = python_};
+  [[nodiscard]] HostFacts surroundings(Context& context, bool driver_answers) const {
+    HostFactsQuestion question{.environment = context.environment(),
+                               .working_directory = working_directory(),
+                               .python = python_};
     question.is_own_machine = !context.sources().simulated && !context.sources().replay;
     question.may_import = !no_import_;
     question.may_read_files = read_test_;
@@ -192,7 +192,7 @@ class DoctorVerb final : public Verb {
     // For tests: another root of the system's paths, another libcuda.
     question.root = context.variable("BERTH_ROOT").value_or("");
     if (const auto library = context.variable("BERTH_CUDA")) question.cuda_library = *library;
-    return gather_surroundings(question, context.clock());
+    return gather_host_facts(question, context.clock());
   }
 
   bool json_ = false;

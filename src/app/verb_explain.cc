@@ -1,13 +1,13 @@
 // `berth explain`: why a GPU is not busy, why a run died, or what a log says.
 
 #include "app/death.h"
-#include "app/explain_pace.h"
+#include "app/explain_bottleneck.h"
 #include "app/records.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
-#include "diagnose/death/explain_log.h"
-#include "view/death_text.h"
+#include "diagnose/postmortem/explain_log.h"
+#include "view/postmortem_text.h"
 #include "view/runs_text.h"
 
 namespace berth {
@@ -71,16 +71,16 @@ class ExplainVerb final : public Verb {
     if (name_.empty()) return explain_all(context);
     if (!is_pid_or_device()) return explain_run(context);
     const auto snapshot = context.look(Depth::everything);
-    if (!snapshot) return report(snapshot.error(), pace_could_not_look);
+    if (!snapshot) return report(snapshot.error(), could_not_look);
     auto targets = device_targets(name_, *snapshot);
     if (targets.empty()) {
       const auto pid = parse_unsigned(name_);
       if (!pid || !std::in_range<pid_t>(*pid)) {
         complain(trf("there is no GPU \"{}\" here; `berth status` lists them", printable(name_)));
-        return pace_could_not_look;
+        return could_not_look;
       }
       auto target = process_target(static_cast<pid_t>(*pid), *snapshot, context.sources().proc);
-      if (!target) return report(target.error(), pace_could_not_look);
+      if (!target) return report(target.error(), could_not_look);
       targets.push_back(std::move(*target));
     }
     return explain_targets(context, targets, wish_);
@@ -88,7 +88,7 @@ class ExplainVerb final : public Verb {
 
   int explain_all(Context& context) {
     const auto snapshot = context.look(Depth::everything);
-    if (!snapshot) return report(snapshot.error(), pace_could_not_look);
+    if (!snapshot) return report(snapshot.error(), could_not_look);
     const auto targets = busy_targets(*snapshot);
     if (!targets.empty()) return explain_targets(context, targets, wish_);
     // Nothing is there to be slow: who asks then asks for the run that he just had.
@@ -103,29 +103,29 @@ class ExplainVerb final : public Verb {
     if (!found) return report(found.error());
     if (found->state == RunState::elsewhere) {
       complain(tr("that run is on another machine: ask there"));
-      return pace_could_not_look;
+      return could_not_look;
     }
     if (found->state == RunState::waiting) {
       complain(trf("run {} has not started: it waits, {}", found->manifest.id,
                    wait_text(*found, context.clock().moment())));
-      return pace_could_not_look;
+      return could_not_look;
     }
     if (found->state == RunState::running) {
       return explain_targets(context, {run_target(*found)}, wish_);
     }
-    if (pace_) return explain_run_pace(context, *found, wish_);
+    if (pace_) return explain_run_bottleneck(context, *found, wish_);
     const WallTime now = context.clock().wall_now();
-    const GatheredDeath gathered = gather_death(context, *found, Gather::all, now);
+    const GatheredPostmortem gathered = gather_postmortem(context, *found, Gather::all, now);
     const int code = answer(context,
                             {.run = &*found,
                              .log = gathered.log ? *found->manifest.log : "",
                              .log_cut = gathered.log && gathered.log->is_cut(),
                              .why_no_log = gathered.why_no_log},
-                            explain_death(gathered.evidence));
+                            explain_postmortem(gathered.evidence));
     if (json_ || !ended_well(*found) || found->manifest.given.devices.empty()) return code;
     print("\n");
     // The code stays that of the end: the run is over, nothing is lost any more.
-    static_cast<void>(explain_run_pace(context, *found, wish_));
+    static_cast<void>(explain_run_bottleneck(context, *found, wish_));
     return code;
   }
 
@@ -159,7 +159,7 @@ class ExplainVerb final : public Verb {
   std::string seconds_ = "10";
   bool json_ = false;
   bool pace_ = false;
-  ExplainPaceWish wish_;
+  BottleneckOptions wish_;
 };
 
 }  // namespace

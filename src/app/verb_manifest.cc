@@ -11,9 +11,9 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "base/user_name.h"
+#include "host_environment/gather_here.h"
 #include "record/manifest_here.h"
 #include "view/manifest_text.h"
-#include "world/gather_here.h"
 
 namespace berth {
 
@@ -123,7 +123,7 @@ class ManifestVerb final : public Verb {
     if (!a) return report(a.error(), trouble);
     const auto b = named(context, b_);
     if (!b) return report(b.error(), trouble);
-    const Differences differences = differences_between(*a, *b);
+    const ManifestDiff differences = manifest_diff(*a, *b);
     const ComparedNames names{.a = a_ == b_ ? "A" : a_, .b = a_ == b_ ? "B" : b_};
     const std::string text = json_ ? differences_json(names, differences)
                                    : render_differences(names, differences, style(context));

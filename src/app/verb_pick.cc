@@ -9,10 +9,10 @@
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "host_environment/environment.h"
+#include "host_environment/machine_side.h"
 #include "place/visible_devices.h"
 #include "view/placement_text.h"
-#include "world/environment.h"
-#include "world/machine_side.h"
 
 namespace berth {
 

@@ -8,9 +8,9 @@
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
-#include "diagnose/pace/pace.h"
-#include "diagnose/pace/phases.h"
-#include "diagnose/pace/run_activity.h"
+#include "diagnose/bottleneck/bottleneck.h"
+#include "diagnose/bottleneck/phases.h"
+#include "diagnose/bottleneck/run_activity.h"
 #include "view/report/model.h"
 
 namespace berth {
@@ -96,12 +96,13 @@ class ReportVerb final : public Verb {
                            const std::vector<Sample>& samples) {
     if (!has_failed(source.record)) {
       source.findings =
-          pace::explain_pace(pace::activity_of(source.record.manifest, samples)).findings;
+          bottleneck::explain_bottleneck(bottleneck::activity_of(source.record.manifest, samples))
+              .findings;
       return;
     }
-    const GatheredDeath death =
-        gather_death(context, source.record, Gather::all, context.clock().wall_now());
-    source.findings = explain_death(death.evidence);
+    const GatheredPostmortem death =
+        gather_postmortem(context, source.record, Gather::all, context.clock().wall_now());
+    source.findings = explain_postmortem(death.evidence);
     source.why_no_log = death.why_no_log;
   }
 

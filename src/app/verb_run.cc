@@ -17,10 +17,10 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "health/faults.h"
+#include "host_environment/environment.h"
+#include "host_environment/machine_side.h"
 #include "probe/collector.h"
 #include "view/placement_text.h"
-#include "world/environment.h"
-#include "world/machine_side.h"
 
 namespace berth {
 
@@ -119,7 +119,7 @@ class RunVerb final : public Verb {
       ledger.emplace(std::move(*opened));
       say_whose_ledger(context, ledger->place());
     }
-    WaitingTeller teller(context);
+    WaitingReporter teller(context);
     RunServices services{.clock = context.clock(),
                          .ledger = ledger ? &*ledger : nullptr,
                          .look = [&] { return context.look_without_claims(Depth::placement); },

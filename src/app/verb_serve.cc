@@ -61,7 +61,7 @@ class ServeVerb final : public Verb {
     }
     auto settings = read(context);
     if (!settings) return report(settings.error(), exit_code::usage);
-    if (const auto refused = serve::refused_doors(*settings)) {
+    if (const auto refused = serve::refused_listeners(*settings)) {
       return report(*refused, exit_code::usage);
     }
     auto socket = socket_path(context, *settings);

@@ -64,7 +64,7 @@ class SmiVerb final : public Verb {
   [[nodiscard]] bool takes_words_as_they_are() const override { return true; }
 
   int run(Context& context, const std::vector<std::string>& words) override {
-    const smi::Request request = smi::parse(words);
+    const smi::SmiRequest request = smi::parse(words);
     Answers answers(request.file);
     if (!answers.usable()) {
       print("Failed to open file " + printable(*request.file) + " for writing\n");
@@ -85,7 +85,7 @@ class SmiVerb final : public Verb {
       code = output.code;
       return arrived && !(tick == 0 && shows_nothing(code));
     };
-    if (!request.every || request.what == smi::Request::What::text) {
+    if (!request.every || request.what == smi::SmiRequest::What::text) {
       once(0);
       return arrived ? code : exit_code::failed;
     }

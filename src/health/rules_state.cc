@@ -24,8 +24,7 @@ Findings lost(const Device& device, const Snapshot&) {
 Findings unusable(const Device& device, const Snapshot&) {
   const std::string& why = device.unusable_because;
   if (device.lost || why.empty()) return {};
-  const bool on_purpose =
-      why == left_out_on_purpose || why == not_shown_here ||
+  const bool on_purpose = why == left_out_on_purpose || why == not_shown_here ||
                           why == given_to_a_machine || why == asleep;
   const Sentence silent = sentence(
       "see the kernel log (sudo dmesg); if it stays silent: once nobody uses it, reset it "

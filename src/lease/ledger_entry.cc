@@ -52,7 +52,7 @@ std::int64_t place_in(std::string_view ticket_name) {
   return place ? std::min(*place, furthest) : 0;
 }
 
-Place place_of(const std::string& ticket_name, const struct stat& facts) {
+QueueKey queue_key(const std::string& ticket_name, const struct stat& facts) {
   const std::int64_t arrived =
       std::int64_t{facts.st_ctim.tv_sec} * 1'000'000'000 + facts.st_ctim.tv_nsec;
   return {std::max(arrived, place_in(ticket_name)), arrived, ticket_name};

@@ -103,7 +103,7 @@ std::string without(std::string_view prefix, const std::string& name) {
 }
 
 struct FoundTicket {
-  Place place;
+  QueueKey key;
   Waiter waiter;
   WaiterState state;
 };
@@ -192,16 +192,16 @@ std::optional<WaiterState> Ledger::waiter_state(const std::string& id) const {
 Result<std::vector<std::string>> Ledger::tickets_in_order() const {
   const auto names = names_in(directory_.get());
   if (!names) return std::unexpected(names.error());
-  std::vector<Place> places;
+  std::vector<QueueKey> keys;
   for (const std::string& name : *names) {
     if (!name.starts_with(ticket_prefix)) continue;
     struct stat facts{};
     const bool there = ::fstatat(directory_.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0;
-    if (there && S_ISREG(facts.st_mode)) places.push_back(place_of(name, facts));
+    if (there && S_ISREG(facts.st_mode)) keys.push_back(queue_key(name, facts));
   }
-  std::sort(places.begin(), places.end());
+  std::ranges::sort(keys);
   std::vector<std::string> ids;
-  for (const Place& place : places) ids.push_back(without(ticket_prefix, std::get<2>(place)));
+  for (const QueueKey& key : keys) ids.push_back(without(ticket_prefix, key.ticket));
   return ids;
 }
 
@@ -246,7 +246,7 @@ class Scan {
     }
     compare(name, text->uid, entry->facts.st_uid, text->format);
     FoundTicket ticket;
-    ticket.place = place_of(name, entry->facts);
+    ticket.key = queue_key(name, entry->facts);
     const auto flags = flags_of(fd.get());
     ticket.state = state_of(fd.get(), flags, without(ticket_prefix, name));
     Waiter& waiter = ticket.waiter;
@@ -273,8 +273,7 @@ class Scan {
     std::sort(view.claims.begin(), view.claims.end(), [](const Claim& a, const Claim& b) {
       return std::tie(a.since, a.id) < std::tie(b.since, b.id);
     });
-    std::sort(tickets_.begin(), tickets_.end(),
-              [](const FoundTicket& a, const FoundTicket& b) { return a.place < b.place; });
+    std::ranges::sort(tickets_, {}, &FoundTicket::key);
     for (FoundTicket& ticket : tickets_) {
       view.waiters.push_back(std::move(ticket.waiter));
       view.states.push_back(std::move(ticket.state));

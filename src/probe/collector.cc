@@ -8,8 +8,8 @@
 #include "base/signals.h"
 #include "probe/device_source.h"
 #include "probe/driver_log.h"
+#include "probe/missing_devices.h"
 #include "probe/offline.h"
-#include "probe/roll_call.h"
 #include "probe/xid_memory.h"
 #include "snapshot/device_kind.h"
 
@@ -66,14 +66,14 @@ struct Collector::Parts {
   /// One for each driver. With several, the last asks the kernel, once they have told.
   std::deque<ProbeWatch> probes;
   std::vector<int> counts;  // of each driver's devices, at its last answer
-  RollCall roll;
+  MissingDevices roll;
   XidMemory xids;
   std::optional<DriverLog> log;
   Reading<WallTime> driver_loaded;
 
   bool looking = false;
   bool has_looked = false;
-  Wish wish;
+  CollectRequest request;
   WallTime began_wall;
   std::vector<std::optional<Snapshot>> told;  // by each driver
 
@@ -105,9 +105,9 @@ Snapshot Collector::Parts::all_told() {
 }
 
 bool Collector::Parts::reads_log() const {
-  if (options.looks == Looks::once) return wish.relations == Relations::all;
+  if (options.looks == Looks::once) return request.relations == Relations::all;
   // A long log takes some milliseconds, once: a first picture that wants no details goes before.
-  return options.logged == CollectorOptions::Logged::new_ones || wish.wanted.has_details() ||
+  return options.logged == CollectorOptions::Logged::new_ones || request.wanted.has_details() ||
          has_looked;
 }
 
@@ -169,17 +169,17 @@ void Collector::open(Clock& clock) {
 
 bool Collector::is_looking() const { return parts_->looking; }
 
-void Collector::begin(Wish wish, Clock& clock) {
+void Collector::begin(CollectRequest request, Clock& clock) {
   Parts& parts = *parts_;
   parts.looking = true;
-  parts.wish = std::move(wish);
+  parts.request = std::move(request);
   parts.began_wall = clock.wall_now();
   if (parts.offline) {
-    parts.seen_offline = parts.offline->look(parts.wish.claims, parts.began_wall);
+    parts.seen_offline = parts.offline->look(parts.request.claims, parts.began_wall);
     return;
   }
   for (ProbeWatch& probe : parts.probes) {
-    if (probe.asked().driver) probe.begin(parts.wish, clock);
+    if (probe.asked().driver) probe.begin(parts.request, clock);
   }
 }
 
@@ -213,23 +213,24 @@ std::optional<Snapshot> Collector::advance(Clock& clock) {
     parts.told[i] = std::move(looked->snapshot);
   }
   if (parts.waited_for() != nullptr) return std::nullopt;
-  parts.probes.back().begin(parts.wish, clock, parts.all_told());
+  parts.probes.back().begin(parts.request, clock, parts.all_told());
   return std::nullopt;
 }
 
-Snapshot Collector::collect(Wish wish, Clock& clock) {
-  begin(std::move(wish), clock);
+Snapshot Collector::collect(CollectRequest request, Clock& clock) {
+  begin(std::move(request), clock);
   while (true) {
     if (auto snapshot = advance(clock)) return std::move(*snapshot);
     if (const auto news = descriptor()) static_cast<void>(wait_readable({*news}, patience(clock)));
   }
 }
 
-Result<Snapshot> collect(const Sources& sources, Wish wish, Clock& clock, Patience patience) {
+Result<Snapshot> collect(const Sources& sources, CollectRequest request, Clock& clock,
+                         Patience patience) {
   auto collector =
       Collector::start(sources, {.looks = Looks::once, .patience = std::move(patience)});
   if (!collector) return std::unexpected(std::move(collector).error());
-  return collector->collect(std::move(wish), clock);
+  return collector->collect(std::move(request), clock);
 }
 
 std::optional<pid_t> Collector::probe_process() const {

@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "probe/process/probe_watch.h"
+#include "probe/probe_process/probe_watch.h"
 #include "probe/sources.h"
 
 namespace berth {
@@ -34,7 +34,7 @@ class Collector {
   /// Has the driver's library started while the caller finds out what it wants.
   void open(Clock& clock);
   /// Begins a look; none may be under way.
-  void begin(Wish wish, Clock& clock);
+  void begin(CollectRequest request, Clock& clock);
   [[nodiscard]] bool is_looking() const;
   /// Readable when the look under way is over (or its process died); nothing: advance() at once.
   [[nodiscard]] std::optional<int> descriptor() const;
@@ -43,7 +43,7 @@ class Collector {
   /// The snapshot, once the look is over. Never blocks for longer than a dying child takes.
   [[nodiscard]] std::optional<Snapshot> advance(Clock& clock);
   /// One look, waited for. Never fails: what is missing is in the snapshot's problems.
-  [[nodiscard]] Snapshot collect(Wish wish, Clock& clock);
+  [[nodiscard]] Snapshot collect(CollectRequest request, Clock& clock);
   /// Since when something that was asked has not answered; nothing: all answers.
   [[nodiscard]] std::optional<WallTime> unanswered_since(Clock& clock) const;
   /// The process that asks the driver now; nothing: none runs.
@@ -56,7 +56,7 @@ class Collector {
 };
 
 /// One look by a collector of its own.
-[[nodiscard]] Result<Snapshot> collect(const Sources& sources, Wish wish, Clock& clock,
+[[nodiscard]] Result<Snapshot> collect(const Sources& sources, CollectRequest request, Clock& clock,
                                        Patience patience = {});
 
 }  // namespace berth

@@ -13,8 +13,8 @@
 #include <csignal>
 
 #include "base/process.h"
-#include "probe/process/child.h"
-#include "probe/process/progress.h"
+#include "probe/probe_process/child.h"
+#include "probe/probe_process/progress.h"
 
 namespace berth {
 namespace {
@@ -22,12 +22,12 @@ namespace {
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using wire::Step;
+using wire::ProbeStep;
 using wire::StepKind;
 
-constexpr Step open_step{StepKind::driver, 0};
-Step device_step(std::uint64_t index) { return {StepKind::device, index}; }
-Step command_step(std::uint64_t pid) { return {StepKind::command, pid}; }
+constexpr ProbeStep open_step{StepKind::driver, 0};
+ProbeStep device_step(std::uint64_t index) { return {StepKind::device, index}; }
+ProbeStep command_step(std::uint64_t pid) { return {StepKind::command, pid}; }
 
 [[noreturn]] void hang() {
   while (true) ::pause();
@@ -40,28 +40,28 @@ Device card(std::uint64_t index) {
   return device;
 }
 
-void open_with(int count, Teller& teller) {
-  teller.begin(open_step);
-  teller.tell(wire::DeviceCount{static_cast<std::uint64_t>(count)});
-  teller.finish(open_step);
+void open_with(int count, StepReporter& reporter) {
+  reporter.begin(open_step);
+  reporter.tell(wire::DeviceCount{static_cast<std::uint64_t>(count)});
+  reporter.finish(open_step);
 }
 
 /// A driver with `count` devices, of which some do what `instead` does.
 Ask driver(std::uint64_t count, std::function<void(std::uint64_t)> instead) {
-  return [=](const Wish&, Teller& teller) {
-    open_with(static_cast<int>(count), teller);
+  return [=](const CollectRequest&, StepReporter& reporter) {
+    open_with(static_cast<int>(count), reporter);
     for (std::uint64_t i = 0; i < count; ++i) {
-      if (teller.progress().is_over(device_step(i))) continue;
-      teller.begin(device_step(i));
-      teller.tell(wire::Identified{i, card(i)});
-      teller.begin(device_step(i));
+      if (reporter.progress().is_over(device_step(i))) continue;
+      reporter.begin(device_step(i));
+      reporter.tell(wire::Identified{i, card(i)});
+      reporter.begin(device_step(i));
       instead(i);
       Device device = card(i);
       device.temperature = Celsius(40);
-      teller.tell(device);
-      teller.finish(device_step(i));
+      reporter.tell(device);
+      reporter.finish(device_step(i));
     }
-    teller.done();
+    reporter.done();
   };
 }
 
@@ -106,18 +106,18 @@ TEST(CollectorOfProcessesThatHang, AnswersOfAHealthyMachineArriveWhole) {
 
 TEST(CollectorOfProcessesThatHang, AStepOfManySlowAnswersIsNotSilent) {
   const Snapshot got = watched(
-      [](const Wish&, Teller& teller) {
-        teller.tell(wire::DeviceCount{1});
-        teller.begin(device_step(0));
-        teller.begin(device_step(0));
+      [](const CollectRequest&, StepReporter& reporter) {
+        reporter.tell(wire::DeviceCount{1});
+        reporter.begin(device_step(0));
+        reporter.begin(device_step(0));
         SystemClock clock;
         for (int i = 0; i < 10; ++i) {
           clock.wait_until(clock.now() + milliseconds(110));
-          teller.goes_on();
+          reporter.goes_on();
         }
-        teller.tell(Device{.id = DeviceId("GPU-0"), .index = 0, .temperature = Celsius(40)});
-        teller.finish(device_step(0));
-        teller.done();
+        reporter.tell(Device{.id = DeviceId("GPU-0"), .index = 0, .temperature = Celsius(40)});
+        reporter.finish(device_step(0));
+        reporter.done();
       },
       {.whole = milliseconds(500), .stall = milliseconds(400)});
   ASSERT_EQ(got.devices.size(), 1U);
@@ -227,23 +227,24 @@ TEST(CollectorOfProcessesThatHang, GarbageInThePipeCostsTheStepThatWroteIt) {
 }
 
 TEST(CollectorOfProcessesThatHang, ProcessThatDiesBeforeItBeginsIsAskedNoSecondTime) {
-  const Snapshot got = watched([](const Wish&, Teller&) { ::_exit(9); }, long_patience);
+  const Snapshot got =
+      watched([](const CollectRequest&, StepReporter&) { ::_exit(9); }, long_patience);
   ASSERT_EQ(got.problems.size(), 1U);
   EXPECT_EQ(got.problems[0].source, "probe");
   EXPECT_EQ(got.problems[0].code, "crashed");
 }
 
 TEST(CollectorOfProcessesThatHang, LibraryThatNeverStartsLeavesTimeForTheOthers) {
-  const Ask ask = [](const Wish&, Teller& teller) {
-    if (!teller.progress().is_over(open_step)) {
-      teller.begin(open_step);
+  const Ask ask = [](const CollectRequest&, StepReporter& reporter) {
+    if (!reporter.progress().is_over(open_step)) {
+      reporter.begin(open_step);
       hang();
     }
-    teller.begin({StepKind::pci, 0});
-    teller.tell(card(7));
-    teller.tell(SourceReport{"pci", true});
-    teller.finish({StepKind::pci, 0});
-    teller.done();
+    reporter.begin({StepKind::pci, 0});
+    reporter.tell(card(7));
+    reporter.tell(SourceReport{"pci", true});
+    reporter.finish({StepKind::pci, 0});
+    reporter.done();
   };
   constexpr milliseconds whole{4000};
   const Snapshot got =
@@ -254,25 +255,25 @@ TEST(CollectorOfProcessesThatHang, LibraryThatNeverStartsLeavesTimeForTheOthers)
 }
 
 TEST(CollectorOfProcessesThatHang, CommandOfAStuckProcessCostsOnlyThatCommand) {
-  const Ask ask = [](const Wish&, Teller& teller) {
+  const Ask ask = [](const CollectRequest&, StepReporter& reporter) {
     for (const pid_t pid : {10, 11}) {
-      const Step read{StepKind::process, static_cast<std::uint64_t>(pid)};
-      if (teller.progress().is_over(read)) continue;
-      teller.begin(read);
+      const ProbeStep read{StepKind::process, static_cast<std::uint64_t>(pid)};
+      if (reporter.progress().is_over(read)) continue;
+      reporter.begin(read);
       HostProcess process{.id = {pid, 5}};
       process.executable_name = std::string("python");
       process.command = Absent::failed;
-      teller.tell(process);
-      teller.finish(read);
+      reporter.tell(process);
+      reporter.finish(read);
     }
     for (const std::uint64_t pid : {10U, 11U}) {
-      if (teller.progress().is_over(command_step(pid))) continue;
-      teller.begin(command_step(pid));
+      if (reporter.progress().is_over(command_step(pid))) continue;
+      reporter.begin(command_step(pid));
       if (pid == 10) hang();
-      teller.tell(wire::CommandOf{static_cast<pid_t>(pid), std::vector<std::string>{"ls"}});
-      teller.finish(command_step(pid));
+      reporter.tell(wire::CommandOf{static_cast<pid_t>(pid), std::vector<std::string>{"ls"}});
+      reporter.finish(command_step(pid));
     }
-    teller.done();
+    reporter.done();
   };
   const Snapshot got = watched_where_one_hangs(ask);
   ASSERT_EQ(got.processes.size(), 2U);
@@ -285,12 +286,12 @@ TEST(CollectorOfProcessesThatHang, CommandOfAStuckProcessCostsOnlyThatCommand) {
 TEST(CollectorOfProcessesThatHang, ProbeProcessHoldsNoDescriptorOfItsParent) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe(ends.data()), 0);
-  const Ask ask = [&](const Wish&, Teller& teller) {
+  const Ask ask = [&](const CollectRequest&, StepReporter& reporter) {
     for (const int fd : ends) {
       if (fd > probe_requests && ::close(fd) == 0) ::_exit(1);
     }
     if (::isatty(0) != 0 || ::isatty(1) != 0) ::_exit(2);
-    teller.done();
+    reporter.done();
   };
   EXPECT_THAT(watched(ask, long_patience).problems, IsEmpty());
   ::close(ends[0]);

@@ -93,8 +93,8 @@ struct SourceFacts {
 /// "GPU 2 (00000000:3b:00.0)", for problems.
 [[nodiscard]] std::string shown_as(int index, const Device& device);
 
-/// Whether the kernel has put the PCI device in this folder of /sys to sleep, or is about to. Reading
-/// that wakes nothing up, where nearly all else does.
+/// Whether the kernel has put the PCI device in this folder of /sys to sleep, or is about to.
+/// Reading that wakes nothing up, where nearly all else does.
 [[nodiscard]] bool is_suspended(const std::string& pci_folder);
 /// Of all cards that this kernel driver has; false: it has none.
 [[nodiscard]] bool are_all_suspended(std::string_view driver, const std::string& sys);

@@ -12,7 +12,7 @@
 #include "base/process.h"
 #include "base/signals.h"
 #include "base/text.h"
-#include "probe/process/child.h"
+#include "probe/probe_process/child.h"
 #include "probe/procfs/parse.h"
 #include "snapshot/device_kind.h"
 

@@ -57,7 +57,7 @@ bool may_pass(const Error& error) {
 
 class Acquisition {
  public:
-  Acquisition(Ledger& ledger, const Look& look, Clock& clock, const AcquireOptions& options)
+  Acquisition(Ledger& ledger, const TakeSnapshot& look, Clock& clock, const AcquireOptions& options)
       : ledger_(ledger), look_(look), clock_(clock), options_(options), started_(clock.now()) {}
 
   Result<Answer> run() {
@@ -431,7 +431,7 @@ class Acquisition {
   std::optional<Answer> give_up(NotAcquired::Why why) { return answer(why); }
 
   Ledger& ledger_;
-  const Look& look_;
+  const TakeSnapshot& look_;
   Clock& clock_;
   const AcquireOptions& options_;
   Instant started_;
@@ -465,8 +465,8 @@ class Acquisition {
 
 }  // namespace
 
-Result<std::variant<Acquired, NotAcquired>> acquire(Ledger& ledger, const Look& look, Clock& clock,
-                                                    const AcquireOptions& options) {
+Result<std::variant<Acquired, NotAcquired>> acquire(Ledger& ledger, const TakeSnapshot& look,
+                                                    Clock& clock, const AcquireOptions& options) {
   return Acquisition(ledger, look, clock, options).run();
 }
 

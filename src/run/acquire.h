@@ -19,7 +19,7 @@ namespace berth {
 
 /// Looks at the machine (claims and waiters are filled in by acquire()), and says which devices no
 /// job should be given (Snapshot::faults). Bounded in time by whoever provides it.
-using Look = std::function<Result<Snapshot>()>;
+using TakeSnapshot = std::function<Result<Snapshot>()>;
 
 /// What somebody who waits is told, whenever it changes.
 struct WaitingNews {
@@ -70,7 +70,8 @@ struct NotAcquired {
 
 /// The outer Result is for what went wrong (no ledger; who does not wait found the host lock held
 /// by one process all the time); the inner answer is yes or no.
-[[nodiscard]] Result<std::variant<Acquired, NotAcquired>> acquire(Ledger& ledger, const Look& look,
+[[nodiscard]] Result<std::variant<Acquired, NotAcquired>> acquire(Ledger& ledger,
+                                                                  const TakeSnapshot& look,
                                                                   Clock& clock,
                                                                   const AcquireOptions& options);
 

@@ -81,7 +81,7 @@ class AcquireTest : public testing::Test {
   BusyClock clock_;
   Ledger ledger_;
   Snapshot machine_ = SnapshotBuilder().gpu("A", 80_GiB).gpu("B", 80_GiB).build();
-  Look look_ = [this] { return Result<Snapshot>(machine_); };
+  TakeSnapshot look_ = [this] { return Result<Snapshot>(machine_); };
   AcquireOptions options_{.run = "r1", .command = "python a.py"};
 };
 
@@ -293,7 +293,9 @@ TEST_F(AcquireTest, WatchesADeviceWithoutHistoryForAsLongAsAsked) {
 }
 
 TEST_F(AcquireTest, ReportsAMachineThatCannotBeLookedAt) {
-  const Look broken = [] { return Result<Snapshot>(fail(ErrorCode::io, "no such scenario")); };
+  const TakeSnapshot broken = [] {
+    return Result<Snapshot>(fail(ErrorCode::io, "no such scenario"));
+  };
   EXPECT_FALSE(acquire(ledger_, broken, clock_, options_));
 }
 
@@ -309,7 +311,7 @@ TEST_F(AcquireTest, OfManyWhoWantTheSameOnlyTheFirstLookWhateverTheyLeaveToOther
       for (Ticket& ticket : ahead) ticket.beat(clock_.now());
     };
     int looks = 0;
-    const Look counted = [&] {
+    const TakeSnapshot counted = [&] {
       ++looks;
       return Result<Snapshot>(machine_);
     };
@@ -363,7 +365,7 @@ TEST_F(AcquireTest, KeepsItsPlaceAndTriesAgainWhileTheLedgersDiskIsFull) {
   std::optional<Acquired> first = must_get(2);
   std::optional<FullDisk> full;
   int looks = 0;
-  const Look counted = [&] { return ++looks, Result<Snapshot>(machine_); };
+  const TakeSnapshot counted = [&] { return ++looks, Result<Snapshot>(machine_); };
   const Instant begun = clock_.now();
   std::string ticket;
   clock_.meanwhile = [&] {

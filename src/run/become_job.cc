@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "base/process.h"
-#include "world/environment.h"
+#include "host_environment/environment.h"
 
 namespace berth {
 

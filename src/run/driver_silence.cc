@@ -95,7 +95,7 @@ SilenceNews DriverSilence::news(const Snapshot& look, Means means, Instant now) 
     row_.reset();
     return news;
   }
-  if (!row_) row_ = Row{.since = now};
+  if (!row_) row_ = SilentDevice{.since = now};
   ++row_->looks;
   row_->errors_only &= answer == LibraryAnswer::errors;
   if (is_sure(now) && !std::exchange(told_fault_, true)) add_faults(now, news);

@@ -43,7 +43,7 @@ class DriverSilence {
 
  private:
   /// Looks in a row that leave no doubt.
-  struct Row {
+  struct SilentDevice {
     Instant since;
     int looks = 0;
     bool errors_only = true;
@@ -53,7 +53,7 @@ class DriverSilence {
 
   std::vector<std::pair<std::size_t, std::string>> asked_;  // place among the run's, and its name
   std::optional<Instant> unheard_since_;
-  std::optional<Row> row_;
+  std::optional<SilentDevice> row_;
   bool told_fault_ = false;
   int told_ = 0;
 };

@@ -30,7 +30,7 @@ Snapshot unheard(const char* code, const char* message = "counting failed: Unkno
 }
 
 /// A run with the second card, looked at once a second.
-class Watched {
+class WatchedRun {
  public:
   SilenceNews look(const Snapshot& snapshot, Means means = Means::there) {
     now_ += seconds(1);
@@ -56,7 +56,7 @@ std::vector<std::string> kinds(const SilenceNews& news) {
 }
 
 TEST(DriverSilence, IsToldAtTheFirstLookAndOnceAndSoIsItsEnd) {
-  Watched run;
+  WatchedRun run;
   EXPECT_THAT(run.look(answers()).events, IsEmpty());
   const SilenceNews first = run.look(unheard("driver_failed"));
   ASSERT_THAT(kinds(first), ElementsAre("driver_silent"));
@@ -71,7 +71,7 @@ TEST(DriverSilence, IsToldAtTheFirstLookAndOnceAndSoIsItsEnd) {
 }
 
 TEST(DriverSilence, ErrorsInTenLooksInARowAreSure) {
-  Watched run;
+  WatchedRun run;
   EXPECT_EQ(run.failed_at(unheard("driver_failed"), 9), std::nullopt);
   EXPECT_EQ(run.look(answers()).faults, SilenceNews{}.faults);
   EXPECT_EQ(run.failed_at(unheard("device_lost"), 9), std::nullopt) << "the row began anew";
@@ -83,26 +83,26 @@ TEST(DriverSilence, ErrorsInTenLooksInARowAreSure) {
 }
 
 TEST(DriverSilence, SilenceIsSureOnlyAfterItWasAskedAnewTwice) {
-  Watched run;
+  WatchedRun run;
   EXPECT_EQ(run.failed_at(unheard("timeout"), 100), 36);
 }
 
 TEST(DriverSilence, OfADoubtfulReasonNothingIsEverDone) {
   for (const char* code : {"crashed", "driver_not_loaded", "version_mismatch", "no_permission",
                            "library_not_found", "library_unusable", "no_devices"}) {
-    Watched run;
+    WatchedRun run;
     EXPECT_THAT(kinds(run.look(unheard(code))), ElementsAre("driver_silent")) << code;
     EXPECT_EQ(run.failed_at(unheard(code), 1000), std::nullopt) << code;
   }
-  Watched short_of_memory;
+  WatchedRun short_of_memory;
   const Snapshot look = unheard("driver_failed", "counting failed: Insufficient Memory (20)");
   EXPECT_EQ(short_of_memory.failed_at(look, 1000), std::nullopt);
-  Watched without_means;
+  WatchedRun without_means;
   EXPECT_EQ(without_means.failed_at(unheard("driver_failed"), 1000, Means::lacking), std::nullopt);
 }
 
 TEST(DriverSilence, ADoubtfulLookBetweenErrorsBeginsTheRowAnew) {
-  Watched run;
+  WatchedRun run;
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(run.failed_at(unheard("driver_failed"), 9), std::nullopt);
     EXPECT_THAT(run.look(unheard("crashed")).faults, IsEmpty());
@@ -110,7 +110,7 @@ TEST(DriverSilence, ADoubtfulLookBetweenErrorsBeginsTheRowAnew) {
 }
 
 TEST(DriverSilence, OurOwnProbeThatIsNotToBeHadIsTold) {
-  Watched run;
+  WatchedRun run;
   Snapshot look;
   look.sources = {{"nvml", false}};
   look.problems = {
@@ -122,14 +122,14 @@ TEST(DriverSilence, OurOwnProbeThatIsNotToBeHadIsTold) {
 }
 
 TEST(DriverSilence, IsNoMatterWhereNobodyAskedOrNothingWasGiven) {
-  Watched run;
+  WatchedRun run;
   EXPECT_EQ(run.look(Snapshot{}), SilenceNews{});
   DriverSilence without_device({});
   EXPECT_EQ(without_device.news(unheard("driver_failed"), Means::there, Instant{}), SilenceNews{});
 }
 
 TEST(DriverSilence, IsNotToldForever) {
-  Watched run;
+  WatchedRun run;
   std::size_t told = 0;
   for (int i = 0; i < 1000; ++i) {
     told += run.look(unheard("crashed")).events.size() + run.look(answers()).events.size();

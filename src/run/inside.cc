@@ -145,7 +145,7 @@ Result<Ledger> open_inside(const Ledger& ledger, const std::string& lease, Clock
 }
 
 /// The look without what the run of that claim has on the devices.
-Look without_run(Look look, const Ledger& ledger, Claim found) {
+TakeSnapshot without_run(TakeSnapshot look, const Ledger& ledger, Claim found) {
   return [original = std::move(look), &ledger, found = std::move(found)]() -> Result<Snapshot> {
     auto snapshot = original();
     if (!snapshot) return snapshot;
@@ -160,7 +160,8 @@ Look without_run(Look look, const Ledger& ledger, Claim found) {
 
 Result<std::optional<Inside>> enter_outer_lease(const Ledger& outer,
                                                 const std::optional<std::string>& lease,
-                                                Clock& clock, AcquireOptions& wish, Look& look) {
+                                                Clock& clock, AcquireOptions& wish,
+                                                TakeSnapshot& look) {
   std::optional<Inside> inside;
   const std::string within = lease.value_or("");
   for (const std::string_view part : split(within, '/')) {

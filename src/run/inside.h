@@ -25,7 +25,7 @@ struct Inside {
 /// run. invalid: more is wanted than the lease has.
 [[nodiscard]] Result<std::optional<Inside>> enter_outer_lease(
     const Ledger& outer, const std::optional<std::string>& lease, Clock& clock,
-    AcquireOptions& wish, Look& look);
+    AcquireOptions& wish, TakeSnapshot& look);
 
 /// The wish narrowed to the outer claim. Pure.
 [[nodiscard]] Result<void> narrow_to(const Claim& claim, AcquireOptions& wish);

@@ -8,13 +8,13 @@
 
 #include "base/process.h"
 #include "base/text.h"
+#include "host_environment/environment.h"
 #include "run/become_job.h"
 #include "run/handover.h"
 #include "run/keeper_plan.h"
 #include "run/memory_kills.h"
 #include "run/sampler_child.h"
 #include "run/tree.h"
-#include "world/environment.h"
 
 namespace berth {
 

@@ -27,9 +27,9 @@ using std::chrono::milliseconds;
 constexpr Duration group_patience = milliseconds(50);
 constexpr Duration longest_group_patience = std::chrono::seconds(2);
 
-// A job that ends within this has no use for an ear, and to start and end one costs as much as a
-// short job.
-constexpr Duration before_the_ear = milliseconds(3);
+// A job that ends within this has no use for a listener, and to start and end one costs as much as
+// a short job.
+constexpr Duration before_listening = milliseconds(3);
 
 /// As for everything that went wrong on our side, not the job's.
 constexpr int exit_of_unknown_end = 125;
@@ -52,9 +52,9 @@ std::string_view value_in(std::string_view status, std::string_view name) {
 /// A second member of the launcher's process group that only listens: what reaches it too was sent
 /// to the group (`kill %1`, a shell that passes on SIGHUP), so the job has had it already. Nothing
 /// in a signal itself tells.
-class GroupEar {
+class GroupSignalListener {
  public:
-  explicit GroupEar(const LauncherTask& task) : clock_(*task.clock) {
+  explicit GroupSignalListener(const LauncherTask& task) : clock_(*task.clock) {
     auto heard = make_pipe();
     if (!heard) return;
     const pid_t launcher = ::getpid();
@@ -64,12 +64,12 @@ class GroupEar {
     });
     if (!child) return;
     pid_ = *child;
-    from_ear_ = std::move(heard->read);
+    from_listener_ = std::move(heard->read);
   }
 
   [[nodiscard]] pid_t pid() const { return pid_; }
 
-  /// Whether the same signal of the same sender has reached the ear as well.
+  /// Whether the same signal of the same sender has reached the listener as well.
   [[nodiscard]] bool heard(const ArrivedSignal& signal) {
     const Instant begin = clock_.now();
     for (;;) {
@@ -82,13 +82,13 @@ class GroupEar {
         heard_.erase(same);
         return true;
       }
-      if (!from_ear_.is_open()) return false;
+      if (!from_listener_.is_open()) return false;
       const Duration waited = clock_.now() - begin;
       const bool is_over =
           waited >= longest_ || (waited >= group_patience && !has_yet_to_hear(signal.number));
       const Duration left = std::max<Duration>(group_patience - waited, milliseconds(5));
       // What it had heard before it fell asleep stands in the pipe by now.
-      const bool news = wait_readable({from_ear_.get()}, is_over ? Duration(0) : left).front();
+      const bool news = wait_readable({from_listener_.get()}, is_over ? Duration(0) : left).front();
       if (news) take_in();
       if (!is_over || news) continue;
       if (waited >= longest_) longest_ = group_patience;  // it is not waited for so long again
@@ -97,22 +97,22 @@ class GroupEar {
   }
 
   void end() {
-    from_ear_.close();
+    from_listener_.close();
     if (pid_ == 0) return;
     if (const auto self = identify_process(pid_)) (void)send_signal(*self, SIGKILL);
     (void)reap(pid_);
     pid_ = 0;
   }
   void has_ended() { pid_ = 0; }
-  [[nodiscard]] int descriptor() const { return from_ear_.get(); }
+  [[nodiscard]] int descriptor() const { return from_listener_.get(); }
   void take_in() {
     Heard one;
-    const ssize_t got = ::read(from_ear_.get(), &one, sizeof one);
+    const ssize_t got = ::read(from_listener_.get(), &one, sizeof one);
     if (got == static_cast<ssize_t>(sizeof one)) {
       one.at = clock_.now();
       heard_.push_back(one);
     } else {
-      from_ear_.close();
+      from_listener_.close();
     }
   }
 
@@ -147,7 +147,7 @@ class GroupEar {
   }
 
   Clock& clock_;
-  Fd from_ear_;
+  Fd from_listener_;
   pid_t pid_ = 0;
   std::vector<Heard> heard_;
   Duration longest_ = longest_group_patience;
@@ -172,24 +172,24 @@ class Launcher {
   LauncherReport run() {
     while (!done_) {
       std::vector<int> descriptors = {task_.signals->descriptor(), from_keeper_.get()};
-      descriptors.push_back(ear_ ? ear_->descriptor() : -1);
-      const auto readable = wait_readable(descriptors, until_the_ear());
-      if (ear_due_ && task_.clock->now() >= *ear_due_) {
-        ear_due_.reset();
-        ear_.emplace(task_);
+      descriptors.push_back(listener_ ? listener_->descriptor() : -1);
+      const auto readable = wait_readable(descriptors, until_listening());
+      if (listener_due_ && task_.clock->now() >= *listener_due_) {
+        listener_due_.reset();
+        listener_.emplace(task_);
       }
-      if (readable[2]) ear_->take_in();
+      if (readable[2]) listener_->take_in();
       if (readable[1]) hear_keeper();
       if (readable[0]) take_signals();
     }
-    if (ear_) ear_->end();
+    if (listener_) listener_->end();
     return report_;
   }
 
  private:
-  [[nodiscard]] std::optional<Duration> until_the_ear() const {
-    if (!ear_due_) return std::nullopt;
-    return std::max(*ear_due_ - task_.clock->now(), Duration(0));
+  [[nodiscard]] std::optional<Duration> until_listening() const {
+    if (!listener_due_) return std::nullopt;
+    return std::max(*listener_due_ - task_.clock->now(), Duration(0));
   }
 
   void hear_keeper() {
@@ -219,7 +219,7 @@ class Launcher {
       report_.job = ProcessId{static_cast<pid_t>(number(1)), static_cast<std::uint64_t>(number(2))};
       if (task_.on_started) task_.on_started(*report_.job);
       for (const ArrivedSignal& signal : std::exchange(early_, {})) pass_on(signal);
-      if (!task_.alone) ear_due_ = task_.clock->now() + before_the_ear;
+      if (!task_.alone) listener_due_ = task_.clock->now() + before_listening;
       done_ = task_.detached;
     } else if (words[0] == "failed") {
       const std::size_t text = line.find(' ', 7);
@@ -294,8 +294,9 @@ class Launcher {
 
   void take_children() {
     while (const auto change = next_child_change()) {
-      if (ear_ && change->pid == ear_->pid() && change->what == ChildChange::What::ended) {
-        ear_->has_ended();
+      if (listener_ && change->pid == listener_->pid() &&
+          change->what == ChildChange::What::ended) {
+        listener_->has_ended();
       }
       if (!report_.job || change->pid != report_.job->pid) continue;
       if (change->what == ChildChange::What::stopped) stop_with_job(change->stop_signal);
@@ -328,17 +329,17 @@ class Launcher {
     report_.end_wanted |= asks_for_the_end(facts);
     if (signal.from_kernel) return;
     facts.job_in_group = process_group_of(report_.job->pid) == process_group_of(0);
-    // Hearing the ear out takes a moment: only where it matters.
+    // Hearing the listener out takes a moment: only where it matters.
     if (!is_to_be_forwarded(facts)) return;
-    facts.sent_to_group = facts.job_in_group && ear_ && ear_->heard(signal);
+    facts.sent_to_group = facts.job_in_group && listener_ && listener_->heard(signal);
     if (is_to_be_forwarded(facts)) (void)send_signal(*report_.job, signal.number);
   }
 
   const LauncherTask& task_;
   Fd from_keeper_;
   std::string text_;
-  std::optional<GroupEar> ear_;
-  std::optional<Instant> ear_due_;
+  std::optional<GroupSignalListener> listener_;
+  std::optional<Instant> listener_due_;
   LauncherReport report_;
   std::vector<ArrivedSignal> early_;  // before there was a job
   bool done_ = false;

@@ -14,6 +14,8 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "base/user_name.h"
+#include "host_environment/environment.h"
+#include "host_environment/machine_side.h"
 #include "record/record_writer.h"
 #include "run/inside.h"
 #include "run/keeper.h"
@@ -21,8 +23,6 @@
 #include "run/retry.h"
 #include "run/waiting_run.h"
 #include "snapshot/questions.h"
-#include "world/environment.h"
-#include "world/machine_side.h"
 
 namespace berth {
 
@@ -120,7 +120,7 @@ class Run {
                   "there is no ledger to claim devices in: see `berth setup`");
     }
     AcquireOptions wish{.request = job_.request, .limits = options_.limits};
-    Look look = services_.look;
+    TakeSnapshot look = services_.look;
     auto inside = enter_outer_lease(*ledger_, value_of(options_.environment, "BERTH_LEASE"),
                                     services_.clock, wish, look);
     if (!inside) return std::unexpected(std::move(inside).error());

@@ -1,7 +1,7 @@
 #pragma once
 // One job's life (doc/DESIGN.md, "Leases and runs"): get devices, start the job as if by hand, wait
-// for it, say what it used. Four processes per run, and an ear: the launcher (this one) only waits,
-// the keeper holds the lease and closes the record, the sampler looks once a second.
+// for it, say what it used. Four processes per run, and a signal listener: the launcher (this one)
+// only waits, the keeper holds the lease and closes the record, the sampler looks once a second.
 //
 // `run_job` is all of `berth run`; the caller wires the sources of truth and prints the words.
 
@@ -66,7 +66,7 @@ struct RunServices {
   Clock& clock;
   /// Null: no ledger can be had; then only RunWhere::cpu works.
   Ledger* ledger = nullptr;
-  Look look;
+  TakeSnapshot look;
   /// What is wrong with the devices that a run has. Null: nobody judges.
   FaultFinder faults;
   SightFactory sight;

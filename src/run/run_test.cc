@@ -10,6 +10,8 @@
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/temporary_directory.h"
+#include "host_environment/environment.h"
+#include "host_environment/gather.h"
 #include "run/inside.h"
 #include "run/launcher.h"
 #include "run/memory_kills.h"
@@ -17,8 +19,6 @@
 #include "run/sampler.h"
 #include "run/tree.h"
 #include "snapshot/builder.h"
-#include "world/environment.h"
-#include "world/gather.h"
 
 namespace berth {
 namespace {
@@ -281,7 +281,7 @@ TEST(Inside, WhatTheOuterRunIsFoundToUseOnlyAfterWeBeganIsItsOwnToo) {
     return outer->claim(*lock, {.devices = {{DeviceId("A"), {}}}});
   }();
   ASSERT_TRUE(lease);
-  Look look = [&]() -> Result<Snapshot> {
+  TakeSnapshot look = [&]() -> Result<Snapshot> {
     EXPECT_TRUE(lease->describe({.pid = 50}, ProcessId{.pid = 7}));
     return SnapshotBuilder().gpu("A", 24_GiB).used(2_GiB).process(7, "ann", 2_GiB).build();
   };

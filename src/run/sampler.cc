@@ -13,13 +13,13 @@
 #include "base/process.h"
 #include "base/signals.h"
 #include "base/text.h"
+#include "host_environment/environment.h"
+#include "host_environment/gather.h"
 #include "run/driver_silence.h"
 #include "run/driver_watch.h"
 #include "run/tree.h"
 #include "snapshot/fields.h"
 #include "snapshot/questions.h"
-#include "world/environment.h"
-#include "world/gather.h"
 
 namespace berth {
 

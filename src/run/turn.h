@@ -1,5 +1,6 @@
 #pragma once
-// Whose turn it is: the queue's order as pure functions of what the waiters show.
+// When a waiter looks at GPUs, and whom it passes over: pure functions of what the waiters show.
+// Who is before whom is settled already: `LedgerView::waiters` stands in the queue's order.
 //
 // A long queue must cost nothing while nothing happens, so only the first few look at GPUs. The
 // rest ask now and then whether they are among the first few by now, by reading the state of the

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "alert/alert.h"
-#include "serve/alert_post.h"
+#include "serve/delivery_queue.h"
 
 namespace berth::serve {
 

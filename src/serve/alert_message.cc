@@ -19,7 +19,7 @@ std::vector<std::string> names_of(const Alert& alert) {
 }
 
 /// "gpu1, GPU 3", "gpu1".
-std::string place_of(const AlertMessage& message) {
+std::string work_kind_of(const AlertMessage& message) {
   const Alert& alert = message.alert;
   if (alert.index) return fmt::format("{}, GPU {}", message.host, *alert.index);
   if (alert.device) return fmt::format("{}, {}", message.host, alert.device->text());
@@ -99,22 +99,22 @@ std::string sentence_of(const AlertMessage& message) {
   std::string text;
   switch (message.event) {
     case AlertMessage::Event::began:
-      text = fmt::format("{} on {} ({}): {}", capitals(name_of(alert.severity)), place_of(message),
-                         name_of(alert.rule), summary);
+      text = fmt::format("{} on {} ({}): {}", capitals(name_of(alert.severity)),
+                         work_kind_of(message), name_of(alert.rule), summary);
       if (!alert.advice.empty()) text += ". To do: " + alert.advice;
       break;
     case AlertMessage::Event::resolved: {
       const auto lasted = std::chrono::milliseconds(
           std::max<std::int64_t>(alert.last_seen.unix_ms - alert.since.unix_ms, 0));
-      text = fmt::format("resolved on {} ({}), lasted {}: {}", place_of(message),
+      text = fmt::format("resolved on {} ({}), lasted {}: {}", work_kind_of(message),
                          name_of(alert.rule), short_duration(lasted), summary);
       break;
     }
     case AlertMessage::Event::unknown:
       text = fmt::format("no longer known on {} ({}), nothing of it could be read for {}: {}",
-                         place_of(message), name_of(alert.rule),
+                         work_kind_of(message), name_of(alert.rule),
                          short_duration(std::chrono::duration_cast<std::chrono::milliseconds>(
-                             AlertBook::longest_unknown)),
+                             AlertTracker::longest_unknown)),
                          summary);
       break;
     case AlertMessage::Event::test:

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "alert/book.h"
+#include "alert/tracker.h"
 #include "base/archive.h"
 #include "serve/alert_receiver.h"
 

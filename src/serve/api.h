@@ -12,18 +12,18 @@
 
 #include "base/clock.h"
 #include "serve/alert_board.h"
-#include "serve/asker.h"
 #include "serve/history_source.h"
 #include "serve/message.h"
 #include "serve/metrics_hook.h"
 #include "serve/policy.h"
+#include "serve/principal.h"
 #include "serve/run_source.h"
-#include "serve/sights.h"
+#include "serve/view_cache.h"
 #include "snapshot/snapshot.h"
 
 namespace berth::serve {
 
-struct RoomView;
+struct FleetView;
 
 /// What the daemon does to others' processes in somebody's name.
 class Acts {
@@ -38,7 +38,7 @@ class Acts {
 };
 
 /// All that an answer may depend on.
-struct World {
+struct RequestContext {
   std::shared_ptr<const Snapshot> snapshot;  // null: nobody has looked yet
   std::uint64_t sequence = 0;                // of the snapshot
   std::optional<std::string> simulated;      // the simulated server, known before the first look
@@ -49,9 +49,9 @@ struct World {
   Policy policy;
   EnergyPrice price;
   std::shared_ptr<const GroupBook> book = std::make_shared<const GroupBook>();
-  /// Of this snapshot, policy and book; null: the desk makes them.
-  std::shared_ptr<Sights> sights;
-  std::shared_ptr<const RoomView> room;      // the servers beside this one; null: none
+  /// Of this snapshot, policy and book; null: the handler makes them.
+  std::shared_ptr<ViewCache> views;
+  std::shared_ptr<const FleetView> fleet;    // the servers beside this one; null: none
   std::shared_ptr<const AlertBoard> alerts;  // null: nobody watches for any
   // Null: there is none. They outlive every request.
   const RunSource* runs = nullptr;
@@ -62,25 +62,27 @@ struct World {
 };
 
 /// How long the newest snapshot may be behind before it is called stale.
-[[nodiscard]] bool is_stale(const World& world);
+[[nodiscard]] bool is_stale(const RequestContext& context);
 
 /// Where an answer is made. `loop`: from memory alone. `history`: it reads the server's own history
 /// and may take as long as a disk does. `homes`: it reads what lies in people's homes, which may
 /// hang for ever and then must keep nobody from the history. `act`: it waits for processes to end.
 /// `stream`: it never ends.
-enum class Place { loop, history, homes, act, stream };
-[[nodiscard]] Place place_of(const Request& request);
+enum class WorkKind { loop, history, homes, act, stream };
+[[nodiscard]] WorkKind work_kind_of(const HttpRequest& request);
 
 /// Whether the same question gets the same answer until the next snapshot.
-[[nodiscard]] bool is_lasting(const Request& request);
+[[nodiscard]] bool is_lasting(const HttpRequest& request);
 /// Files of the page hold nothing of anybody: they are given without a token.
-[[nodiscard]] bool is_for_everybody(const Request& request);
+[[nodiscard]] bool is_for_everybody(const HttpRequest& request);
 
-[[nodiscard]] Response answer(const Request& request, const Asker& asker, const World& world);
+[[nodiscard]] HttpResponse answer(const HttpRequest& request, const Principal& principal,
+                                  const RequestContext& context);
 
 /// The overview as one line of JSON; what server-sent events bring.
-[[nodiscard]] std::string overview_json(const Asker& asker, const World& world);
-/// An alert as one line of JSON, with the names that this asker may see.
-[[nodiscard]] std::string alert_line(const Alert& alert, const Asker& asker, const World& world);
+[[nodiscard]] std::string overview_json(const Principal& principal, const RequestContext& context);
+/// An alert as one line of JSON, with the names that this principal may see.
+[[nodiscard]] std::string alert_line(const Alert& alert, const Principal& principal,
+                                     const RequestContext& context);
 
 }  // namespace berth::serve

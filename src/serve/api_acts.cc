@@ -13,31 +13,31 @@ namespace berth::serve {
 
 namespace {
 
-std::optional<Response> refused(const Question& question) {
+std::optional<HttpResponse> refused(const Question& question) {
   if (header_of(question.request, "x-berth") != "1") {
     return error_response(403, "no_x_berth", "the header X-Berth is missing",
                           "send X-Berth: 1: it tells that no foreign page asks");
   }
-  if (!question.asker.is_known()) {
-    Response response = error_response(401, "token_wanted", "who asks is not known here",
-                                       "use the Unix socket, or a token: berth token create");
+  if (!question.principal.is_known()) {
+    HttpResponse response = error_response(401, "token_wanted", "who asks is not known here",
+                                           "use the Unix socket, or a token: berth token create");
     response.headers = {{"www-authenticate", "Bearer"}};
     return response;
   }
-  if (question.world.acts == nullptr) {
+  if (question.context.acts == nullptr) {
     return error_response(403, "read_only", "this server only shows", "");
   }
   return std::nullopt;
 }
 
-Response not_yours(std::string_view what) {
+HttpResponse not_yours(std::string_view what) {
   return error_response(403, "not_yours", std::string(what) + " is another user's",
                         "only they and administrators may do that");
 }
 
 /// In whose name it is done: an administrator's acts are the daemon's own.
-std::optional<uid_t> name_of_act(const Asker& asker) {
-  return asker.admin ? std::nullopt : asker.uid;
+std::optional<uid_t> name_of_act(const Principal& principal) {
+  return principal.admin ? std::nullopt : principal.uid;
 }
 
 struct SignalName {
@@ -54,15 +54,15 @@ constexpr auto signal_names = std::to_array<SignalName>({{"TERM", SIGTERM},
                                                          {"USR1", SIGUSR1},
                                                          {"USR2", SIGUSR2}});
 
-struct Wish {
+struct ActRequest {
   int signal = 0;
   std::uint64_t start_ticks = 0;
 };
 
 /// Nothing: it is not {"signal": a name, "start_ticks": a number}.
-std::optional<Wish> wish_in(std::string_view body) {
+std::optional<ActRequest> wish_in(std::string_view body) {
   std::string name;
-  Wish wish;
+  ActRequest wish;
   const auto read = read_json(body, [&](Archive& archive) {
     archive.member("signal", name, Form::required);
     archive.member("start_ticks", wish.start_ticks, Form::required);
@@ -82,15 +82,15 @@ bool is_on_a_device(pid_t pid, const Snapshot& snapshot) {
 
 }  // namespace
 
-Response answer_release(const Question& question) {
+HttpResponse answer_release(const Question& question) {
   if (auto refusal = refused(question)) return *refusal;
   const Claim* found = nullptr;
-  for (const Claim& claim : question.world.snapshot->claims) {
+  for (const Claim& claim : question.context.snapshot->claims) {
     if (claim.id == question.id) found = &claim;
   }
   if (found == nullptr) return no_such("lease", question.id);
-  if (!may_act_for(question.asker, found->uid)) return not_yours("this lease");
-  const auto ended = question.world.acts->release(*found, name_of_act(question.asker));
+  if (!may_act_for(question.principal, found->uid)) return not_yours("this lease");
+  const auto ended = question.context.acts->release(*found, name_of_act(question.principal));
   if (!ended) return error_response(ended.error());
   return json_answer([&](Archive& archive) {
     archive.derived("lease", found->id);
@@ -99,14 +99,14 @@ Response answer_release(const Question& question) {
   });
 }
 
-Response answer_signal(const Question& question) {
+HttpResponse answer_signal(const Question& question) {
   if (auto refusal = refused(question)) return *refusal;
   const auto wish = wish_in(question.request.body);
   if (!wish || wish->start_ticks == 0) {
     return error_response(400, "bad_body", "this is no signal",
                           "{\"signal\":\"TERM\",\"start_ticks\":N}; N as the process is listed");
   }
-  const Snapshot& snapshot = *question.world.snapshot;
+  const Snapshot& snapshot = *question.context.snapshot;
   const auto pid = parse_unsigned(question.id);
   const HostProcess* process =
       pid && *pid > 1 && *pid < (1U << 30) && is_on_a_device(static_cast<pid_t>(*pid), snapshot)
@@ -117,14 +117,14 @@ Response answer_signal(const Question& question) {
     return error_response(403, "simulated", "this process is simulated: there is none to signal",
                           "");
   }
-  if (!may_act_for(question.asker, process->uid.get())) return not_yours("this process");
+  if (!may_act_for(question.principal, process->uid.get())) return not_yours("this process");
   if (process->id.start_ticks != wish->start_ticks) {
     return error_response(404, "not_found", "that process has ended; its number is another's now",
                           "look again");
   }
   const auto sent =
-      question.world.acts->signal({.pid = process->id.pid, .start_ticks = wish->start_ticks},
-                                  wish->signal, name_of_act(question.asker));
+      question.context.acts->signal({.pid = process->id.pid, .start_ticks = wish->start_ticks},
+                                    wish->signal, name_of_act(question.principal));
   if (!sent) return error_response(sent.error());
   return json_answer([&](Archive& archive) {
     archive.derived("pid", process->id.pid);

@@ -7,17 +7,19 @@ namespace berth::serve {
 
 namespace {
 
-/// Names that the asker may see, of whom it is about.
-std::vector<std::string> names_seen(const Alert& alert, const Asker& asker, const World& world) {
+/// Names that the principal may see, of whom it is about.
+std::vector<std::string> names_seen(const Alert& alert, const Principal& principal,
+                                    const RequestContext& context) {
   std::vector<std::string> names;
   for (const AlertUser& user : alert.users) {
-    const bool shown = insight(asker, user.uid, world.policy, *world.book) >= Insight::names;
+    const bool shown =
+        access_level(principal, user.uid, context.policy, *context.book) >= AccessLevel::names;
     if (shown) names.push_back(user.name);
   }
   return names;
 }
 
-void write_delivery(Archive& archive, const DeliveryFigures& figures, const Asker& asker) {
+void write_delivery(Archive& archive, const DeliveryFigures& figures, const Principal& principal) {
   archive.derived("receiver", figures.receiver);
   archive.derived("kind", name_of(figures.kind));
   archive.derived("min_severity", name_of(figures.least));
@@ -29,38 +31,41 @@ void write_delivery(Archive& archive, const DeliveryFigures& figures, const Aske
   archive.derived("last_failed_unix_ms", figures.last_failed);
   archive.derived("is_failing", !figures.trouble.empty());
   // It may name hosts and programs that are nobody's business.
-  archive.derived("trouble", asker.admin ? figures.trouble : std::string(), Form::nullable);
+  archive.derived("trouble", principal.admin ? figures.trouble : std::string(), Form::nullable);
 }
 
-void write_seen(Archive& archive, const Alert& alert, const Asker& asker, const World& world) {
-  write_alert(archive, alert, names_seen(alert, asker, world));
+void write_seen(Archive& archive, const Alert& alert, const Principal& principal,
+                const RequestContext& context) {
+  write_alert(archive, alert, names_seen(alert, principal, context));
 }
 
 }  // namespace
 
-std::string alert_line(const Alert& alert, const Asker& asker, const World& world) {
+std::string alert_line(const Alert& alert, const Principal& principal,
+                       const RequestContext& context) {
   return write_json(JsonLayout::compact,
-                    [&](Archive& archive) { write_seen(archive, alert, asker, world); });
+                    [&](Archive& archive) { write_seen(archive, alert, principal, context); });
 }
 
-void write_active_alerts(Archive& archive, const Asker& asker, const World& world) {
-  archive.derived_list("alerts", world.alerts ? world.alerts->active : std::vector<Alert>(),
-                       [&](const Alert& alert) { write_seen(archive, alert, asker, world); });
+void write_active_alerts(Archive& archive, const Principal& principal,
+                         const RequestContext& context) {
+  archive.derived_list("alerts", context.alerts ? context.alerts->active : std::vector<Alert>(),
+                       [&](const Alert& alert) { write_seen(archive, alert, principal, context); });
 }
 
-Response answer_alerts(const Question& question) {
-  const World& world = question.world;
-  const AlertBoard board = world.alerts ? *world.alerts : AlertBoard();
+HttpResponse answer_alerts(const Question& question) {
+  const RequestContext& context = question.context;
+  const AlertBoard board = context.alerts ? *context.alerts : AlertBoard();
   std::vector<Alert> alerts = board.active;
   alerts.insert(alerts.end(), board.ended.begin(), board.ended.end());
   return page_of(
       question, "alerts", alerts, [](const Alert& alert) { return alert.id; },
       [&](Archive& archive, const Alert& alert) {
-        write_seen(archive, alert, question.asker, world);
+        write_seen(archive, alert, question.principal, context);
       },
       [&](Archive& archive) {
         archive.derived_list("deliveries", board.deliveries, [&](const DeliveryFigures& figures) {
-          write_delivery(archive, figures, question.asker);
+          write_delivery(archive, figures, question.principal);
         });
       });
 }

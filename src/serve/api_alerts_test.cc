@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "serve/alert_answer.h"
-#include "serve/desk.h"
-#include "serve/example_world.h"
+#include "serve/example_context.h"
+#include "serve/request_handler.h"
 
 namespace berth::serve {
 namespace {
@@ -16,8 +16,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 /// alice holds A without using it; C was lost and is back.
-World alarmed_world(Others others = Others::open) {
-  World world = example_world(others);
+RequestContext alarmed_context(Others others = Others::open) {
+  RequestContext context = example_context(others);
   Alert idle{.id = "idle_holder-1",
              .rule = AlertRule::idle_holder,
              .subject = "GPU-A",
@@ -37,16 +37,17 @@ World alarmed_world(Others others = Others::open) {
   lost.ending = Ending::unknown;
   lost.users.clear();
   DeliveryFigures team{.receiver = "team", .failed = 3, .trouble = "gpu-hooks:443 is away"};
-  world.alerts = std::make_shared<const AlertBoard>(
+  context.alerts = std::make_shared<const AlertBoard>(
       AlertBoard{.active = {idle}, .ended = {lost}, .deliveries = {team}});
-  return world;
+  return context;
 }
-Json alerts_for(const Asker& asker, const World& world, const std::string& query = "") {
-  return Json::parse(*answer(get("/api/v1/alerts" + query), asker, world).body);
+Json alerts_for(const Principal& principal, const RequestContext& context,
+                const std::string& query = "") {
+  return Json::parse(*answer(get("/api/v1/alerts" + query), principal, context).body);
 }
 
 TEST(Alerts, AreListedWithThoseThatEnded) {
-  const Json root = alerts_for(administrator(), alarmed_world());
+  const Json root = alerts_for(administrator(), alarmed_context());
   ASSERT_EQ(root["alerts"].size(), 2U);
   const Json& idle = root["alerts"][0];
   EXPECT_EQ(idle["id"], "idle_holder-1");
@@ -66,44 +67,44 @@ TEST(Alerts, AreListedWithThoseThatEnded) {
 }
 
 TEST(Alerts, NameNobodyToWhoMayNotSeeHim) {
-  const World closed = alarmed_world(Others::owner);
-  const auto shown = [](const Asker& asker, const World& world) {
-    return alerts_for(asker, world)["alerts"][0]["summary"].get<std::string>() +
-           overview_json(asker, world);
+  const RequestContext closed = alarmed_context(Others::owner);
+  const auto shown = [](const Principal& principal, const RequestContext& context) {
+    return alerts_for(principal, context)["alerts"][0]["summary"].get<std::string>() +
+           overview_json(principal, context);
   };
   EXPECT_THAT(shown(nobody(), closed), Not(HasSubstr(": alice")));
   EXPECT_THAT(shown(known(bob), closed), Not(HasSubstr(": alice")));
   EXPECT_THAT(shown(known(alice), closed), HasSubstr(": alice"));
-  EXPECT_THAT(shown(nobody(), alarmed_world()), HasSubstr(": alice"));
+  EXPECT_THAT(shown(nobody(), alarmed_context()), HasSubstr(": alice"));
 }
 
 TEST(Alerts, StandInTheOverviewWhileTheyGoOn) {
-  const Json overview = Json::parse(overview_json(nobody(), alarmed_world()));
+  const Json overview = Json::parse(overview_json(nobody(), alarmed_context()));
   ASSERT_EQ(overview["alerts"].size(), 1U);
   EXPECT_EQ(overview["alerts"][0]["id"], "idle_holder-1");
-  EXPECT_EQ(Json::parse(overview_json(nobody(), example_world()))["alerts"], Json::array());
+  EXPECT_EQ(Json::parse(overview_json(nobody(), example_context()))["alerts"], Json::array());
 }
 
 TEST(Alerts, ComeInPages) {
-  const Json first = alerts_for(nobody(), alarmed_world(), "?limit=1");
+  const Json first = alerts_for(nobody(), alarmed_context(), "?limit=1");
   EXPECT_EQ(first["alerts"].size(), 1U);
   EXPECT_EQ(first["next"], "idle_holder-1");
-  const Json second = alerts_for(nobody(), alarmed_world(), "?after=idle_holder-1");
+  const Json second = alerts_for(nobody(), alarmed_context(), "?after=idle_holder-1");
   EXPECT_EQ(second["alerts"][0]["id"], "gpu_lost-1");
 }
 
 TEST(Deliveries, SayWhyTheyFailOnlyToAdministrators) {
-  const Json open = alerts_for(administrator(), alarmed_world())["deliveries"][0];
+  const Json open = alerts_for(administrator(), alarmed_context())["deliveries"][0];
   EXPECT_EQ(open["receiver"], "team");
   EXPECT_EQ(open["is_failing"], true);
   EXPECT_EQ(open["trouble"], "gpu-hooks:443 is away");
-  const Json closed = alerts_for(known(bob), alarmed_world())["deliveries"][0];
+  const Json closed = alerts_for(known(bob), alarmed_context())["deliveries"][0];
   EXPECT_EQ(closed["is_failing"], true);
   EXPECT_TRUE(closed["trouble"].is_null());
 }
 
 TEST(Deliveries, AndAlertsAreReadBackByTheVerb) {
-  const Response response = answer(get("/api/v1/alerts"), administrator(), alarmed_world());
+  const HttpResponse response = answer(get("/api/v1/alerts"), administrator(), alarmed_context());
   const auto list = alert_list_from_json(*response.body);
   ASSERT_TRUE(list) << list.error().message();
   ASSERT_EQ(list->alerts.size(), 2U);
@@ -134,16 +135,16 @@ TEST(Deliveries, AndAlertsOfAnotherVersionAreReadAsFarAsTheyAreUnderstood) {
 }
 
 TEST(AlertEvents, GoToEachWithTheNamesThatHeMaySee) {
-  Desk desk([](const std::string&) {});
-  const World world = alarmed_world(Others::owner);
-  desk.publish(world);
-  Subscriber mine = desk.subscribe(known(alice), get("/api/v1/events"));
-  Subscriber theirs = desk.subscribe(nobody(), get("/api/v1/events"));
-  desk.announce(world.alerts->active[0]);
-  const std::string to_alice = desk.news_for(mine).events;
+  RequestHandler handler([](const std::string&) {});
+  const RequestContext context = alarmed_context(Others::owner);
+  handler.publish(context);
+  Subscriber mine = handler.subscribe(known(alice), get("/api/v1/events"));
+  Subscriber theirs = handler.subscribe(nobody(), get("/api/v1/events"));
+  handler.announce(context.alerts->active[0]);
+  const std::string to_alice = handler.news_for(mine).events;
   EXPECT_TRUE(to_alice.starts_with("event: alert\n")) << to_alice;
   EXPECT_THAT(to_alice, HasSubstr("computed: alice"));
-  const std::string to_nobody = desk.news_for(theirs).events;
+  const std::string to_nobody = handler.news_for(theirs).events;
   EXPECT_THAT(to_nobody, HasSubstr("nothing is computed\""));
   EXPECT_THAT(to_nobody, Not(HasSubstr("alice")));
 }

@@ -111,7 +111,7 @@ void write_outcome(Archive& archive, const Placement& placement, const JobSpec& 
 
 }  // namespace
 
-Response answer_compose(const Question& question) {
+HttpResponse answer_compose(const Question& question) {
   constexpr int deepest = 4;
   const std::string& text = question.request.body;
   const Json body = nesting_depth(text) > deepest ? Json() : Json::parse(text, nullptr, false);
@@ -122,8 +122,8 @@ Response answer_compose(const Question& question) {
   }
   const auto job = job_in(body);
   if (!job) return error_response(job.error());
-  // What the asker may not see stands in his way all the same, without a name.
-  const auto seen = seen_by(question.asker, question.world);
+  // What the principal may not see stands in his way all the same, without a name.
+  const auto seen = seen_by(question.principal, question.context);
   const Placement placement = place_behind(*seen, seen->waiters.size(), job->request);
   return json_answer([&](Archive& archive) {
     archive.derived("command", run_line(*job));

@@ -11,8 +11,8 @@ namespace berth::serve {
 
 namespace {
 
-Response no_history(const World& world) {
-  if (world.is_opening_history) {
+HttpResponse no_history(const RequestContext& context) {
+  if (context.is_opening_history) {
     return error_response(503, "history_opening", "the history is still being opened",
                           "ask again later; a disk that is slow makes it last");
   }
@@ -28,10 +28,10 @@ struct TimeSpan {
 };
 
 /// The time asked for, up to now; without words about it the last day.
-std::expected<TimeSpan, Response> span_of(const Question& question) {
+std::expected<TimeSpan, HttpResponse> span_of(const Question& question) {
   constexpr std::int64_t day_ms = 86'400'000;
   const auto now =
-      static_cast<std::uint64_t>(std::max<std::int64_t>(question.world.now.unix_ms, 0));
+      static_cast<std::uint64_t>(std::max<std::int64_t>(question.context.now.unix_ms, 0));
   auto until = number_parameter(question.request, "until", now, 0, latest);
   if (!until) return std::unexpected(until.error());
   // Of what is to come nothing can be said, least that nobody looked.
@@ -53,8 +53,9 @@ std::optional<uid_t> uid_in(std::optional<std::int64_t> stored) {
   return static_cast<uid_t>(*stored);
 }
 
-Insight insight_into(const Question& question, std::optional<std::int64_t> uid) {
-  return insight(question.asker, uid_in(uid), question.world.policy, *question.world.book);
+AccessLevel access_to(const Question& question, std::optional<std::int64_t> uid) {
+  return access_level(question.principal, uid_in(uid), question.context.policy,
+                      *question.context.book);
 }
 
 /// Names of users and jobs are somebody's; those of GPUs and days nobody's.
@@ -64,14 +65,14 @@ bool may_see(const Question& question, UsageBy by, const UsageRow& row) {
     case UsageBy::day:
       return true;
     case UsageBy::user:
-      return insight_into(question, row.uid) >= Insight::names;
+      return access_to(question, row.uid) >= AccessLevel::names;
     case UsageBy::job:
-      return insight_into(question, row.uid) >= Insight::commands;
+      return access_to(question, row.uid) >= AccessLevel::commands;
   }
   return false;
 }
 
-/// A stretch of the timeline as the asker may see it.
+/// A stretch of the timeline as the principal may see it.
 struct ShownSpan {
   DeviceId device;
   std::string kind;
@@ -86,17 +87,17 @@ struct ShownSpan {
 /// A run where a lease was one's.
 ShownSpan shown_span(const Question& question, const history::Span& span) {
   const bool is_run = span.kind == history::SpanKind::lease && !span.run.empty();
-  const Insight seen = insight_into(question, span.uid);
+  const AccessLevel seen = access_to(question, span.uid);
   ShownSpan shown{.device = span.device,
                   .kind = std::string(is_run ? "run" : name_of(span.kind)),
                   .from_ms = span.from_ms,
                   .to_ms = span.to_ms,
                   .state = span.to_ms ? "ended" : "running"};
-  if (seen < Insight::names) return shown;
+  if (seen < AccessLevel::names) return shown;
   // What a user is on a device by has the user's name as its id.
   shown.id = is_run ? span.run : span.key;
   shown.user = span.user;
-  if (seen >= Insight::commands) shown.title = span.title;
+  if (seen >= AccessLevel::commands) shown.title = span.title;
   return shown;
 }
 
@@ -122,8 +123,8 @@ void write_span(Archive& archive, const ShownSpan& span) {
   archive.derived("state", span.state);
 }
 
-bool is_here(std::string_view device, const World& world) {
-  return world.snapshot && std::ranges::any_of(world.snapshot->devices, [&](const Device& one) {
+bool is_here(std::string_view device, const RequestContext& context) {
+  return context.snapshot && std::ranges::any_of(context.snapshot->devices, [&](const Device& one) {
            return one.id.text() == device;
          });
 }
@@ -139,8 +140,8 @@ void write_event(Archive& archive, const HistoryEvent& event) {
 
 }  // namespace
 
-Response answer_history(const Question& question) {
-  if (question.world.history == nullptr) return no_history(question.world);
+HttpResponse answer_history(const Question& question) {
+  if (question.context.history == nullptr) return no_history(question.context);
   const auto span = span_of(question);
   if (!span) return span.error();
   constexpr std::uint64_t most = 10'000;
@@ -152,23 +153,23 @@ Response answer_history(const Question& question) {
     return error_response(400, "bad_parameter", "device and metric are wanted",
                           "device=ID&metric=utilization_gpu_percent");
   }
-  const auto series = question.world.history->series({.device = DeviceId(std::string(*device)),
-                                                      .metric = *metric,
-                                                      .since = span->since,
-                                                      .until = span->until,
-                                                      .points = *points});
+  const auto series = question.context.history->series({.device = DeviceId(std::string(*device)),
+                                                        .metric = *metric,
+                                                        .since = span->since,
+                                                        .until = span->until,
+                                                        .points = *points});
   if (!series) return error_response(series.error());
-  if (series->points.empty() && !is_here(*device, question.world)) {
+  if (series->points.empty() && !is_here(*device, question.context)) {
     return error_response(404, "not_found",
                           "no device " + printable(*device) +
                               " is here, and the history has nothing of one in this time",
                           "GET /api/v1/devices lists the ids");
   }
-  return json_response(series_json(*series, simulated_in(question.world)));
+  return json_response(series_json(*series, simulated_in(question.context)));
 }
 
-Response answer_usage(const Question& question) {
-  if (question.world.history == nullptr) return no_history(question.world);
+HttpResponse answer_usage(const Question& question) {
+  if (question.context.history == nullptr) return no_history(question.context);
   const auto span = span_of(question);
   if (!span) return span.error();
   const std::string_view name = parameter_of(question.request, "by").value_or("user");
@@ -177,28 +178,28 @@ Response answer_usage(const Question& question) {
     return error_response(400, "bad_parameter", "by=" + printable(name) + " cannot be used",
                           "by=user, job, gpu or day");
   }
-  const EnergyPrice& price = question.world.price;
-  auto usage = question.world.history->usage(
+  const EnergyPrice& price = question.context.price;
+  auto usage = question.context.history->usage(
       {.by = *by, .since = span->since, .until = span->until, .price_per_kwh = price.per_kwh});
   if (!usage) return error_response(usage.error());
   std::erase_if(usage->rows, [&](const UsageRow& row) { return !may_see(question, *by, row); });
-  return json_response(usage_json(*usage, simulated_in(question.world), price.currency));
+  return json_response(usage_json(*usage, simulated_in(question.context), price.currency));
 }
 
-Response answer_timeline(const Question& question) {
-  if (question.world.history == nullptr) return no_history(question.world);
+HttpResponse answer_timeline(const Question& question) {
+  if (question.context.history == nullptr) return no_history(question.context);
   const auto span = span_of(question);
   if (!span) return span.error();
   constexpr std::uint64_t most = 10'000;
   const auto limit = number_parameter(question.request, "limit", 2000, 1, most);
   if (!limit) return limit.error();
-  const auto timeline = question.world.history->timeline(span->since, span->until, *limit);
+  const auto timeline = question.context.history->timeline(span->since, span->until, *limit);
   if (!timeline) return error_response(timeline.error());
   std::vector<ShownSpan> spans;
   for (const history::Span& kept : timeline->spans) spans.push_back(shown_span(question, kept));
   std::ranges::transform(timeline->events, std::back_inserter(spans), shown_moment);
   return json_answer([&](Archive& archive) {
-    archive.derived("simulated", simulated_in(question.world));
+    archive.derived("simulated", simulated_in(question.context));
     archive.derived_list("devices", timeline->devices, [&](const HistoryDevice& device) {
       archive.derived("id", device.id);
       archive.derived("index", device.index);
@@ -209,18 +210,18 @@ Response answer_timeline(const Question& question) {
   });
 }
 
-Response answer_events_log(const Question& question) {
-  if (question.world.history == nullptr) return no_history(question.world);
+HttpResponse answer_events_log(const Question& question) {
+  if (question.context.history == nullptr) return no_history(question.context);
   const auto span = span_of(question);
   if (!span) return span.error();
   constexpr std::uint64_t most = 10'000;
   const auto limit = number_parameter(question.request, "limit", 2000, 1, most);
   if (!limit) return limit.error();
-  auto events = question.world.history->events(span->since, span->until);
+  auto events = question.context.history->events(span->since, span->until);
   if (!events) return error_response(events.error());
   const std::size_t left_out = keep_newest(*events, *limit);
   return json_answer([&](Archive& archive) {
-    archive.derived("simulated", simulated_in(question.world));
+    archive.derived("simulated", simulated_in(question.context));
     archive.derived("left_out", left_out);
     archive.derived_list("events", *events,
                          [&](const HistoryEvent& event) { write_event(archive, event); });

@@ -1,20 +1,20 @@
 // The other servers that are shown beside this one.
 
 #include "serve/api_json.h"
-#include "serve/room.h"
+#include "serve/fleet.h"
 
 namespace berth::serve {
 
-Response answer_hosts(const Question& question) {
-  const World& world = question.world;
-  const bool names_seen =
-      insight(question.asker, std::nullopt, world.policy, *world.book) >= Insight::names;
+HttpResponse answer_hosts(const Question& question) {
+  const RequestContext& context = question.context;
+  const bool names_seen = access_level(question.principal, std::nullopt, context.policy,
+                                       *context.book) >= AccessLevel::names;
   std::vector<HostReport> hosts;
-  if (world.room) {
-    for (const RoomView::Host& host : world.room->hosts) hosts.push_back(*host.report);
+  if (context.fleet) {
+    for (const FleetView::Host& host : context.fleet->hosts) hosts.push_back(*host.report);
   }
   for (HostReport& host : hosts) {
-    if (!question.asker.admin) host.why = without_private_paths(host.why);
+    if (!question.principal.admin) host.why = without_private_paths(host.why);
     if (names_seen || !host.seen) continue;
     for (HostDevice& device : host.seen->devices) device.users.clear();
   }

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "serve/example_world.h"
-#include "serve/room.h"
+#include "serve/example_context.h"
+#include "serve/fleet.h"
 
 namespace berth::serve {
 namespace {
@@ -12,9 +12,9 @@ using Json = nlohmann::json;
 using ::testing::SizeIs;
 
 /// gpu1 is well and has alice on it; gpu2 does not answer.
-World world_with_room(Policy::Others others = Policy::Others::open) {
-  World world = example_world(others);
-  auto room = std::make_shared<RoomView>();
+RequestContext context_with_fleet(Policy::Others others = Policy::Others::open) {
+  RequestContext context = example_context(others);
+  auto fleet = std::make_shared<FleetView>();
   HostReport well = unasked(parse_member("gpu1").value());
   well.state = HostState::ok;
   well.why.clear();
@@ -27,19 +27,20 @@ World world_with_room(Policy::Others others = Policy::Others::open) {
   silent.state = HostState::refused;
   silent.why = "cannot open /home/alice/gpu2.token: Permission denied";
   for (const HostReport& report : {well, silent}) {
-    room->hosts.push_back({.report = std::make_shared<const HostReport>(report)});
+    fleet->hosts.push_back({.report = std::make_shared<const HostReport>(report)});
   }
-  world.room = room;
-  return world;
+  context.fleet = fleet;
+  return context;
 }
 
-Json hosts_answered(const std::string& path, const Asker& asker, const World& world) {
-  const Response response = answer(get(path), asker, world);
+Json hosts_answered(const std::string& path, const Principal& principal,
+                    const RequestContext& context) {
+  const HttpResponse response = answer(get(path), principal, context);
   return response.body ? Json::parse(*response.body, nullptr, false) : Json();
 }
 
 TEST(Hosts, AreListedWithTheirDevices) {
-  const Json root = hosts_answered("/api/v1/hosts", nobody(), world_with_room());
+  const Json root = hosts_answered("/api/v1/hosts", nobody(), context_with_fleet());
   ASSERT_THAT(root["hosts"], SizeIs(2));
   const Json& first = root["hosts"][0];
   EXPECT_EQ(first["name"], "gpu1");
@@ -54,50 +55,50 @@ TEST(Hosts, AreListedWithTheirDevices) {
 }
 
 TEST(Hosts, AreCountedInTheOverview) {
-  EXPECT_EQ(hosts_answered("/api/v1/overview", nobody(), world_with_room())["joined"], 2);
-  EXPECT_EQ(hosts_answered("/api/v1/overview", nobody(), example_world())["joined"], 0);
+  EXPECT_EQ(hosts_answered("/api/v1/overview", nobody(), context_with_fleet())["joined"], 2);
+  EXPECT_EQ(hosts_answered("/api/v1/overview", nobody(), example_context())["joined"], 0);
 }
 
 TEST(Hosts, AreNoneWhereNobodyIsJoined) {
-  EXPECT_THAT(hosts_answered("/api/v1/hosts", nobody(), example_world())["hosts"], SizeIs(0));
+  EXPECT_THAT(hosts_answered("/api/v1/hosts", nobody(), example_context())["hosts"], SizeIs(0));
 }
 
 TEST(Hosts, NameNobodyWhereOurPolicyHidesNames) {
-  const World world = world_with_room(Policy::Others::owner);
-  EXPECT_THAT(hosts_answered("/api/v1/hosts", nobody(), world)["hosts"][0]["devices"][0]["users"],
+  const RequestContext context = context_with_fleet(Policy::Others::owner);
+  EXPECT_THAT(hosts_answered("/api/v1/hosts", nobody(), context)["hosts"][0]["devices"][0]["users"],
               SizeIs(0));
   EXPECT_THAT(
-      hosts_answered("/api/v1/hosts", known(alice), world)["hosts"][0]["devices"][0]["users"],
+      hosts_answered("/api/v1/hosts", known(alice), context)["hosts"][0]["devices"][0]["users"],
       SizeIs(0))
       << "who is called alice there may be another";
   EXPECT_EQ(
-      hosts_answered("/api/v1/hosts", administrator(), world)["hosts"][0]["devices"][0]["users"],
+      hosts_answered("/api/v1/hosts", administrator(), context)["hosts"][0]["devices"][0]["users"],
       Json({"alice"}));
 }
 
 TEST(Hosts, TellOnlyTheAdministratorOfPrivatePaths) {
-  const World world = world_with_room();
-  EXPECT_EQ(hosts_answered("/api/v1/hosts", nobody(), world)["hosts"][1]["why"],
+  const RequestContext context = context_with_fleet();
+  EXPECT_EQ(hosts_answered("/api/v1/hosts", nobody(), context)["hosts"][1]["why"],
             "cannot open … Permission denied");
-  EXPECT_EQ(hosts_answered("/api/v1/hosts", administrator(), world)["hosts"][1]["why"],
+  EXPECT_EQ(hosts_answered("/api/v1/hosts", administrator(), context)["hosts"][1]["why"],
             "cannot open /home/alice/gpu2.token: Permission denied");
 }
 
 TEST(Hosts, ComeInPages) {
-  const World world = world_with_room();
-  const Json first = hosts_answered("/api/v1/hosts?limit=1", nobody(), world);
+  const RequestContext context = context_with_fleet();
+  const Json first = hosts_answered("/api/v1/hosts?limit=1", nobody(), context);
   ASSERT_THAT(first["hosts"], SizeIs(1));
   EXPECT_EQ(first["next"], "gpu1");
-  const Json second = hosts_answered("/api/v1/hosts?limit=1&after=gpu1", nobody(), world);
+  const Json second = hosts_answered("/api/v1/hosts?limit=1&after=gpu1", nobody(), context);
   ASSERT_THAT(second["hosts"], SizeIs(1));
   EXPECT_EQ(second["hosts"][0]["name"], "gpu2");
   EXPECT_TRUE(second["next"].is_null());
 }
 
 TEST(Hosts, AreToldBeforeThisMachineWasLookedAt) {
-  World world = world_with_room();
-  world.snapshot = nullptr;
-  EXPECT_EQ(answer(get("/api/v1/hosts"), nobody(), world).status, 200);
+  RequestContext context = context_with_fleet();
+  context.snapshot = nullptr;
+  EXPECT_EQ(answer(get("/api/v1/hosts"), nobody(), context).status, 200);
 }
 
 }  // namespace

@@ -27,13 +27,15 @@ int status_of(ErrorCode code) {
 
 }  // namespace
 
-Response json_answer(const std::function<void(Archive&)>& write) {
+HttpResponse json_answer(const std::function<void(Archive&)>& write) {
   return json_response(write_json(JsonLayout::compact, write) + "\n");
 }
 
-std::expected<std::uint64_t, Response> number_parameter(const Request& request, const char* name,
-                                                        std::uint64_t otherwise,
-                                                        std::uint64_t least, std::uint64_t most) {
+std::expected<std::uint64_t, HttpResponse> number_parameter(const HttpRequest& request,
+                                                            const char* name,
+                                                            std::uint64_t otherwise,
+                                                            std::uint64_t least,
+                                                            std::uint64_t most) {
   const auto text = parameter_of(request, name);
   if (!text) return otherwise;
   const auto number = parse_unsigned(*text);
@@ -43,24 +45,25 @@ std::expected<std::uint64_t, Response> number_parameter(const Request& request, 
       "give a number from " + std::to_string(least) + " to " + std::to_string(most)));
 }
 
-Response error_response(const Error& error) {
+HttpResponse error_response(const Error& error) {
   std::string code(name_of(error.code()));
   std::ranges::replace(code, ' ', '_');
   return error_response(status_of(error.code()), code, error.message(), "");
 }
 
-Response no_such(std::string_view what, std::string_view name) {
+HttpResponse no_such(std::string_view what, std::string_view name) {
   return error_response(404, "not_found",
                         "there is no " + std::string(what) + " " + printable(name), "");
 }
 
-std::optional<std::string> simulated_in(const World& world) {
-  return world.snapshot ? world.snapshot->simulated : world.simulated;
+std::optional<std::string> simulated_in(const RequestContext& context) {
+  return context.snapshot ? context.snapshot->simulated : context.simulated;
 }
 
-std::expected<ListPage, Response> page_in(const Question& question, std::size_t items,
-                                          const std::function<std::string(std::size_t)>& id_of) {
-  const Request& request = question.request;
+std::expected<ListPage, HttpResponse> page_in(
+    const Question& question, std::size_t items,
+    const std::function<std::string(std::size_t)>& id_of) {
+  const HttpRequest& request = question.request;
   constexpr std::uint64_t most = 10'000;
   const auto limit = number_parameter(request, "limit", 1000, 1, most);
   if (!limit) return std::unexpected(limit.error());
@@ -81,9 +84,9 @@ std::expected<ListPage, Response> page_in(const Question& question, std::size_t 
   return page;
 }
 
-std::shared_ptr<const Snapshot> seen_by(const Asker& asker, const World& world) {
-  if (world.sights) return world.sights->of(asker);
-  return Sights(world.snapshot, world.policy, world.book).of(asker);
+std::shared_ptr<const Snapshot> seen_by(const Principal& principal, const RequestContext& context) {
+  if (context.views) return context.views->of(principal);
+  return ViewCache(context.snapshot, context.policy, context.book).of(principal);
 }
 
 }  // namespace berth::serve

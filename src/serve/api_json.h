@@ -16,26 +16,24 @@
 namespace berth::serve {
 
 /// One line. Names and commands in it are bytes of strangers: what is no UTF-8 becomes U+FFFD.
-[[nodiscard]] Response json_answer(const std::function<void(Archive&)>& write);
+[[nodiscard]] HttpResponse json_answer(const std::function<void(Archive&)>& write);
 
 struct Question {
-  const Request& request;
-  const Asker& asker;
-  const World& world;
+  const HttpRequest& request;
+  const Principal& principal;
+  const RequestContext& context;
   std::string_view id;  // what "*" stands for in the route
 };
 
 /// A number in the query: from `least` to `most`, `otherwise` where it is not given. The error is
 /// what to answer.
-[[nodiscard]] std::expected<std::uint64_t, Response> number_parameter(const Request& request,
-                                                                      const char* name,
-                                                                      std::uint64_t otherwise,
-                                                                      std::uint64_t least,
-                                                                      std::uint64_t most);
+[[nodiscard]] std::expected<std::uint64_t, HttpResponse> number_parameter(
+    const HttpRequest& request, const char* name, std::uint64_t otherwise, std::uint64_t least,
+    std::uint64_t most);
 
-[[nodiscard]] Response error_response(const Error& error);
+[[nodiscard]] HttpResponse error_response(const Error& error);
 /// 404
-[[nodiscard]] Response no_such(std::string_view what, std::string_view name);
+[[nodiscard]] HttpResponse no_such(std::string_view what, std::string_view name);
 
 /// The items of a list that are asked for: those after the one whose id is `after`, at most
 /// `limit`.
@@ -44,24 +42,24 @@ struct ListPage {
   std::size_t count = 0;
   std::optional<std::string> next;  // what to ask for them `after`; nothing: these are the last
 };
-[[nodiscard]] std::expected<ListPage, Response> page_in(
+[[nodiscard]] std::expected<ListPage, HttpResponse> page_in(
     const Question& question, std::size_t items,
     const std::function<std::string(std::size_t item)>& id_of);
 
 /// The simulated server that everything answered is of; null: a real one.
-[[nodiscard]] std::optional<std::string> simulated_in(const World& world);
+[[nodiscard]] std::optional<std::string> simulated_in(const RequestContext& context);
 
 /// {"simulated": …, NAME: the page of `items`, "next": …, and what `write_beside` adds}
 template <class Item, class IdOf, class WriteItem>
-[[nodiscard]] Response page_of(const Question& question, std::string_view name,
-                               const std::vector<Item>& items, const IdOf& id_of,
-                               const WriteItem& write_item,
-                               const std::function<void(Archive&)>& write_beside = {}) {
+[[nodiscard]] HttpResponse page_of(const Question& question, std::string_view name,
+                                   const std::vector<Item>& items, const IdOf& id_of,
+                                   const WriteItem& write_item,
+                                   const std::function<void(Archive&)>& write_beside = {}) {
   const auto page =
       page_in(question, items.size(), [&](std::size_t item) { return id_of(items[item]); });
   if (!page) return page.error();
   return json_answer([&](Archive& archive) {
-    archive.derived("simulated", simulated_in(question.world));
+    archive.derived("simulated", simulated_in(question.context));
     archive.derived_list(name, std::span(items).subspan(page->first, page->count),
                          [&](const Item& item) { write_item(archive, item); });
     archive.derived("next", page->next);
@@ -70,34 +68,36 @@ template <class Item, class IdOf, class WriteItem>
 }
 
 // The parts of the API, one per file. `id`: the last or the last but one part of the path.
-/// "alerts": with the names of whom they are about, as far as the asker may see them.
-void write_active_alerts(Archive& archive, const Asker& asker, const World& world);
+/// "alerts": with the names of whom they are about, as far as the principal may see them.
+void write_active_alerts(Archive& archive, const Principal& principal,
+                         const RequestContext& context);
 
-[[nodiscard]] Response answer_gpu_status(const Question& question);
-[[nodiscard]] Response answer_overview(const Question& question);
-[[nodiscard]] Response answer_devices(const Question& question);
-[[nodiscard]] Response answer_device(const Question& question);
-[[nodiscard]] Response answer_processes(const Question& question);
-[[nodiscard]] Response answer_leases(const Question& question);
-[[nodiscard]] Response answer_queue(const Question& question);
-[[nodiscard]] Response answer_health(const Question& question);
-[[nodiscard]] Response answer_hosts(const Question& question);
-[[nodiscard]] Response answer_alerts(const Question& question);
-[[nodiscard]] Response answer_healthz(const Question& question);
-[[nodiscard]] Response answer_metrics(const Question& question);
-[[nodiscard]] Response answer_runs(const Question& question);
-[[nodiscard]] Response answer_run(const Question& question);
-[[nodiscard]] Response answer_run_samples(const Question& question);
-[[nodiscard]] Response answer_run_log(const Question& question);
-[[nodiscard]] Response answer_history(const Question& question);
-[[nodiscard]] Response answer_usage(const Question& question);
-[[nodiscard]] Response answer_timeline(const Question& question);
-[[nodiscard]] Response answer_events_log(const Question& question);
-[[nodiscard]] Response answer_release(const Question& question);
-[[nodiscard]] Response answer_signal(const Question& question);
-[[nodiscard]] Response answer_compose(const Question& question);
+[[nodiscard]] HttpResponse answer_gpu_status(const Question& question);
+[[nodiscard]] HttpResponse answer_overview(const Question& question);
+[[nodiscard]] HttpResponse answer_devices(const Question& question);
+[[nodiscard]] HttpResponse answer_device(const Question& question);
+[[nodiscard]] HttpResponse answer_processes(const Question& question);
+[[nodiscard]] HttpResponse answer_leases(const Question& question);
+[[nodiscard]] HttpResponse answer_queue(const Question& question);
+[[nodiscard]] HttpResponse answer_health(const Question& question);
+[[nodiscard]] HttpResponse answer_hosts(const Question& question);
+[[nodiscard]] HttpResponse answer_alerts(const Question& question);
+[[nodiscard]] HttpResponse answer_healthz(const Question& question);
+[[nodiscard]] HttpResponse answer_metrics(const Question& question);
+[[nodiscard]] HttpResponse answer_runs(const Question& question);
+[[nodiscard]] HttpResponse answer_run(const Question& question);
+[[nodiscard]] HttpResponse answer_run_samples(const Question& question);
+[[nodiscard]] HttpResponse answer_run_log(const Question& question);
+[[nodiscard]] HttpResponse answer_history(const Question& question);
+[[nodiscard]] HttpResponse answer_usage(const Question& question);
+[[nodiscard]] HttpResponse answer_timeline(const Question& question);
+[[nodiscard]] HttpResponse answer_events_log(const Question& question);
+[[nodiscard]] HttpResponse answer_release(const Question& question);
+[[nodiscard]] HttpResponse answer_signal(const Question& question);
+[[nodiscard]] HttpResponse answer_compose(const Question& question);
 
-/// The part of the newest snapshot that the asker may see.
-[[nodiscard]] std::shared_ptr<const Snapshot> seen_by(const Asker& asker, const World& world);
+/// The part of the newest snapshot that the principal may see.
+[[nodiscard]] std::shared_ptr<const Snapshot> seen_by(const Principal& principal,
+                                                      const RequestContext& context);
 
 }  // namespace berth::serve

@@ -5,7 +5,7 @@
 
 #include "health/health.h"
 #include "serve/api_json.h"
-#include "serve/room.h"
+#include "serve/fleet.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/gpu_use.h"
 #include "snapshot/json.h"
@@ -143,16 +143,17 @@ void write_lists(Archive& archive, const Snapshot& seen) {
   archive.derived("problems", seen.problems);
 }
 
-void write_overview(Archive& archive, const Asker& asker, const World& world,
+void write_overview(Archive& archive, const Principal& principal, const RequestContext& context,
                     const Snapshot& seen) {
   using std::chrono::milliseconds;
   archive.derived("berth_overview", overview_version);
   archive.derived("taken_unix_ms", seen.taken);
-  archive.derived("sequence", world.sequence);
+  archive.derived("sequence", context.sequence);
   archive.derived("simulated", seen.simulated);
-  archive.derived("stale", is_stale(world));
-  archive.derived("unanswered_since_unix_ms", world.unanswered_since);
-  archive.derived("interval_ms", std::chrono::duration_cast<milliseconds>(world.interval).count());
+  archive.derived("stale", is_stale(context));
+  archive.derived("unanswered_since_unix_ms", context.unanswered_since);
+  archive.derived("interval_ms",
+                  std::chrono::duration_cast<milliseconds>(context.interval).count());
   archive.derived("version", std::string(BERTH_VERSION));
   archive.derived_object("host", true, [&] {
     archive.derived("name", seen.host.name);
@@ -160,44 +161,44 @@ void write_overview(Archive& archive, const Asker& asker, const World& world,
     archive.derived("cuda_version_supported", seen.host.cuda_version_supported);
   });
   archive.derived_object("asker", true, [&] {
-    archive.derived("user", asker.user, Form::nullable);
-    archive.derived("admin", asker.admin);
-    archive.derived("sees", word_for_sight(asker, world.policy));
+    archive.derived("user", principal.user, Form::nullable);
+    archive.derived("admin", principal.admin);
+    archive.derived("sees", word_for_sight(principal, context.policy));
   });
-  archive.derived("joined", world.room ? world.room->hosts.size() : 0);
+  archive.derived("joined", context.fleet ? context.fleet->hosts.size() : 0);
   write_lists(archive, seen);
-  write_active_alerts(archive, asker, world);
+  write_active_alerts(archive, principal, context);
 }
 
 }  // namespace
 
-bool is_stale(const World& world) {
-  if (!world.snapshot) return true;
-  const auto interval = std::chrono::duration_cast<std::chrono::milliseconds>(world.interval);
+bool is_stale(const RequestContext& context) {
+  if (!context.snapshot) return true;
+  const auto interval = std::chrono::duration_cast<std::chrono::milliseconds>(context.interval);
   constexpr std::chrono::milliseconds of_a_look{3000};
-  return world.now.unix_ms - world.snapshot->taken.unix_ms > (2 * interval + of_a_look).count();
+  return context.now.unix_ms - context.snapshot->taken.unix_ms > (2 * interval + of_a_look).count();
 }
 
-std::string overview_json(const Asker& asker, const World& world) {
-  if (!world.snapshot) return {};
-  const auto seen = seen_by(asker, world);
+std::string overview_json(const Principal& principal, const RequestContext& context) {
+  if (!context.snapshot) return {};
+  const auto seen = seen_by(principal, context);
   return write_json(JsonLayout::compact,
-                    [&](Archive& archive) { write_overview(archive, asker, world, *seen); });
+                    [&](Archive& archive) { write_overview(archive, principal, context, *seen); });
 }
 
-Response answer_overview(const Question& question) {
-  return json_response(overview_json(question.asker, question.world) + "\n");
+HttpResponse answer_overview(const Question& question) {
+  return json_response(overview_json(question.principal, question.context) + "\n");
 }
 
-Response answer_gpu_status(const Question& question) {
-  const auto seen = seen_by(question.asker, question.world);
-  const bool hides_names = question.world.policy.others == Policy::Others::owner;
+HttpResponse answer_gpu_status(const Question& question) {
+  const auto seen = seen_by(question.principal, question.context);
+  const bool hides_names = question.context.policy.others == Policy::Others::owner;
   return json_response(
       to_json(*seen, JsonLayout::compact, hides_names ? Form::nullable : Form::plain) + "\n");
 }
 
-Response answer_devices(const Question& question) {
-  const auto seen = seen_by(question.asker, question.world);
+HttpResponse answer_devices(const Question& question) {
+  const auto seen = seen_by(question.principal, question.context);
   const auto states = health_states(*seen);
   return page_of(
       question, "devices", seen->devices, [](const Device& device) { return device.id.text(); },
@@ -206,8 +207,8 @@ Response answer_devices(const Question& question) {
       });
 }
 
-Response answer_device(const Question& question) {
-  const auto seen = seen_by(question.asker, question.world);
+HttpResponse answer_device(const Question& question) {
+  const auto seen = seen_by(question.principal, question.context);
   for (const Device& device : seen->devices) {
     const bool is_index =
         !device.parent && device.index && std::to_string(*device.index) == question.id;
@@ -220,8 +221,8 @@ Response answer_device(const Question& question) {
   return no_such("device", question.id);
 }
 
-Response answer_processes(const Question& question) {
-  const auto seen = seen_by(question.asker, question.world);
+HttpResponse answer_processes(const Question& question) {
+  const auto seen = seen_by(question.principal, question.context);
   const auto user = parameter_of(question.request, "user");
   const auto device = parameter_of(question.request, "device");
   std::vector<GpuProcess> wanted;
@@ -235,15 +236,15 @@ Response answer_processes(const Question& question) {
       [&](Archive& archive, const GpuProcess& use) { write_process(archive, use, *seen); });
 }
 
-Response answer_leases(const Question& question) {
-  const auto seen = seen_by(question.asker, question.world);
+HttpResponse answer_leases(const Question& question) {
+  const auto seen = seen_by(question.principal, question.context);
   return page_of(
       question, "leases", seen->claims, [](const Claim& claim) { return claim.id; },
       write_promise<Claim>);
 }
 
-Response answer_queue(const Question& question) {
-  const auto seen = seen_by(question.asker, question.world);
+HttpResponse answer_queue(const Question& question) {
+  const auto seen = seen_by(question.principal, question.context);
   return page_of(
       question, "queue", seen->waiters, [](const Waiter& waiter) { return waiter.id; },
       write_promise<Waiter>);

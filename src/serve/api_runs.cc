@@ -6,7 +6,7 @@
 namespace berth::serve {
 
 /// [time, place of the device, the value of each column]
-static void put(Archive& archive, SampleTable::Row& row) {
+static void put(Archive& archive, SampleTable::RunRow& row) {
   archive.begin_list(row.values.size() + 2);
   archive.next_item();
   archive.scalar(row.at_unix_ms);
@@ -21,33 +21,33 @@ static void put(Archive& archive, SampleTable::Row& row) {
 
 namespace {
 
-Response no_records() {
+HttpResponse no_records() {
   return error_response(503, "no_records", "this server reads no records of runs",
                         "start berth serve where HOME or XDG_STATE_HOME is set");
 }
 
-Insight insight_into(uid_t owner, const Question& question) {
-  return insight(question.asker, owner, question.world.policy, *question.world.book);
+AccessLevel access_to(uid_t owner, const Question& question) {
+  return access_level(question.principal, owner, question.context.policy, *question.context.book);
 }
-Insight insight_into(const FoundRun& run, const Question& question) {
-  return insight_into(run.owner(), question);
+AccessLevel access_to(const FoundRun& run, const Question& question) {
+  return access_to(run.owner(), question);
 }
 
 void write_shown(Archive& archive, const FoundRun& run, const Question& question) {
-  const Insight seen = insight_into(run, question);
-  if (seen == Insight::whole) return write_run(archive, run.record, run.story);
+  const AccessLevel seen = access_to(run, question);
+  if (seen == AccessLevel::whole) return write_run(archive, run.record, run.story);
   write_run(archive, visible_part(run.record, seen), {.summary = run.story.summary},
             RunReader::other);
 }
 
-/// Whose runs the asker may know of. Of others he learns not even that they exist.
+/// Whose runs the principal may know of. Of others he learns not even that they exist.
 RunSource::IsShown shown_in(const Question& question) {
-  return [&question](uid_t owner) { return insight_into(owner, question) != Insight::numbers; };
+  return [&question](uid_t owner) { return access_to(owner, question) != AccessLevel::numbers; };
 }
 
-std::expected<FoundRun, Response> asked_run(const Question& question) {
-  if (question.world.runs == nullptr) return std::unexpected(no_records());
-  auto run = question.world.runs->find(question.id, question.asker.uid, shown_in(question));
+std::expected<FoundRun, HttpResponse> asked_run(const Question& question) {
+  if (question.context.runs == nullptr) return std::unexpected(no_records());
+  auto run = question.context.runs->find(question.id, question.principal.uid, shown_in(question));
   if (run) return std::move(*run);
   const Error& error = run.error();
   if (error.code() != ErrorCode::io) return std::unexpected(error_response(error));
@@ -55,11 +55,11 @@ std::expected<FoundRun, Response> asked_run(const Question& question) {
       error_response(503, "io", error.message(), "ask again; its owner sees why: berth show ID"));
 }
 
-/// The run that is asked for, where the asker may see all of it.
-std::expected<FoundRun, Response> own_run(const Question& question) {
+/// The run that is asked for, where the principal may see all of it.
+std::expected<FoundRun, HttpResponse> own_run(const Question& question) {
   auto run = asked_run(question);
   if (!run) return run;
-  if (insight_into(*run, question) != Insight::whole) {
+  if (access_to(*run, question) != AccessLevel::whole) {
     return std::unexpected(error_response(
         403, "not_yours", "run " + printable(question.id) + " is another user's",
         "only they and administrators may see this: use the Unix socket, or a token"));
@@ -69,8 +69,8 @@ std::expected<FoundRun, Response> own_run(const Question& question) {
 
 }  // namespace
 
-Response answer_runs(const Question& question) {
-  if (question.world.runs == nullptr) return no_records();
+HttpResponse answer_runs(const Question& question) {
+  if (question.context.runs == nullptr) return no_records();
   constexpr std::uint64_t most = 500;
   const auto limit = number_parameter(question.request, "limit", 50, 1, most);
   if (!limit) return limit.error();
@@ -79,7 +79,7 @@ Response answer_runs(const Question& question) {
   if (typed && !typed->empty()) after = run_place_in(*typed);
   // One more than wanted tells whether there is a next page: of what may be seen, as its name is
   // told.
-  auto runs = question.world.runs->list(*limit + 1, after, shown_in(question));
+  auto runs = question.context.runs->list(*limit + 1, after, shown_in(question));
   const bool is_more = runs.size() > *limit;
   if (is_more) runs.pop_back();
   return json_answer([&](Archive& archive) {
@@ -89,19 +89,19 @@ Response answer_runs(const Question& question) {
   });
 }
 
-Response answer_run(const Question& question) {
+HttpResponse answer_run(const Question& question) {
   const auto run = asked_run(question);
   if (!run) return run.error();
   return json_answer([&](Archive& archive) { write_shown(archive, *run, question); });
 }
 
-Response answer_run_samples(const Question& question) {
+HttpResponse answer_run_samples(const Question& question) {
   constexpr std::uint64_t most = 5000;
   const auto points = number_parameter(question.request, "points", 500, 1, most);
   if (!points) return points.error();
   const auto run = own_run(question);
   if (!run) return run.error();
-  const auto table = question.world.runs->samples(*run, *points, question.world.now);
+  const auto table = question.context.runs->samples(*run, *points, question.context.now);
   if (!table) return error_response(table.error());
   return json_answer([&](Archive& archive) {
     archive.derived("devices", table->devices);
@@ -110,7 +110,7 @@ Response answer_run_samples(const Question& question) {
   });
 }
 
-Response answer_run_log(const Question& question) {
+HttpResponse answer_run_log(const Question& question) {
   constexpr std::uint64_t most = 256 << 10;
   constexpr std::uint64_t furthest = std::uint64_t{1} << 62;
   const auto limit = number_parameter(question.request, "limit", 64 << 10, 16, most);
@@ -119,7 +119,7 @@ Response answer_run_log(const Question& question) {
   if (!offset) return offset.error();
   const auto run = own_run(question);
   if (!run) return run.error();
-  const auto piece = question.world.runs->log(*run, *offset, *limit);
+  const auto piece = question.context.runs->log(*run, *offset, *limit);
   if (!piece) return error_response(piece.error());
   return json_answer([&](Archive& archive) {
     archive.derived("offset", piece->offset);

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "place/job_spec.h"
-#include "serve/desk.h"
-#include "serve/example_world.h"
+#include "serve/example_context.h"
 #include "serve/news.h"
+#include "serve/request_handler.h"
 #include "serve/settings.h"
 
 namespace berth::serve {
@@ -23,12 +23,12 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-Json body(const Response& response) {
+Json body(const HttpResponse& response) {
   return response.body ? Json::parse(*response.body, nullptr, false) : Json();
 }
-Json answered(const std::string& path, const Asker& asker = nobody(),
-              const World& world = example_world()) {
-  return body(answer(get(path), asker, world));
+Json answered(const std::string& path, const Principal& principal = nobody(),
+              const RequestContext& context = example_context()) {
+  return body(answer(get(path), principal, context));
 }
 
 TEST(Overview, CountsDevicesAndNamesTheirUsers) {
@@ -67,43 +67,43 @@ TEST(Overview, ShowsNoCommandToStrangers) {
 }
 
 TEST(Overview, HidesNamesAsNull) {
-  const Json root = answered("/api/v1/overview", nobody(), example_world(Others::owner));
+  const Json root = answered("/api/v1/overview", nobody(), example_context(Others::owner));
   EXPECT_TRUE(root["leases"][0]["user"].is_null());
   EXPECT_TRUE(root["leases"][0]["uid"].is_null());
   EXPECT_TRUE(root["devices"][0]["users"].empty());
-  EXPECT_THAT(*answer(get("/gpu-status"), nobody(), example_world(Others::owner)).body,
+  EXPECT_THAT(*answer(get("/gpu-status"), nobody(), example_context(Others::owner)).body,
               Not(HasSubstr("4294967295")));
 }
 
 TEST(Overview, SaysWhenItIsStale) {
-  World world = example_world();
-  world.now.unix_ms += 60'000;
-  EXPECT_EQ(answered("/api/v1/overview", nobody(), world)["stale"], true);
-  EXPECT_EQ(answer(get("/healthz"), nobody(), world).status, 503);
-  EXPECT_EQ(answer(get("/healthz"), nobody(), example_world()).status, 200);
+  RequestContext context = example_context();
+  context.now.unix_ms += 60'000;
+  EXPECT_EQ(answered("/api/v1/overview", nobody(), context)["stale"], true);
+  EXPECT_EQ(answer(get("/healthz"), nobody(), context).status, 503);
+  EXPECT_EQ(answer(get("/healthz"), nobody(), example_context()).status, 200);
 }
 
 TEST(Overview, SimulatedMachinesSaySo) {
-  World world = example_world();
-  Snapshot snapshot = *world.snapshot;
+  RequestContext context = example_context();
+  Snapshot snapshot = *context.snapshot;
   snapshot.simulated = "lab-4";
-  world.snapshot = std::make_shared<const Snapshot>(snapshot);
-  EXPECT_EQ(answered("/api/v1/overview", nobody(), world)["simulated"], "lab-4");
-  EXPECT_EQ(answered("/gpu-status", nobody(), world)["simulated"], "lab-4");
+  context.snapshot = std::make_shared<const Snapshot>(snapshot);
+  EXPECT_EQ(answered("/api/v1/overview", nobody(), context)["simulated"], "lab-4");
+  EXPECT_EQ(answered("/gpu-status", nobody(), context)["simulated"], "lab-4");
 }
 
 TEST(Api, BeforeTheFirstLookThereIsNothingToTell) {
-  World world;
-  EXPECT_EQ(answer(get("/api/v1/overview"), nobody(), world).status, 503);
-  EXPECT_EQ(answer(get("/gpu-status"), administrator(), world).status, 503);
+  RequestContext context;
+  EXPECT_EQ(answer(get("/api/v1/overview"), nobody(), context).status, 503);
+  EXPECT_EQ(answer(get("/gpu-status"), administrator(), context).status, 503);
 }
 
 TEST(Api, UnknownPathsAndMethodsAreRefused) {
-  EXPECT_EQ(answer(get("/api/v2/overview"), nobody(), example_world()).status, 404);
-  EXPECT_EQ(answer(get("/api/v1/devices/0/x"), nobody(), example_world()).status, 404);
-  Request request = get("/api/v1/overview");
+  EXPECT_EQ(answer(get("/api/v2/overview"), nobody(), example_context()).status, 404);
+  EXPECT_EQ(answer(get("/api/v1/devices/0/x"), nobody(), example_context()).status, 404);
+  HttpRequest request = get("/api/v1/overview");
   request.method = Method::other;
-  const Response refused = answer(request, nobody(), example_world());
+  const HttpResponse refused = answer(request, nobody(), example_context());
   EXPECT_EQ(refused.status, 405);
   EXPECT_THAT(refused.headers, ElementsAre(testing::Pair("allow", "GET, HEAD")));
 }
@@ -111,7 +111,7 @@ TEST(Api, UnknownPathsAndMethodsAreRefused) {
 TEST(Api, DeviceIsFoundByIdAndIndex) {
   EXPECT_EQ(answered("/api/v1/devices/GPU-B")["index"], 1);
   EXPECT_EQ(answered("/api/v1/devices/1")["id"], "GPU-B");
-  EXPECT_EQ(answer(get("/api/v1/devices/17"), nobody(), example_world()).status, 404);
+  EXPECT_EQ(answer(get("/api/v1/devices/17"), nobody(), example_context()).status, 404);
 }
 
 TEST(Api, ListsComeInPages) {
@@ -122,8 +122,8 @@ TEST(Api, ListsComeInPages) {
   ASSERT_EQ(second["devices"].size(), 1U);
   EXPECT_EQ(second["devices"][0]["id"], "GPU-C");
   EXPECT_TRUE(second["next"].is_null());
-  EXPECT_EQ(answer(get("/api/v1/devices?limit=0"), nobody(), example_world()).status, 400);
-  EXPECT_EQ(answer(get("/api/v1/devices?after=x"), nobody(), example_world()).status, 400);
+  EXPECT_EQ(answer(get("/api/v1/devices?limit=0"), nobody(), example_context()).status, 400);
+  EXPECT_EQ(answer(get("/api/v1/devices?after=x"), nobody(), example_context()).status, 400);
 }
 
 TEST(Api, ProcessesAreFilteredByUserAndDevice) {
@@ -132,17 +132,17 @@ TEST(Api, ProcessesAreFilteredByUserAndDevice) {
 }
 
 TEST(Api, HistoryThatIsNotKeptIsSaid) {
-  const Response refused = answer(get("/api/v1/usage"), nobody(), example_world());
+  const HttpResponse refused = answer(get("/api/v1/usage"), nobody(), example_context());
   EXPECT_EQ(refused.status, 503);
   EXPECT_EQ(body(refused)["error"]["code"], "no_history");
 }
 
 TEST(Api, HistoryThatIsStillBeingOpenedIsSaid) {
-  World world = example_world();
-  world.is_opening_history = true;
+  RequestContext context = example_context();
+  context.is_opening_history = true;
   for (const char* path : {"/api/v1/usage", "/api/v1/timeline", "/api/v1/events-log",
                            "/api/v1/history?device=GPU-A&metric=utilization_gpu_percent"}) {
-    const Response refused = answer(get(path), nobody(), world);
+    const HttpResponse refused = answer(get(path), nobody(), context);
     EXPECT_EQ(refused.status, 503);
     EXPECT_EQ(body(refused)["error"]["code"], "history_opening") << path;
   }
@@ -185,34 +185,35 @@ class SomeHistory final : public History {
 };
 
 TEST(Api, HistoryIsAskedForItsSpan) {
-  World world = example_world();
+  RequestContext context = example_context();
   const SomeHistory history;
-  world.history = &history;
+  context.history = &history;
   const Json series =
       answered("/api/v1/history?device=GPU-A&metric=utilization_gpu_percent&since=10&until=20",
-               nobody(), world);
+               nobody(), context);
   EXPECT_EQ(series["points"], Json::parse("[[10,1.0,2.0,3.0,4.0]]"));
-  EXPECT_EQ(answer(get("/api/v1/history?device=X&metric=m"), nobody(), world).status, 404);
-  EXPECT_EQ(answer(get("/api/v1/history?device=GPU-A&metric=m&since=20&until=10"), nobody(), world)
-                .status,
-            400);
+  EXPECT_EQ(answer(get("/api/v1/history?device=X&metric=m"), nobody(), context).status, 404);
+  EXPECT_EQ(
+      answer(get("/api/v1/history?device=GPU-A&metric=m&since=20&until=10"), nobody(), context)
+          .status,
+      400);
 }
 
 TEST(Api, UsageAndTimelineObeyThePolicy) {
-  World world = example_world(Others::owner);
+  RequestContext context = example_context(Others::owner);
   const SomeHistory history;
-  world.history = &history;
-  const Json usage = answered("/api/v1/usage?by=user", known(bob), world);
+  context.history = &history;
+  const Json usage = answered("/api/v1/usage?by=user", known(bob), context);
   ASSERT_EQ(usage["rows"].size(), 1U);
   EXPECT_EQ(usage["rows"][0]["key"], "bob");
-  const Json spans = answered("/api/v1/timeline", known(bob), world)["spans"];
+  const Json spans = answered("/api/v1/timeline", known(bob), context)["spans"];
   ASSERT_EQ(spans.size(), 2U);
   EXPECT_EQ(spans[1]["id"], "79");
   const Json& hidden = spans[0];
   EXPECT_EQ(hidden["kind"], "run");
   EXPECT_TRUE(hidden["user"].is_null());
   EXPECT_TRUE(hidden["id"].is_null()) << "it may be a user's name";
-  const Json shown = answered("/api/v1/timeline", known(alice), world)["spans"][0];
+  const Json shown = answered("/api/v1/timeline", known(alice), context)["spans"][0];
   EXPECT_EQ(shown["title"], "secret");
   EXPECT_EQ(shown["id"], "r");
 }
@@ -235,14 +236,14 @@ class NotedActs final : public Acts {
 
 class Acting : public testing::Test {
  protected:
-  Acting() { world_.acts = &acts_; }
-  int status(const Request& request, const Asker& asker) {
-    return answer(request, asker, world_).status;
+  Acting() { context_.acts = &acts_; }
+  int status(const HttpRequest& request, const Principal& principal) {
+    return answer(request, principal, context_).status;
   }
   NotedActs acts_;
-  World world_ = example_world();
-  const Request release_ = post("/api/v1/leases/lease-0/release", "{}");
-  const Request term_ =
+  RequestContext context_ = example_context();
+  const HttpRequest release_ = post("/api/v1/leases/lease-0/release", "{}");
+  const HttpRequest term_ =
       post("/api/v1/processes/4711/signal", "{\"signal\":\"TERM\",\"start_ticks\":1}");
 };
 
@@ -264,21 +265,21 @@ TEST_F(Acting, OthersAreRefused) {
 }
 
 TEST_F(Acting, ForeignPagesAreRefused) {
-  Request request = release_;
+  HttpRequest request = release_;
   std::erase_if(request.headers, [](const auto& one) { return one.first == "x-berth"; });
   EXPECT_EQ(status(request, known(alice)), 403);
   EXPECT_THAT(acts_.done, IsEmpty());
 }
 
 TEST_F(Acting, AReusedNumberIsNotHit) {
-  const Request other =
+  const HttpRequest other =
       post("/api/v1/processes/4711/signal", "{\"signal\":\"TERM\",\"start_ticks\":2}");
   EXPECT_EQ(status(other, known(alice)), 404);
   EXPECT_THAT(acts_.done, IsEmpty());
 }
 
 TEST_F(Acting, OnlyProcessesOnDevicesAreSignalled) {
-  const Request init =
+  const HttpRequest init =
       post("/api/v1/processes/1/signal", "{\"signal\":\"TERM\",\"start_ticks\":1}");
   EXPECT_EQ(status(init, administrator()), 404);
 }
@@ -293,9 +294,9 @@ TEST_F(Acting, UnderstandsOnlyNamedSignals) {
 }
 
 TEST_F(Acting, NoSimulatedProcessIsSignalled) {
-  Snapshot snapshot = *world_.snapshot;
+  Snapshot snapshot = *context_.snapshot;
   snapshot.simulated = "lab-4";
-  world_.snapshot = std::make_shared<const Snapshot>(snapshot);
+  context_.snapshot = std::make_shared<const Snapshot>(snapshot);
   EXPECT_EQ(status(term_, administrator()), 403);
   EXPECT_THAT(acts_.done, IsEmpty());
 }
@@ -304,14 +305,14 @@ TEST(Compose, SaysTheCommandAndWhatItWouldGet) {
   const Json root =
       body(answer(post("/api/v1/compose",
                        "{\"devices\":1,\"memory\":\"10G\",\"command\":[\"python\",\"my job.py\"]}"),
-                  nobody(), example_world()));
+                  nobody(), example_context()));
   EXPECT_EQ(root["command"], "berth run -n 1 --memory 10G -- python 'my job.py'");
   EXPECT_EQ(root["satisfied"], true);
   EXPECT_EQ(root["chosen"][0]["id"], "GPU-C");
 }
 
 std::string composed(const std::string& wishes) {
-  const Json root = body(answer(post("/api/v1/compose", wishes), nobody(), example_world()));
+  const Json root = body(answer(post("/api/v1/compose", wishes), nobody(), example_context()));
   return root.contains("command") ? root["command"].get<std::string>()
                                   : root["error"]["message"].get<std::string>();
 }
@@ -326,7 +327,7 @@ TEST(Compose, TakesEachMemberOfAJobAsItsFlagIsTyped) {
 }
 
 TEST(Compose, TheDescriptionNamesEachMember) {
-  const Json root = body(answer(get("/api/v1/openapi.json"), nobody(), example_world()));
+  const Json root = body(answer(get("/api/v1/openapi.json"), nobody(), example_context()));
   const Json& members = root["paths"]["/api/v1/compose"]["post"]["requestBody"]["content"]
                             ["application/json"]["schema"]["properties"];
   std::size_t known = 1;  // "command"
@@ -349,30 +350,31 @@ TEST(Compose, SaysOfAWrongMemberWhatItsFlagWouldSay) {
 }
 
 TEST(Compose, RefusalsNameNoCommandOfOthers) {
-  const Response answer_of_two =
-      answer(post("/api/v1/compose", "{\"devices\":3}"), nobody(), example_world());
+  const HttpResponse answer_of_two =
+      answer(post("/api/v1/compose", "{\"devices\":3}"), nobody(), example_context());
   EXPECT_EQ(body(answer_of_two)["satisfied"], false);
   EXPECT_THAT(*answer_of_two.body, Not(HasSubstr("secret")));
 }
 
 TEST(Compose, SaysWhatIsWrongWithAWish) {
-  const Response refused =
-      answer(post("/api/v1/compose", "{\"memory\":\"ten\"}"), nobody(), example_world());
+  const HttpResponse refused =
+      answer(post("/api/v1/compose", "{\"memory\":\"ten\"}"), nobody(), example_context());
   EXPECT_EQ(refused.status, 400);
   EXPECT_THAT(*refused.body, HasSubstr("memory"));
-  EXPECT_THAT(*answer(post("/api/v1/compose", "{\"device\":3}"), nobody(), example_world()).body,
+  EXPECT_THAT(*answer(post("/api/v1/compose", "{\"device\":3}"), nobody(), example_context()).body,
               HasSubstr("there is no device; there are devices, memory"))
       << "a wish under another name would be passed over in silence";
-  EXPECT_EQ(answer(post("/api/v1/compose", "{\"allow_failed\":\"no\"}"), nobody(), example_world())
-                .status,
-            400);
-  EXPECT_EQ(answer(post("/api/v1/compose", "[[[[[[1]]]]]]"), nobody(), example_world()).status,
+  EXPECT_EQ(
+      answer(post("/api/v1/compose", "{\"allow_failed\":\"no\"}"), nobody(), example_context())
+          .status,
+      400);
+  EXPECT_EQ(answer(post("/api/v1/compose", "[[[[[[1]]]]]]"), nobody(), example_context()).status,
             400);
 }
 
 TEST(Compose, RepeatsNoMoreOfAnUnknownKeyThanALine) {
   const std::string body = "{\"" + std::string(60'000, 'x') + "\":1}";
-  const Response refused = answer(post("/api/v1/compose", body), nobody(), example_world());
+  const HttpResponse refused = answer(post("/api/v1/compose", body), nobody(), example_context());
   EXPECT_EQ(refused.status, 400);
   EXPECT_THAT(*refused.body, HasSubstr("there is no " + std::string(77, 'x') + "...; there are"));
 }

@@ -16,7 +16,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "serve/http_names.h"
+#include "serve/dns_cache.h"
 
 namespace berth::serve {
 
@@ -105,7 +105,7 @@ class Exchange;
 struct HttpClient::Parts {
   Parts(Loop& the_loop, Clock& clock) : loop(the_loop), names(the_loop, clock) {}
   Loop& loop;
-  NameBook names;
+  DnsCache names;
   std::map<ClientTls, SharedTls> contexts;
   std::unordered_set<Exchange*> all;
 

@@ -57,7 +57,7 @@ std::string http_date(WallTime time) {
                      parts.tm_sec);
 }
 
-std::string head_of(const Response& response, Afterwards afterwards, WallTime now) {
+std::string head_of(const HttpResponse& response, Afterwards afterwards, WallTime now) {
   std::string head = fmt::format("HTTP/1.1 {} {}\r\ndate: {}\r\n", response.status,
                                  reason_of(response.status), http_date(now));
   const bool is_stream = response.type == "text/event-stream";

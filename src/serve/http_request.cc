@@ -15,7 +15,7 @@ void start_parser(std::optional<RequestParser>& parser) {
   parser->body_limit(most_body_bytes);
 }
 
-std::expected<Request, Response> request_of(const RawRequest& raw, bool is_chunked) {
+std::expected<HttpRequest, HttpResponse> request_of(const RawRequest& raw, bool is_chunked) {
   // What follows such a head may be a body: taken for the next request, it would be somebody's
   // way around a proxy.
   if (raw.count(http::field::transfer_encoding) != 0 && !is_chunked) {
@@ -27,7 +27,7 @@ std::expected<Request, Response> request_of(const RawRequest& raw, bool is_chunk
     return std::unexpected(
         error_response(400, "bad_target", "the path or the query cannot be read", ""));
   }
-  Request request;
+  HttpRequest request;
   const auto method = raw.method_string();
   request.method = method_from_name({method.data(), method.size()});
   request.path = std::move(target->path);
@@ -45,7 +45,7 @@ std::expected<Request, Response> request_of(const RawRequest& raw, bool is_chunk
   return request;
 }
 
-std::optional<Response> answer_to_malformed(const boost::beast::error_code& error) {
+std::optional<HttpResponse> answer_to_malformed(const boost::beast::error_code& error) {
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
     return error_response(431, "headers_too_large", "the headers are larger than 16 KiB", "");
   }

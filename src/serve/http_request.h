@@ -25,9 +25,11 @@ using RawRequest = RequestParser::value_type;
 void start_parser(std::optional<RequestParser>& parser);
 
 /// The request as plain values; else what is answered before the connection is closed (400, 501).
-[[nodiscard]] std::expected<Request, Response> request_of(const RawRequest& raw, bool is_chunked);
+[[nodiscard]] std::expected<HttpRequest, HttpResponse> request_of(const RawRequest& raw,
+                                                                  bool is_chunked);
 
 /// Nothing: there is nobody left to be answered.
-[[nodiscard]] std::optional<Response> answer_to_malformed(const boost::beast::error_code& error);
+[[nodiscard]] std::optional<HttpResponse> answer_to_malformed(
+    const boost::beast::error_code& error);
 
 }  // namespace berth::serve

@@ -85,33 +85,34 @@ Socket any_socket(typename Protocol::socket socket) {
 }  // namespace
 
 struct HttpServer::Parts {
-  Parts(Loop& loop, Desk& desk, Clock& clock) : hall(std::make_shared<Hall>(loop, desk, clock)) {}
+  Parts(Loop& loop, RequestHandler& handler, Clock& clock)
+      : server(std::make_shared<ServerState>(loop, handler, clock)) {}
 
-  struct TcpDoor {
+  struct TcpListener {
     tcp::acceptor acceptor;
-    Door door;
+    ListenerKind listener;
   };
 
-  std::shared_ptr<Hall> hall;
+  std::shared_ptr<ServerState> server;
   std::optional<Local::acceptor> local;
   std::string socket_path;
   std::optional<FileIdentity> socket_made;
-  std::vector<std::shared_ptr<TcpDoor>> doors;
+  std::vector<std::shared_ptr<TcpListener>> listeners;
   std::vector<Address> addresses;
   std::shared_ptr<asio::ssl::context> tls;
   std::shared_ptr<bool> still_here = std::make_shared<bool>(true);
 
-  asio::io_context& context() { return hall->loop.parts().context; }
+  asio::io_context& context() { return server->loop.parts().context; }
   Result<void> open_socket(const std::string& path);
   Result<void> open_address(const Address& address);
   void accept_local();
-  void accept_tcp(const std::shared_ptr<TcpDoor>& door);
-  bool make_room(Places& places);
+  void accept_tcp(const std::shared_ptr<TcpListener>& listener);
+  bool make_room(ConnectionSlots& places);
   void welcome(Socket socket, Peer peer, bool with_tls);
   void wake_readers();
   void wake_some(std::shared_ptr<std::vector<std::weak_ptr<Session>>> waiting);
   void tick();
-  void close_doors();
+  void close_listeners();
   void wait_until_empty(std::function<void()> done);
 };
 
@@ -150,30 +151,31 @@ Result<void> HttpServer::Parts::open_address(const Address& address) {
   ErrorOfAsio error;
   const auto ip = asio::ip::make_address(address.host, error);
   if (error) return std::unexpected(failed_to(what, error));
-  auto door = std::make_shared<TcpDoor>(tcp::acceptor(context()),
-                                        is_loopback(address) ? Door::loopback : Door::wide);
+  auto listener = std::make_shared<TcpListener>(
+      tcp::acceptor(context()), is_loopback(address) ? ListenerKind::loopback : ListenerKind::wide);
   const tcp::endpoint endpoint(ip, address.port);
-  door->acceptor.open(endpoint.protocol(), error);
-  if (!error) door->acceptor.set_option(tcp::acceptor::reuse_address(true), error);
-  if (!error) door->acceptor.bind(endpoint, error);
-  if (!error) door->acceptor.listen(most_unaccepted, error);
+  listener->acceptor.open(endpoint.protocol(), error);
+  if (!error) listener->acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+  if (!error) listener->acceptor.bind(endpoint, error);
+  if (!error) listener->acceptor.listen(most_unaccepted, error);
   if (error == asio::error::address_in_use) {
     return fail(ErrorCode::busy, "cannot " + what +
                                      ": something listens there already; give --listen another "
                                      "address (127.0.0.1:0 takes any free port), or end that one");
   }
   if (error) return std::unexpected(failed_to(what, error));
-  addresses.push_back({.host = address.host, .port = door->acceptor.local_endpoint(error).port()});
-  doors.push_back(std::move(door));
+  addresses.push_back(
+      {.host = address.host, .port = listener->acceptor.local_endpoint(error).port()});
+  listeners.push_back(std::move(listener));
   return {};
 }
 
 /// Whether there is a place now. Who keeps many waiting for a request makes room, then whoever has
 /// idled longest: who asks in earnest has done so in a moment, and from few connections.
-bool HttpServer::Parts::make_room(Places& places) {
+bool HttpServer::Parts::make_room(ConnectionSlots& places) {
   const auto tell = [&](std::string_view kind, const std::string& what) {
-    hall->desk.note(kind, fmt::format("{} connections at once: {}", places.taken, what),
-                    hall->clock.now());
+    server->handler.note(kind, fmt::format("{} connections at once: {}", places.taken, what),
+                         server->clock.now());
   };
   const auto crowd = std::ranges::max_element(
       places.unfinished, {}, [](const auto& requests) { return requests.second.size(); });
@@ -194,22 +196,22 @@ bool HttpServer::Parts::make_room(Places& places) {
 }
 
 void HttpServer::Parts::welcome(Socket socket, Peer peer, bool with_tls) {
-  Places& places = hall->places_at(peer.door);
+  ConnectionSlots& places = server->places_at(peer.listener);
   if (places.taken >= places.most && !make_room(places)) return;
-  make_session(hall, std::move(socket), std::move(peer), with_tls ? tls : nullptr)->start();
+  make_session(server, std::move(socket), std::move(peer), with_tls ? tls : nullptr)->start();
 }
 
 void HttpServer::Parts::accept_local() {
   local->async_accept([this, alive = still_here](const ErrorOfAsio& error, Local::socket socket) {
     if (!*alive || error == asio::error::operation_aborted) return;
     if (error) {  // no descriptor left: it comes back by itself
-      return hall->loop.after(std::chrono::milliseconds(100), [this, alive] {
+      return server->loop.after(std::chrono::milliseconds(100), [this, alive] {
         if (*alive && local->is_open()) accept_local();
       });
     }
     const auto uid = uid_of_peer(socket.native_handle());
     welcome(any_socket<Local>(std::move(socket)),
-            {.door = Door::unix_socket,
+            {.listener = ListenerKind::unix_socket,
              .uid = uid,
              .address = uid ? "uid " + std::to_string(*uid) : "a Unix socket"},
             false);
@@ -217,21 +219,22 @@ void HttpServer::Parts::accept_local() {
   });
 }
 
-void HttpServer::Parts::accept_tcp(const std::shared_ptr<TcpDoor>& door) {
-  door->acceptor.async_accept(
-      [this, door, alive = still_here](const ErrorOfAsio& error, tcp::socket socket) {
+void HttpServer::Parts::accept_tcp(const std::shared_ptr<TcpListener>& listener) {
+  listener->acceptor.async_accept(
+      [this, listener, alive = still_here](const ErrorOfAsio& error, tcp::socket socket) {
         if (!*alive || error == asio::error::operation_aborted) return;
         if (error) {
-          return hall->loop.after(std::chrono::milliseconds(100), [this, door, alive] {
-            if (*alive && door->acceptor.is_open()) accept_tcp(door);
+          return server->loop.after(std::chrono::milliseconds(100), [this, listener, alive] {
+            if (*alive && listener->acceptor.is_open()) accept_tcp(listener);
           });
         }
         ErrorOfAsio ignored;
         const auto from = socket.remote_endpoint(ignored).address().to_string(ignored);
         socket.set_option(tcp::no_delay(true), ignored);
         welcome(any_socket<tcp>(std::move(socket)),
-                {.door = door->door, .uid = {}, .address = from}, door->door == Door::wide);
-        accept_tcp(door);
+                {.listener = listener->listener, .uid = {}, .address = from},
+                listener->listener == ListenerKind::wide);
+        accept_tcp(listener);
       });
 }
 
@@ -243,27 +246,27 @@ void HttpServer::Parts::wake_some(std::shared_ptr<std::vector<std::weak_ptr<Sess
     waiting->pop_back();
   }
   if (waiting->empty()) return;
-  hall->loop.post([this, alive = still_here, waiting = std::move(waiting)]() mutable {
+  server->loop.post([this, alive = still_here, waiting = std::move(waiting)]() mutable {
     if (*alive) wake_some(std::move(waiting));
   });
 }
 
 void HttpServer::Parts::wake_readers() {
   auto waiting = std::make_shared<std::vector<std::weak_ptr<Session>>>();
-  for (Session* session : hall->readers) waiting->push_back(session->weak_from_this());
+  for (Session* session : server->readers) waiting->push_back(session->weak_from_this());
   wake_some(std::move(waiting));
 }
 
 /// Comments keep proxies from taking a quiet stream for a dead one.
 void HttpServer::Parts::tick() {
-  hall->loop.after(std::chrono::seconds(1), [this, alive = still_here] {
+  server->loop.after(std::chrono::seconds(1), [this, alive = still_here] {
     if (!*alive) return;
     wake_readers();
     tick();
   });
 }
 
-void HttpServer::Parts::close_doors() {
+void HttpServer::Parts::close_listeners() {
   ErrorOfAsio ignored;
   if (local) local->close(ignored);
   // Another server may have made one of that name since.
@@ -271,30 +274,30 @@ void HttpServer::Parts::close_doors() {
     ::unlink(socket_path.c_str());
   }
   socket_path.clear();
-  for (const auto& door : doors) door->acceptor.close(ignored);
+  for (const auto& listener : listeners) listener->acceptor.close(ignored);
 }
 
 void HttpServer::Parts::wait_until_empty(std::function<void()> done) {
-  if (hall->all.empty()) return done();
-  hall->loop.after(std::chrono::milliseconds(20),
-                   [this, alive = still_here, done = std::move(done)]() mutable {
-                     if (*alive) wait_until_empty(std::move(done));
-                   });
+  if (server->all.empty()) return done();
+  server->loop.after(std::chrono::milliseconds(20),
+                     [this, alive = still_here, done = std::move(done)]() mutable {
+                       if (*alive) wait_until_empty(std::move(done));
+                     });
 }
 
 HttpServer::HttpServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 HttpServer::~HttpServer() {
   *parts_->still_here = false;
-  parts_->close_doors();
-  for (Session* session : parts_->hall->all) session->drop();
+  parts_->close_listeners();
+  for (Session* session : parts_->server->all) session->drop();
 }
 
-Result<std::unique_ptr<HttpServer>> HttpServer::open(Loop& loop, Desk& desk, Clock& clock,
-                                                     const DoorPlan& plan) {
-  auto parts = std::make_unique<Parts>(loop, desk, clock);
-  parts->hall->at_socket.most = std::max<std::size_t>(plan.most_connections / part_of_socket, 1);
-  parts->hall->at_addresses.most = plan.most_connections - parts->hall->at_socket.most;
+Result<std::unique_ptr<HttpServer>> HttpServer::open(Loop& loop, RequestHandler& handler,
+                                                     Clock& clock, const ListenPlan& plan) {
+  auto parts = std::make_unique<Parts>(loop, handler, clock);
+  parts->server->at_socket.most = std::max<std::size_t>(plan.most_connections / part_of_socket, 1);
+  parts->server->at_addresses.most = plan.most_connections - parts->server->at_socket.most;
   std::unique_ptr<HttpServer> server(new HttpServer(std::move(parts)));
   Parts& own = *server->parts_;
   if (plan.tls) {
@@ -311,7 +314,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::open(Loop& loop, Desk& desk, Clo
     }
     own.accept_local();
   }
-  for (const auto& door : own.doors) own.accept_tcp(door);
+  for (const auto& listener : own.listeners) own.accept_tcp(listener);
   own.tick();
   return server;
 }
@@ -328,12 +331,12 @@ Result<void> HttpServer::reload_certificates(const TlsFiles& files) {
 void HttpServer::wake_subscribers() { parts_->wake_readers(); }
 
 void HttpServer::drain(std::function<void()> done) {
-  parts_->close_doors();
-  parts_->hall->draining = true;
-  for (Session* session : parts_->hall->all) session->finish_soon();
+  parts_->close_listeners();
+  parts_->server->draining = true;
+  for (Session* session : parts_->server->all) session->finish_soon();
   parts_->wait_until_empty(std::move(done));
 }
 
-std::uint64_t HttpServer::requests() const { return parts_->hall->requests; }
+std::uint64_t HttpServer::requests() const { return parts_->server->requests; }
 
 }  // namespace berth::serve

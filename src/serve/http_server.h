@@ -1,6 +1,6 @@
 #pragma once
-// The doors: sockets that requests come in through. What comes in goes over the desk; this file
-// knows bytes, connections and time.
+// The listeners: sockets that requests come in through. What comes in goes over the handler; this
+// file knows bytes, connections and time.
 
 #include <functional>
 #include <memory>
@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "serve/desk.h"
 #include "serve/http_loop.h"
+#include "serve/request_handler.h"
 #include "serve/settings.h"
 
 namespace berth::serve {
 
-struct DoorPlan {
+struct ListenPlan {
   std::string socket;  // the Unix socket's path; empty: none
   std::vector<Address> listen;
   /// Of the addresses that others can reach.
@@ -26,10 +26,11 @@ struct DoorPlan {
 
 class HttpServer {
  public:
-  /// Opens all doors, or none. busy: the address or the socket is another's. The loop, the desk and
-  /// the clock outlive it.
-  [[nodiscard]] static Result<std::unique_ptr<HttpServer>> open(Loop& loop, Desk& desk,
-                                                                Clock& clock, const DoorPlan& plan);
+  /// Opens all listeners, or none. busy: the address or the socket is another's. The loop, the
+  /// handler and the clock outlive it.
+  [[nodiscard]] static Result<std::unique_ptr<HttpServer>> open(Loop& loop, RequestHandler& handler,
+                                                                Clock& clock,
+                                                                const ListenPlan& plan);
   ~HttpServer();
 
   /// As they were opened: a port of 0 has become a number.

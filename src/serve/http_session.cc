@@ -36,9 +36,9 @@ constexpr std::size_t first_piece = 1024;
 template <class Stream>
 class HttpSession final : public Session {
  public:
-  HttpSession(std::shared_ptr<Hall> hall, Stream stream, Peer peer,
+  HttpSession(std::shared_ptr<ServerState> server, Stream stream, Peer peer,
               std::shared_ptr<asio::ssl::context> tls)
-      : Session(std::move(hall), std::move(peer)),
+      : Session(std::move(server), std::move(peer)),
         tls_(std::move(tls)),
         stream_(std::move(stream)) {}
 
@@ -59,9 +59,9 @@ class HttpSession final : public Session {
 
   void wake() override {
     if (!subscriber_ || writing_) return;
-    if (!hall_->desk.may_stay(*subscriber_, hall_->clock.wall_now())) return drop();
-    News news = hall_->desk.news_for(*subscriber_);
-    const Instant now = hall_->clock.now();
+    if (!server_->handler.may_stay(*subscriber_, server_->clock.wall_now())) return drop();
+    News news = server_->handler.news_for(*subscriber_);
+    const Instant now = server_->clock.now();
     if (news.is_empty() && now - last_sent_ >= silence_between_comments) news.events = ":\n\n";
     if (news.is_empty()) return;
     last_sent_ = now;
@@ -84,12 +84,12 @@ class HttpSession final : public Session {
   Plain& lowest() { return beast::get_lowest_layer(stream_); }
 
   void note(std::string_view kind, const char* what) {
-    hall_->desk.note(kind, what + peer_.address, hall_->clock.now());
+    server_->handler.note(kind, what + peer_.address, server_->clock.now());
   }
 
   /// Waits for the first byte without holding more than a piece of memory.
   void await_request() {
-    if (closes_ || hall_->draining) return linger();
+    if (closes_ || server_->draining) return linger();
     parser_.reset();
     if (buffer_.size() > 0) return read_request();
     // What a large request needed is not kept for small ones.
@@ -124,27 +124,27 @@ class HttpSession final : public Session {
     if (!answer) return;
     note("malformed", "a request that is no HTTP, or too large, from ");
     closes_ = true;
-    send(finished(Request{}, *answer));
+    send(finished(HttpRequest{}, *answer));
   }
 
   void received() {
-    ++hall_->requests;
+    ++server_->requests;
     has_asked_ = true;
     closes_ = closes_ || !parser_->keep_alive();
     auto request = request_of(parser_->get(), parser_->chunked());
     parser_.reset();
     if (!request) {
       closes_ = true;
-      return send(finished(Request{}, std::move(request).error()));
+      return send(finished(HttpRequest{}, std::move(request).error()));
     }
     is_head_ = request->method == Method::head;
     Reception reception =
-        hall_->desk.receive(*request, peer_, hall_->clock.wall_now(), hall_->clock.now());
-    if (auto* response = std::get_if<Response>(&reception)) return send(std::move(*response));
+        server_->handler.receive(*request, peer_, server_->clock.wall_now(), server_->clock.now());
+    if (auto* response = std::get_if<HttpResponse>(&reception)) return send(std::move(*response));
     if (auto* elsewhere = std::get_if<Elsewhere>(&reception)) {
       return answer_elsewhere(std::move(*request), std::move(*elsewhere));
     }
-    begin_stream(*request, std::move(std::get<Streaming>(reception).asker));
+    begin_stream(*request, std::move(std::get<Streaming>(reception).principal));
   }
 
   /// What others do for us. Who of the two comes first: they, to begin with it, or our patience, to
@@ -158,30 +158,30 @@ class HttpSession final : public Session {
     }
     std::atomic<Stage> stage = Stage::waits;
     /// Of whoever moved the stage on.
-    Request request;
+    HttpRequest request;
     Elsewhere how;
     std::shared_ptr<HttpSession> session;
     bool is_late = false;  // of the loop's thread alone
   };
 
-  void answer_elsewhere(Request request, Elsewhere how) {
+  void answer_elsewhere(HttpRequest request, Elsewhere how) {
     lowest().expires_never();
-    const Place place = how.place;
+    const WorkKind place = how.place;
     const std::uint64_t turn = ++turn_;
     const auto task = std::make_shared<Task>();
     task->request = std::move(request);
     task->how = std::move(how);
     task->session = self();
     lose_patience_with(task, turn);
-    Loop& loop = hall_->loop;
-    const bool given = hall_->crew_at(place).workers.give([&loop, task, turn, place] {
+    Loop& loop = server_->loop;
+    const bool given = server_->crew_at(place).workers.give([&loop, task, turn, place] {
       if (!task->move_on(Stage::begun)) return;
-      auto response = std::make_shared<Response>(
-          finished(task->request, answer(task->request, task->how.asker, task->how.world)));
+      auto response = std::make_shared<HttpResponse>(
+          finished(task->request, answer(task->request, task->how.principal, task->how.context)));
       loop.post([task, turn, place, response] {
         // Moved: a session ends in the loop's thread alone.
         const auto session = std::move(task->session);
-        if (task->is_late) --session->hall_->crew_at(place).late;
+        if (task->is_late) --session->server_->crew_at(place).late;
         if (session->turn_ != turn) return;
         session->end_turn();
         session->send(std::move(*response));
@@ -195,17 +195,17 @@ class HttpSession final : public Session {
 
   /// What others read for us is not waited for without end: a file server may have gone.
   void lose_patience_with(const std::shared_ptr<Task>& task, std::uint64_t turn) {
-    const Place place = task->how.place;
-    others_.expires_after(place == Place::act ? patience_for_act : patience_for_disk);
+    const WorkKind place = task->how.place;
+    others_.expires_after(place == WorkKind::act ? patience_for_act : patience_for_disk);
     const std::weak_ptr<Session> weak = self();
     others_.async_wait([weak, turn, place, task](const ErrorOfAsio& error) {
       const auto session = error ? nullptr : std::static_pointer_cast<HttpSession>(weak.lock());
       if (!session || session->turn_ != turn) return;
       session->end_turn();
-      session->send(finished(Request{}, session->given_up(*task, place)));
+      session->send(finished(HttpRequest{}, session->given_up(*task, place)));
     });
   }
-  Response given_up(Task& task, Place place) {
+  HttpResponse given_up(Task& task, WorkKind place) {
     if (task.move_on(Stage::refused)) {
       // What stays in the queue holds nothing.
       task.session.reset();
@@ -214,11 +214,11 @@ class HttpSession final : public Session {
       return not_begun(place);
     }
     task.is_late = true;
-    ++hall_->crew_at(place).late;
+    ++server_->crew_at(place).late;
     return hangs(place);
   }
-  Response hangs(Place place) {
-    if (place == Place::act) {
+  HttpResponse hangs(WorkKind place) {
+    if (place == WorkKind::act) {
       note("slow act", "half a minute was not enough for what was asked by ");
       return later("no_answer", "this is still being done, or hangs: it may be done yet",
                    "look at the lease or the process again before asking again");
@@ -227,9 +227,9 @@ class HttpSession final : public Session {
     return later("no_answer", "the disk that holds this has not answered for seconds",
                  "see what hangs: ps -eo pid,stat,wchan:20,args | grep ' D'");
   }
-  Response not_begun(Place place) {
+  HttpResponse not_begun(WorkKind place) {
     // Who waits behind those that hang is told the same.
-    if (place != Place::act && hall_->crew_at(place).hangs()) return hangs(place);
+    if (place != WorkKind::act && server_->crew_at(place).hangs()) return hangs(place);
     return later("busy", "too much is being read or done already, and this was not begun",
                  "ask again in a moment");
   }
@@ -238,16 +238,17 @@ class HttpSession final : public Session {
     others_.cancel();
   }
 
-  static Response later(std::string_view code, std::string_view message, std::string_view remedy) {
-    Response response = error_response(503, code, message, remedy);
+  static HttpResponse later(std::string_view code, std::string_view message,
+                            std::string_view remedy) {
+    HttpResponse response = error_response(503, code, message, remedy);
     response.headers = {{"retry-after", "5"}};
     return response;
   }
 
-  void send(Response response) {
-    closes_ = closes_ || hall_->draining;
+  void send(HttpResponse response) {
+    closes_ = closes_ || server_->draining;
     head_ = head_of(response, closes_ ? Afterwards::closes : Afterwards::stays_open,
-                    hall_->clock.wall_now());
+                    server_->clock.wall_now());
     body_ = is_head_ ? nullptr : response.body;
     is_head_ = false;
     write_then(patience_for_answer, [](HttpSession& session) { session.await_request(); });
@@ -270,21 +271,21 @@ class HttpSession final : public Session {
                       });
   }
 
-  void begin_stream(const Request& request, Asker asker) {
-    Response response;
+  void begin_stream(const HttpRequest& request, Principal principal) {
+    HttpResponse response;
     response.type = "text/event-stream";
     // nginx would keep back what it has not got enough of.
     response.headers = {{"x-accel-buffering", "no"}};
     response = finished(request, std::move(response));
-    subscriber_ = hall_->desk.subscribe(std::move(asker), request);
-    hall_->readers.insert(this);
+    subscriber_ = server_->handler.subscribe(std::move(principal), request);
+    server_->readers.insert(this);
     lowest().expires_never();
     notice_end();
-    last_sent_ = hall_->clock.now();
-    head_ = head_of(response, Afterwards::closes, hall_->clock.wall_now());
+    last_sent_ = server_->clock.now();
+    head_ = head_of(response, Afterwards::closes, server_->clock.wall_now());
     body_.reset();
     write_then(patience_for_news, [](HttpSession& session) {
-      if (session.closes_ || session.hall_->draining) return session.drop();
+      if (session.closes_ || session.server_->draining) return session.drop();
       session.wake();
     });
   }
@@ -336,17 +337,19 @@ class HttpSession final : public Session {
 
 }  // namespace
 
-Session::Session(std::shared_ptr<Hall> hall, Peer peer)
-    : hall_(std::move(hall)), peer_(std::move(peer)), places_(hall_->places_at(peer_.door)) {
-  hall_->all.insert(this);
+Session::Session(std::shared_ptr<ServerState> server, Peer peer)
+    : server_(std::move(server)),
+      peer_(std::move(peer)),
+      places_(server_->places_at(peer_.listener)) {
+  server_->all.insert(this);
   ++places_.taken;
 }
 
 Session::~Session() {
   become_busy();
   if (has_place_) --places_.taken;
-  hall_->readers.erase(this);
-  hall_->all.erase(this);
+  server_->readers.erase(this);
+  server_->all.erase(this);
 }
 
 void Session::make_room() {
@@ -383,14 +386,14 @@ void Session::become_busy() {
   list_ = nullptr;
 }
 
-std::shared_ptr<Session> make_session(std::shared_ptr<Hall> hall, Socket socket, Peer peer,
+std::shared_ptr<Session> make_session(std::shared_ptr<ServerState> server, Socket socket, Peer peer,
                                       std::shared_ptr<asio::ssl::context> tls) {
   if (tls) {
     Tls stream(Plain(std::move(socket)), *tls);
-    return std::make_shared<HttpSession<Tls>>(std::move(hall), std::move(stream), std::move(peer),
+    return std::make_shared<HttpSession<Tls>>(std::move(server), std::move(stream), std::move(peer),
                                               std::move(tls));
   }
-  return std::make_shared<HttpSession<Plain>>(std::move(hall), Plain(std::move(socket)),
+  return std::make_shared<HttpSession<Plain>>(std::move(server), Plain(std::move(socket)),
                                               std::move(peer), nullptr);
 }
 

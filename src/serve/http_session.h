@@ -8,8 +8,8 @@
 #include <string>
 #include <unordered_set>
 
-#include "serve/desk.h"
 #include "serve/http_asio.h"
+#include "serve/request_handler.h"
 #include "serve/workers.h"
 
 namespace berth::serve {
@@ -17,7 +17,7 @@ namespace berth::serve {
 class Session;
 
 /// So many connections at once, and those of them that would make room for a newcomer.
-struct Places {
+struct ConnectionSlots {
   std::size_t most = 0;
   std::size_t taken = 0;
   /// Those that wait for a further request, the one that has waited longest first.
@@ -37,32 +37,34 @@ struct Crew {
 };
 
 /// What all connections of a server share.
-struct Hall {
-  Hall(Loop& the_loop, Desk& the_desk, Clock& the_clock)
-      : loop(the_loop), desk(the_desk), clock(the_clock) {}
-  Places& places_at(Door door) { return door == Door::unix_socket ? at_socket : at_addresses; }
+struct ServerState {
+  ServerState(Loop& the_loop, RequestHandler& the_desk, Clock& the_clock)
+      : loop(the_loop), handler(the_desk), clock(the_clock) {}
+  ConnectionSlots& places_at(ListenerKind listener) {
+    return listener == ListenerKind::unix_socket ? at_socket : at_addresses;
+  }
   Loop& loop;
-  Desk& desk;
+  RequestHandler& handler;
   Clock& clock;
   /// Apart: homes that hang (all of them are often one file server's) keep nobody from the history.
   Crew history{2};
   Crew homes{4};
   Crew acts{2};
-  Crew& crew_at(Place place) {
-    return place == Place::act ? acts : place == Place::homes ? homes : history;
+  Crew& crew_at(WorkKind place) {
+    return place == WorkKind::act ? acts : place == WorkKind::homes ? homes : history;
   }
   std::unordered_set<Session*> all;
   std::unordered_set<Session*> readers;  // of events
   /// Apart: whoever fills all places at the addresses keeps nobody from the socket.
-  Places at_socket;
-  Places at_addresses;
+  ConnectionSlots at_socket;
+  ConnectionSlots at_addresses;
   bool draining = false;
   std::uint64_t requests = 0;
 };
 
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(std::shared_ptr<Hall> hall, Peer peer);
+  Session(std::shared_ptr<ServerState> server, Peer peer);
   virtual ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -84,21 +86,21 @@ class Session : public std::enable_shared_from_this<Session> {
   void become_unfinished();
   void become_busy();
   /// Shared: what still waits in the loop when the server has gone holds sessions.
-  std::shared_ptr<Hall> hall_;
+  std::shared_ptr<ServerState> server_;
   Peer peer_;
 
  private:
   [[nodiscard]] bool is_idle() const { return list_ == &places_.idle; }
   void enter(std::list<Session*>& list);
-  Places& places_;
+  ConnectionSlots& places_;
   bool has_place_ = true;
   std::list<Session*>* list_ = nullptr;  // one of the places', or null: it is busy
   std::list<Session*>::iterator position_;
 };
 
 /// A session over the connection; with `tls`, one that begins with a handshake.
-[[nodiscard]] std::shared_ptr<Session> make_session(std::shared_ptr<Hall> hall, Socket socket,
-                                                    Peer peer,
+[[nodiscard]] std::shared_ptr<Session> make_session(std::shared_ptr<ServerState> server,
+                                                    Socket socket, Peer peer,
                                                     std::shared_ptr<asio::ssl::context> tls);
 
 }  // namespace berth::serve

@@ -71,11 +71,11 @@ std::optional<Pairs> parse_query(std::string_view text) {
 
 }  // namespace
 
-std::optional<std::string_view> header_of(const Request& request, std::string_view name) {
+std::optional<std::string_view> header_of(const HttpRequest& request, std::string_view name) {
   return first_of(request.headers, name);
 }
 
-std::optional<std::string_view> parameter_of(const Request& request, std::string_view name) {
+std::optional<std::string_view> parameter_of(const HttpRequest& request, std::string_view name) {
   return first_of(request.query, name);
 }
 
@@ -109,15 +109,15 @@ Method method_from_name(std::string_view name) {
   return Method::other;
 }
 
-Response json_response(std::string body, int status) {
-  Response response;
+HttpResponse json_response(std::string body, int status) {
+  HttpResponse response;
   response.status = status;
   response.body = std::make_shared<const std::string>(std::move(body));
   return response;
 }
 
-Response error_response(int status, std::string_view code, std::string_view message,
-                        std::string_view remedy) {
+HttpResponse error_response(int status, std::string_view code, std::string_view message,
+                            std::string_view remedy) {
   std::string body = write_json(JsonLayout::compact, [&](Archive& archive) {
     archive.derived_object("error", true, [&] {
       archive.derived("code", code);

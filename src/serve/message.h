@@ -1,6 +1,6 @@
 #pragma once
-// What was asked over HTTP and what is answered, as plain values: everything behind the doors is a
-// function from the one to the other, and knows no sockets.
+// What was asked over HTTP and what is answered, as plain values: everything behind the listeners
+// is a function from the one to the other, and knows no sockets.
 
 #include <memory>
 #include <optional>
@@ -15,7 +15,7 @@ enum class Method { get, head, post, options, other };
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-struct Request {
+struct HttpRequest {
   Method method = Method::get;
   std::string path;  // decoded, without the query: "/api/v1/devices"
   Pairs query;       // decoded, as they stood
@@ -23,7 +23,7 @@ struct Request {
   std::string body;
 };
 
-struct Response {
+struct HttpResponse {
   int status = 200;
   std::string type = "application/json";
   Pairs headers;  // beyond those every answer has
@@ -36,9 +36,9 @@ struct Response {
 };
 
 /// The first of that name (given in lower case); nothing: there is none.
-[[nodiscard]] std::optional<std::string_view> header_of(const Request& request,
+[[nodiscard]] std::optional<std::string_view> header_of(const HttpRequest& request,
                                                         std::string_view name);
-[[nodiscard]] std::optional<std::string_view> parameter_of(const Request& request,
+[[nodiscard]] std::optional<std::string_view> parameter_of(const HttpRequest& request,
                                                            std::string_view name);
 
 /// A request line's target, taken apart and decoded.
@@ -53,9 +53,9 @@ struct Target {
 
 [[nodiscard]] Method method_from_name(std::string_view name);
 
-[[nodiscard]] Response json_response(std::string body, int status = 200);
+[[nodiscard]] HttpResponse json_response(std::string body, int status = 200);
 /// {"error":{"code","message","remedy"}}
-[[nodiscard]] Response error_response(int status, std::string_view code, std::string_view message,
-                                      std::string_view remedy);
+[[nodiscard]] HttpResponse error_response(int status, std::string_view code,
+                                          std::string_view message, std::string_view remedy);
 
 }  // namespace berth::serve

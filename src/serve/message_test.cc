@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "serve/example_world.h"
-#include "serve/gate.h"
+#include "serve/example_context.h"
 #include "serve/http_head.h"
 #include "serve/outgoing.h"
+#include "serve/request_guard.h"
 
 namespace berth::serve {
 namespace {
@@ -37,8 +37,8 @@ INSTANTIATE_TEST_SUITE_P(Every, BadTarget,
                          testing::Values("", "api", "*", "/../etc/passwd", "/a/%2e%2e/b", "/a/./b",
                                          "/%", "/%4", "/%zz", "/a%00b", "/a%0ab", "/?x=%0d"));
 
-Request asked(const char* host) {
-  Request request;
+HttpRequest asked(const char* host) {
+  HttpRequest request;
   request.headers = {{"host", host}};
   return request;
 }
@@ -58,14 +58,14 @@ TEST(Gate, RefusesANameThatIsNotIts) {
 }
 
 TEST(Gate, WantsExactlyOneHost) {
-  EXPECT_EQ(refusal(Request{}, {})->status, 400);
-  Request two = asked("localhost");
+  EXPECT_EQ(refusal(HttpRequest{}, {})->status, 400);
+  HttpRequest two = asked("localhost");
   two.headers.emplace_back("host", "evil.example");
   EXPECT_EQ(refusal(two, {})->status, 400);
 }
 
 TEST(Gate, RefusesPagesOfOtherOrigins) {
-  Request request = asked("localhost:9700");
+  HttpRequest request = asked("localhost:9700");
   request.headers.emplace_back("origin", "http://evil.example");
   EXPECT_EQ(refusal(request, {})->status, 403);
   request.headers.back().second = "null";
@@ -75,7 +75,7 @@ TEST(Gate, RefusesPagesOfOtherOrigins) {
 }
 
 TEST(Gate, TakesNothingPostedThatAFormCouldPost) {
-  Request request = asked("localhost");
+  HttpRequest request = asked("localhost");
   request.method = Method::post;
   request.headers.emplace_back("content-type", "text/plain");
   EXPECT_EQ(refusal(request, {})->status, 400);
@@ -83,7 +83,7 @@ TEST(Gate, TakesNothingPostedThatAFormCouldPost) {
   EXPECT_FALSE(refusal(request, {}));
 }
 
-std::optional<std::string> header(const Response& response, std::string_view name) {
+std::optional<std::string> header(const HttpResponse& response, std::string_view name) {
   for (const auto& [had, value] : response.headers) {
     if (had == name) return value;
   }
@@ -91,23 +91,23 @@ std::optional<std::string> header(const Response& response, std::string_view nam
 }
 
 TEST(Outgoing, SameBodyHasTheSameTagAndIsNotSentAgain) {
-  const Response first = finished(get("/"), json_response("{\"a\":1}"));
+  const HttpResponse first = finished(get("/"), json_response("{\"a\":1}"));
   const auto tag = header(first, "etag");
   ASSERT_TRUE(tag);
-  const Response again =
+  const HttpResponse again =
       finished(get("/", {{"if-none-match", "\"x\", W/" + *tag}}), json_response("{\"a\":1}"));
   EXPECT_EQ(again.status, 304);
   EXPECT_EQ(again.body, nullptr);
-  const Response changed =
+  const HttpResponse changed =
       finished(get("/", {{"if-none-match", *tag}}), json_response("{\"a\":2}"));
   EXPECT_EQ(changed.status, 200);
 }
 
 TEST(Outgoing, LongTextIsCompressedForThoseWhoTakeIt) {
   const std::string text(5000, 'x');
-  const Response plain = finished(get("/"), json_response(text));
+  const HttpResponse plain = finished(get("/"), json_response(text));
   EXPECT_EQ(*plain.body, text);
-  const Response packed =
+  const HttpResponse packed =
       finished(get("/", {{"accept-encoding", "br, gzip"}}), json_response(text));
   EXPECT_EQ(header(packed, "content-encoding"), "gzip");
   EXPECT_LT(packed.body->size(), text.size() / 10);
@@ -124,7 +124,7 @@ TEST(Outgoing, NobodyIsGivenAnEncodingThatHeRefuses) {
 }
 
 TEST(Outgoing, EveryAnswerKeepsPagesFromRunningForeignScripts) {
-  const Response answer = finished(get("/"), error_response(404, "x", "y", "z"));
+  const HttpResponse answer = finished(get("/"), error_response(404, "x", "y", "z"));
   EXPECT_THAT(*header(answer, "content-security-policy"), HasSubstr("default-src 'none'"));
   EXPECT_EQ(header(answer, "x-content-type-options"), "nosniff");
   EXPECT_EQ(header(answer, "access-control-allow-origin"), std::nullopt);
@@ -137,7 +137,7 @@ TEST(Head, IsAsHttpWants) {
               testing::StartsWith("HTTP/1.1 200 OK\r\ndate: Thu, 09 Oct 2025 08:53:20 GMT\r\n"));
   EXPECT_THAT(head, HasSubstr("content-length: 2\r\n"));
   EXPECT_THAT(head, testing::EndsWith("connection: close\r\n\r\n"));
-  Response unchanged;
+  HttpResponse unchanged;
   unchanged.status = 304;
   EXPECT_THAT(head_of(unchanged, Afterwards::stays_open, {}), Not(HasSubstr("content-length")));
 }

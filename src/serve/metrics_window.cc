@@ -107,7 +107,7 @@ const DeviceWindow* WindowStatistics::of(const DeviceId& device, std::size_t pos
 void WindowKeeper::add(const Snapshot& snapshot, Instant now) {
   const Duration since_last =
       looks_.empty() ? std::chrono::seconds(1) : std::min(now - looks_.back().at, length_);
-  Look look{.at = now, .devices = {}};
+  WindowLook look{.at = now, .devices = {}};
   for (const Device& device : snapshot.devices) {
     DeviceLook& one = look.devices.emplace_back(DeviceLook{.device = device.id, .values = {}});
     for (const WindowRow& row : window_rows()) {
@@ -123,7 +123,7 @@ void WindowKeeper::add(const Snapshot& snapshot, Instant now) {
 }
 
 /// Nearly always at the same place; a device that came or went has moved the others.
-const WindowKeeper::DeviceLook* WindowKeeper::find(const Look& look, std::size_t position,
+const WindowKeeper::DeviceLook* WindowKeeper::find(const WindowLook& look, std::size_t position,
                                                    const DeviceId& device) {
   if (position < look.devices.size() && look.devices[position].device == device) {
     return &look.devices[position];
@@ -134,7 +134,7 @@ const WindowKeeper::DeviceLook* WindowKeeper::find(const Look& look, std::size_t
 
 DeviceWindow WindowKeeper::summary(std::size_t position, const DeviceId& device) const {
   std::vector<const DeviceLook*> there;
-  for (const Look& look : looks_) {
+  for (const WindowLook& look : looks_) {
     if (const DeviceLook* one = find(look, position, device)) there.push_back(one);
   }
   DeviceWindow window{.device = device, .statistics = {}};

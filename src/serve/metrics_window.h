@@ -58,17 +58,17 @@ class WindowKeeper {
     /// As window_rows(): of the driver's samples since the look before, where it keeps some.
     std::vector<Aggregate<>> values;
   };
-  struct Look {
+  struct WindowLook {
     Instant at;
     std::vector<DeviceLook> devices;
   };
 
-  [[nodiscard]] static const DeviceLook* find(const Look& look, std::size_t position,
+  [[nodiscard]] static const DeviceLook* find(const WindowLook& look, std::size_t position,
                                               const DeviceId& device);
   [[nodiscard]] DeviceWindow summary(std::size_t position, const DeviceId& device) const;
 
   Duration length_;
-  std::deque<Look> looks_;
+  std::deque<WindowLook> looks_;
   WindowStatistics statistics_;
 };
 

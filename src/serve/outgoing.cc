@@ -17,7 +17,7 @@ bool is_compressible(std::string_view type) {
          type.starts_with("application/openmetrics") || type.starts_with("image/svg");
 }
 
-void add_headers_of_all(Response& response) {
+void add_headers_of_all(HttpResponse& response) {
   const auto add = [&](const char* name, const char* value) {
     for (const auto& [had, unused] : response.headers) {
       if (had == name) return;
@@ -38,7 +38,7 @@ std::string tag_of_gzipped(std::string tag) { return tag.insert(tag.size() - 1, 
 
 }  // namespace
 
-Prepared prepared(Response response) {
+Prepared prepared(HttpResponse response) {
   Prepared ready;
   for (const auto& [name, value] : response.headers) {
     if (name == "etag") ready.etag = value;
@@ -54,8 +54,8 @@ Prepared prepared(Response response) {
   return ready;
 }
 
-Response outgoing(const Request& request, Prepared& ready) {
-  Response response = ready.response;
+HttpResponse outgoing(const HttpRequest& request, Prepared& ready) {
+  HttpResponse response = ready.response;
   if (response.status != 200 || !response.body) return response;
   std::string tag = ready.etag;
   const bool compressible = !response.is_plain && response.body->size() >= least_to_compress &&
@@ -80,7 +80,7 @@ Response outgoing(const Request& request, Prepared& ready) {
   return response;
 }
 
-Response finished(const Request& request, Response response) {
+HttpResponse finished(const HttpRequest& request, HttpResponse response) {
   Prepared ready = prepared(std::move(response));
   return outgoing(request, ready);
 }

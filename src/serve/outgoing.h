@@ -12,17 +12,17 @@ namespace berth::serve {
 
 /// An answer that many may get: what is made of it is made once.
 struct Prepared {
-  Response response;
+  HttpResponse response;
   std::string etag;                            // with its quotes; empty: it has none
   std::shared_ptr<const std::string> gzipped;  // once somebody has asked for it
 };
-[[nodiscard]] Prepared prepared(Response response);
+[[nodiscard]] Prepared prepared(HttpResponse response);
 
 /// What goes out to this request; to HEAD with the body, which whoever writes leaves out.
-[[nodiscard]] Response outgoing(const Request& request, Prepared& prepared);
+[[nodiscard]] HttpResponse outgoing(const HttpRequest& request, Prepared& prepared);
 
 /// Both, for an answer to one alone.
-[[nodiscard]] Response finished(const Request& request, Response response);
+[[nodiscard]] HttpResponse finished(const HttpRequest& request, HttpResponse response);
 
 [[nodiscard]] std::string gzipped(std::string_view text);
 /// "gzip", not "gzip;q=0".

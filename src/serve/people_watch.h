@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "serve/asker.h"
+#include "serve/principal.h"
 
 namespace berth::serve {
 

@@ -9,36 +9,36 @@ namespace {
 
 void hide_user(Reading<std::string>& user) { user = Absent::no_permission; }
 
-void narrow(HostProcess& process, Insight insight) {
-  if (insight == Insight::whole) return;
+void narrow(HostProcess& process, AccessLevel access_level) {
+  if (access_level == AccessLevel::whole) return;
   process.container = Absent::no_permission;
   process.enclosure.reset();
-  if (insight == Insight::commands) return;
+  if (access_level == AccessLevel::commands) return;
   process.command = Absent::no_permission;
   process.executable_name = Absent::no_permission;
-  if (insight == Insight::names) return;
+  if (access_level == AccessLevel::names) return;
   process.uid = Absent::no_permission;
   hide_user(process.user);
 }
 
 template <class ClaimOrWaiter>
-void narrow(ClaimOrWaiter& promise, Insight insight) {
-  if (insight == Insight::whole || insight == Insight::commands) return;
+void narrow(ClaimOrWaiter& promise, AccessLevel access_level) {
+  if (access_level == AccessLevel::whole || access_level == AccessLevel::commands) return;
   promise.command.clear();
-  if (insight == Insight::names) return;
+  if (access_level == AccessLevel::names) return;
   promise.user.clear();
   // No uid at all has no room in a claim: -1 is the system's own word for "none".
   promise.uid = static_cast<uid_t>(-1);
 }
 
 /// The driver names a process by its command.
-void narrow_xids(Snapshot& snapshot, const std::map<pid_t, Insight>& insights) {
+void narrow_xids(Snapshot& snapshot, const std::map<pid_t, AccessLevel>& insights) {
   if (!snapshot.xids.get()) return;
   std::vector<XidEvent> events = *snapshot.xids.get();
   for (XidEvent& event : events) {
     const auto known =
         event.pid.get() ? insights.find(static_cast<pid_t>(*event.pid.get())) : insights.end();
-    const bool shown = known != insights.end() && known->second >= Insight::commands;
+    const bool shown = known != insights.end() && known->second >= AccessLevel::commands;
     if (!shown && event.process.get()) event.process = Absent::no_permission;
   }
   snapshot.xids = std::move(events);
@@ -53,36 +53,38 @@ std::optional<Policy::Others> others_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-Insight insight(const Asker& asker, std::optional<uid_t> owner, const Policy& policy,
-                const GroupBook& book) {
-  if (asker.admin || (owner && asker.is(*owner))) return Insight::whole;
-  if (policy.others == Policy::Others::owner) return Insight::numbers;
-  if (policy.commands_are_open && asker.is_on_this_machine()) return Insight::commands;
-  const bool is_of_his_group = policy.others == Policy::Others::group && owner && asker.uid &&
-                               book.share_group(*asker.uid, *owner);
-  return is_of_his_group ? Insight::commands : Insight::names;
+AccessLevel access_level(const Principal& principal, std::optional<uid_t> owner,
+                         const Policy& policy, const GroupBook& book) {
+  if (principal.admin || (owner && principal.is(*owner))) return AccessLevel::whole;
+  if (policy.others == Policy::Others::owner) return AccessLevel::numbers;
+  if (policy.commands_are_open && principal.is_on_this_machine()) return AccessLevel::commands;
+  const bool is_of_his_group = policy.others == Policy::Others::group && owner && principal.uid &&
+                               book.share_group(*principal.uid, *owner);
+  return is_of_his_group ? AccessLevel::commands : AccessLevel::names;
 }
 
-std::string_view word_for_sight(const Asker& asker, const Policy& policy) {
-  if (!asker.is_known()) return "public";
-  return policy.others == Policy::Others::group && !asker.admin ? "group" : "owner";
+std::string_view word_for_sight(const Principal& principal, const Policy& policy) {
+  if (!principal.is_known()) return "public";
+  return policy.others == Policy::Others::group && !principal.admin ? "group" : "owner";
 }
 
-bool may_act_for(const Asker& asker, std::optional<uid_t> owner) {
-  return asker.admin || (owner && asker.is(*owner));
+bool may_act_for(const Principal& principal, std::optional<uid_t> owner) {
+  return principal.admin || (owner && principal.is(*owner));
 }
 
-Snapshot visible_part(Snapshot snapshot, const Asker& asker, const Policy& policy,
+Snapshot visible_part(Snapshot snapshot, const Principal& principal, const Policy& policy,
                       const GroupBook& book) {
-  if (asker.admin) return snapshot;
-  std::map<pid_t, Insight> insights;
+  if (principal.admin) return snapshot;
+  std::map<pid_t, AccessLevel> insights;
   for (HostProcess& process : snapshot.processes) {
-    const Insight seen = insight(asker, process.uid.get(), policy, book);
+    const AccessLevel seen = access_level(principal, process.uid.get(), policy, book);
     insights[process.id.pid] = seen;
     narrow(process, seen);
   }
-  for (Claim& claim : snapshot.claims) narrow(claim, insight(asker, claim.uid, policy, book));
-  for (Waiter& waiter : snapshot.waiters) narrow(waiter, insight(asker, waiter.uid, policy, book));
+  for (Claim& claim : snapshot.claims)
+    narrow(claim, access_level(principal, claim.uid, policy, book));
+  for (Waiter& waiter : snapshot.waiters)
+    narrow(waiter, access_level(principal, waiter.uid, policy, book));
   narrow_xids(snapshot, insights);
   // Whose descriptors these are is not known.
   if (snapshot.device_files.get()) snapshot.device_files = Absent::no_permission;
@@ -93,11 +95,11 @@ Snapshot visible_part(Snapshot snapshot, const Asker& asker, const Policy& polic
   return snapshot;
 }
 
-RunRecord visible_part(const RunRecord& run, Insight insight) {
+RunRecord visible_part(const RunRecord& run, AccessLevel access_level) {
   RunRecord shown;
   shown.owner = run.owner;
   shown.state = run.state;
-  if (insight < Insight::names) return shown;
+  if (access_level < AccessLevel::names) return shown;
   const Manifest& all = run.manifest;
   shown.end = run.end;
   shown.manifest = {.id = all.id,
@@ -113,7 +115,7 @@ RunRecord visible_part(const RunRecord& run, Insight insight) {
                     .waited_ms = all.waited_ms,
                     .given = all.given,
                     .promised = all.promised};
-  if (insight >= Insight::commands) shown.manifest.command = all.command;
+  if (access_level >= AccessLevel::commands) shown.manifest.command = all.command;
   return shown;
 }
 

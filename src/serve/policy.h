@@ -17,7 +17,7 @@
 #include <string_view>
 
 #include "record/run_record.h"
-#include "serve/asker.h"
+#include "serve/principal.h"
 #include "snapshot/snapshot.h"
 
 namespace berth::serve {
@@ -31,24 +31,24 @@ struct Policy {
 [[nodiscard]] std::optional<Policy::Others> others_from_name(std::string_view name);
 
 /// How much of what belongs to one user somebody sees.
-enum class Insight { numbers, names, commands, whole };
+enum class AccessLevel { numbers, names, commands, whole };
 
 /// What belongs to `owner`; nothing: it is not known whose it is.
-[[nodiscard]] Insight insight(const Asker& asker, std::optional<uid_t> owner, const Policy& policy,
-                              const GroupBook& book);
+[[nodiscard]] AccessLevel access_level(const Principal& principal, std::optional<uid_t> owner,
+                                       const Policy& policy, const GroupBook& book);
 
-/// "public", "group" or "owner": in a word, what this asker sees.
-[[nodiscard]] std::string_view word_for_sight(const Asker& asker, const Policy& policy);
+/// "public", "group" or "owner": in a word, what this principal sees.
+[[nodiscard]] std::string_view word_for_sight(const Principal& principal, const Policy& policy);
 
 /// Whether he may end or signal what belongs to `owner`.
-[[nodiscard]] bool may_act_for(const Asker& asker, std::optional<uid_t> owner);
+[[nodiscard]] bool may_act_for(const Principal& principal, std::optional<uid_t> owner);
 
-[[nodiscard]] Snapshot visible_part(Snapshot snapshot, const Asker& asker, const Policy& policy,
-                                    const GroupBook& book);
+[[nodiscard]] Snapshot visible_part(Snapshot snapshot, const Principal& principal,
+                                    const Policy& policy, const GroupBook& book);
 
 /// What others may know of somebody's run: members that are not named there stay with its owner.
-/// `insight`: less than whole.
-[[nodiscard]] RunRecord visible_part(const RunRecord& run, Insight insight);
+/// `access_level`: less than whole.
+[[nodiscard]] RunRecord visible_part(const RunRecord& run, AccessLevel access_level);
 
 /// Names of files that are somebody's own made "…"; those of the system stay.
 [[nodiscard]] std::string without_private_paths(std::string_view text);

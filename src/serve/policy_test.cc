@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "serve/example_world.h"
+#include "serve/example_context.h"
 #include "snapshot/json.h"
 #include "snapshot/questions.h"
 
@@ -14,9 +14,9 @@ using Others = Policy::Others;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string seen(const Asker& asker, Others others) {
-  const World world = example_world(others);
-  return to_json(visible_part(*world.snapshot, asker, world.policy, *world.book),
+std::string seen(const Principal& principal, Others others) {
+  const RequestContext context = example_context(others);
+  return to_json(visible_part(*context.snapshot, principal, context.policy, *context.book),
                  JsonLayout::compact);
 }
 
@@ -41,15 +41,15 @@ TEST(Policy, GroupShowsCommandsToItsMembersAlone) {
 }
 
 TEST(Policy, AUserOfThisMachineSeesWhatItsProcAndLedgerShowHim) {
-  const auto seen_by = [](Asker asker, Others others, bool open) {
-    World world = example_world(others);
-    world.policy.commands_are_open = open;
-    return to_json(visible_part(*world.snapshot, asker, world.policy, *world.book),
+  const auto seen_by = [](Principal principal, Others others, bool open) {
+    RequestContext context = example_context(others);
+    context.policy.commands_are_open = open;
+    return to_json(visible_part(*context.snapshot, principal, context.policy, *context.book),
                    JsonLayout::compact);
   };
-  const Asker here = known(carol);
-  Asker elsewhere = here;
-  elsewhere.door = Door::loopback;
+  const Principal here = known(carol);
+  Principal elsewhere = here;
+  elsewhere.listener = ListenerKind::loopback;
   for (const Others others : {Others::open, Others::group}) {
     EXPECT_THAT(seen_by(here, others, true), HasSubstr("bobs-secret.py"));
     EXPECT_THAT(seen_by(here, others, true), Not(HasSubstr("docker"))) << "/proc does not say it";
@@ -68,17 +68,17 @@ TEST(Policy, OwnerHidesTheNamesOfOthers) {
 }
 
 TEST(Policy, AdministratorSeesEverything) {
-  const World world = example_world(Others::owner);
-  EXPECT_EQ(visible_part(*world.snapshot, administrator(), world.policy, *world.book),
-            *world.snapshot);
+  const RequestContext context = example_context(Others::owner);
+  EXPECT_EQ(visible_part(*context.snapshot, administrator(), context.policy, *context.book),
+            *context.snapshot);
 }
 
 TEST(Policy, WhatIsHiddenStaysTakenAllTheSame) {
-  const World world = example_world(Others::owner);
-  const Snapshot part = visible_part(*world.snapshot, nobody(), world.policy, *world.book);
+  const RequestContext context = example_context(Others::owner);
+  const Snapshot part = visible_part(*context.snapshot, nobody(), context.policy, *context.book);
   for (std::size_t i = 0; i < part.devices.size(); ++i) {
     EXPECT_EQ(state_of(part.devices[i], part),
-              state_of(world.snapshot->devices[i], *world.snapshot))
+              state_of(context.snapshot->devices[i], *context.snapshot))
         << part.devices[i].id.text();
   }
 }
@@ -130,17 +130,17 @@ TEST(Policy, OfARunOthersAreGivenNoValueThatIsItsOwners) {
   run.manifest.variables = {{"SECRET", "secret"}};
   run.manifest.python = PythonFacts{.interpreter = "/secret/python"};
   run.end = RunEnd{.because = "time limit"};
-  const auto written = [&](Insight insight) {
+  const auto written = [&](AccessLevel access_level) {
     return write_json(JsonLayout::compact, [&](Archive& archive) {
-      write_run(archive, visible_part(run, insight), {}, RunReader::owner);
+      write_run(archive, visible_part(run, access_level), {}, RunReader::owner);
     });
   };
-  EXPECT_THAT(written(Insight::names), HasSubstr("time limit"));
-  EXPECT_THAT(written(Insight::names), HasSubstr("alice"));
-  EXPECT_THAT(written(Insight::names), Not(HasSubstr("secret")));
-  EXPECT_THAT(written(Insight::commands), HasSubstr("secret-command"));
-  EXPECT_THAT(written(Insight::commands), Not(HasSubstr("/secret")));
-  EXPECT_THAT(written(Insight::numbers), Not(HasSubstr("alice")));
+  EXPECT_THAT(written(AccessLevel::names), HasSubstr("time limit"));
+  EXPECT_THAT(written(AccessLevel::names), HasSubstr("alice"));
+  EXPECT_THAT(written(AccessLevel::names), Not(HasSubstr("secret")));
+  EXPECT_THAT(written(AccessLevel::commands), HasSubstr("secret-command"));
+  EXPECT_THAT(written(AccessLevel::commands), Not(HasSubstr("/secret")));
+  EXPECT_THAT(written(AccessLevel::numbers), Not(HasSubstr("alice")));
 }
 
 }  // namespace

@@ -159,7 +159,7 @@ std::vector<FoundRun> RunSource::list(std::size_t limit, const std::optional<Run
   return runs;
 }
 
-Result<FoundRun> RunSource::find(std::string_view id, std::optional<uid_t> asker,
+Result<FoundRun> RunSource::find(std::string_view id, std::optional<uid_t> principal,
                                  const IsShown& is_shown) const {
   const Directories known = directories();
   // A place's name is shorter than what was asked where that said whose.
@@ -173,7 +173,7 @@ Result<FoundRun> RunSource::find(std::string_view id, std::optional<uid_t> asker
     order.push_back(&directory);
   }
   std::ranges::stable_partition(
-      order, [&](const StateDirectory* directory) { return asker == whose(*directory); });
+      order, [&](const StateDirectory* directory) { return principal == whose(*directory); });
   std::optional<Error> reason;
   for (const StateDirectory* directory : order) {
     auto run = read_found(*directory, asked.name, is_shown);
@@ -212,7 +212,8 @@ Result<SampleTable> RunSource::samples(const FoundRun& run, std::size_t points,
   }
   for (const RecordedReading* column : columns()) table.columns.emplace_back(column->key);
   for (const auto& [key, stretch] : stretches) {
-    SampleTable::Row row{.at_unix_ms = stretch.first_unix_ms, .device = key.second, .values = {}};
+    SampleTable::RunRow row{
+        .at_unix_ms = stretch.first_unix_ms, .device = key.second, .values = {}};
     for (const Aggregate<>& all : stretch.values) {
       row.values.push_back(all.is_empty() ? std::nullopt : std::optional(all.mean()));
     }

@@ -43,12 +43,12 @@ struct SampleTable {
   std::vector<std::string> devices;
   std::vector<std::string> columns;
   /// Time, position of the device, then one value per column.
-  struct Row {
+  struct RunRow {
     std::int64_t at_unix_ms = 0;
     std::size_t device = 0;
     std::vector<std::optional<double>> values;
   };
-  std::vector<Row> rows;
+  std::vector<RunRow> rows;
 };
 
 struct LogPiece {
@@ -76,7 +76,7 @@ class RunSource {
   /// people's that of the one who asks, if he has one.
   /// not_found: there is none, or its folder holds no record that could be believed, and says so.
   /// io: it cannot be read now.
-  [[nodiscard]] Result<FoundRun> find(std::string_view id, std::optional<uid_t> asker,
+  [[nodiscard]] Result<FoundRun> find(std::string_view id, std::optional<uid_t> principal,
                                       const IsShown& is_shown) const;
   /// At most about `points` per device: each the mean of the samples of its stretch of time.
   [[nodiscard]] Result<SampleTable> samples(const FoundRun& run, std::size_t points,

@@ -12,7 +12,7 @@
 #include "base/temporary_directory.h"
 #include "record/record_writer.h"
 #include "serve/api.h"
-#include "serve/example_world.h"
+#include "serve/example_context.h"
 
 namespace berth::serve {
 namespace {
@@ -151,13 +151,13 @@ Manifest with_secrets(const std::string& id) {
 TEST_F(Runs, OfTheApiShowOthersNoCommandLogOrEnvironment) {
   ASSERT_TRUE(RecordWriter::create(state_, with_secrets("20260101-a")));
   std::ofstream(runs_directory(state_) + "/20260101-a/marks") << "5 secret=1\n";
-  World world = example_world();
-  world.runs = &source_;
-  const auto told = [&](const std::string& path, const Asker& asker) {
-    const Response response = answer(get("/api/v1/runs" + path), asker, world);
+  RequestContext context = example_context();
+  context.runs = &source_;
+  const auto told = [&](const std::string& path, const Principal& principal) {
+    const HttpResponse response = answer(get("/api/v1/runs" + path), principal, context);
     return response.body ? *response.body : std::string();
   };
-  const Asker other = known(::geteuid() + 1);
+  const Principal other = known(::geteuid() + 1);
   for (const char* path : {"", "/20260101-a"}) {
     EXPECT_THAT(told(path, administrator()), HasSubstr("secret-command"));
     EXPECT_THAT(told(path, other), HasSubstr("\"wanted\":\"-n 1\""))
@@ -169,16 +169,16 @@ TEST_F(Runs, OfTheApiShowOthersNoCommandLogOrEnvironment) {
   for (const char* path : {"/20260101-a/log", "/20260101-a/samples"}) {
     EXPECT_THAT(told(path, other), HasSubstr("not_yours"));
   }
-  world.policy.others = Policy::Others::owner;
+  context.policy.others = Policy::Others::owner;
   EXPECT_EQ(told("", other), "{\"runs\":[],\"next\":null}\n");
 }
 
 TEST_F(Runs, OfTheApiShowWhoSeesCommandsTheseAlone) {
   ASSERT_TRUE(RecordWriter::create(state_, with_secrets("20260101-a")));
-  World world = example_world();
-  world.runs = &source_;
-  world.policy.commands_are_open = true;
-  const Response response = answer(get("/api/v1/runs"), known(::geteuid() + 1), world);
+  RequestContext context = example_context();
+  context.runs = &source_;
+  context.policy.commands_are_open = true;
+  const HttpResponse response = answer(get("/api/v1/runs"), known(::geteuid() + 1), context);
   const auto run = nlohmann::json::parse(*response.body)["runs"][0];
   EXPECT_EQ(run["command"], nlohmann::json({"secret-command"}));
   for (const char* hidden : {"log", "variables", "variables_set", "working_directory", "machine",
@@ -189,15 +189,15 @@ TEST_F(Runs, OfTheApiShowWhoSeesCommandsTheseAlone) {
 
 TEST_F(Runs, OfTheApiComeInPagesThatGoOnByWhatTheOneBeforeSaid) {
   for (const char* id : {"20260101-a", "20260102-b", "20260103-c"}) record(id);
-  World world = example_world();
-  world.runs = &source_;
+  RequestContext context = example_context();
+  context.runs = &source_;
   for (const char* size : {"1", "2"}) {
     std::vector<std::string> seen;
     std::string after;
     for (int page = 0; page < 9; ++page) {
-      const Response said =
+      const HttpResponse said =
           answer(get("/api/v1/runs?limit=" + std::string(size) + "&after=" + after),
-                 administrator(), world);
+                 administrator(), context);
       ASSERT_EQ(said.status, 200) << *said.body;
       const auto told = nlohmann::json::parse(*said.body);
       for (const auto& run : told["runs"]) seen.push_back(run["id"]);

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "base/text.h"
-#include "serve/gate.h"
+#include "serve/request_guard.h"
 #include "serve/settings_table.h"
 
 namespace berth::serve {
@@ -258,7 +258,7 @@ Result<Duration> parse_join_interval(std::string_view text) {
   return Duration(*interval);
 }
 
-std::optional<Error> refused_doors(const Settings& settings) {
+std::optional<Error> refused_listeners(const Settings& settings) {
   const bool asks_for_certificates = settings.tls && !settings.tls->client_ca.empty();
   for (const Address& address : settings.listen) {
     if (is_loopback(address) || settings.require_tokens || asks_for_certificates) continue;

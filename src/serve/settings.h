@@ -12,10 +12,10 @@
 #include "base/result.h"
 #include "record/history/options.h"
 #include "serve/alert_receiver.h"
+#include "serve/fleet_members.h"
 #include "serve/history_source.h"
 #include "serve/metrics.h"
 #include "serve/policy.h"
-#include "serve/room_members.h"
 
 namespace berth::serve {
 
@@ -65,8 +65,8 @@ struct Settings {
 /// How often other servers are asked: "1s" to "10m".
 [[nodiscard]] Result<Duration> parse_join_interval(std::string_view text);
 
-/// Why these doors must not be opened; nothing: they may. An address that others can reach wants a
-/// proof of who they are.
-[[nodiscard]] std::optional<Error> refused_doors(const Settings& settings);
+/// Why these listeners must not be opened; nothing: they may. An address that others can reach
+/// wants a proof of who they are.
+[[nodiscard]] std::optional<Error> refused_listeners(const Settings& settings);
 
 }  // namespace berth::serve

@@ -73,7 +73,7 @@ TEST(Settings, EmptyFileMeansLoopbackAlone) {
   const auto settings = parse_settings("");
   ASSERT_TRUE(settings);
   EXPECT_THAT(settings->listen, ElementsAre(Address{"127.0.0.1", 9700}));
-  EXPECT_FALSE(refused_doors(*settings));
+  EXPECT_FALSE(refused_listeners(*settings));
 }
 
 struct Wrong {
@@ -117,16 +117,16 @@ TEST(Address, IsAnAddressAndNoName) {
 TEST(Doors, ThatOthersReachWantAProof) {
   Settings settings;
   settings.listen = {{.host = "0.0.0.0", .port = 9700}};
-  const auto refused = refused_doors(settings);
+  const auto refused = refused_listeners(settings);
   ASSERT_TRUE(refused);
   EXPECT_THAT(refused->message(), HasSubstr("--tokens"));
   settings.tls = TlsFiles{.certificate = "c", .key = "k", .client_ca = {}};
-  EXPECT_TRUE(refused_doors(settings)) << "a certificate of ours does not tell who asks";
+  EXPECT_TRUE(refused_listeners(settings)) << "a certificate of ours does not tell who asks";
   settings.tls->client_ca = "ca";
-  EXPECT_FALSE(refused_doors(settings));
+  EXPECT_FALSE(refused_listeners(settings));
   settings.tls.reset();
   settings.require_tokens = true;
-  EXPECT_FALSE(refused_doors(settings));
+  EXPECT_FALSE(refused_listeners(settings));
 }
 
 TEST(Settings, OfAlertsChangeRowsOfTheTable) {

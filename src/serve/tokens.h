@@ -19,8 +19,8 @@ namespace berth::serve {
 
 struct Token {
   std::string name;
-  /// Whom it stands for. Nothing, and no administrator: it opens a door, and shows what everybody
-  /// may see.
+  /// Whom it stands for. Nothing, and no administrator: it opens a listener, and shows what
+  /// everybody may see.
   std::optional<uid_t> uid;
   bool admin = false;
   WallTime created;

@@ -13,7 +13,7 @@ namespace berth::smi {
 
 namespace {
 
-using What = Request::What;
+using What = SmiRequest::What;
 
 constexpr int not_permitted = 4;
 constexpr int object_not_found = 6;
@@ -101,7 +101,7 @@ void warn_of_inforom(const std::vector<const Device*>& devices, Output& output) 
 /// state.
 bool shows_devices(What what) { return what != What::version && what != What::excluded; }
 
-Output surface(const Snapshot& snapshot, const Request& request, Clockface clockface,
+Output surface(const Snapshot& snapshot, const SmiRequest& request, Clockface clockface,
                std::uint64_t tick, const Snapshot* before) {
   switch (request.what) {
     case What::table:
@@ -111,10 +111,10 @@ Output surface(const Snapshot& snapshot, const Request& request, Clockface clock
     case What::excluded:
       return render_excluded(snapshot);
     case What::query:
-      if (request.form == Request::Form::xml) {
+      if (request.form == SmiRequest::Form::xml) {
         return {.text = render_xml(snapshot, request, clockface)};
       }
-      if (request.form == Request::Form::json) {
+      if (request.form == SmiRequest::Form::json) {
         return {.text = render_json(snapshot, request, clockface)};
       }
       return {.text = render_query(snapshot, request, clockface)};
@@ -143,10 +143,10 @@ Output surface(const Snapshot& snapshot, const Request& request, Clockface clock
 
 }  // namespace
 
-Output answer(const Request& request, Source& source, Clockface clockface, std::uint64_t tick) {
+Output answer(const SmiRequest& request, Source& source, Clockface clockface, std::uint64_t tick) {
   if (!request.help_of.empty()) return help_query(request.help_of);
   if (request.what == What::text) return request.said;
-  Request later = request;
+  SmiRequest later = request;
   if (tick > 0) later.header = false;
   const Snapshot snapshot = source.look(wanted_by(request));
   if (gpus(snapshot, {}).empty()) {
@@ -168,10 +168,10 @@ Output run(const std::vector<std::string>& argv, Source& source, Clockface clock
   return answer(parse(argv), source, clockface);
 }
 
-std::string printable_answer(std::string_view text, const Request& request) {
-  if (request.form == Request::Form::json && text.starts_with('{')) return printable_json(text);
+std::string printable_answer(std::string_view text, const SmiRequest& request) {
+  if (request.form == SmiRequest::Form::json && text.starts_with('{')) return printable_json(text);
   constexpr std::string_view underlined = "\t\x1b[4m";
-  if (request.what != Request::What::topology || !text.starts_with(underlined)) {
+  if (request.what != SmiRequest::What::topology || !text.starts_with(underlined)) {
     return printable_lines(text);
   }
   // Of the first line, which has nothing of a stranger's.

@@ -15,7 +15,7 @@ namespace berth::smi {
 
 namespace {
 
-using What = Request::What;
+using What = SmiRequest::What;
 
 /// What an option of this table does; several spellings share a row.
 enum class Act {
@@ -139,7 +139,7 @@ class Reader {
  public:
   explicit Reader(const std::vector<std::string>& argv) : argv_(argv) {}
 
-  Request read() {
+  SmiRequest read() {
     while (!done_ && at_ < argv_.size()) {
       const std::string word = argv_[at_++];
       if (!word.starts_with('-')) return unknown_option(word, argv_);
@@ -148,7 +148,7 @@ class Reader {
       value_.reset();
       if (equals != std::string::npos) value_ = word.substr(equals + 1);
       if (name.starts_with("--help-query-") && !value_) {
-        Request help = says("", 0);
+        SmiRequest help = says("", 0);
         help.help_of = name.substr(std::string_view("--help-query-").size());
         return help;
       }
@@ -198,10 +198,10 @@ class Reader {
         take_format();
         break;
       case Act::xml:
-        request_.form = Request::Form::xml;
+        request_.form = SmiRequest::Form::xml;
         break;
       case Act::json:
-        request_.form = Request::Form::json;
+        request_.form = SmiRequest::Form::json;
         break;
       default:
         take_what(option.act);
@@ -277,7 +277,7 @@ class Reader {
       }
     }
     if (!csv) done_ = says(without_csv(), bad_argument);
-    request_.form = Request::Form::csv;
+    request_.form = SmiRequest::Form::csv;
   }
 
   void take_sections() {
@@ -292,15 +292,16 @@ class Reader {
     return "\"--format=\" switch is missing \"csv\". Please run 'nvidia-smi -h' for help.\n";
   }
 
-  Request finished() {
+  SmiRequest finished() {
     const bool selective = !request_.fields.empty();
-    if (selective && request_.form != Request::Form::csv) {
+    if (selective && request_.form != SmiRequest::Form::csv) {
       return says("\"--format=\" switch is missing. Please run 'nvidia-smi -h' for help.\n",
                   bad_argument);
     }
-    if (!selective && request_.form == Request::Form::csv) return invalid(argv_);
+    if (!selective && request_.form == SmiRequest::Form::csv) return invalid(argv_);
     const bool queried = request_.what == What::query;
-    const bool shaped = request_.form == Request::Form::xml || request_.form == Request::Form::json;
+    const bool shaped =
+        request_.form == SmiRequest::Form::xml || request_.form == SmiRequest::Form::json;
     if (!queried && (shaped || !request_.sections.empty())) return invalid(argv_);
     return request_;
   }
@@ -308,8 +309,8 @@ class Reader {
   const std::vector<std::string>& argv_;
   std::size_t at_ = 0;
   std::optional<std::string> value_;
-  std::optional<Request> done_;
-  Request request_;
+  std::optional<SmiRequest> done_;
+  SmiRequest request_;
 };
 
 // --- the words: dmon, pmon, topo, nvlink
@@ -320,8 +321,8 @@ bool only_letters_of(std::string_view text, std::string_view allowed) {
 }
 
 /// dmon and pmon: -i -d -c -s -o -f, each with a value.
-Request read_monitor(What what, const std::vector<std::string>& argv) {
-  Request request;
+SmiRequest read_monitor(What what, const std::vector<std::string>& argv) {
+  SmiRequest request;
   request.what = what;
   request.every = std::chrono::seconds(1);
   for (std::size_t i = 1; i < argv.size(); ++i) {
@@ -364,16 +365,16 @@ Request read_monitor(What what, const std::vector<std::string>& argv) {
   return request;
 }
 
-Request read_topology(const std::vector<std::string>& argv) {
-  Request request;
+SmiRequest read_topology(const std::vector<std::string>& argv) {
+  SmiRequest request;
   request.what = What::topology;
   if (argv.size() == 2 && (argv[1] == "-m" || argv[1] == "--matrix")) return request;
   if (argv.size() == 2 && (argv[1] == "-h" || argv[1] == "--help")) return says(topology_help(), 0);
   return argv.size() == 1 ? invalid(argv) : unavailable(argv, "topo " + argv[1]);
 }
 
-Request read_nvlink(const std::vector<std::string>& argv) {
-  Request request;
+SmiRequest read_nvlink(const std::vector<std::string>& argv) {
+  SmiRequest request;
   request.what = What::nvlink;
   bool status = false;
   for (std::size_t i = 1; i < argv.size(); ++i) {
@@ -392,7 +393,7 @@ Request read_nvlink(const std::vector<std::string>& argv) {
 
 }  // namespace
 
-Request parse(const std::vector<std::string>& argv) {
+SmiRequest parse(const std::vector<std::string>& argv) {
   if (argv.empty() || argv.front().starts_with('-')) return Reader(argv).read();
   const std::string& word = argv.front();
   if (word == "dmon") return read_monitor(What::dmon, argv);

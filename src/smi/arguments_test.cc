@@ -10,10 +10,10 @@ namespace {
 using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using What = Request::What;
+using What = SmiRequest::What;
 
 TEST(SmiArguments, NothingIsTheTable) {
-  const Request request = parse({});
+  const SmiRequest request = parse({});
   EXPECT_EQ(request.what, What::table);
   EXPECT_FALSE(request.every);
 }
@@ -31,16 +31,16 @@ TEST(SmiArguments, TakesEachSpellingOfAnOption) {
 
 TEST(SmiArguments, ALoopWithoutSecondsTakesFive) {
   EXPECT_EQ(parse({"-l"}).every, milliseconds(5000));
-  const Request request = parse({"-l", "-i", "1"});
+  const SmiRequest request = parse({"-l", "-i", "1"});
   EXPECT_EQ(request.every, milliseconds(5000));
   EXPECT_THAT(request.devices, ElementsAre("1"));
 }
 
 TEST(SmiArguments, ReadsAQueryWithItsFormat) {
-  const Request request = parse({"--query-gpu=index, name,memory.used",
-                                 "--format=csv,noheader,nounits", "-i", "1", "-l", "1"});
+  const SmiRequest request = parse({"--query-gpu=index, name,memory.used",
+                                    "--format=csv,noheader,nounits", "-i", "1", "-l", "1"});
   EXPECT_EQ(request.what, What::query_gpu);
-  EXPECT_EQ(request.form, Request::Form::csv);
+  EXPECT_EQ(request.form, SmiRequest::Form::csv);
   EXPECT_FALSE(request.header);
   EXPECT_FALSE(request.units);
   EXPECT_THAT(request.fields, ElementsAre("index", "name", "memory.used"));
@@ -48,11 +48,11 @@ TEST(SmiArguments, ReadsAQueryWithItsFormat) {
 }
 
 TEST(SmiArguments, ReadsWhatPartOfTheDumpIsWanted) {
-  const Request request = parse({"-q", "-d", "memory,ECC"});
+  const SmiRequest request = parse({"-q", "-d", "memory,ECC"});
   EXPECT_EQ(request.what, What::query);
   EXPECT_THAT(request.sections, ElementsAre("MEMORY", "ECC"));
-  EXPECT_EQ(parse({"-q", "-x"}).form, Request::Form::xml);
-  EXPECT_EQ(parse({"-q", "-j"}).form, Request::Form::json);
+  EXPECT_EQ(parse({"-q", "-x"}).form, SmiRequest::Form::xml);
+  EXPECT_EQ(parse({"-q", "-j"}).form, SmiRequest::Form::json);
 }
 
 TEST(SmiArguments, WhatIsWrongIsSaidAndExitsWithTwo) {
@@ -75,7 +75,7 @@ TEST(SmiArguments, WhatIsWrongIsSaidAndExitsWithTwo) {
                                              {"dmon", "-s", "z"},
                                              {"dmon", "-c"},
                                              {"nvlink"}}) {
-    const Request request = parse(words);
+    const SmiRequest request = parse(words);
     EXPECT_EQ(request.what, What::text) << words.front();
     EXPECT_EQ(request.said.code, 2) << words.front();
     EXPECT_FALSE(request.said.text.empty()) << words.front();
@@ -98,7 +98,7 @@ TEST(SmiArguments, NamesACharacterThatOnlyLooksRight) {
 TEST(SmiArguments, AIsTheWholeLog) {
   for (const auto& words : std::vector<std::vector<std::string>>{
            {"-a"}, {"-q", "-a"}, {"-a", "-q"}, {"-a", "-q", "-l", "3"}}) {
-    const Request request = parse(words);
+    const SmiRequest request = parse(words);
     EXPECT_EQ(request.what, What::query) << words.back();
     EXPECT_TRUE(wanted_by(request).has(Detail::inforom_image)) << words.back();
     EXPECT_TRUE(request.sections.empty()) << words.back();
@@ -112,7 +112,7 @@ TEST(SmiArguments, MillisecondsMayBeLeftOut) {
   for (const auto& words :
        std::vector<std::vector<std::string>>{{"-lms", "--query-gpu=index", "--format=csv"},
                                              {"--query-gpu=index", "--format=csv", "--loop-ms"}}) {
-    const Request request = parse(words);
+    const SmiRequest request = parse(words);
     EXPECT_EQ(request.what, What::query_gpu) << request.said.text;
     EXPECT_EQ(request.every, milliseconds(100));
   }
@@ -127,7 +127,7 @@ TEST(SmiArguments, SettingsAreRefusedWithTheCommandForTheRealOne) {
                                                                  {"mig", "-cgi", "9"},
                                                                  {"drain", "-p", "0000:01:00.0"},
                                                                  {"-e", "0"}}) {
-    const Request request = parse(words);
+    const SmiRequest request = parse(words);
     EXPECT_EQ(request.said.code, 4) << words.front();
     EXPECT_THAT(request.said.text, HasSubstr("sudo /usr/bin/nvidia-smi " + words.front()));
   }
@@ -144,7 +144,7 @@ TEST(SmiArguments, WhatIsNotShownExitsWithThree) {
 }
 
 TEST(SmiArguments, ReadsTheMonitors) {
-  const Request dmon = parse({"dmon", "-s", "pt", "-c", "3", "-d", "2", "-i", "0", "-o", "DT"});
+  const SmiRequest dmon = parse({"dmon", "-s", "pt", "-c", "3", "-d", "2", "-i", "0", "-o", "DT"});
   EXPECT_EQ(dmon.what, What::dmon);
   EXPECT_EQ(dmon.select, "pt");
   EXPECT_EQ(dmon.times, 3U);

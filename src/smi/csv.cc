@@ -99,7 +99,7 @@ std::string_view heading_of(const CsvField& written, std::string_view asked, int
   return old ? asked : written.name;
 }
 
-Output render_gpu_csv(const Snapshot& snapshot, const Request& request, Clockface clockface) {
+Output render_gpu_csv(const Snapshot& snapshot, const SmiRequest& request, Clockface clockface) {
   std::vector<GpuColumn> columns;
   std::vector<std::string> names;
   for (const std::string& name : request.fields) {
@@ -165,9 +165,10 @@ std::optional<GpuColumn> find_gpu_column(std::string_view name) {
       field, own_unit};
 }
 
-Output render_csv(const Snapshot& snapshot, const Request& request, Clockface clockface) {
-  return request.what == Request::What::query_gpu ? render_gpu_csv(snapshot, request, clockface)
-                                                  : render_list_csv(snapshot, request, clockface);
+Output render_csv(const Snapshot& snapshot, const SmiRequest& request, Clockface clockface) {
+  return request.what == SmiRequest::What::query_gpu
+             ? render_gpu_csv(snapshot, request, clockface)
+             : render_list_csv(snapshot, request, clockface);
 }
 
 }  // namespace berth::smi

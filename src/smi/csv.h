@@ -30,7 +30,7 @@ struct GpuColumn {
 [[nodiscard]] std::optional<GpuColumn> find_gpu_column(std::string_view name);
 
 /// The queries that have a line per process, page or clock.
-[[nodiscard]] Output render_list_csv(const Snapshot& snapshot, const Request& request,
+[[nodiscard]] Output render_list_csv(const Snapshot& snapshot, const SmiRequest& request,
                                      Clockface clockface);
 
 /// The names of a list query with their aliases and what they are, for its help; empty: no such
@@ -41,6 +41,6 @@ struct ListColumn {
   std::string_view unit;
   std::string_view help;
 };
-[[nodiscard]] std::vector<ListColumn> list_columns(Request::What what);
+[[nodiscard]] std::vector<ListColumn> list_columns(SmiRequest::What what);
 
 }  // namespace berth::smi

@@ -17,12 +17,12 @@ namespace berth::smi {
 
 namespace {
 
-using What = Request::What;
+using What = SmiRequest::What;
 
 /// One line: the GPU, and what of it the line is about.
 struct Item {
   const Snapshot& snapshot;
-  const Request& request;
+  const SmiRequest& request;
   Clockface clockface;
   const Device* gpu = nullptr;
   const GpuProcess* process = nullptr;
@@ -272,7 +272,7 @@ std::vector<ListColumn> list_columns(What what) {
   return {columns.begin(), columns.end()};
 }
 
-Output render_list_csv(const Snapshot& snapshot, const Request& request, Clockface clockface) {
+Output render_list_csv(const Snapshot& snapshot, const SmiRequest& request, Clockface clockface) {
   std::vector<const Column*> columns;
   std::vector<std::string> names;
   const auto all = columns_of(request.what);

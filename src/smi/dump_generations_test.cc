@@ -28,8 +28,8 @@ std::string heading(const std::string& driver) {
 
 /// A dump printed back by itself.
 std::string printed(const std::string& driver, const std::string& lines) {
-  Request request;
-  request.what = Request::What::query;
+  SmiRequest request;
+  request.what = SmiRequest::What::query;
   return render_query(read(heading(driver) + lines), request, {});
 }
 
@@ -228,9 +228,9 @@ TEST(Generation595, CardThatCountsNoErrorsHasNoSumOfThem) {
 }
 
 std::string printed_as_xml(const std::string& driver, const std::string& lines) {
-  Request request;
-  request.what = Request::What::query;
-  request.form = Request::Form::xml;
+  SmiRequest request;
+  request.what = SmiRequest::What::query;
+  request.form = SmiRequest::Form::xml;
   return render_xml(read(heading(driver) + lines), request, {});
 }
 

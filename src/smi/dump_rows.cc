@@ -39,7 +39,7 @@ void write_throttle(Device& device, ClockReason reason, const Cell& cell) {
   mask = ClockReasons(std::get<bool>(*cell.get()) ? before | bit : before);
 }
 
-void write(Device& device, const Row& row, const Cell& cell) {
+void write(Device& device, const LayoutRow& row, const Cell& cell) {
   for (const auto& [key, reason] : clock_reasons) {
     if (row.key == key) return write_throttle(device, reason, cell);
   }
@@ -53,10 +53,10 @@ void write(Device& device, const Row& row, const Cell& cell) {
 
 /// "Remapped Rows : N/A": nothing below it. A part that can be missing by itself (the histogram)
 /// may still be there: nobody said.
-void absent_below(const RowIndex& index, const Row& section, Absent why, Device& device) {
+void absent_below(const RowIndex& index, const LayoutRow& section, Absent why, Device& device) {
   write(device, section, Cell(why));
   int unknown_below = 1000;
-  for (const Row& row : index.below(section)) {
+  for (const LayoutRow& row : index.below(section)) {
     if (row.depth > unknown_below) continue;
     unknown_below = row.section && !row.key.empty() ? row.depth : 1000;
     if (!row.section) write(device, row, Cell(why));
@@ -67,7 +67,7 @@ void read_below(const Node& node, const RowIndex& index, std::vector<std::string
                 Device& device) {
   for (const Node& child : node.children) {
     path.push_back(normalised(child.name));
-    const Row* row = index.find(path);
+    const LayoutRow* row = index.find(path);
     if (row != nullptr && row->special != Special::none && row->special != Special::retired_pages) {
       path.pop_back();
       continue;  // read by code of its own
@@ -240,9 +240,9 @@ std::string normalised(std::string_view name) {
   return text;
 }
 
-RowIndex::RowIndex(std::span<const Row> rows, Surface surface) : rows_(rows) {
+RowIndex::RowIndex(std::span<const LayoutRow> rows, Surface surface) : rows_(rows) {
   std::vector<std::string> path;
-  for (const Row& row : rows) {
+  for (const LayoutRow& row : rows) {
     path.resize(static_cast<std::size_t>(depth_on(row, surface)));
     path.push_back(normalised(surface == Surface::text ? row.label : row.tag));
     if (path.back().empty()) continue;
@@ -253,7 +253,7 @@ RowIndex::RowIndex(std::span<const Row> rows, Surface surface) : rows_(rows) {
   }
 }
 
-const Row* RowIndex::find(const std::vector<std::string>& path) const {
+const LayoutRow* RowIndex::find(const std::vector<std::string>& path) const {
   if (const auto exact = by_path_.find(joined(path)); exact != by_path_.end()) {
     return exact->second;
   }
@@ -265,7 +265,7 @@ const Row* RowIndex::find(const std::vector<std::string>& path) const {
   return nullptr;
 }
 
-std::span<const Row> RowIndex::below(const Row& section) const {
+std::span<const LayoutRow> RowIndex::below(const LayoutRow& section) const {
   const auto first = static_cast<std::size_t>(&section - rows_.data()) + 1;
   std::size_t last = first;
   while (last < rows_.size() && rows_[last].depth > section.depth) ++last;

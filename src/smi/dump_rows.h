@@ -19,17 +19,17 @@ namespace berth::smi {
 
 class RowIndex {
  public:
-  RowIndex(std::span<const Row> rows, Surface surface);
+  RowIndex(std::span<const LayoutRow> rows, Surface surface);
   /// The path as normalised names, outermost first. Null: nobody knows it.
-  [[nodiscard]] const Row* find(const std::vector<std::string>& path) const;
+  [[nodiscard]] const LayoutRow* find(const std::vector<std::string>& path) const;
   /// The rows below a section.
-  [[nodiscard]] std::span<const Row> below(const Row& section) const;
+  [[nodiscard]] std::span<const LayoutRow> below(const LayoutRow& section) const;
 
  private:
-  std::span<const Row> rows_;
-  std::unordered_map<std::string, const Row*> by_path_;
+  std::span<const LayoutRow> rows_;
+  std::unordered_map<std::string, const LayoutRow*> by_path_;
   /// "section//name"; null where two rows of different readings share it.
-  std::unordered_map<std::string, const Row*> by_section_;
+  std::unordered_map<std::string, const LayoutRow*> by_section_;
 };
 
 [[nodiscard]] const RowIndex& gpu_index(Surface surface);

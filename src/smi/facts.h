@@ -12,8 +12,8 @@
 
 namespace berth::smi {
 
-/// Whole cards the driver numbers, in the order of the snapshot; of `devices` (as Request::devices
-/// has them) where that is not empty.
+/// Whole cards the driver numbers, in the order of the snapshot; of `devices` (as
+/// SmiRequest::devices has them) where that is not empty.
 [[nodiscard]] std::vector<const Device*> gpus(const Snapshot& snapshot,
                                               const std::vector<std::string>& devices);
 [[nodiscard]] std::vector<const Device*> instances_of(const Device& gpu, const Snapshot& snapshot);

@@ -40,8 +40,8 @@ command for the real nvidia-smi (exit 4); what berth does not show exits with 3.
 )";
 }
 
-std::string monitor_help(Request::What what) {
-  if (what == Request::What::pmon) {
+std::string monitor_help(SmiRequest::What what) {
+  if (what == SmiRequest::What::pmon) {
     return R"(berth smi pmon: one line per process on a device, every second.
 
   -i ID,...    only these devices          -s LETTERS  columns: u utilisation, m memory (u)

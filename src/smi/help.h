@@ -9,7 +9,7 @@
 namespace berth::smi {
 
 [[nodiscard]] std::string help_text();
-[[nodiscard]] std::string monitor_help(Request::What what);
+[[nodiscard]] std::string monitor_help(SmiRequest::What what);
 [[nodiscard]] std::string topology_help();
 [[nodiscard]] std::string nvlink_help();
 

@@ -11,7 +11,7 @@ namespace berth::smi {
 
 namespace {
 
-using What = Request::What;
+using What = SmiRequest::What;
 
 constexpr auto queries = std::to_array<std::pair<std::string_view, What>>({
     {"gpu", What::query_gpu},

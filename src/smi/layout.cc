@@ -15,7 +15,7 @@ namespace {
 using rows::leaf;
 using rows::section;
 
-constexpr auto mig_table = std::to_array<Row>({
+constexpr auto mig_table = std::to_array<LayoutRow>({
     leaf(0, "Index", "index", "", Format::number),
     leaf(0, "GPU Instance ID", "gpu_instance_id", "", Format::number),
     leaf(0, "Compute Instance ID", "compute_instance_id", "", Format::number),
@@ -51,7 +51,7 @@ constexpr auto mig_table = std::to_array<Row>({
 });
 
 constexpr auto gpu_table = [] {
-  std::array<Row, rows::state_rows.size() + rows::power_rows.size()> all;
+  std::array<LayoutRow, rows::state_rows.size() + rows::power_rows.size()> all;
   std::ranges::copy(rows::power_rows, std::ranges::copy(rows::state_rows, all.begin()).out);
   return all;
 }();
@@ -81,17 +81,17 @@ bool tells_margins(const Device& device) {
 
 }  // namespace
 
-std::span<const Row> gpu_rows() { return gpu_table; }
-std::span<const Row> mig_rows() { return mig_table; }
+std::span<const LayoutRow> gpu_rows() { return gpu_table; }
+std::span<const LayoutRow> mig_rows() { return mig_table; }
 
 namespace {
 
-Cell cell_of_row(const Row& row, const Device& device) {
+Cell cell_of_row(const LayoutRow& row, const Device& device) {
   const Field* field = field_of(row);
   return field == nullptr ? Cell(Absent::not_sampled) : field->read(device, {});
 }
 
-bool is_in(const Row& row, DriverNumber driver, const Device& device) {
+bool is_in(const LayoutRow& row, DriverNumber driver, const Device& device) {
   if (row.branch != 0 && driver.branch == row.branch) {
     return row.branch_release == 0 ? cell_of_row(row, device).has_value()
                                    : driver.release >= row.branch_release;
@@ -108,7 +108,7 @@ bool tells_sram_kinds(DriverNumber driver) {
 
 }  // namespace
 
-bool applies(const Row& row, DriverNumber driver, const Device& device) {
+bool applies(const LayoutRow& row, DriverNumber driver, const Device& device) {
   if (!is_in(row, driver, device)) return false;
   switch (row.when) {
     case When::always:
@@ -131,7 +131,7 @@ bool applies(const Row& row, DriverNumber driver, const Device& device) {
   return true;
 }
 
-const Field* field_of(const Row& row) {
+const Field* field_of(const LayoutRow& row) {
   static const auto by_key = [] {
     std::unordered_map<std::string_view, const Field*> map;
     for (const Field& field : fields()) map.emplace(field.key, &field);

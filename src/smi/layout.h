@@ -27,7 +27,7 @@ enum class When {
   ecc_detailed   // Ampere and newer: SRAM errors by kind and source
 };
 
-struct Row {
+struct LayoutRow {
   int depth = 0;           // 0: directly below the GPU
   std::string_view label;  // of -q; empty: XML only
   std::string_view tag;    // of XML; empty: text only
@@ -54,34 +54,36 @@ struct Row {
 
   /// A copy with one member changed. It stands before its uses, where clang looks for it.
   template <class T>
-  [[nodiscard]] constexpr Row with(T Row::* member, T value) const {
-    Row copy = *this;
+  [[nodiscard]] constexpr LayoutRow with(T LayoutRow::* member, T value) const {
+    LayoutRow copy = *this;
     copy.*member = value;
     return copy;
   }
-  [[nodiscard]] constexpr Row since(int major) const { return with(&Row::from, major); }
-  [[nodiscard]] constexpr Row upto(int major) const { return with(&Row::until, major); }
-  [[nodiscard]] constexpr Row also_in(int major, int release = 0) const {
-    return with(&Row::branch, major).with(&Row::branch_release, release);
+  [[nodiscard]] constexpr LayoutRow since(int major) const { return with(&LayoutRow::from, major); }
+  [[nodiscard]] constexpr LayoutRow upto(int major) const { return with(&LayoutRow::until, major); }
+  [[nodiscard]] constexpr LayoutRow also_in(int major, int release = 0) const {
+    return with(&LayoutRow::branch, major).with(&LayoutRow::branch_release, release);
   }
-  [[nodiscard]] constexpr Row not_in(int major, int release) const {
-    return with(&Row::last_branch, major).with(&Row::last_release, release);
+  [[nodiscard]] constexpr LayoutRow not_in(int major, int release) const {
+    return with(&LayoutRow::last_branch, major).with(&LayoutRow::last_release, release);
   }
-  [[nodiscard]] constexpr Row only(When what) const { return with(&Row::when, what); }
-  [[nodiscard]] constexpr Row deprecated_from(int major) const {
-    return with(&Row::deprecated, major);
+  [[nodiscard]] constexpr LayoutRow only(When what) const { return with(&LayoutRow::when, what); }
+  [[nodiscard]] constexpr LayoutRow deprecated_from(int major) const {
+    return with(&LayoutRow::deprecated, major);
   }
-  [[nodiscard]] constexpr Row beside_in_xml() const { return with(&Row::beside, true); }
-  [[nodiscard]] constexpr Row sampled_only() const { return with(&Row::sampled, true); }
-  [[nodiscard]] constexpr Row about(std::string_view what) const { return with(&Row::topic, what); }
+  [[nodiscard]] constexpr LayoutRow beside_in_xml() const { return with(&LayoutRow::beside, true); }
+  [[nodiscard]] constexpr LayoutRow sampled_only() const { return with(&LayoutRow::sampled, true); }
+  [[nodiscard]] constexpr LayoutRow about(std::string_view what) const {
+    return with(&LayoutRow::topic, what);
+  }
 };
 
-[[nodiscard]] std::span<const Row> gpu_rows();
+[[nodiscard]] std::span<const LayoutRow> gpu_rows();
 /// Of a MIG instance, inside Special::mig_devices.
-[[nodiscard]] std::span<const Row> mig_rows();
+[[nodiscard]] std::span<const LayoutRow> mig_rows();
 
 /// How deep it stands on this surface.
-[[nodiscard]] constexpr int depth_on(const Row& row, Surface surface) {
+[[nodiscard]] constexpr int depth_on(const LayoutRow& row, Surface surface) {
   return row.depth - (row.beside && surface == Surface::xml ? 1 : 0);
 }
 /// A driver's number in parts: the 550 of 550.163.01 and the 163.
@@ -90,8 +92,8 @@ struct DriverNumber {
   int release = 0;
 };
 /// Whether this driver prints the row of this device.
-[[nodiscard]] bool applies(const Row& row, DriverNumber driver, const Device& device);
+[[nodiscard]] bool applies(const LayoutRow& row, DriverNumber driver, const Device& device);
 /// The row's field; null: the row has none.
-[[nodiscard]] const Field* field_of(const Row& row);
+[[nodiscard]] const Field* field_of(const LayoutRow& row);
 
 }  // namespace berth::smi

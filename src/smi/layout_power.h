@@ -10,7 +10,7 @@ namespace berth::smi::rows {
 using enum Format;
 
 // Drivers of branch 550 tell average and moment apart from 550.163 on; 550.127 and 555.58 do not.
-constexpr auto power_rows = std::to_array<Row>({
+constexpr auto power_rows = std::to_array<LayoutRow>({
     section(0, "Power Readings", "power_readings").upto(534).about("POWER"),
     leaf(1, "", "power_state", "power_state", performance_state),
     leaf(1, "Power Management", "power_management", "power_management"),

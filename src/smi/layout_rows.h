@@ -5,15 +5,15 @@
 
 namespace berth::smi::rows {
 
-constexpr Row section(int depth, std::string_view label, std::string_view tag,
-                      std::string_view key = {}) {
+constexpr LayoutRow section(int depth, std::string_view label, std::string_view tag,
+                            std::string_view key = {}) {
   return {.depth = depth, .label = label, .tag = tag, .key = key, .section = true};
 }
-constexpr Row leaf(int depth, std::string_view label, std::string_view tag, std::string_view key,
-                   Format format = Format::text) {
+constexpr LayoutRow leaf(int depth, std::string_view label, std::string_view tag,
+                         std::string_view key, Format format = Format::text) {
   return {.depth = depth, .label = label, .tag = tag, .key = key, .format = format};
 }
-constexpr Row special(Special what, std::string_view label, std::string_view tag) {
+constexpr LayoutRow special(Special what, std::string_view label, std::string_view tag) {
   return {.depth = 0, .label = label, .tag = tag, .section = true, .special = what};
 }
 

@@ -13,7 +13,7 @@ using enum Format;
 constexpr std::string_view single_bit = "Single Bit            ";
 constexpr std::string_view double_bit = "Double Bit            ";
 
-constexpr auto state_rows = std::to_array<Row>({
+constexpr auto state_rows = std::to_array<LayoutRow>({
     leaf(0, "Product Name", "product_name", "name"),
     leaf(0, "Product Brand", "product_brand", "brand"),
     leaf(0, "Product Architecture", "product_architecture", "architecture").since(510),

@@ -12,7 +12,7 @@ namespace {
 
 TEST(Layout, EveryKeyOfARowIsAField) {
   for (const auto rows : {gpu_rows(), mig_rows()}) {
-    for (const Row& row : rows) {
+    for (const LayoutRow& row : rows) {
       if (!row.key.empty()) {
         EXPECT_NE(field_of(row), nullptr) << row.label << ": " << row.key;
       }
@@ -24,11 +24,11 @@ TEST(Layout, EveryKeyOfARowIsAField) {
 TEST(Layout, RowsAreFoundByTheirOwnPathOnBothSurfaces) {
   for (const Surface surface : {Surface::text, Surface::xml}) {
     std::vector<std::string> path;
-    for (const Row& row : gpu_rows()) {
+    for (const LayoutRow& row : gpu_rows()) {
       path.resize(static_cast<std::size_t>(depth_on(row, surface)));
       path.push_back(normalised(surface == Surface::text ? row.label : row.tag));
       if (path.back().empty() || row.section) continue;
-      const Row* found = gpu_index(surface).find(path);
+      const LayoutRow* found = gpu_index(surface).find(path);
       ASSERT_NE(found, nullptr) << row.label;
       EXPECT_EQ(found->key, row.key) << row.label;
     }
@@ -37,10 +37,10 @@ TEST(Layout, RowsAreFoundByTheirOwnPathOnBothSurfaces) {
 
 TEST(Layout, LinesThatDriversMovedAreFoundByTheirSection) {
   const auto& index = gpu_index(Surface::text);
-  const Row* moved = index.find({"gpupowerreadings", "somenewpart", "minpowerlimit"});
+  const LayoutRow* moved = index.find({"gpupowerreadings", "somenewpart", "minpowerlimit"});
   ASSERT_NE(moved, nullptr);
   EXPECT_EQ(moved->key, "power_limit_min_milliwatts");
-  const Row* renamed = index.find({"temperature", "gpuslowdowntempspecification"});
+  const LayoutRow* renamed = index.find({"temperature", "gpuslowdowntempspecification"});
   ASSERT_NE(renamed, nullptr);
   EXPECT_EQ(renamed->key, "temperature_slowdown_celsius");
   EXPECT_EQ(index.find({"temperature", "gpumoodring"}), nullptr);

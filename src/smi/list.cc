@@ -38,7 +38,7 @@ std::string version_line(std::string_view name, std::string_view value) {
 
 }  // namespace
 
-std::string render_list(const Snapshot& snapshot, const Request& request) {
+std::string render_list(const Snapshot& snapshot, const SmiRequest& request) {
   std::string text;
   for (const Device* gpu : gpus(snapshot, request.devices)) {
     text += list_line(*gpu);  // `wc -l` counts the cards

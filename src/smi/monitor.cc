@@ -50,20 +50,20 @@ std::string megabytes_per_second(const Reading<BytesPerSecond>& reading) {
 }
 
 /// A round of dmon and the one before it; null: this is the first.
-struct Look {
+struct Sample {
   const Snapshot& now;
   const Snapshot* before;
 };
 
 /// What the driver counted of a card the round before; nothing where that is not known.
-std::optional<Microseconds> counted_before(const Device& d, const Look& look, Detail which) {
+std::optional<Microseconds> counted_before(const Device& d, const Sample& look, Detail which) {
   const Device* earlier = look.before == nullptr ? nullptr : find_device(d.id, *look.before);
   if (earlier == nullptr) return std::nullopt;
   return earlier->details.get<Microseconds>(which).get();
 }
 
 /// The share of the time since the round before in which the power limit held the card back.
-std::string power_violation(const Device& d, const Look& look) {
+std::string power_violation(const Device& d, const Sample& look) {
   const auto& now = d.details.get<Microseconds>(Detail::throttled_power_cap);
   if (!now.get()) return dash();
   // The real one prints 0 in its first round, of cards at their limit too: A100s at 397 of 400 W
@@ -78,7 +78,7 @@ std::string power_violation(const Device& d, const Look& look) {
 }
 
 /// Whether heat holds the card back now, or did since the round before.
-std::string thermal_violation(const Device& d, const Look& look) {
+std::string thermal_violation(const Device& d, const Sample& look) {
   using enum ClockReason;
   const auto& reasons = d.throttle_reasons.get();
   bool known = reasons.has_value();
@@ -101,7 +101,7 @@ struct DeviceColumn {
   std::string_view unit;
   int since;  // the first driver that has it
   std::string (*cell)(const Device&);
-  std::string (*since_before)(const Device&, const Look&) = nullptr;  // in place of `cell`
+  std::string (*since_before)(const Device&, const Sample&) = nullptr;  // in place of `cell`
 };
 
 constexpr auto device_columns = std::to_array<DeviceColumn>({
@@ -209,7 +209,7 @@ struct Margin {
   }
 };
 
-Margin margin_of(const Request& request, int generation) {
+Margin margin_of(const SmiRequest& request, int generation) {
   const bool even = generation >= first_even;
   Margin margin;
   margin.date = request.stamps.find('D') != std::string::npos;
@@ -221,7 +221,7 @@ Margin margin_of(const Request& request, int generation) {
 
 }  // namespace
 
-Output render_dmon(const Snapshot& snapshot, const Request& request, Clockface clockface,
+Output render_dmon(const Snapshot& snapshot, const SmiRequest& request, Clockface clockface,
                    std::uint64_t tick, const Snapshot* before) {
   const int generation = generation_of(snapshot);
   const bool wide = generation >= first_wide;
@@ -239,7 +239,7 @@ Output render_dmon(const Snapshot& snapshot, const Request& request, Clockface c
     for (const DeviceColumn* column : columns) text += fmt::format("{:>{}}", column->unit, width);
     text += end;
   }
-  const Look look{.now = snapshot, .before = before};
+  const Sample look{.now = snapshot, .before = before};
   for (const Device* gpu : gpus(snapshot, request.devices)) {
     text += margin.cell(*gpu, snapshot.taken, clockface);
     for (const DeviceColumn* column : columns) {
@@ -279,7 +279,7 @@ std::string process_headings(const Margin& margin, const std::vector<const Proce
 
 }  // namespace
 
-Output render_pmon(const Snapshot& snapshot, const Request& request, Clockface clockface,
+Output render_pmon(const Snapshot& snapshot, const SmiRequest& request, Clockface clockface,
                    std::uint64_t tick) {
   const int generation = generation_of(snapshot);
   const bool wide = generation >= first_wide;

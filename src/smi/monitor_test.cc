@@ -172,7 +172,7 @@ class Limited final : public Source {
 
 TEST(SmiDmon, RoundsAreComparedWithTheOneBefore) {
   Limited source;
-  const Request request = parse({"dmon", "-s", "v"});
+  const SmiRequest request = parse({"dmon", "-s", "v"});
   EXPECT_THAT(answer(request, source, {}, 0).text, HasSubstr("\n    0      0      0 \n"));
   EXPECT_EQ(answer(request, source, {}, 1).text, "    0    100      0 \n");
   EXPECT_EQ(answer(request, source, {}, 2).text, "    0    100      0 \n");

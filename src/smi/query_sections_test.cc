@@ -61,8 +61,8 @@ Snapshot card(const std::string& driver) {
 }
 
 std::string section(const Snapshot& host, std::string name) {
-  Request request;
-  request.what = Request::What::query;
+  SmiRequest request;
+  request.what = SmiRequest::What::query;
   request.sections = {std::move(name)};
   return render_query(host, request, {});
 }

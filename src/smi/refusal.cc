@@ -28,48 +28,48 @@ std::string words_behind(const std::vector<std::string>& argv) {
 
 }  // namespace
 
-Request says(std::string text, int code) {
-  Request request;
-  request.what = Request::What::text;
+SmiRequest says(std::string text, int code) {
+  SmiRequest request;
+  request.what = SmiRequest::What::text;
   request.said = {.text = std::move(text), .code = code};
   return request;
 }
 
-Request invalid(const std::vector<std::string>& argv) {
+SmiRequest invalid(const std::vector<std::string>& argv) {
   return says(
       "Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.\n" + hint(argv),
       bad_argument);
 }
 
-Request unknown_option(std::string_view word, const std::vector<std::string>& argv) {
+SmiRequest unknown_option(std::string_view word, const std::vector<std::string>& argv) {
   return says(fmt::format("ERROR: Option {} is not recognized. Please run 'nvidia-smi -h' for "
                           "help.\n{}",
                           printable(word), hint(argv)),
               bad_argument);
 }
 
-Request without_value(std::string_view option) {
+SmiRequest without_value(std::string_view option) {
   return says(fmt::format("ERROR: Option {} is missing its value. Please run 'nvidia-smi -h' for "
                           "help.\n",
                           printable(option)),
               bad_argument);
 }
 
-Request not_an_option(std::string_view word, std::string_view of) {
+SmiRequest not_an_option(std::string_view word, std::string_view of) {
   return says(fmt::format("\"{}\" is not a valid option for {} switch. Please run 'nvidia-smi -h' "
                           "for help.\n",
                           printable(word), of),
               bad_argument);
 }
 
-Request refused(const std::vector<std::string>& argv, std::string_view what) {
+SmiRequest refused(const std::vector<std::string>& argv, std::string_view what) {
   return says(fmt::format("{} can change the device, and berth only looks. Ask nvidia-smi itself, "
                           "usually: sudo /usr/bin/nvidia-smi{}\n",
                           what, words_behind(argv)),
               not_permitted);
 }
 
-Request unavailable(const std::vector<std::string>& argv, std::string_view what) {
+SmiRequest unavailable(const std::vector<std::string>& argv, std::string_view what) {
   return says(fmt::format("{} is not shown by berth. Ask nvidia-smi itself, usually: "
                           "/usr/bin/nvidia-smi{}\n",
                           what, words_behind(argv)),

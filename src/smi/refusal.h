@@ -13,17 +13,18 @@ namespace berth::smi {
 inline constexpr int bad_argument = 2;
 
 /// This text and exit code, whatever there is.
-[[nodiscard]] Request says(std::string text, int code);
+[[nodiscard]] SmiRequest says(std::string text, int code);
 
-[[nodiscard]] Request invalid(const std::vector<std::string>& argv);
-[[nodiscard]] Request unknown_option(std::string_view word, const std::vector<std::string>& argv);
-[[nodiscard]] Request without_value(std::string_view option);
+[[nodiscard]] SmiRequest invalid(const std::vector<std::string>& argv);
+[[nodiscard]] SmiRequest unknown_option(std::string_view word,
+                                        const std::vector<std::string>& argv);
+[[nodiscard]] SmiRequest without_value(std::string_view option);
 /// `word` is nothing that the option `of` takes.
-[[nodiscard]] Request not_an_option(std::string_view word, std::string_view of);
+[[nodiscard]] SmiRequest not_an_option(std::string_view word, std::string_view of);
 
 /// `what` changes a device.
-[[nodiscard]] Request refused(const std::vector<std::string>& argv, std::string_view what);
+[[nodiscard]] SmiRequest refused(const std::vector<std::string>& argv, std::string_view what);
 /// `what` is shown by the real one alone.
-[[nodiscard]] Request unavailable(const std::vector<std::string>& argv, std::string_view what);
+[[nodiscard]] SmiRequest unavailable(const std::vector<std::string>& argv, std::string_view what);
 
 }  // namespace berth::smi

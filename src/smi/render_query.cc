@@ -130,18 +130,18 @@ void print_json(const Node& node, std::size_t depth, std::string& text) {
   text += "\n" + std::string(depth * 2, ' ') + "}";
 }
 
-Selection selection_for(const Snapshot& snapshot, const Request& request, Surface surface) {
+Selection selection_for(const Snapshot& snapshot, const SmiRequest& request, Surface surface) {
   return {.driver = generation_of(snapshot),
           .release = release_of(snapshot),
           .surface = surface,
           .topics = surface == Surface::text ? &request.sections : nullptr};
 }
 
-std::vector<const Device*> devices_for(const Snapshot& snapshot, const Request& request) {
+std::vector<const Device*> devices_for(const Snapshot& snapshot, const SmiRequest& request) {
   return chosen(snapshot, request.devices).value_or(std::vector<const Device*>{});
 }
 
-Node whole_tree(const Snapshot& snapshot, const Request& request, Clockface clockface) {
+Node whole_tree(const Snapshot& snapshot, const SmiRequest& request, Clockface clockface) {
   const Selection selection = selection_for(snapshot, request, Surface::xml);
   Node root{"nvidia_smi_log", "", heading(snapshot, selection, clockface), true};
   for (const Device* device : devices_for(snapshot, request)) {
@@ -156,7 +156,7 @@ Node whole_tree(const Snapshot& snapshot, const Request& request, Clockface cloc
 
 }  // namespace
 
-std::string render_query(const Snapshot& snapshot, const Request& request, Clockface clockface) {
+std::string render_query(const Snapshot& snapshot, const SmiRequest& request, Clockface clockface) {
   const Selection selection = selection_for(snapshot, request, Surface::text);
   const std::size_t column = colon_column(snapshot);
   std::string text = "\n==============NVSMI LOG==============\n\n";
@@ -174,7 +174,7 @@ std::string render_query(const Snapshot& snapshot, const Request& request, Clock
   return text;
 }
 
-std::string render_xml(const Snapshot& snapshot, const Request& request, Clockface clockface) {
+std::string render_xml(const Snapshot& snapshot, const SmiRequest& request, Clockface clockface) {
   const int driver = generation_of(snapshot);
   const int version = driver < 520 ? 11 : driver < 580 ? 12 : 13;
   std::string text = fmt::format(
@@ -193,7 +193,7 @@ std::string render_xml(const Snapshot& snapshot, const Request& request, Clockfa
   return text + "</nvidia_smi_log>\n";
 }
 
-std::string render_json(const Snapshot& snapshot, const Request& request, Clockface clockface) {
+std::string render_json(const Snapshot& snapshot, const SmiRequest& request, Clockface clockface) {
   Node root = whole_tree(snapshot, request, clockface);
   for (Node& node : root.children) {
     if (node.name != "gpu") continue;

@@ -6,7 +6,7 @@
 //   const auto asked = smi::parse(words);                      // or what is wrong with them
 //   const smi::Output out = smi::answer(*asked, source);       // text for stdout, exit code
 //
-// Loops (-l), files (-f) and the signals that end them are the caller's: Request says them.
+// Loops (-l), files (-f) and the signals that end them are the caller's: SmiRequest says them.
 
 #include <chrono>
 #include <expected>
@@ -32,7 +32,7 @@ struct Output {
 };
 
 /// What is asked for, before anything is looked at.
-struct Request {
+struct SmiRequest {
   enum class What {
     table,
     list,
@@ -88,11 +88,11 @@ struct Clockface {
   std::chrono::seconds utc_offset{0};
 };
 
-[[nodiscard]] Request parse(const std::vector<std::string>& argv);
+[[nodiscard]] SmiRequest parse(const std::vector<std::string>& argv);
 /// What its answer prints, whatever the driver.
-[[nodiscard]] Wanted wanted_by(const Request& request);
+[[nodiscard]] Wanted wanted_by(const SmiRequest& request);
 /// One answer. For dmon and pmon the first one has the headings; `tick` counts from 0.
-[[nodiscard]] Output answer(const Request& request, Source& source, Clockface clockface = {},
+[[nodiscard]] Output answer(const SmiRequest& request, Source& source, Clockface clockface = {},
                             std::uint64_t tick = 0);
 /// parse() and answer() once.
 [[nodiscard]] Output run(const std::vector<std::string>& argv, Source& source,
@@ -113,27 +113,27 @@ void add_rates(Snapshot& now, const Snapshot& before);
 // --- the surfaces
 // ---------------------------------------------------------------------------------
 
-[[nodiscard]] std::string render_query(const Snapshot& snapshot, const Request& request,
+[[nodiscard]] std::string render_query(const Snapshot& snapshot, const SmiRequest& request,
                                        Clockface clockface);
-[[nodiscard]] std::string render_xml(const Snapshot& snapshot, const Request& request,
+[[nodiscard]] std::string render_xml(const Snapshot& snapshot, const SmiRequest& request,
                                      Clockface clockface);
 /// The tree of -q -x as JSON, which nvidia-smi itself does not have.
-[[nodiscard]] std::string render_json(const Snapshot& snapshot, const Request& request,
+[[nodiscard]] std::string render_json(const Snapshot& snapshot, const SmiRequest& request,
                                       Clockface clockface);
-[[nodiscard]] Output render_csv(const Snapshot& snapshot, const Request& request,
+[[nodiscard]] Output render_csv(const Snapshot& snapshot, const SmiRequest& request,
                                 Clockface clockface);
 
-[[nodiscard]] std::string render_table(const Snapshot& snapshot, const Request& request,
+[[nodiscard]] std::string render_table(const Snapshot& snapshot, const SmiRequest& request,
                                        Clockface clockface);
-[[nodiscard]] std::string render_list(const Snapshot& snapshot, const Request& request);
+[[nodiscard]] std::string render_list(const Snapshot& snapshot, const SmiRequest& request);
 [[nodiscard]] Output render_excluded(const Snapshot& snapshot);
-[[nodiscard]] Output render_topology(const Snapshot& snapshot, const Request& request);
-[[nodiscard]] Output render_nvlink(const Snapshot& snapshot, const Request& request);
+[[nodiscard]] Output render_topology(const Snapshot& snapshot, const SmiRequest& request);
+[[nodiscard]] Output render_nvlink(const Snapshot& snapshot, const SmiRequest& request);
 /// `before` is the round before; null: there was none.
-[[nodiscard]] Output render_dmon(const Snapshot& snapshot, const Request& request,
+[[nodiscard]] Output render_dmon(const Snapshot& snapshot, const SmiRequest& request,
                                  Clockface clockface, std::uint64_t tick,
                                  const Snapshot* before = nullptr);
-[[nodiscard]] Output render_pmon(const Snapshot& snapshot, const Request& request,
+[[nodiscard]] Output render_pmon(const Snapshot& snapshot, const SmiRequest& request,
                                  Clockface clockface, std::uint64_t tick);
 [[nodiscard]] std::string render_version(const Snapshot& snapshot);
 /// --help-query-WHAT: "gpu", "compute-apps", …
@@ -141,6 +141,6 @@ void add_rates(Snapshot& now, const Snapshot& before);
 
 /// An answer to the request as a terminal may have it: control characters made visible, in JSON as
 /// escapes that read back as they; but for the underline that is part of the heading of topo.
-[[nodiscard]] std::string printable_answer(std::string_view text, const Request& request);
+[[nodiscard]] std::string printable_answer(std::string_view text, const SmiRequest& request);
 
 }  // namespace berth::smi

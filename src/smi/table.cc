@@ -314,7 +314,7 @@ std::string processes(const std::vector<const Device*>& cards, const Snapshot& s
 
 }  // namespace
 
-std::string render_table(const Snapshot& snapshot, const Request& request, Clockface clockface) {
+std::string render_table(const Snapshot& snapshot, const SmiRequest& request, Clockface clockface) {
   const TableLayout& layout = layout_of(generation_of(snapshot));
   const auto cards = gpus(snapshot, request.devices);
   std::string text = date_in_words(snapshot.taken, clockface.utc_offset) + "       \n";

@@ -83,7 +83,7 @@ Legend:
 
 }  // namespace
 
-Output render_topology(const Snapshot& snapshot, const Request& request) {
+Output render_topology(const Snapshot& snapshot, const SmiRequest& request) {
   const auto cards = gpus(snapshot, request.devices);
   // The heading is underlined, also where no terminal is: that is the format.
   std::string text = "\t\x1b[4m";
@@ -109,7 +109,7 @@ Output render_topology(const Snapshot& snapshot, const Request& request) {
   return {.text = text, .code = 0};
 }
 
-Output render_nvlink(const Snapshot& snapshot, const Request& request) {
+Output render_nvlink(const Snapshot& snapshot, const SmiRequest& request) {
   constexpr int not_available = 3;
   Output output;
   for (const Device* gpu : gpus(snapshot, request.devices)) {

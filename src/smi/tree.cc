@@ -60,8 +60,8 @@ class Builder {
   Builder(const Snapshot& snapshot, const Device& device, const Selection& selection)
       : snapshot_(snapshot), device_(device), selection_(selection) {}
 
-  Node build(std::span<const Row> rows) {
-    for (const Row& row : rows) {
+  Node build(std::span<const LayoutRow> rows) {
+    for (const LayoutRow& row : rows) {
       const int depth = depth_on(row, selection_.surface);
       if (depth > closed_below_) continue;  // its section is not printed
       closed_below_ = everything;
@@ -78,14 +78,14 @@ class Builder {
  private:
   static constexpr int everything = 1000;
   [[nodiscard]] bool is_text() const { return selection_.surface == Surface::text; }
-  [[nodiscard]] std::string_view name_of(const Row& row) const {
+  [[nodiscard]] std::string_view name_of(const LayoutRow& row) const {
     return is_text() ? row.label : row.tag;
   }
   [[nodiscard]] bool selecting() const {
     return selection_.topics != nullptr && !selection_.topics->empty();
   }
 
-  [[nodiscard]] bool wanted(const Row& row) const {
+  [[nodiscard]] bool wanted(const LayoutRow& row) const {
     if (!applies(row, {selection_.driver, selection_.release}, device_)) return false;
     if (row.sampled && !selecting()) return false;
     if (selecting()) {
@@ -104,7 +104,7 @@ class Builder {
     return *node;
   }
 
-  void add(const Row& row) {
+  void add(const LayoutRow& row) {
     Node& parent = parent_at(depth_on(row, selection_.surface));
     if (row.special != Special::none) {
       add_special(row, parent);
@@ -121,7 +121,7 @@ class Builder {
     }
   }
 
-  [[nodiscard]] std::string value_of(const Row& row) const {
+  [[nodiscard]] std::string value_of(const LayoutRow& row) const {
     if (selection_.driver >= row.deprecated) return std::string(deprecated_text);
     if (is_nowhere(row))
       return shown_absent(Absent::unsupported, Failure::unknown_error, selection_.surface);
@@ -137,7 +137,7 @@ class Builder {
   /// The driver has numbers for a place in a rack even of cards that are in none; -q leaves them
   /// out where there is no chassis (seen: 570.124 prints them, 570.148 and 580 to 595 do not), and
   /// of a baseboard that only its NVLink switches number (B200, seen: 580.105) slot and tray.
-  [[nodiscard]] bool is_nowhere(const Row& row) const {
+  [[nodiscard]] bool is_nowhere(const LayoutRow& row) const {
     constexpr int first = 575;
     if (!row.key.starts_with("platform_") || row.key == "platform_module_id") return false;
     const auto chassis = device_.details.get<std::string>(Detail::platform_chassis_serial);
@@ -148,7 +148,7 @@ class Builder {
   }
 
   /// Rows of a MIG instance that are no readings.
-  [[nodiscard]] Cell own_value(const Row& row) const {
+  [[nodiscard]] Cell own_value(const LayoutRow& row) const {
     if (row.tag == "index") return Scalar(mig_index(device_, snapshot_));
     if (!device_.partition) return Absent::unsupported;
     if (row.tag == "gpu_instance_id") return Scalar(std::uint64_t{device_.partition->gpu_instance});
@@ -158,7 +158,7 @@ class Builder {
     return Absent::unsupported;
   }
 
-  void add_special(const Row& row, Node& parent) {
+  void add_special(const LayoutRow& row, Node& parent) {
     switch (row.special) {
       case Special::mig_devices:
         return add_mig(row, parent);
@@ -175,7 +175,7 @@ class Builder {
     }
   }
 
-  void add_mig(const Row& row, Node& parent) {
+  void add_mig(const LayoutRow& row, Node& parent) {
     Node list = section(row.tag);
     for (const Device& one : snapshot_.devices) {
       if (one.parent != device_.id || one.kind != DeviceKind::nvidia_mig) continue;
@@ -191,7 +191,7 @@ class Builder {
     parent.children.push_back(std::move(list));
   }
 
-  void add_retired_pages(const Row& row, Node& parent) {
+  void add_retired_pages(const LayoutRow& row, Node& parent) {
     Node pages = section(name_of(row));
     if (!is_text()) {
       pages.children.push_back(retired(RetiredPage::Cause::single_bit));
@@ -226,7 +226,7 @@ class Builder {
     return node;
   }
 
-  void add_supported_clocks(const Row& row, Node& parent) {
+  void add_supported_clocks(const LayoutRow& row, Node& parent) {
     const auto& list = device_.lists.supported_clocks;
     if (!list.get()) {
       parent.children.push_back(
@@ -248,7 +248,7 @@ class Builder {
     parent.children.push_back(std::move(all));
   }
 
-  void add_processes(const Row& row, Node& parent) {
+  void add_processes(const LayoutRow& row, Node& parent) {
     const auto processes = processes_by_pid(device_, snapshot_);
     if (is_process_list_unknown(device_, snapshot_)) {
       parent.children.push_back(leaf(name_of(row), "N/A"));
@@ -302,7 +302,7 @@ class Builder {
     return cell.get() ? shown(*cell.get(), format, selection_.surface)
                       : shown_absent(cell.why(), failure_on(device_), selection_.surface);
   }
-  void add_accounted(const Row& row, Node& parent) {
+  void add_accounted(const LayoutRow& row, Node& parent) {
     const auto& processes = device_.lists.accounted_processes;
     if (!processes.get() && processes.why() != Absent::not_sampled) {
       parent.children.push_back(leaf(

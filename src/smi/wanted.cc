@@ -12,7 +12,7 @@ namespace berth::smi {
 
 namespace {
 
-using What = Request::What;
+using What = SmiRequest::What;
 using D = Device;
 
 /// The layout of every answer follows the driver's version.
@@ -33,7 +33,7 @@ void add_table(Wanted& wanted) {
              &D::mig_mode>();
 }
 
-void add_special(const Row& row, bool text, bool selected, Wanted& wanted) {
+void add_special(const LayoutRow& row, bool text, bool selected, Wanted& wanted) {
   switch (row.special) {
     case Special::none:
       return;
@@ -57,12 +57,12 @@ void add_special(const Row& row, bool text, bool selected, Wanted& wanted) {
   }
 }
 
-void add_query(const Request& request, Wanted& wanted) {
-  const bool text = request.form == Request::Form::text;
+void add_query(const SmiRequest& request, Wanted& wanted) {
+  const bool text = request.form == SmiRequest::Form::text;
   const bool selects = !request.sections.empty();
   wanted.add(Extra::cuda_version);
   std::string_view topic;
-  for (const Row& row : gpu_rows()) {
+  for (const LayoutRow& row : gpu_rows()) {
     if (depth_on(row, text ? Surface::text : Surface::xml) == 0) topic = row.topic;
     const bool selected = std::ranges::find(request.sections, topic) != request.sections.end();
     if (selects ? !selected : row.sampled) continue;
@@ -82,14 +82,14 @@ void add_query(const Request& request, Wanted& wanted) {
   }
 }
 
-void add_gpu_columns(const Request& request, Wanted& wanted) {
+void add_gpu_columns(const SmiRequest& request, Wanted& wanted) {
   for (const std::string& name : request.fields) {
     const auto column = find_gpu_column(name);
     if (column && column->field != nullptr) wanted.add(*column->field);
   }
 }
 
-void add_monitor(const Request& request, Wanted& wanted) {
+void add_monitor(const SmiRequest& request, Wanted& wanted) {
   constexpr std::string_view usual = "puc";
   for (const char group : request.select.empty() ? usual : std::string_view(request.select)) {
     switch (group) {
@@ -124,7 +124,7 @@ void add_monitor(const Request& request, Wanted& wanted) {
   }
 }
 
-void add_list_columns(const Request& request, Wanted& wanted) {
+void add_list_columns(const SmiRequest& request, Wanted& wanted) {
   for (const std::string& name : request.fields) {
     if (const Field* field = find_field(name)) wanted.add(*field);
     if (name == "process_name" || name == "name") wanted.add(Extra::process_names);
@@ -143,7 +143,7 @@ void add_list_columns(const Request& request, Wanted& wanted) {
 
 }  // namespace
 
-Wanted wanted_by(const Request& request) {
+Wanted wanted_by(const SmiRequest& request) {
   Wanted wanted = devices_wanted(request.devices);
   switch (request.what) {
     case What::table:

@@ -12,7 +12,7 @@ namespace berth::top {
 
 namespace {
 
-Target target_of(const Row& row) {
+Target target_of(const UseRow& row) {
   return {.process = row.key().process,
           .user = row.process->user.get().value_or(""),
           .command = command_text(row)};
@@ -26,7 +26,7 @@ bool is_made_up(const HostProcess& process, const Snapshot& snapshot) {
 }
 
 /// Why nothing may be done to this process; empty: it may be asked for.
-std::string refusal(const Row& row, const State& state) {
+std::string refusal(const UseRow& row, const State& state) {
   const Viewer& viewer = state.viewer;
   const pid_t pid = row.use->pid;
   if (viewer.replay) return std::string(tr("a recording: nobody can be signalled in it"));
@@ -50,18 +50,18 @@ std::string refusal(const Row& row, const State& state) {
 }
 
 /// The marked processes, else the selected one; each once, whatever devices it uses.
-std::vector<const Row*> chosen_rows(const State& state) {
-  std::vector<const Row*> rows;
-  const auto add = [&](const Row& row) {
-    const bool known = std::any_of(rows.begin(), rows.end(), [&](const Row* other) {
+std::vector<const UseRow*> chosen_rows(const State& state) {
+  std::vector<const UseRow*> rows;
+  const auto add = [&](const UseRow& row) {
+    const bool known = std::any_of(rows.begin(), rows.end(), [&](const UseRow* other) {
       return other->key().process == row.key().process;
     });
     if (!known) rows.push_back(&row);
   };
-  for (const Row& row : state.rows) {
+  for (const UseRow& row : state.rows) {
     if (state.marked.contains(row.key())) add(row);
   }
-  const Row* selected = selected_row(state);
+  const UseRow* selected = selected_row(state);
   if (state.marked.empty() && selected != nullptr) add(*selected);
   return rows;
 }
@@ -74,7 +74,7 @@ std::optional<std::vector<Target>> targets(State& state) {
     return std::nullopt;
   }
   std::vector<Target> chosen;
-  for (const Row* row : rows) {
+  for (const UseRow* row : rows) {
     std::string why = refusal(*row, state);
     if (!why.empty()) {
       say(state, std::move(why), false);
@@ -93,7 +93,7 @@ std::string whom(const std::vector<Target>& chosen) {
   return trf("{} processes, first {}", chosen.size(), one);
 }
 
-void ask(State& state, std::string text, Wish if_yes) {
+void ask(State& state, std::string text, Command if_yes) {
   state.question = Question{.text = std::move(text), .if_yes = std::move(if_yes)};
   state.mode = Mode::question;
 }

@@ -101,9 +101,9 @@ std::vector<TableColumn> table_columns(const State& state) {
   };
   // Fixed widths: a table whose columns move from look to look cannot be read.
   const int rare = state.size.columns >= room_for_rare_columns ? 5 : 0;
-  std::vector<ColumnWish> wanted = {{4, 4, 0}, {8, 7, 0},    {10, 6, 1},   {4, 4, 8},    {8, 8, 0},
-                                    {5, 5, 3}, {rare, 5, 9}, {rare, 5, 9}, {rare, 5, 9}, {6, 6, 5},
-                                    {8, 8, 7}, {6, 6, 4},    {1, 1, 6},    {0, 0, 0}};
+  std::vector<ColumnWidth> wanted = {{4, 4, 0}, {8, 7, 0},    {10, 6, 1},   {4, 4, 8},    {8, 8, 0},
+                                     {5, 5, 3}, {rare, 5, 9}, {rare, 5, 9}, {rare, 5, 9}, {6, 6, 5},
+                                     {8, 8, 7}, {6, 6, 4},    {1, 1, 6},    {0, 0, 0}};
   constexpr int command_minimum = 10;
   wanted.back() = {command_minimum, command_minimum, 0};
   const auto widths = fitted(wanted, state.size.columns - 1, 1);

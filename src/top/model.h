@@ -47,7 +47,7 @@ struct UseKey {
   friend auto operator<=>(const UseKey&, const UseKey&) = default;
 };
 
-struct Row {
+struct UseRow {
   const GpuProcess* use = nullptr;       // into the snapshot of State::seen
   const HostProcess* process = nullptr;  // null: nothing known of it
   const Device* device = nullptr;
@@ -87,11 +87,11 @@ struct Redraw {
   friend bool operator==(const Redraw&, const Redraw&) = default;
 };
 /// Of a recording: so many snapshots on or back.
-struct Step {
+struct SkipSnapshots {
   int by = 0;
-  friend bool operator==(const Step&, const Step&) = default;
+  friend bool operator==(const SkipSnapshots&, const SkipSnapshots&) = default;
 };
-using Wish = std::variant<SendSignal, Renice, ReadDetails, Suspend, Redraw, Step>;
+using Command = std::variant<SendSignal, Renice, ReadDetails, Suspend, Redraw, SkipSnapshots>;
 
 // --- events besides keys ------------------------------------------------------------------------
 
@@ -135,7 +135,7 @@ enum class Mode { browse, filter, user, signal, nice, question };
 
 struct Question {
   std::string text;
-  Wish if_yes;
+  Command if_yes;
 };
 
 struct Viewer {
@@ -176,7 +176,7 @@ struct State {
   std::optional<Question> question;
   std::optional<Message> message;
 
-  std::vector<Row> rows;  // as shown: filtered and sorted
+  std::vector<UseRow> rows;  // as shown: filtered and sorted
   std::optional<UseKey> selected;
   std::size_t cursor = 0;  // its place among the rows
   std::size_t first_row = 0;
@@ -189,7 +189,7 @@ struct State {
   std::optional<TapePlace> tape;
   Duration interval = std::chrono::seconds(1);
 
-  std::vector<Wish> wanted;  // for the loop, which empties it
+  std::vector<Command> wanted;  // for the loop, which empties it
   bool quits = false;
 };
 
@@ -202,10 +202,10 @@ void arrange_rows(State& state);
 /// The devices that the filter lets through, in the snapshot's order.
 [[nodiscard]] std::vector<const Device*> shown_devices(const State& state);
 /// The row under the cursor. Null: there is none.
-[[nodiscard]] const Row* selected_row(const State& state);
+[[nodiscard]] const UseRow* selected_row(const State& state);
 /// "3", of a MIG instance "3.1", "-" of a device without a number.
 [[nodiscard]] std::string short_name(const Device& device);
-[[nodiscard]] std::string command_text(const Row& row);
+[[nodiscard]] std::string command_text(const UseRow& row);
 [[nodiscard]] bool sorts_descending_first(SortKey key);
 
 /// Starts to ask for a signal to the marked processes, or to the selected one.

@@ -126,7 +126,7 @@ void add_process_facts(std::vector<PanelLine>& lines, const HostProcess& process
 }
 
 void draw_process_charts(const Painter& painter, int row, int rows) {
-  const Row* selected = selected_row(painter.state);
+  const UseRow* selected = selected_row(painter.state);
   if (selected == nullptr || rows < 3) return;
   const UseKey key = selected->key();
   const ProcessHistory* history = painter.history.process(key.device, key.process);
@@ -303,13 +303,13 @@ std::vector<PanelLine> problem_lines(const Painter& painter) {
 
 std::vector<PanelLine> detail_lines(const Painter& painter) {
   std::vector<PanelLine> lines;
-  const Row* row = selected_row(painter.state);
+  const UseRow* row = selected_row(painter.state);
   if (row == nullptr) return lines;
   add_fact(lines, "pid", std::to_string(row->use->pid), painter);
   const std::string command = command_text(*row);
   add_fact(lines, tr("command"),
            command.empty() ? unknown_command(*painter.state.seen, *row->use) : command, painter);
-  for (const Row& other : painter.state.rows) {
+  for (const UseRow& other : painter.state.rows) {
     if (other.use->pid != row->use->pid || other.device == nullptr) continue;
     add_fact(lines, trf("GPU {}", short_name(*other.device)),
              reading_text(other.use->memory, painter.style, bytes_text) + "  " +

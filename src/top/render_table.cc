@@ -19,7 +19,7 @@ namespace berth::top {
 
 namespace {
 
-std::string host_cell(const Row& row, TableColumn::What what, WallTime now, const Style& style) {
+std::string host_cell(const UseRow& row, TableColumn::What what, WallTime now, const Style& style) {
   using What = TableColumn::What;
   if (row.process == nullptr) return std::string(absent_mark(style));
   const HostProcess& process = *row.process;
@@ -66,7 +66,7 @@ std::string words_of(Presence presence) {
   return {};
 }
 
-std::string tree_mark(const Row& row, const Style& style) {
+std::string tree_mark(const UseRow& row, const Style& style) {
   if (row.depth == 0) return {};
   const auto indent = static_cast<std::size_t>(std::min(row.depth - 1, 12)) * 2;
   return std::string(indent, ' ') + (style.utf8 ? "└ " : "` ");
@@ -80,8 +80,8 @@ std::string brief(const std::string& command) {
   return has_folder && slash + 1 < end ? command.substr(slash + 1) : command;
 }
 
-std::string cell_text(const Row& row, const TableColumn& column, WallTime now, const Style& style,
-                      const PresenceOf& presence) {
+std::string cell_text(const UseRow& row, const TableColumn& column, WallTime now,
+                      const Style& style, const PresenceOf& presence) {
   using What = TableColumn::What;
   switch (column.what) {
     case What::device:
@@ -127,12 +127,12 @@ std::string header_text(const TableColumn& column, const State& state, const Sty
   return text;
 }
 
-bool is_marked(const State& state, const Row& row) {
+bool is_marked(const State& state, const UseRow& row) {
   return !state.marked.empty() && state.marked.contains(row.key());
 }
 
 Tone tone_of(const State& state, std::size_t place, const PresenceOf& presence) {
-  const Row& row = state.rows[place];
+  const UseRow& row = state.rows[place];
   if (place == state.cursor) return Tone::selected;
   if (is_marked(state, row)) return Tone::marked;
   const auto found = presence.find(row.use);
@@ -235,7 +235,7 @@ void draw_table(const Painter& painter) {
   for (int i = 0; i < layout.table_rows; ++i) {
     const std::size_t place = state.first_row + static_cast<std::size_t>(i);
     if (place >= state.rows.size()) break;
-    const Row& row = state.rows[place];
+    const UseRow& row = state.rows[place];
     const int y = layout.table_row + i;
     const Tone tone = tone_of(state, place, presence);
     painter.screen.fill(0, y, painter.screen.size().columns, tone);

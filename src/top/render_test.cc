@@ -24,8 +24,8 @@ const Style utf8{.width = 80, .colour = true, .utf8 = true};
 const Style ascii{.width = 80, .colour = true, .utf8 = false};
 
 /// The example server as it was watched for a minute and a half.
-struct Watched {
-  explicit Watched(Size size) {
+struct Shown {
+  explicit Shown(Size size) {
     state.size = size;
     state.viewer.uid = 1000;
     for (int second = 0; second < 90; ++second) look(second);
@@ -52,7 +52,7 @@ struct Watched {
     state = update(std::move(state),
                    Looked{std::make_shared<const Seen>(std::move(snapshot)), history.cpu()});
   }
-  Watched& press(std::string_view keys) {
+  Shown& press(std::string_view keys) {
     for (const char key : keys) {
       state =
           update(std::move(state), Key{.name = Key::Name::character, .text = std::string(1, key)});
@@ -75,28 +75,28 @@ class Chinese {
   Chinese& operator=(const Chinese&) = delete;
 };
 
-TEST(TopPicture, Of40By10IsKept) { expect_golden("top_40x10", Watched({40, 10}).picture()); }
-TEST(TopPicture, Of80By24IsKept) { expect_golden("top_80x24", Watched({80, 24}).picture()); }
-TEST(TopPicture, Of200By60IsKept) { expect_golden("top_200x60", Watched({200, 60}).picture()); }
+TEST(TopPicture, Of40By10IsKept) { expect_golden("top_40x10", Shown({40, 10}).picture()); }
+TEST(TopPicture, Of80By24IsKept) { expect_golden("top_80x24", Shown({80, 24}).picture()); }
+TEST(TopPicture, Of200By60IsKept) { expect_golden("top_200x60", Shown({200, 60}).picture()); }
 TEST(TopPicture, InAsciiIsKept) {
-  const std::string picture = Watched({120, 40}).picture(ascii);
+  const std::string picture = Shown({120, 40}).picture(ascii);
   expect_golden("top_120x40_ascii", picture);
   EXPECT_EQ(printable(picture).find_first_not_of(" \n"), 0U);
   for (const char c : picture) EXPECT_TRUE(c == '\n' || (c >= 0x20 && c < 0x7F));
 }
 TEST(TopPicture, InChineseIsKept) {
   const Chinese language;
-  expect_golden("top_100x30_zh", Watched({100, 30}).picture());
-  expect_golden("top_100x30_zh_help", Watched({100, 30}).press("?").picture());
+  expect_golden("top_100x30_zh", Shown({100, 30}).picture());
+  expect_golden("top_100x30_zh_help", Shown({100, 30}).press("?").picture());
 }
 TEST(TopPicture, OfHelpIsKept) {
-  expect_golden("top_80x24_help", Watched({80, 24}).press("?").picture());
+  expect_golden("top_80x24_help", Shown({80, 24}).press("?").picture());
 }
 TEST(TopPicture, OfLeasesIsKept) {
-  expect_golden("top_80x24_leases", Watched({80, 24}).press("l").picture());
+  expect_golden("top_80x24_leases", Shown({80, 24}).press("l").picture());
 }
 TEST(TopPicture, OfAProcessIsKept) {
-  Watched watched({100, 44});
+  Shown watched({100, 44});
   watched.state = update(watched.state, Key{.name = Key::Name::enter, .text = {}});
   watched.state = update(
       watched.state,
@@ -106,7 +106,7 @@ TEST(TopPicture, OfAProcessIsKept) {
   expect_golden("top_100x44_process", watched.picture());
 }
 TEST(TopPicture, EachLoadOfAProcessIsTold) {
-  Watched watched({160, 50});
+  Shown watched({160, 50});
   Snapshot snapshot = example::server();
   GpuProcess& use = snapshot.gpu_processes.front();
   use.utilization_sm = Percent{91};
@@ -120,14 +120,14 @@ TEST(TopPicture, EachLoadOfAProcessIsTold) {
   watched.state = update(watched.state, Key{.name = Key::Name::enter, .text = {}});
   EXPECT_THAT(watched.picture(),
               HasSubstr("load there      SM 91%, memory 43%, encoder 7%, decoder –"));
-  EXPECT_THAT(Watched({120, 40}).picture(), Not(HasSubstr("ENC%")));
+  EXPECT_THAT(Shown({120, 40}).picture(), Not(HasSubstr("ENC%")));
 }
 TEST(TopPicture, OfAQuestionIsKept) {
-  expect_golden("top_80x24_question", Watched({80, 24}).press("kt").picture());
+  expect_golden("top_80x24_question", Shown({80, 24}).press("kt").picture());
 }
 
 TEST(TopPicture, ABrokenCardIsMarkedWithoutItsReadingsBeingHidden) {
-  Watched watched({200, 60});
+  Shown watched({200, 60});
   EXPECT_THAT(watched.picture(), Not(HasSubstr("failed")));
   watched.faults = {{.device = example::server().devices[1].id}};
   watched.look(90);
@@ -155,7 +155,7 @@ TEST(TopPicture, ACardKeptForAWaiterIsReservedForWhom) {
 }
 
 TEST(TopPicture, IsTheSameInTheMemoryOfAnyOther) {
-  Watched watched({80, 24});
+  Shown watched({80, 24});
   Screen used({133, 7});
   for (int row = 0; row < 7; ++row) used.put(0, row, std::string(100, 'x') + "中文", Tone::bad);
   const Screen fresh = render(watched.state, watched.history, utf8);
@@ -285,11 +285,11 @@ TEST(TopPicture, CardsWithoutRoomAreCounted) {
     EXPECT_THAT(picture_of(state),
                 HasSubstr("\n     " + std::to_string(64 - shown) + " more devices"));
   }
-  EXPECT_THAT(Watched({200, 60}).picture(), Not(HasSubstr("more devices")));
+  EXPECT_THAT(Shown({200, 60}).picture(), Not(HasSubstr("more devices")));
 }
 
 TEST(TopPicture, ARecordingHasNoFilesOfAProcess) {
-  Watched watched({100, 44});
+  Shown watched({100, 44});
   watched.state.viewer.replay = true;
   watched.state = update(watched.state, Key{.name = Key::Name::enter, .text = {}});
   EXPECT_THAT(watched.picture(),
@@ -321,7 +321,7 @@ TEST(TopPicture, ACardCloseToItsSlowdownIsMarkedAndOneThatIsSlowedIsBad) {
 }
 
 TEST(TopPicture, LightThemeDiffersInColoursAlone) {
-  Watched watched({80, 24});
+  Shown watched({80, 24});
   const Screen screen = render(watched.state, watched.history, utf8);
   const std::string dark = changes(nullptr, screen, Theme::dark);
   const std::string light = changes(nullptr, screen, Theme::light);
@@ -332,25 +332,25 @@ TEST(TopPicture, LightThemeDiffersInColoursAlone) {
 }
 
 TEST(TopPicture, DriverThatDoesNotAnswerIsSaid) {
-  Watched watched({100, 30});
+  Shown watched({100, 30});
   watched.state = update(watched.state, Unanswered{WallTime{example::taken_ms}});
   EXPECT_THAT(watched.picture(), HasSubstr("the driver does not answer since 08:53:20"));
 }
 
 TEST(TopPicture, FilterThatHidesProcessesIsSaid) {
-  Watched watched({100, 30});
+  Shown watched({100, 30});
   EXPECT_THAT(watched.press("/nothinglikethat").picture(), HasSubstr("no process passes"));
 }
 
 TEST(TopPicture, NarrowestScreensAreDrawn) {
-  Watched plain({80, 24});
-  Watched help = plain;
+  Shown plain({80, 24});
+  Shown help = plain;
   help.press("?");
-  Watched asked = plain;
+  Shown asked = plain;
   asked.press("kt");
   for (int columns = 0; columns <= 45; ++columns) {
     for (int rows = 0; rows <= 16; ++rows) {
-      for (Watched* watched : {&plain, &help, &asked}) {
+      for (Shown* watched : {&plain, &help, &asked}) {
         watched->state = update(std::move(watched->state), Resized{{columns, rows}});
         const std::string picture = watched->picture();
         ASSERT_EQ(std::count(picture.begin(), picture.end(), '\n'), rows);

@@ -17,11 +17,11 @@ bool contains(std::string_view text, std::string_view what) {
                      [](char a, char b) { return lower(a) == lower(b); }) != text.end();
 }
 
-std::string user_of(const Row& row) {
+std::string user_of(const UseRow& row) {
   return row.process != nullptr ? row.process->user.get().value_or("") : "";
 }
 
-bool passes(const Row& row, const State& state) {
+bool passes(const UseRow& row, const State& state) {
   if (!state.only_devices.empty()) {
     const bool parent = row.device != nullptr && row.device->parent &&
                         state.only_devices.contains(*row.device->parent);
@@ -44,12 +44,12 @@ int compared(const std::optional<T>& a, const std::optional<T>& b, bool descendi
   return (*a < *b) != descending ? -1 : 1;
 }
 
-std::optional<std::size_t> place_of(const Row& row, const State& state) {
+std::optional<std::size_t> place_of(const UseRow& row, const State& state) {
   if (row.device == nullptr) return std::nullopt;
   return static_cast<std::size_t>(row.device - state.seen->snapshot.devices.data());
 }
 
-std::optional<WallTime> began(const Row& row) {
+std::optional<WallTime> began(const UseRow& row) {
   return row.process != nullptr ? row.process->started.get() : std::nullopt;
 }
 
@@ -58,7 +58,7 @@ std::optional<std::string> text_if_any(std::string text) {
   return text;
 }
 
-int compare(const Row& a, const Row& b, const SortLevel& level, const State& state) {
+int compare(const UseRow& a, const UseRow& b, const SortLevel& level, const State& state) {
   switch (level.key) {
     case SortKey::device:
       return compared(place_of(a, state), place_of(b, state), level.descending);
@@ -81,7 +81,7 @@ int compare(const Row& a, const Row& b, const SortLevel& level, const State& sta
 }
 
 /// The nearest ancestor that has a row too; 0: none.
-pid_t parent_among(const Row& row, const std::map<pid_t, std::vector<Row>>& by_pid) {
+pid_t parent_among(const UseRow& row, const std::map<pid_t, std::vector<UseRow>>& by_pid) {
   if (row.process == nullptr) return 0;
   for (const pid_t ancestor : row.process->ancestors) {
     if (ancestor != row.use->pid && by_pid.contains(ancestor)) return ancestor;
@@ -90,17 +90,17 @@ pid_t parent_among(const Row& row, const std::map<pid_t, std::vector<Row>>& by_p
 }
 
 /// Parents before their children; siblings stay in the order they came in.
-std::vector<Row> as_tree(const std::vector<Row>& sorted) {
-  std::map<pid_t, std::vector<Row>> by_pid;
+std::vector<UseRow> as_tree(const std::vector<UseRow>& sorted) {
+  std::map<pid_t, std::vector<UseRow>> by_pid;
   std::vector<pid_t> order;
-  for (const Row& row : sorted) {
+  for (const UseRow& row : sorted) {
     auto& rows = by_pid[row.use->pid];
     if (rows.empty()) order.push_back(row.use->pid);
     rows.push_back(row);
   }
   std::map<pid_t, std::vector<pid_t>> children;
   for (const pid_t pid : order) children[parent_among(by_pid[pid].front(), by_pid)].push_back(pid);
-  std::vector<Row> rows;
+  std::vector<UseRow> rows;
   std::set<pid_t> placed;
   struct Place {
     pid_t pid;
@@ -115,7 +115,7 @@ std::vector<Row> as_tree(const std::vector<Row>& sorted) {
       const Place next = waiting.back();
       waiting.pop_back();
       if (!placed.insert(next.pid).second) continue;
-      for (Row row : by_pid[next.pid]) {
+      for (UseRow row : by_pid[next.pid]) {
         row.depth = next.depth;
         rows.push_back(row);
       }
@@ -147,11 +147,11 @@ void follow_selection(State& state) {
 
 }  // namespace
 
-UseKey Row::key() const {
+UseKey UseRow::key() const {
   return {process != nullptr ? process->id : ProcessId{.pid = use->pid}, use->device};
 }
 
-std::string command_text(const Row& row) {
+std::string command_text(const UseRow& row) {
   if (row.process == nullptr) return {};
   if (const auto& words = row.process->command.get()) {
     std::string text;
@@ -187,7 +187,7 @@ std::vector<const Device*> shown_devices(const State& state) {
   return shown;
 }
 
-const Row* selected_row(const State& state) {
+const UseRow* selected_row(const State& state) {
   return state.cursor < state.rows.size() ? &state.rows[state.cursor] : nullptr;
 }
 
@@ -196,13 +196,13 @@ void arrange_rows(State& state) {
   if (!state.seen) return;
   const Seen& seen = *state.seen;
   for (const GpuProcess& use : seen.snapshot.gpu_processes) {
-    Row row{.use = &use,
-            .process = seen.index.process(use.pid),
-            .device = seen.index.device(use.device)};
+    UseRow row{.use = &use,
+               .process = seen.index.process(use.pid),
+               .device = seen.index.device(use.device)};
     if (row.process != nullptr) row.cpu = state.cpu.of(row.process->id);
     if (passes(row, state)) state.rows.push_back(row);
   }
-  std::stable_sort(state.rows.begin(), state.rows.end(), [&](const Row& a, const Row& b) {
+  std::stable_sort(state.rows.begin(), state.rows.end(), [&](const UseRow& a, const UseRow& b) {
     for (const SortLevel& level : state.sort) {
       const int order = compare(a, b, level, state);
       if (order != 0) return order < 0;

@@ -46,7 +46,7 @@ void move_focus(State& state, int by) {
 }
 
 void open_details(State& state) {
-  const Row* row = selected_row(state);
+  const UseRow* row = selected_row(state);
   if (row == nullptr) return;
   state.panel = Panel::details;
   state.panel_scroll = 0;
@@ -128,7 +128,7 @@ void type_digit(State& state, const std::string& digit) {
 }
 
 void toggle_mark(State& state) {
-  const Row* row = selected_row(state);
+  const UseRow* row = selected_row(state);
   if (row == nullptr) return;
   const UseKey key = row->key();
   if (state.marked.erase(key) == 0) state.marked.insert(key);
@@ -136,7 +136,7 @@ void toggle_mark(State& state) {
 }
 
 void freeze_or_continue(State& state) {
-  const Row* row = selected_row(state);
+  const UseRow* row = selected_row(state);
   const bool frozen = row != nullptr && row->process != nullptr &&
                       row->process->state.get().value_or("").starts_with('T');
   if (frozen) {
@@ -164,7 +164,7 @@ void change_speed(State& state, bool faster) {
 void step_tape(State& state, int by) {
   if (!state.viewer.replay) return;
   state.paused = true;
-  state.wanted.emplace_back(Step{by});
+  state.wanted.emplace_back(SkipSnapshots{by});
 }
 
 /// Escape undoes one thing at a time, the nearest first.

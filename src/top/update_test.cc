@@ -43,7 +43,7 @@ State server() {
 
 std::vector<pid_t> pids(const State& state) {
   std::vector<pid_t> all;
-  for (const Row& row : state.rows) all.push_back(row.use->pid);
+  for (const UseRow& row : state.rows) all.push_back(row.use->pid);
   return all;
 }
 
@@ -300,7 +300,7 @@ TEST(Top, StepsOfARecordingPauseIt) {
   state.viewer.replay = true;
   state = typed(std::move(state), "].");
   EXPECT_TRUE(state.paused);
-  EXPECT_THAT(state.wanted, ElementsAre(Wish(Step{10}), Wish(Step{1})));
+  EXPECT_THAT(state.wanted, ElementsAre(Command(SkipSnapshots{10}), Command(SkipSnapshots{1})));
 }
 
 TEST(Top, ClickSelectsAndSecondClickOpens) {
@@ -311,7 +311,7 @@ TEST(Top, ClickSelectsAndSecondClickOpens) {
   EXPECT_EQ(state.cursor, 2U);
   state = update(std::move(state), click);
   EXPECT_EQ(state.panel, Panel::details);
-  EXPECT_THAT(state.wanted, ElementsAre(Wish(ReadDetails{{5100, 1}})));
+  EXPECT_THAT(state.wanted, ElementsAre(Command(ReadDetails{{5100, 1}})));
 }
 
 TEST(Top, ClickOnAColumnsHeadSortsByIt) {

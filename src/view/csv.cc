@@ -149,7 +149,7 @@ std::string render_csv(const Snapshot& snapshot, std::span<const Field* const> c
 }
 
 std::string render_fields(const Style& style) {
-  std::vector<ColumnWish> wishes = {{0, 12, 0}, {0, 4, 2}, {0, 8, 3}, {0, 16, 1}};
+  std::vector<ColumnWidth> wishes = {{0, 12, 0}, {0, 4, 2}, {0, 8, 3}, {0, 16, 1}};
   const auto cells = [&](const Field& field) {
     return std::array<std::string, 4>{std::string(field.key), std::string(name_of(field.unit)),
                                       std::string(field.smi), own(tr(field.help), style)};

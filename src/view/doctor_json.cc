@@ -60,7 +60,8 @@ std::string_view name_of(InterpreterEnd end) {
   return names[static_cast<int>(end)];
 }
 
-void write_framework(Archive& archive, const FrameworkBuild& build, const PythonWorld& python) {
+void write_framework(Archive& archive, const FrameworkBuild& build,
+                     const PythonEnvironment& python) {
   const std::optional<TwoPart> nothing;
   const auto& cuda = build.cuda.get();
   FrameworkSaid said;
@@ -80,7 +81,7 @@ void write_framework(Archive& archive, const FrameworkBuild& build, const Python
   archive.derived("error", said.error, Form::nullable);
 }
 
-void write_python(Archive& archive, const PythonWorld& python) {
+void write_python(Archive& archive, const PythonEnvironment& python) {
   const auto write_one = [&](const FrameworkBuild& build) {
     write_framework(archive, build, python);
   };
@@ -149,8 +150,8 @@ void write_gpu_test(Archive& archive, const GpuProof& test, const Snapshot& snap
 }
 
 /// What was looked at beside the snapshot; null where nobody did.
-void write_surroundings(Archive& archive, const Examined& host) {
-  const Surroundings& world = host.world;
+void write_host_facts(Archive& archive, const Examined& host) {
+  const HostFacts& world = host.world;
   const bool has_read_test =
       world.directory && world.directory->read_speed != Reading<ReadSpeed>(Absent::not_sampled);
   archive.derived_object("cuda", world.cuda.has_value(), [&] { write_cuda(archive, host); });
@@ -191,7 +192,7 @@ std::string doctor_json(const Examined& host, const Findings& findings) {
                       archive.derived_list("devices", snapshot.devices, [&](const Device& device) {
                         write_device(archive, device, snapshot);
                       });
-                      write_surroundings(archive, host);
+                      write_host_facts(archive, host);
                       archive.derived("findings", findings);
                       archive.derived("problems", problems);
                     }) +

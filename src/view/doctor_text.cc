@@ -62,7 +62,7 @@ std::string cuda_line(const Examined& host) {
              parts ? std::to_string(parts->major) : *cuda);
 }
 
-std::string framework_text(const FrameworkBuild& build, const PythonWorld& python) {
+std::string framework_text(const FrameworkBuild& build, const PythonEnvironment& python) {
   const auto& cuda = build.cuda.get();
   const std::string name = build.name + " " + build.version;
   const auto said = std::ranges::find(python.said.frameworks, build.name, &FrameworkSaid::name);

@@ -38,10 +38,11 @@ Examined host_with(const std::vector<std::string>& names) {
   host.snapshot.host.driver_version = std::string("580.65.06");
   host.snapshot.host.cuda_version_supported = std::string("13.0");
   host.world.kernel = KernelSide{};
-  host.world.python = PythonWorld{.interpreter = "/home/ada/miniconda3/envs/train/bin/python",
-                                  .environment = "/home/ada/miniconda3/envs/train",
-                                  .version = TwoPart{3, 11},
-                                  .frameworks = {{.name = "torch", .version = "2.9.1+cu128"}}};
+  host.world.python =
+      PythonEnvironment{.interpreter = "/home/ada/miniconda3/envs/train/bin/python",
+                        .environment = "/home/ada/miniconda3/envs/train",
+                        .version = TwoPart{3, 11},
+                        .frameworks = {{.name = "torch", .version = "2.9.1+cu128"}}};
   host.world.python->said = {
       .end = ImportEnd::answered,
       .frameworks = {
@@ -129,9 +130,9 @@ TEST(DoctorText, OpensWithFiveLinesWithoutAGpu) {
 
 TEST(DoctorText, SaysNothingOfFrameworksWhereTheInterpreterDidNotAnswer) {
   Examined host = host_with({});
-  host.world.python = PythonWorld{.interpreter = "/bin/ls",
-                                  .found_by = "--python",
-                                  .answer = {.end = InterpreterEnd::failed, .code = 2}};
+  host.world.python = PythonEnvironment{.interpreter = "/bin/ls",
+                                        .found_by = "--python",
+                                        .answer = {.end = InterpreterEnd::failed, .code = 2}};
   EXPECT_THAT(opening(host), Contains("Python ? (/bin/ls): whether torch, tensorflow or jax is "
                                       "there is not known."));
 }

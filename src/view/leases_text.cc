@@ -72,8 +72,8 @@ Cells waiter_cells(const Waiter& waiter, std::size_t place, const Snapshot& snap
 }
 
 std::string table(const Cells& heads, const std::vector<Cells>& rows, const Style& style) {
-  std::vector<ColumnWish> wishes = {{0, 3, 0}, {0, 6, 0}, {0, 8, 2}, {0, 6, 1},
-                                    {0, 8, 4}, {0, 8, 3}, {0, 8, 0}};
+  std::vector<ColumnWidth> wishes = {{0, 3, 0}, {0, 6, 0}, {0, 8, 2}, {0, 6, 1},
+                                     {0, 8, 4}, {0, 8, 3}, {0, 8, 0}};
   for (std::size_t i = 0; i < cell_count; ++i) {
     bool filled = false;
     for (const Cells& row : rows) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/archive.h"
-#include "diagnose/differences/differences.h"
+#include "diagnose/manifest_diff/manifest_diff.h"
 #include "record/run_record.h"
 #include "view/style.h"
 
@@ -35,13 +35,13 @@ struct ComparedNames {
   std::string b;
 };
 [[nodiscard]] std::string render_differences(const ComparedNames& names,
-                                             const Differences& differences, const Style& style);
+                                             const ManifestDiff& differences, const Style& style);
 /// {"berth_differences": 1, …}. Sentences are English.
 [[nodiscard]] std::string differences_json(const ComparedNames& names,
-                                           const Differences& differences);
+                                           const ManifestDiff& differences);
 /// The members of it, for who puts them into a document of its own.
 void write_differences(Archive& archive, const ComparedNames& names,
-                       const Differences& differences);
+                       const ManifestDiff& differences);
 
 /// "could explain other results", …, translated.
 [[nodiscard]] std::string_view explains_heading(Explains explains);

@@ -178,10 +178,10 @@ std::string wrapped(std::string_view first_indent, std::string_view text, int ne
   return all;
 }
 
-std::vector<int> fitted(const std::vector<ColumnWish>& wishes, int width, int gap) {
+std::vector<int> fitted(const std::vector<ColumnWidth>& wishes, int width, int gap) {
   std::vector<int> widths;
   std::vector<int> minima;
-  for (const ColumnWish& wish : wishes) {
+  for (const ColumnWidth& wish : wishes) {
     widths.push_back(wish.wanted);
     minima.push_back(std::min(wish.minimum, wish.wanted));
   }
@@ -195,7 +195,7 @@ std::vector<int> fitted(const std::vector<ColumnWish>& wishes, int width, int ga
     widths[worst] = minima[worst] = 0;
     return true;
   };
-  while (sum_with_gaps(widths, gap) > width && drop_one(ColumnWish::luxury)) {
+  while (sum_with_gaps(widths, gap) > width && drop_one(ColumnWidth::luxury)) {
   }
   while (sum_with_gaps(minima, gap) > width && drop_one(1)) {
   }

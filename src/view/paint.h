@@ -55,7 +55,7 @@ class Line {
                                   int next_indent, const Style& style, Paint paint = Paint::plain);
 
 /// What a column wants.
-struct ColumnWish {
+struct ColumnWidth {
   int wanted = 0;   // columns its widest cell takes; 0: nothing to show, dropped
   int minimum = 0;  // what it can be cut to
   /// When room is short, the highest goes first; 0 stays. From `luxury` up it goes as soon as the
@@ -64,6 +64,6 @@ struct ColumnWish {
   static constexpr int luxury = 10;
 };
 /// Widths (0: dropped) that fit into `width` with `gap` spaces between columns.
-[[nodiscard]] std::vector<int> fitted(const std::vector<ColumnWish>& wishes, int width, int gap);
+[[nodiscard]] std::vector<int> fitted(const std::vector<ColumnWidth>& wishes, int width, int gap);
 
 }  // namespace berth

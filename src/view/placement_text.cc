@@ -65,7 +65,7 @@ std::string refusal_text(const Refusal& refusal, const Snapshot& snapshot, const
   return text + own(tr(": "), style) + holders;
 }
 
-struct Row {
+struct DeviceRow {
   Called device;
   std::string text;
   Paint paint = Paint::plain;
@@ -73,10 +73,10 @@ struct Row {
 
 /// Rows with number and name in columns of their own; what they say is wrapped beneath itself, so
 /// that nothing of a reason is lost.
-std::string rows_text(const std::vector<Row>& rows, const Style& style) {
+std::string rows_text(const std::vector<DeviceRow>& rows, const Style& style) {
   int number = 0;
   int name = 0;
-  for (const Row& row : rows) {
+  for (const DeviceRow& row : rows) {
     number = std::max(number, display_width(row.device.number));
     name = std::max(name, display_width(row.device.name));
   }
@@ -88,7 +88,7 @@ std::string rows_text(const std::vector<Row>& rows, const Style& style) {
     return cell + "  ";
   };
   std::string text;
-  for (const Row& row : rows) {
+  for (const DeviceRow& row : rows) {
     std::string start = "  " + fixed(row.device.number, number);
     if (name > 0) start += fixed(row.device.name, name);
     text += wrapped(start, row.text, display_width(start), style, row.paint);
@@ -96,9 +96,9 @@ std::string rows_text(const std::vector<Row>& rows, const Style& style) {
   return text;
 }
 
-std::vector<Row> refused_rows(const Placement& placement, const Snapshot& snapshot,
-                              const Style& style) {
-  std::vector<Row> rows;
+std::vector<DeviceRow> refused_rows(const Placement& placement, const Snapshot& snapshot,
+                                    const Style& style) {
+  std::vector<DeviceRow> rows;
   for (const Refusal& refusal : placement.refused) {
     rows.push_back({called(refusal.device, refusal.index, snapshot, style),
                     refusal_text(refusal, snapshot, style), Paint::plain});
@@ -106,9 +106,9 @@ std::vector<Row> refused_rows(const Placement& placement, const Snapshot& snapsh
   return rows;
 }
 
-std::vector<Row> choice_rows(const std::vector<Choice>& choices, const Snapshot& snapshot,
-                             const Style& style, Paint paint) {
-  std::vector<Row> rows;
+std::vector<DeviceRow> choice_rows(const std::vector<Choice>& choices, const Snapshot& snapshot,
+                                   const Style& style, Paint paint) {
+  std::vector<DeviceRow> rows;
   for (const Choice& choice : choices) {
     std::string text = outside(choice.reason, style);
     if (choice.promised) {
@@ -330,9 +330,9 @@ std::string render_waiting_line(const WaitingNews& news, const Style& style) {
 }
 
 std::string render_waiting_reasons(const WaitingNews& news, const Style& style) {
-  std::vector<Row> would_do =
+  std::vector<DeviceRow> would_do =
       choice_rows(news.placement.available, news.snapshot, style, Paint::plain);
-  for (Row& row : would_do) row.text = would_do_text(news) + own(tr(": "), style) + row.text;
+  for (DeviceRow& row : would_do) row.text = would_do_text(news) + own(tr(": "), style) + row.text;
   return rows_text(would_do, style) + render_refusals(news.placement, news.snapshot, style);
 }
 

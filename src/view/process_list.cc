@@ -63,9 +63,9 @@ constexpr std::array<ColumnFacts, column_count> columns = {{
     {"GPU mem", Align::right, 5, 0},
     {"SM", Align::right, 4, 8},
     // Beside the command only where it is told whole.
-    {"Mem%", Align::right, 4, ColumnWish::luxury},
-    {"Enc", Align::right, 4, ColumnWish::luxury + 2},
-    {"Dec", Align::right, 4, ColumnWish::luxury + 1},
+    {"Mem%", Align::right, 4, ColumnWidth::luxury},
+    {"Enc", Align::right, 4, ColumnWidth::luxury + 2},
+    {"Dec", Align::right, 4, ColumnWidth::luxury + 1},
     {"Under", Align::left, 5, 2},
     {"Command", Align::left, 12, 0},
 }};
@@ -164,10 +164,10 @@ Cells cells_of(const ProcessRow& row, WallTime now, const Style& style) {
 }
 
 std::string table(const std::vector<Cells>& rows, const Style& style) {
-  std::vector<ColumnWish> wishes;
+  std::vector<ColumnWidth> wishes;
   for (std::size_t at = 0; at < column_count; ++at) {
-    ColumnWish wish{display_width(own(tr(columns[at].header), style)), columns[at].minimum,
-                    columns[at].drop_order};
+    ColumnWidth wish{display_width(own(tr(columns[at].header), style)), columns[at].minimum,
+                     columns[at].drop_order};
     bool filled = at == command_column;
     for (const Cells& row : rows) {
       wish.wanted = std::max(wish.wanted, display_width(row[at].text));

@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "diagnose/death/catalogue.h"
-#include "diagnose/death/rules.h"
+#include "diagnose/bottleneck/rules.h"
 #include "diagnose/doctor/rules.h"
-#include "diagnose/pace/rules.h"
+#include "diagnose/postmortem/catalogue.h"
+#include "diagnose/postmortem/rules.h"
 #include "health/rules.h"
 
 namespace berth {
@@ -63,8 +63,9 @@ std::string rules_markdown() {
          table_of("rules of health", "| code | state | evidence | what to try |",
                   health::all_rules()) +
          table_of("rules of explain", "| rule | what it says | evidence | what to change |",
-                  pace::all_rules()) +
-         table_of("rules over a run", "| rule | severity | evidence | sure? |", death_rules()) +
+                  bottleneck::all_rules()) +
+         table_of("rules over a run", "| rule | severity | evidence | sure? |",
+                  postmortem_rules()) +
          catalogue_tables();
 }
 

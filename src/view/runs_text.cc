@@ -114,7 +114,7 @@ Cells cells_of(const RunRecord& run, const Moment& now, const Style& style) {
 std::vector<int> widths_for(const Cells& heads, const std::vector<Cells>& rows,
                             const Style& style) {
   constexpr std::array<int, column_count> drop_order = {0, 3, 1, 0, 2, 4, 5, 0};
-  std::vector<ColumnWish> wishes(column_count);
+  std::vector<ColumnWidth> wishes(column_count);
   for (std::size_t i = 0; i < column_count; ++i) {
     wishes[i].wanted = display_width(heads[i]);
     for (const Cells& row : rows) {

@@ -239,17 +239,17 @@ DeviceRow device_row(const Device& device, const SnapshotIndex& index, const std
 
 DeviceColumns::DeviceColumns(const std::vector<DeviceRow>& rows, int width, const Style& style)
     : style_(style) {
-  std::vector<ColumnWish> wishes;
+  std::vector<ColumnWidth> wishes;
   for (std::size_t column = 0; column < column_count; ++column) {
     const std::string header = own(tr(columns[column].header), style);
-    ColumnWish wish{display_width(header), columns[column].minimum, columns[column].drop_order};
+    ColumnWidth wish{display_width(header), columns[column].minimum, columns[column].drop_order};
     bool has_something = false;
     for (const DeviceRow& row : rows) {
       if (!row.reason.empty() && column > name_column && column < state_column) continue;
       wish.wanted = std::max(wish.wanted, display_width(row.cells[column]));
       has_something = has_something || !is_empty_or_absent(row.cells[column]);
     }
-    const bool may_go = columns[column].drop_order >= ColumnWish::luxury || column == users_column;
+    const bool may_go = columns[column].drop_order >= ColumnWidth::luxury || column == users_column;
     if (!has_something && may_go) wish.wanted = 0;
     // A number cut in half is a wrong number: these go whole or stay whole.
     const bool is_number = columns[column].align == Align::right || column == state_column;

@@ -167,7 +167,7 @@ def leaders_of_berth(launcher, berth):
 
 
 def part_of(launcher, part, berth):
-    """The pid of a part of the run: launcher, waiter (a launcher without a keeper), heir, keeper, sampler, ear or job;
+    """The pid of a part of the run: launcher, waiter (a launcher without a keeper), heir, keeper, sampler, listener or job;
     nothing: there is none now."""
     with contextlib.suppress(OSError):
         leaders = leaders_of_berth(launcher, berth)
@@ -177,7 +177,7 @@ def part_of(launcher, part, berth):
             return leaders[-2] if part == "heir" and len(leaders) > 1 else None
         if part == "keeper":
             return leaders[-1]
-        if part == "ear":
+        if part == "listener":
             return next((pid for pid in children(launcher) if pid not in leaders), None)
         # By the session: before it becomes its program, a job is one more process of berth's. The sampler comes after
         # it: who is alone may yet become a keeper.
@@ -190,7 +190,7 @@ class Hit:
     """What is done to one run: to which part, how, and how long after the launch and the part's birth."""
 
     def __init__(self, dice):
-        self.part = dice.choice(("launcher", "waiter", "heir", "keeper", "keeper", "sampler", "ear", "job"))
+        self.part = dice.choice(("launcher", "waiter", "heir", "keeper", "keeper", "sampler", "listener", "job"))
         self.how = dice.choice(("kill", "kill", "kill", "stop", "stop", "stop-kill", "leave"))
         self.after_launch = dice.choice((0, 0, dice.uniform(0, 0.5)))
         self.after_birth = dice.choice((0, 0, dice.uniform(0, 0.1)))
@@ -232,7 +232,7 @@ class LeftStopped:
         self._lock = threading.Lock()
 
     def take(self, pid, start, part):
-        kind = "waiter" if part in ("waiter", "launcher", "heir", "ear", "sampler") else "holder"
+        kind = "waiter" if part in ("waiter", "launcher", "heir", "listener", "sampler") else "holder"
         with self._lock:
             if not self.room[kind]:
                 return False

@@ -89,10 +89,10 @@ def nothing_goes_on(storm):
 
 def is_wrong(done, code, _):
     """Whoever was not killed gets its device, however much is stopped and killed beside it; and a run of which the
-    sampler or the ear alone was killed goes on as if nothing were."""
+    sampler or the listener alone was killed goes on as if nothing were."""
     how, _, part = done.partition(" ")
     spared = "kill" not in how
-    return code == "hung" or (spared and code != 0) or (part in ("sampler", "ear") and code != 0)
+    return code == "hung" or (spared and code != 0) or (part in ("sampler", "listener") and code != 0)
 
 
 def too_many(by_owner):

@@ -151,12 +151,12 @@ def test_what_a_job_left_running_keeps_its_device_when_the_keeper_is_killed_afte
     poll(lambda: show(scene.machine, name)["end"]["released_unix_ms"] is None, 10, "it does not say when it was over")
 
 
-@pytest.mark.parametrize("part", ["launcher", "heir", "keeper", "sampler", "ear"])
+@pytest.mark.parametrize("part", ["launcher", "heir", "keeper", "sampler", "listener"])
 def test_whichever_process_is_killed_the_device_stays_the_jobs_and_stop_ends_it(scene, part):
     launcher = scene.start()
     parts = parts_of(launcher.pid)
-    poll(lambda: len(children(launcher.pid)) < 2, 10, "there is no ear")
-    [parts["ear"]] = [pid for pid in children(launcher.pid) if pid != parts["heir"]]
+    poll(lambda: len(children(launcher.pid)) < 2, 10, "there is no listener")
+    [parts["listener"]] = [pid for pid in children(launcher.pid) if pid != parts["heir"]]
     name = show(scene.machine)["id"]
     try:
         os.kill(parts[part], signal.SIGKILL)

@@ -126,8 +126,8 @@ def test_a_signal_to_the_group_reaches_the_job_once_also_where_who_listens_for_i
         return found
 
     wait_until(lambda: len(listeners()) == 1)  # a child in its group: the keeper has one of its own
-    [ear] = listeners()
-    os.kill(ear, signal.SIGSTOP)
+    [listener] = listeners()
+    os.kill(listener, signal.SIGSTOP)
     os.killpg(job.pid, signal.SIGUSR1)
     told, said = job.communicate(timeout=20)
     assert told == f"GOT [({int(signal.SIGUSR1)}, 1)]\n", said

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "diagnose/pace/activity_json.h"
-#include "diagnose/pace/pace.h"
+#include "diagnose/bottleneck/activity_json.h"
+#include "diagnose/bottleneck/bottleneck.h"
 
 namespace {
 
-using berth::pace::Thresholds;
+using berth::bottleneck::Thresholds;
 
 constexpr double steps[] = {1.3, 0.7};
 constexpr const char* step_names[] = {"+30 %", "-30 %"};
@@ -22,10 +22,10 @@ std::vector<std::pair<std::string, Thresholds>> settings() {
   std::vector<std::pair<std::string, Thresholds>> all = {{"as they are", {}}};
   for (int i = 0; i < 2; ++i) {
     Thresholds moved;
-    for (const auto& one : berth::pace::threshold_names) moved.*one.value *= steps[i];
+    for (const auto& one : berth::bottleneck::threshold_names) moved.*one.value *= steps[i];
     all.emplace_back(std::string("all ") + step_names[i], moved);
   }
-  for (const auto& one : berth::pace::threshold_names) {
+  for (const auto& one : berth::bottleneck::threshold_names) {
     for (int i = 0; i < 2; ++i) {
       Thresholds moved;
       moved.*one.value *= steps[i];
@@ -42,14 +42,15 @@ int main(int count, char** words) {
   for (int i = 1; i < count; ++i) {
     std::ifstream file(words[i], std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
-    const auto activity = berth::pace::activity_from_lines(text);
+    const auto activity = berth::bottleneck::activity_from_lines(text);
     if (!activity) {
       std::fprintf(stderr, "%s: %s\n", words[i], activity.error().message().c_str());
       return 1;
     }
     for (const auto& [name, thresholds] : all) {
       std::string rules;
-      for (const auto& finding : berth::pace::explain_pace(*activity, thresholds).findings) {
+      for (const auto& finding :
+           berth::bottleneck::explain_bottleneck(*activity, thresholds).findings) {
         rules += (rules.empty() ? "\"" : ", \"") + finding.rule + "\"";
       }
       std::printf("{\"thresholds\": \"%s\", \"rules\": [%s]}\n", name.c_str(), rules.c_str());

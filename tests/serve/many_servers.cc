@@ -64,7 +64,7 @@ class Kind {
   Snapshot snapshot_;
   std::uint64_t number_;
   std::uint64_t sequence_ = 0;
-  Desk desk_{[](const std::string&) {}};
+  RequestHandler desk_{[](const std::string&) {}};
   std::unique_ptr<HttpServer> server_;
 };
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "world/surroundings.h"
+#include "host_environment/host_facts.h"
 
 namespace berth::doctor {
 

@@ -13,7 +13,7 @@ namespace {
 
 Part missing_parts(const Examined& host) {
   const auto unless = [](bool is_there, Part part) { return is_there ? Part::nothing : part; };
-  const Surroundings& world = host.world;
+  const HostFacts& world = host.world;
   return unless(driver_works(host), Part::driver) | unless(world.kernel.has_value(), Part::kernel) |
          unless(world.cuda.has_value(), Part::cuda) |
          unless(world.python.has_value(), Part::python) |

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "host_environment/gpu_proof.h"
+#include "host_environment/host_facts.h"
 #include "snapshot/finding.h"
 #include "snapshot/snapshot.h"
-#include "world/gpu_proof.h"
-#include "world/surroundings.h"
 
 namespace berth {
 
@@ -30,7 +30,7 @@ struct VisibleList {
 
 struct Examined {
   Snapshot snapshot;
-  Surroundings world;
+  HostFacts world;
   std::optional<VisibleList> visible;  // nothing: CUDA_VISIBLE_DEVICES is not set
   /// NVIDIA_VISIBLE_DEVICES, value and entries alone. Nothing: not set, "all", or no container.
   std::optional<VisibleList> given;

@@ -28,7 +28,7 @@ inline Examined healthy() {
   host.snapshot.host.driver_version = std::string("580.65.06");
   host.snapshot.host.cuda_version_supported = std::string("13.0");
   for (Device& device : host.snapshot.devices) device.persistence_mode = true;
-  Surroundings& world = host.world;
+  HostFacts& world = host.world;
   world.container = std::string();
   world.container_tools =
       ContainerTools{.engines = {{"docker", "/run/docker.sock"}}, .toolkit = "/usr/bin/nvidia-ctk"};
@@ -61,11 +61,11 @@ inline Examined healthy() {
                                      .open_microseconds = std::int64_t{40}};
   world.cuda = CudaAnswer{.devices = {{"a", "Test GPU"}, {"b", "Test GPU"}}};
   world.interfaces = {"eth0", "lo"};
-  world.python = PythonWorld{.interpreter = "/venv/bin/python",
-                             .environment = "/venv",
-                             .version = TwoPart{3, 11},
-                             .packages = {{"torch", "2.9.1+cu128"}},
-                             .frameworks = {torch_for("2.9.1+cu128", TwoPart{12, 8})}};
+  world.python = PythonEnvironment{.interpreter = "/venv/bin/python",
+                                   .environment = "/venv",
+                                   .version = TwoPart{3, 11},
+                                   .packages = {{"torch", "2.9.1+cu128"}},
+                                   .frameworks = {torch_for("2.9.1+cu128", TwoPart{12, 8})}};
   world.python->said = {
       .end = ImportEnd::answered,
       .frameworks = {{.name = "torch", .version = "2.9.1", .sees_gpu = true, .devices = 2}}};

@@ -28,9 +28,9 @@ bool fits_driver(const TorchBuild& build, const Examined& host) {
   return driver && needs && !is_older_version(*driver, needs->runs);
 }
 
-bool has_mirror(const PythonWorld& python) { return !python.index_url.empty(); }
+bool has_mirror(const PythonEnvironment& python) { return !python.index_url.empty(); }
 
-bool is_cpu_index(const PythonWorld& python) {
+bool is_cpu_index(const PythonEnvironment& python) {
   return python.index_url.find("/whl/cpu") != std::string::npos;
 }
 
@@ -39,7 +39,7 @@ std::string official_index(TwoPart cuda) {
 }
 
 /// "torch==2.9.* torchvision", whatever of the family is there.
-std::string family(const PythonWorld& python, const TorchBuild* build) {
+std::string family(const PythonEnvironment& python, const TorchBuild* build) {
   std::string words =
       build == nullptr ? "torch" : fmt::format("'torch=={}.*'", build->torch.text());
   for (const char* name : {"torchvision", "torchaudio"}) {
@@ -56,7 +56,7 @@ struct Pip {
   Sentence note;  // why it is another environment; empty: it is not
 };
 
-Pip pip_of(const PythonWorld& python, const FrameworkBuild& installed) {
+Pip pip_of(const PythonEnvironment& python, const FrameworkBuild& installed) {
   const std::string interpreter = shell_quoted(python.interpreter);
   if (installed.installer == "uv") {
     return {
@@ -74,7 +74,7 @@ Pip pip_of(const PythonWorld& python, const FrameworkBuild& installed) {
 }
 
 std::vector<Finding::Step> torch_steps(const Examined& host, const FrameworkBuild& installed) {
-  const PythonWorld& python = *host.world.python;
+  const PythonEnvironment& python = *host.world.python;
   if (python.is_conda && installed.installer == "conda") {
     // Without -c conda keeps to the channels of its settings: that is the user's own mirror.
     const Sentence which = python.channels_source.empty()
@@ -119,7 +119,7 @@ std::vector<Finding::Step> jax_steps(const Examined& host, const FrameworkBuild&
 }  // namespace
 
 std::optional<TorchBuild> fitting_torch(const Examined& host, const FrameworkBuild& installed) {
-  const PythonWorld& python = *host.world.python;
+  const PythonEnvironment& python = *host.world.python;
   if (!python.version || working_gpus(host).empty()) return std::nullopt;
   const auto release = two_part(installed.version);
   std::optional<TorchBuild> best;

@@ -301,7 +301,8 @@ TEST_F(TwoMakers, ALibraryIsNotOpenedWhileAllItsCardsSleep) {
     std::filesystem::create_symlink("../../drivers/nvidia", sys / (folder + "/driver"));
   }
   const auto was_asked = [](const Snapshot& look) {
-    return std::ranges::any_of(look.sources, [](const SourceReport& report) { return report.source == "nvml"; });
+    return std::ranges::any_of(look.sources,
+                               [](const SourceReport& report) { return report.source == "nvml"; });
   };
   Collector watcher = started(Looks::again);
   for (int i = 0; i < 2; ++i) {
@@ -314,7 +315,8 @@ TEST_F(TwoMakers, ALibraryIsNotOpenedWhileAllItsCardsSleep) {
   // Who is about to use them wakes them up, and so does one that is awake.
   Collector user = started(Looks::once);
   user.open(clock);
-  EXPECT_GT(nvidia_count(user.collect({.wanted = Wanted(Depth::state).add(Extra::sleepers)}, clock)), 0U);
+  EXPECT_GT(
+      nvidia_count(user.collect({.wanted = Wanted(Depth::state).add(Extra::sleepers)}, clock)), 0U);
   sys.put(AmdgpuSys::folder("0000:5e:00.0") + "/power/runtime_status", "active\n");
   EXPECT_GT(nvidia_count(watcher.collect({.wanted = Depth::state}, clock)), 0U);
 }

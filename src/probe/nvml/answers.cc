@@ -12,7 +12,7 @@ namespace berth::nvml {
 
 namespace {
 
-struct Row {
+struct AnswerRow {
   Return code;
   std::string_view words;  // as nvmlErrorString of a real library puts them
   Absent why;
@@ -20,7 +20,7 @@ struct Row {
 
 // NOT_FOUND, NO_DATA and NOT_READY are of things that may be there at the next look.
 // ARGUMENT_VERSION_MISMATCH reaches a reading when the driver knows none of our struct versions.
-constexpr std::array<Row, 28> rows = {{
+constexpr std::array<AnswerRow, 28> rows = {{
     {success, "Success", Absent::failed},
     {uninitialized, "Uninitialized", Absent::failed},
     {invalid_argument, "Invalid Argument", Absent::failed},
@@ -51,8 +51,8 @@ constexpr std::array<Row, 28> rows = {{
     {unknown, "Unknown Error", Absent::failed},
 }};
 
-const Row* find(Return code) {
-  for (const Row& row : rows) {
+const AnswerRow* find(Return code) {
+  for (const AnswerRow& row : rows) {
     if (row.code == code) return &row;
   }
   return nullptr;
@@ -102,18 +102,18 @@ constexpr std::array<Advice, 5> device_advice = {{
 }  // namespace
 
 std::string vendor_words(Return code) {
-  const Row* row = find(code);
+  const AnswerRow* row = find(code);
   return row == nullptr ? fmt::format("error {}", code) : std::string(row->words);
 }
 
 std::string words(Return code) {
-  const Row* row = find(code);
+  const AnswerRow* row = find(code);
   if (row == nullptr) return fmt::format("error {}", code);
   return fmt::format("{} ({})", row->words, code);
 }
 
 Absent why_absent(Return code) {
-  const Row* row = find(code);
+  const AnswerRow* row = find(code);
   return row == nullptr ? Absent::failed : row->why;
 }
 

@@ -47,7 +47,8 @@ class NvmlProbe final : public DeviceSource {
 
   void on_answer(std::function<void()> act) override;
 
-  /// Laptops and workstations put a card that nobody uses to sleep; opening the library wakes it up.
+  /// Laptops and workstations put a card that nobody uses to sleep; opening the library wakes it
+  /// up.
   [[nodiscard]] bool is_asleep() const override;
   /// Problem codes: library_not_found, driver_not_loaded, version_mismatch, no_permission,
   ///                device_lost, library_unusable, driver_failed.

@@ -51,15 +51,17 @@ Error error_about(const std::string& path, int code, int system_errno, std::stri
 
 }  // namespace
 
-bool Row::is_null(int column) const {
+bool ResultRow::is_null(int column) const {
   return sqlite3_column_type(statement_, column) == SQLITE_NULL;
 }
-std::int64_t Row::integer(int column) const { return sqlite3_column_int64(statement_, column); }
-std::optional<std::int64_t> Row::maybe(int column) const {
+std::int64_t ResultRow::integer(int column) const {
+  return sqlite3_column_int64(statement_, column);
+}
+std::optional<std::int64_t> ResultRow::maybe(int column) const {
   return is_null(column) ? std::nullopt : std::optional(integer(column));
 }
-std::string Row::text(int column) const { return std::string(blob(column)); }
-std::string_view Row::blob(int column) const {
+std::string ResultRow::text(int column) const { return std::string(blob(column)); }
+std::string_view ResultRow::blob(int column) const {
   const void* bytes = sqlite3_column_blob(statement_, column);
   const int size = sqlite3_column_bytes(statement_, column);
   if (bytes == nullptr || size <= 0) return {};
@@ -118,7 +120,7 @@ Result<sqlite3_stmt*> Database::prepared(std::string_view sql) {
 }
 
 Result<void> Database::each(std::string_view sql, std::initializer_list<Value> values,
-                            const std::function<void(const Row&)>& row) {
+                            const std::function<void(const ResultRow&)>& row) {
   const auto statement = prepared(sql);
   if (!statement) return std::unexpected(statement.error());
   int place = 0;
@@ -136,7 +138,7 @@ Result<void> Database::each(std::string_view sql, std::initializer_list<Value> v
     }
   }
   int code = SQLITE_ROW;
-  const Row current(*statement);
+  const ResultRow current(*statement);
   while ((code = sqlite3_step(*statement)) == SQLITE_ROW) {
     if (row) row(current);
   }
@@ -156,7 +158,7 @@ Result<std::optional<std::int64_t>> Database::number(std::string_view sql,
                                                      std::initializer_list<Value> values) {
   std::optional<std::int64_t> found;
   bool any = false;
-  const auto done = each(sql, values, [&](const Row& row) {
+  const auto done = each(sql, values, [&](const ResultRow& row) {
     if (!std::exchange(any, true)) found = row.maybe(0);
   });
   if (!done) return std::unexpected(done.error());

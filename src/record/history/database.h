@@ -1,6 +1,6 @@
 #pragma once
 // Database: SQLite with our errors. Statements are prepared once and kept; a value goes in as a
-// Value and comes out of a Row. One thread at a time.
+// Value and comes out of a ResultRow. One thread at a time.
 //
 // Errors  invalid: the file is no database, or a damaged one. io: the disk is full or does not take
 //         or give what it should. no_permission: the file may not be read or written. busy: another
@@ -34,9 +34,9 @@ using Value = std::variant<std::monostate, std::int64_t, std::string_view, Blob>
 }
 
 /// The current row of a query; text and blobs are valid until the next.
-class Row {
+class ResultRow {
  public:
-  explicit Row(sqlite3_stmt* statement) : statement_(statement) {}
+  explicit ResultRow(sqlite3_stmt* statement) : statement_(statement) {}
   [[nodiscard]] bool is_null(int column) const;
   [[nodiscard]] std::int64_t integer(int column) const;
   [[nodiscard]] std::optional<std::int64_t> maybe(int column) const;
@@ -58,7 +58,7 @@ class Database {
   /// `sql` is a literal: what it was prepared as is kept under it.
   [[nodiscard]] Result<void> run(std::string_view sql, std::initializer_list<Value> values = {});
   [[nodiscard]] Result<void> each(std::string_view sql, std::initializer_list<Value> values,
-                                  const std::function<void(const Row&)>& row);
+                                  const std::function<void(const ResultRow&)>& row);
   /// The first column of the first row; nothing: no row, or null.
   [[nodiscard]] Result<std::optional<std::int64_t>> number(
       std::string_view sql, std::initializer_list<Value> values = {});

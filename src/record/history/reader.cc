@@ -17,8 +17,8 @@ namespace berth {
 using history::Database;
 using history::Level;
 using history::MetricFacts;
+using history::ResultRow;
 using history::Rollup;
-using history::Row;
 using history::Transaction;
 
 HistoryReader::HistoryReader(std::unique_ptr<Database> database) : database_(std::move(database)) {}
@@ -55,10 +55,10 @@ Result<HistoryFacts> HistoryReader::facts() {
   const auto reading = Transaction::begin(*database_, Transaction::Kind::read);
   if (!reading) return std::unexpected(reading.error());
   HistoryFacts facts;
-  auto read =
-      database_->each("SELECT value FROM meta WHERE key='simulated'", {}, [&](const Row& row) {
-        if (!row.text(0).empty()) facts.simulated = row.text(0);
-      });
+  auto read = database_->each("SELECT value FROM meta WHERE key='simulated'", {},
+                              [&](const ResultRow& row) {
+                                if (!row.text(0).empty()) facts.simulated = row.text(0);
+                              });
   if (!read) return std::unexpected(std::move(read).error());
   const auto since = knows_since();
   if (!since) return std::unexpected(since.error());
@@ -69,7 +69,7 @@ Result<HistoryFacts> HistoryReader::facts() {
   read = database_->each(
       "SELECT uuid, number, name, parent, memory_total, first_ms, last_ms FROM device "
       "ORDER BY number IS NULL, number, parent<>'', uuid",
-      {}, [&](const Row& row) {
+      {}, [&](const ResultRow& row) {
         HistoryDevice device{
             .id = DeviceId(row.text(0)), .index = row.maybe(1), .name = row.text(2)};
         if (!row.text(3).empty()) device.parent = DeviceId(row.text(3));
@@ -87,11 +87,11 @@ Result<HistoryFacts> HistoryReader::facts() {
 namespace {
 
 /// What falls into one step of a chart.
-struct Step {
+struct Grain {
   Rollup rollup;
   std::vector<std::int64_t> samples;
 };
-using Steps = std::map<std::int64_t, Step>;
+using Steps = std::map<std::int64_t, Grain>;
 
 struct Window {
   std::int64_t since_ms = 0;
@@ -142,7 +142,7 @@ Result<void> add_rollups(Database& database, Steps& steps, const Window& window,
       "SELECT start_ms, data FROM rollup WHERE level=? AND series=? AND start_ms>=? AND start_ms<?",
       {static_cast<std::int64_t>(level), series,
        history::floor_to(window.since_ms, row_length(level)), window.until_ms},
-      [&](const Row& row) {
+      [&](const ResultRow& row) {
         const auto rollups = history::decode_rollups(row.blob(1), level);
         if (!rollups) {
           ++damaged;
@@ -154,7 +154,7 @@ Result<void> add_rollups(Database& database, Steps& steps, const Window& window,
           if (!(*rollups)[i] || at + step_of(level) <= window.since_ms || at >= window.until_ms) {
             continue;
           }
-          Step& step = steps[history::floor_to(at, window.step_ms)];
+          Grain& step = steps[history::floor_to(at, window.step_ms)];
           step.rollup = merged(step.rollup, *(*rollups)[i]);
         }
       });
@@ -165,7 +165,7 @@ Result<std::optional<std::int64_t>> first_of(Database& database, Level level, st
   std::optional<std::int64_t> first;
   const auto read = database.each(
       "SELECT start_ms, data FROM rollup WHERE level=? AND series=? ORDER BY start_ms LIMIT 1",
-      {static_cast<std::int64_t>(level), series}, [&](const Row& row) {
+      {static_cast<std::int64_t>(level), series}, [&](const ResultRow& row) {
         const auto rollups = history::decode_rollups(row.blob(1), level);
         if (!rollups) return;
         for (std::size_t i = rollups->size(); i > 0; --i) {
@@ -269,7 +269,7 @@ Result<std::vector<HistoryEvent>> HistoryReader::events(WallTime since, WallTime
   const auto read = database_->each(
       "SELECT at_ms, kind, device, code, text, uid FROM event WHERE at_ms>=? AND at_ms<? "
       "ORDER BY at_ms, id",
-      {since.unix_ms, until.unix_ms}, [&](const Row& row) {
+      {since.unix_ms, until.unix_ms}, [&](const ResultRow& row) {
         events.push_back({.at = {row.integer(0)},
                           .kind = row.text(1),
                           .device = DeviceId(row.text(2)),

@@ -17,7 +17,7 @@
 namespace berth {
 
 using history::Database;
-using history::Row;
+using history::ResultRow;
 using history::Span;
 using history::SpanKind;
 using history::Transaction;
@@ -53,7 +53,7 @@ std::string day_of(std::int64_t at_ms, const UsageQuery& query) {
 }
 
 /// Columns from `first` on: held, busy, idle, counted, integrated, energy_ms.
-Use use_in(const Row& row, int first) {
+Use use_in(const ResultRow& row, int first) {
   return {.watched_ms = 0,
           .held_ms = row.integer(first),
           .busy_ms = row.integer(first + 1),
@@ -151,7 +151,7 @@ Result<void> add_holders(Database& database, Table& table, const UsageReport& re
       "GROUP BY job, user";
   return database.each(
       by_job ? by_jobs : by_user, {report.since.unix_ms, report.until.unix_ms},
-      [&](const Row& row) { table[{row.text(0), row.text(1)}].use += use_in(row, 2); });
+      [&](const ResultRow& row) { table[{row.text(0), row.text(1)}].use += use_in(row, 2); });
 }
 
 /// By gpu and by day, and how much of the time nobody looked.
@@ -162,7 +162,7 @@ Result<void> add_devices(Database& database, Table& table, UsageReport& report,
       "SELECT uuid FROM device WHERE id IN (SELECT device FROM device_use "
       "WHERE bucket_ms>=? AND bucket_ms<?)",
       {report.since.unix_ms, report.until.unix_ms},
-      [&](const Row& row) { devices.push_back(row.text(0)); });
+      [&](const ResultRow& row) { devices.push_back(row.text(0)); });
   if (!read) return read;
   const bool by_gpu = query.by == UsageBy::gpu;
   const bool by_day = query.by == UsageBy::day;
@@ -171,7 +171,7 @@ Result<void> add_devices(Database& database, Table& table, UsageReport& report,
       "SELECT bucket_ms, uuid, watched_ms, held_ms, busy_ms, idle_ms, counted_mj, integrated_mj, "
       "energy_ms FROM device_use JOIN device ON device.id=device_use.device "
       "WHERE bucket_ms>=? AND bucket_ms<?",
-      {report.since.unix_ms, report.until.unix_ms}, [&](const Row& row) {
+      {report.since.unix_ms, report.until.unix_ms}, [&](const ResultRow& row) {
         Use use = use_in(row, 3);
         use.watched_ms = row.integer(2);
         watched_ms += use.watched_ms;
@@ -205,7 +205,7 @@ Result<std::map<std::string, std::int64_t>> uids_since(Database& database, WallT
       "SELECT user, uid, from_ms FROM span WHERE (to_ms IS NULL OR to_ms>=?1) AND uid>=0 "
       "UNION ALL SELECT user, uid, from_ms FROM wait WHERE (to_ms IS NULL OR to_ms>=?1) AND uid>=0 "
       "ORDER BY 3",
-      {since.unix_ms}, [&](const Row& row) { uids[row.text(0)] = row.integer(1); });
+      {since.unix_ms}, [&](const ResultRow& row) { uids[row.text(0)] = row.integer(1); });
   if (!read) return std::unexpected(read.error());
   return uids;
 }

@@ -38,7 +38,7 @@ Result<std::int64_t> Registry::known_device(Database& database, const std::strin
   KnownDevice known{.id = 0, .row = {.uuid = uuid}, .first_ms = at_ms, .last_ms = at_ms};
   const auto read = database.each(
       "SELECT id, number, name, parent, memory_total, first_ms FROM device WHERE uuid=?",
-      {std::string_view(uuid)}, [&](const Row& row) {
+      {std::string_view(uuid)}, [&](const ResultRow& row) {
         known.id = row.integer(0);
         known.row.number = row.maybe(1);
         known.row.name = row.text(2);

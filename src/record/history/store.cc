@@ -138,8 +138,9 @@ Result<void> HistoryStore::open_file() {
   database_ = std::make_unique<Database>(*std::move(database));
   auto prepared = history::prepare_for_writing(*database_);
   if (!prepared) return prepared;
-  const auto kind = database_->each("SELECT value FROM meta WHERE key='simulated'", {},
-                                    [&](const history::Row& row) { simulated_ = row.text(0); });
+  const auto kind =
+      database_->each("SELECT value FROM meta WHERE key='simulated'", {},
+                      [&](const history::ResultRow& row) { simulated_ = row.text(0); });
   if (!kind) return kind;
   auto registry = history::Registry::load(*database_);
   if (!registry) return std::unexpected(std::move(registry).error());
@@ -160,8 +161,8 @@ Result<void> HistoryStore::attach_or_set_aside() {
 }
 
 Result<void> HistoryStore::load_tail() {
-  const auto read =
-      database_->each("SELECT id, data FROM tail ORDER BY id", {}, [&](const history::Row& row) {
+  const auto read = database_->each(
+      "SELECT id, data FROM tail ORDER BY id", {}, [&](const history::ResultRow& row) {
         auto samples = history::decode_samples(row.blob(1));
         if (!samples) return;  // the seconds of one batch
         for (const SampleRow& sample : *samples) {
@@ -361,7 +362,7 @@ Result<void> HistoryStore::verify() {
   if (!reading) return std::unexpected(std::move(reading).error());
   std::string said;
   const auto checked = reading->each("PRAGMA quick_check(1)", {},
-                                     [&](const history::Row& row) { said = row.text(0); });
+                                     [&](const history::ResultRow& row) { said = row.text(0); });
   if (!checked) return checked.error().code() == ErrorCode::invalid ? recovered(checked) : checked;
   if (said == "ok") return {};
   return recovered(fail(ErrorCode::invalid, "the history " + path_ + " is damaged: " + said));

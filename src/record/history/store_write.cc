@@ -249,7 +249,7 @@ Result<void> update_row(history::Database& database, Level level, std::int64_t s
   RollupRow row(per_row(level));
   const auto read =
       database.each("SELECT data FROM rollup WHERE level=? AND series=? AND start_ms=?",
-                    {level_number, series, row_ms}, [&](const history::Row& found) {
+                    {level_number, series, row_ms}, [&](const history::ResultRow& found) {
                       auto known = history::decode_rollups(found.blob(0), level);
                       if (known) row = *std::move(known);
                     });

@@ -9,7 +9,7 @@ Result<std::vector<ChunkTimes>> chunks_between(Database& database, std::int64_t 
   std::vector<ChunkTimes> chunks;
   const auto read =
       database.each("SELECT id, times FROM chunk WHERE to_ms>=? AND from_ms<? ORDER BY id",
-                    {from_ms, to_ms}, [&](const Row& row) {
+                    {from_ms, to_ms}, [&](const ResultRow& row) {
                       auto times = decode_times(row.blob(1));
                       // A chunk without its times is one without its readings: a gap.
                       if (times) chunks.push_back({row.integer(0), *std::move(times)});
@@ -24,7 +24,7 @@ Result<std::vector<Point>> points_in(Database& database, const std::vector<Chunk
   std::vector<Point> all;
   std::optional<Point> before;
   for (const ChunkTimes& chunk : chunks) {
-    const auto add_block = [&](const Row& row) {
+    const auto add_block = [&](const ResultRow& row) {
       const auto first = static_cast<std::size_t>(std::max<std::int64_t>(row.integer(0), 0));
       const auto entries = decode_column(row.blob(1));
       if (!entries || first > chunk.times.size() || entries->size() > chunk.times.size() - first) {
@@ -50,15 +50,16 @@ Result<std::vector<Point>> points_in(Database& database, const std::vector<Chunk
 
 Result<std::vector<SampleRow>> tail_of(Database& database, std::uint64_t& damaged) {
   std::vector<SampleRow> rows;
-  const auto read = database.each("SELECT data FROM tail ORDER BY id", {}, [&](const Row& row) {
-    auto decoded = decode_samples(row.blob(0));
-    if (!decoded) {
-      ++damaged;
-      return;
-    }
-    rows.insert(rows.end(), std::make_move_iterator(decoded->begin()),
-                std::make_move_iterator(decoded->end()));
-  });
+  const auto read =
+      database.each("SELECT data FROM tail ORDER BY id", {}, [&](const ResultRow& row) {
+        auto decoded = decode_samples(row.blob(0));
+        if (!decoded) {
+          ++damaged;
+          return;
+        }
+        rows.insert(rows.end(), std::make_move_iterator(decoded->begin()),
+                    std::make_move_iterator(decoded->end()));
+      });
   if (!read) return std::unexpected(read.error());
   return rows;
 }
@@ -75,7 +76,7 @@ Result<std::vector<Span>> spans_between(Database& database, std::int64_t from_ms
       "span.kind='lease' OR (?4 AND span.kind='user')) "
       "UNION ALL SELECT 'wait', '', key, '', user, uid, wants, from_ms, to_ms FROM wait "
       "WHERE (to_ms IS NULL OR to_ms>=?1) AND from_ms<?2 AND NOT ?4 ORDER BY 8",
-      {from_ms, to_ms, takes_all, takes_users}, [&](const Row& row) {
+      {from_ms, to_ms, takes_all, takes_users}, [&](const ResultRow& row) {
         const auto kind = span_kind_from_name(row.text(0));
         if (!kind) return;  // a newer version's
         spans.push_back({.kind = *kind,
@@ -94,11 +95,11 @@ Result<std::vector<Span>> spans_between(Database& database, std::int64_t from_ms
 
 Result<std::optional<std::int64_t>> last_sample_ms(Database& database) {
   std::optional<std::int64_t> last;
-  const auto read =
-      database.each("SELECT data FROM tail ORDER BY id DESC LIMIT 1", {}, [&](const Row& row) {
-        const auto rows = decode_samples(row.blob(0));
-        if (rows && !rows->empty()) last = rows->back().at_ms;
-      });
+  const auto read = database.each("SELECT data FROM tail ORDER BY id DESC LIMIT 1", {},
+                                  [&](const ResultRow& row) {
+                                    const auto rows = decode_samples(row.blob(0));
+                                    if (rows && !rows->empty()) last = rows->back().at_ms;
+                                  });
   if (!read) return std::unexpected(read.error());
   if (last) return last;
   // Not the latest by its date: the clock may have been set back since.

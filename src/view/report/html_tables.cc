@@ -40,7 +40,7 @@ std::string section_per_run(const Report& report, std::string_view heading, Part
   return "<section>\n" + element("h2", heading) + "\n" + html + "</section>\n";
 }
 
-std::string differences_of(const Differences& differences, const ComparedNames& names) {
+std::string differences_of(const ManifestDiff& differences, const ComparedNames& names) {
   std::string html;
   for (const Explains wanted : {Explains::results, Explains::speed, Explains::neither}) {
     HtmlTable table{.label = std::string(explains_heading(wanted)),

@@ -108,7 +108,7 @@ void write_report(Archive& archive, const Report& report) {
   archive.derived("currency", report.price.currency, Form::nullable);
   archive.derived_list("runs", report.runs, [&](const ReportRun& run) { write_run(archive, run); });
   std::size_t other = 0;
-  archive.derived_list("differences", report.differences, [&](const Differences& differences) {
+  archive.derived_list("differences", report.differences, [&](const ManifestDiff& differences) {
     const auto id = [&](std::size_t number) { return report.runs[number].record.manifest.id; };
     write_differences(archive, {.a = id(0), .b = id(++other)}, differences);
   });

@@ -148,11 +148,11 @@ std::string phases_text(const Report& report) {
   return text.empty() ? "" : heading(tr("Phases")) + text;
 }
 
-std::string differences_text(const Report& report) {
+std::string manifest_diff_text(const Report& report) {
   std::string text;
   for (std::size_t i = 0; i < report.differences.size(); ++i) {
     const ComparedNames names = names_of(i + 1);
-    const Differences& differences = report.differences[i];
+    const ManifestDiff& differences = report.differences[i];
     std::vector<FigureRow> rows;
     for (const Difference& one : differences.found) {
       rows.push_back({one.what.shown(),
@@ -205,7 +205,7 @@ std::string report_markdown(const Report& report, const Style& style) {
   text += heading(tr("Figures")) +
           table_text(columns_of(report, tr("Figure")), figure_rows(report, page));
   text += findings_text(report) + charts_text(report, page) + phases_text(report) +
-          times_text(report) + differences_text(report) + notes_text(report, page);
+          times_text(report) + manifest_diff_text(report) + notes_text(report, page);
   const std::vector<EnvironmentTable> tables = environment_tables(report, page);
   if (!tables.empty()) text += heading(tr("Hardware and software"));
   for (const EnvironmentTable& table : tables) {

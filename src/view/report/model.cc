@@ -219,7 +219,7 @@ Report make_report(std::vector<ReportSource> sources, const ReportPrice& price, 
   }
   for (std::size_t i = 1; i < report.runs.size(); ++i) {
     report.differences.push_back(
-        differences_between(report.runs.front().record.manifest, report.runs[i].record.manifest));
+        manifest_diff(report.runs.front().record.manifest, report.runs[i].record.manifest));
   }
   return report;
 }

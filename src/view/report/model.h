@@ -15,8 +15,8 @@
 
 #include "base/clock.h"
 #include "base/tr.h"
-#include "diagnose/differences/differences.h"
-#include "diagnose/pace/phases.h"
+#include "diagnose/bottleneck/phases.h"
+#include "diagnose/manifest_diff/manifest_diff.h"
 #include "record/run_record.h"
 #include "record/summary.h"
 #include "snapshot/finding.h"
@@ -237,7 +237,7 @@ struct Report {
   ReportPrice price;
   std::vector<ReportRun> runs;
   /// Of each run after the first: what differs from the first.
-  std::vector<Differences> differences;
+  std::vector<ManifestDiff> differences;
   /// The longest of its runs.
   [[nodiscard]] std::int64_t length_ms() const;
 };

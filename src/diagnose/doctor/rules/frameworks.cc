@@ -62,7 +62,7 @@ bool is_cpu_build(const FrameworkBuild& build) {
 }
 
 Findings framework_cpu_only(const Examined& host) {
-  const PythonWorld& python = *host.world.python;
+  const PythonEnvironment& python = *host.world.python;
   const bool another_has_cuda = std::ranges::any_of(python.frameworks, [](const auto& build) {
     return build.cuda.get() && build.cuda.get()->has_value();
   });
@@ -107,7 +107,7 @@ struct Known {
   bool by_table = false;
 };
 
-Known architectures_of(const FrameworkBuild& build, const PythonWorld& python) {
+Known architectures_of(const FrameworkBuild& build, const PythonEnvironment& python) {
   if (!build.architectures.empty()) return {build.architectures, build.has_ptx, false};
   const FrameworkSaid* said = python.said_of(build.name);
   if (said != nullptr && !said->architectures.empty()) {
@@ -190,7 +190,7 @@ Sentence end_of_asking(const InterpreterAnswer& answer) {
 }
 
 Findings interpreter_silent(const Examined& host) {
-  const PythonWorld& python = *host.world.python;
+  const PythonEnvironment& python = *host.world.python;
   Sentence end = end_of_asking(python.answer);
   if (end.empty()) return {};
   std::vector<Sentence> evidence = {std::move(end)};

@@ -178,8 +178,8 @@ TEST(DoctorArchitectureMissing, BuildOfSomebodysOwnIsNotJudgedByTheTable) {
 
 Examined answering(InterpreterAnswer answer) {
   Examined host = healthy();
-  host.world.python =
-      PythonWorld{.interpreter = "/bin/ls", .found_by = "--python", .answer = std::move(answer)};
+  host.world.python = PythonEnvironment{
+      .interpreter = "/bin/ls", .found_by = "--python", .answer = std::move(answer)};
   return host;
 }
 

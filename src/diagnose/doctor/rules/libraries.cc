@@ -14,7 +14,7 @@ namespace berth::doctor {
 namespace {
 
 Findings tensorflow_libraries_missing(const Examined& host) {
-  const PythonWorld& python = *host.world.python;
+  const PythonEnvironment& python = *host.world.python;
   const FrameworkBuild* build = python.framework("tensorflow");
   if (build == nullptr || python.is_conda) return {};
   const std::optional<TwoPart> cuda = build->cuda.get().value_or(std::nullopt);
@@ -37,7 +37,7 @@ Findings tensorflow_libraries_missing(const Examined& host) {
 }
 
 Findings cudnn_of_another_major(const Examined& host) {
-  const PythonWorld& python = *host.world.python;
+  const PythonEnvironment& python = *host.world.python;
   const FrameworkBuild* build = python.framework("tensorflow");
   if (build == nullptr || !build->cudnn_major || python.is_conda) return {};
   const bool brings_its_own = std::ranges::any_of(
@@ -121,7 +121,7 @@ struct Brought {
   Sentence evidence;
 };
 
-std::vector<Brought> brought_by(const FrameworkBuild& build, const PythonWorld& python) {
+std::vector<Brought> brought_by(const FrameworkBuild& build, const PythonEnvironment& python) {
   const auto cuda = build.cuda.get().value_or(std::nullopt);
   if (!cuda) return {};
   std::vector<Brought> all = {{"libcudart", "CUDA", cuda->text(),
@@ -186,7 +186,7 @@ Finding stands_in_front(const FoundLibrary& library, const Brought& brought,
 }
 
 Findings library_path_old_cuda(const Examined& host) {
-  const PythonWorld& python = *host.world.python;
+  const PythonEnvironment& python = *host.world.python;
   Findings findings;
   // One older libcudart is one finding, not each framework's.
   std::vector<const FoundLibrary*> named;

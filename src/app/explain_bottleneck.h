@@ -1,0 +1,34 @@
+#pragma once
+// `berth explain` for what runs now, and for a run that ended well: wiring only.
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/bottleneck_target.h"
+#include "app/context.h"
+#include "record/run_record.h"
+
+namespace berth {
+
+struct BottleneckOptions {
+  std::chrono::milliseconds length{10'000};
+  std::string save;  // empty: nowhere
+  bool json = false;
+};
+
+/// What explain exits with where it could not look.
+constexpr int could_not_look = 3;
+
+/// Watches, answers on stdout. The exit code is by the worst finding: 0 none or hints, 1 warnings.
+[[nodiscard]] int explain_targets(Context& context, const std::vector<BottleneckTarget>& targets,
+                                  const BottleneckOptions& wish);
+/// A saved series; "-" is stdin.
+[[nodiscard]] int explain_series(Context& context, const std::string& path,
+                                 const BottleneckOptions& wish);
+/// A run's record.
+[[nodiscard]] int explain_run_bottleneck(Context& context, const RunRecord& run,
+                                         const BottleneckOptions& wish);
+
+}  // namespace berth

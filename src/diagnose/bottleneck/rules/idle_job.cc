@@ -1,0 +1,141 @@
+// The job asks nothing of the GPU: nobody is there, nothing computes, or its memory is swapped out.
+
+#include "base/text.h"
+#include "diagnose/bottleneck/questions.h"
+#include "diagnose/bottleneck/rules.h"
+#include "diagnose/bottleneck/words.h"
+
+namespace berth::bottleneck {
+
+namespace {
+
+/// Or may be: who is there was not told.
+bool anybody_else(const Seen& seen) {
+  for (const DeviceLoad& device : seen.features.devices) {
+    if (device.most_others > 0) return true;
+    if (seen.activity.taken_by == TakenBy::watch && !device.knows_others) return true;
+  }
+  return false;
+}
+
+/// Nobody is on the GPU.
+std::optional<Cause> nothing_running(const Seen& seen) {
+  const Features& features = seen.features;
+  if (!gpu_is_still(seen) || main_process(seen) != nullptr || anybody_else(seen)) return {};
+  if (seen.activity.taken_by == TakenBy::run_samples) {
+    // Between two looks of a record somebody may have come and gone.
+    constexpr double shortest = 5;
+    if (features.gpu_memory.value_or(1) > 0 || features.seconds < shortest) return {};
+  }
+  Finding finding{
+      .rule = "nothing_running",
+      .severity = Severity::warning,
+      .title = sentence("no process is on the GPU: there is nothing that could keep it busy"),
+      .evidence = {sentence("the driver lists no process on it"), busy_sentence(seen)},
+      .meaning =
+          sentence("A program is on a GPU from its first call that needs one (a tensor moved "
+                   "there) until it ends."),
+      .steps = {{sentence("see whether the job still runs, and what it says"), "berth runs"}}};
+  if (features.saw_processes && features.cpu > seen.thresholds.asleep_share) {
+    finding.evidence.push_back(sentence("the job's processes use {} CPUs", decimal(features.cpu)));
+    finding.steps.insert(finding.steps.begin(),
+                         {sentence("it may still be starting: importing, reading its data"), ""});
+  }
+  return Cause{std::move(finding), 1};
+}
+
+/// Somebody is on the GPU, holds its memory and computes nowhere.
+std::optional<Cause> memory_held_idle(const Seen& seen) {
+  const Features& features = seen.features;
+  if (!gpu_is_still(seen)) return {};
+  const ProcessLoad* main = main_process(seen);
+  if (main == nullptr) return {};
+  if (features.saw_processes && features.wanted > seen.thresholds.asleep_share) return {};
+  for (const ProcessLoad& worker : features.workers.processes) {
+    if (worker.disk_wait >= seen.thresholds.disk_wait_share) return {};
+  }
+  if (main->disk_wait >= seen.thresholds.disk_wait_share) return {};
+  Finding finding{
+      .rule = "memory_held_idle",
+      .severity = Severity::warning,
+      .title = sentence("memory of the GPU is held, and nothing computes"),
+      .evidence = {busy_sentence(seen)},
+      .meaning =
+          sentence("A notebook that is left open, a program that waits for input, a debugger "
+                   "or a deadlock: the memory is nobody else's meanwhile."),
+      .steps = {{sentence("end it, or restart the notebook's kernel, if nobody needs it"), ""},
+                {sentence("see where it stands"),
+                 "py-spy dump --pid " + std::to_string(main->pid)}},
+      .doubt = doubt_of(seen)};
+  if (features.gpu_memory) {
+    finding.evidence.push_back(
+        sentence("{} of the GPU's memory is held by process {} ({})",
+                 short_size(Bytes(static_cast<std::uint64_t>(*features.gpu_memory))), main->pid,
+                 printable(main->name)));
+  }
+  if (features.saw_processes) {
+    finding.evidence.push_back(
+        sentence("the job's processes used {} of one CPU", percent(features.cpu)));
+  }
+  return Cause{std::move(finding), 1};
+}
+
+/// Memory of the job was swapped out and is read back.
+std::optional<Cause> swapping(const Seen& seen) {
+  const Features& features = seen.features;
+  const Thresholds& t = seen.thresholds;
+  if (!gpu_waits(seen)) return {};
+  const double swapped = features.swapped_bytes.value_or(0);
+  const bool reads_back = features.swap_rate.value_or(0) >= t.swap_rate;
+  const bool faults = features.major_faults.value_or(0) >= t.major_faults_rate;
+  if (swapped <= 0 || (!reads_back && !faults)) return {};
+  Finding finding{
+      .rule = "swapping",
+      .severity = Severity::warning,
+      .title = sentence("the GPU waits for memory that was swapped out"),
+      .evidence = {busy_sentence(seen),
+                   sentence("{} of the job's memory is swapped out",
+                            short_size(Bytes(static_cast<std::uint64_t>(swapped))))},
+      .meaning =
+          sentence("The machine or the job's limit has too little memory: each touch of a page "
+                   "that is out is a read from the disk."),
+      .steps = {{sentence("load with fewer workers, or smaller batches ahead (prefetch_factor)"),
+                 ""},
+                {sentence("see who has the memory"), "ps aux --sort=-rss | head"}},
+      .doubt = {}};
+  if (features.swap_rate) {
+    finding.evidence.push_back(
+        sentence("the machine reads {} back from the swap space", size_rate(*features.swap_rate)));
+  }
+  if (features.major_faults) {
+    finding.evidence.push_back(sentence("{} times a second the job waited for a page from the disk",
+                                        decimal(*features.major_faults)));
+  }
+  return Cause{std::move(finding), features.idle()};
+}
+
+}  // namespace
+
+std::span<const Rule> idle_job_rules() {
+  static constexpr Rule rules[] = {
+      {.find = nothing_running,
+       .reports =
+           {{"nothing_running",
+             "no process of anybody's is on the GPU: there is nothing that could keep it busy",
+             "the driver lists no process there; what the job's processes use meanwhile",
+             "see whether the job still runs"}}},
+      {.find = memory_held_idle,
+       .reports = {{"memory_held_idle",
+                    "a process holds memory of the GPU; neither the GPU nor the process and its "
+                    "children do anything (an idle notebook, a debugger, a dead-locked job)",
+                    "memory of the process there, no kernel, less than a twentieth of one CPU",
+                    "end it; where it stands (py-spy)"}}},
+      {.find = swapping,
+       .reports = {{"swapping", "the GPU waits while the job's memory is swapped in from the disk",
+                    "memory swapped out, bytes swapped in, major faults",
+                    "fewer workers, less ahead"}}},
+  };
+  return rules;
+}
+
+}  // namespace berth::bottleneck

@@ -1,0 +1,23 @@
+#pragma once
+// What a run's record tells of its bottleneck: an Activity of its samples, one step each. A record
+// has no threads, no children and nothing of what was read from the page cache: what rules need of
+// those is absent, and their findings say so.
+
+#include <span>
+
+#include "diagnose/bottleneck/activity.h"
+#include "record/run_record.h"
+
+namespace berth::bottleneck {
+
+[[nodiscard]] Activity activity_of(const Manifest& run, std::span<const Sample> samples);
+
+/// The framework that a run's interpreter has installed, where it is one alone.
+[[nodiscard]] Framework framework_of(const Manifest& run);
+
+[[nodiscard]] DeviceFacts facts_of(const Device& device);
+
+/// What the recorded readings tell of the time between them.
+[[nodiscard]] DeviceStep step_of(const DeviceSample& before, const DeviceSample& now);
+
+}  // namespace berth::bottleneck

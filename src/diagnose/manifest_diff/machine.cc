@@ -1,0 +1,66 @@
+// The machine around the devices: driver, system, processor, and who and where.
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "diagnose/manifest_diff/comparison.h"
+
+namespace berth {
+
+namespace {
+
+constexpr DifferenceKind driver{
+    "driver", Explains::speed,
+    as_key("The driver compiles and schedules what a program brings along: results stay, unless "
+           "code is made for a new card while it loads (PTX).")};
+constexpr DifferenceKind system{
+    "system", Explains::speed,
+    as_key("Kernel and system libraries schedule, read and copy: that is time, not results.")};
+constexpr DifferenceKind processor{
+    "processor", Explains::speed,
+    as_key("The processor feeds the GPU: it decides how long a GPU waits for data.")};
+constexpr DifferenceKind computing_processor{
+    "processor", Explains::results,
+    as_key("It did the computing: other vector units and another number of threads sum in another "
+           "order.")};
+constexpr DifferenceKind container{
+    "container", Explains::neither,
+    as_key("What is in a container is compared by itself: packages, libraries, variables.")};
+constexpr DifferenceKind who{
+    "who_and_where", Explains::neither,
+    as_key("Who ran it and on which host says nothing by itself: what that host is stands above.")};
+
+std::string as_size(Bytes bytes) { return short_size(bytes); }
+
+}  // namespace
+
+void compare_machines(const Manifest& a, const Manifest& b, Comparison& into) {
+  const auto compare = [&](const DifferenceKind& kind, const Sentence& what, auto of) {
+    into.compare(kind, what, of(a), of(b));
+  };
+  const bool on_cpu = computes_on_cpu(a) && computes_on_cpu(b);
+  const DifferenceKind& cpu = on_cpu ? computing_processor : processor;
+  compare(driver, sentence("NVIDIA driver"),
+          [](const Manifest& of) { return told(of.given.host.driver_version); });
+  compare(cpu, sentence("CPU model"),
+          [](const Manifest& of) { return told(of.machine.cpu_model); });
+  compare(cpu, sentence("CPUs"), [](const Manifest& of) {
+    return told(of.machine.cpu_count, [](std::uint64_t n) { return std::to_string(n); });
+  });
+  compare(system, sentence("main memory"),
+          [](const Manifest& of) { return told(of.machine.memory_total, as_size); });
+  compare(system, sentence("operating system"),
+          [](const Manifest& of) { return told(of.machine.operating_system); });
+  compare(system, sentence("kernel"),
+          [](const Manifest& of) { return told(of.given.host.kernel); });
+  compare(system, sentence("machine type"),
+          [](const Manifest& of) { return told(of.machine.instance_type); });
+  compare(container, sentence("container"), [](const Manifest& of) {
+    return told(of.machine.container, [](const std::string& name) {
+      return name.empty() ? sentence("none") : verbatim(name);
+    });
+  });
+  compare(who, sentence("host"), [](const Manifest& of) { return told(of.given.host.name); });
+  compare(who, sentence("user"), [](const Manifest& of) { return told(of.user); });
+}
+
+}  // namespace berth

@@ -1,0 +1,190 @@
+#pragma once
+// Error texts of jobs of several processes: NCCL, gloo, torchrun. Included by catalogue.cc only.
+
+#include "diagnose/postmortem/catalogue_steps.h"
+
+namespace berth {
+
+inline constexpr LogEntry::Step nccl_says{as_key("let NCCL say what it does"),
+                                          "export NCCL_DEBUG=INFO"};
+inline constexpr LogEntry::Step first_error{
+    as_key("look for the first error of another rank: torchrun writes each rank's output to a "
+           "folder of its "
+           "own"),
+    "torchrun --log-dir logs --redirects 3 …"};
+
+inline constexpr auto distributed_entries = std::to_array<LogEntry>({
+    {"nccl_duplicate_gpu",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::anywhere,
+     "Duplicate GPU detected : rank * and rank * both on CUDA device *",
+     as_key("two ranks chose the same GPU"),
+     as_key("Each rank needs a GPU of its own: one was started more often than there are GPUs, or "
+            "the device was not set before the first tensor."),
+     {{as_key(
+           "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"])) at the beginning of each rank"),
+       ""},
+      {as_key("start as many processes as there are GPUs: with `berth run -n K`, torchrun "
+              "--nproc-per-node K"),
+       ""}}},
+    {"nccl_peer_access",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::anywhere,
+     "NCCL WARN *peer access is not supported between these two devices*\n"
+     "^Cuda failure *'peer access is not supported between these two devices'\n"
+     "Error: CUDA error: peer access is not supported between these two devices",
+     as_key("two GPUs cannot reach each other's memory"),
+     as_key("Direct access from card to card was taken for possible and is not: cards without it, "
+            "a virtual machine, or ranks that each see one GPU alone."),
+     {{as_key("see whether it works without direct access from card to card"),
+       "export NCCL_P2P_DISABLE=1"},
+      {as_key("where NCCL names shm.cc: without its newer way of sharing memory"),
+       "export NCCL_CUMEM_HOST_ENABLE=0"},
+      {as_key("see which cards have it"), "nvidia-smi topo -p2p r"}}},
+    {"nccl_not_built_in",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "Distributed package doesn't have NCCL built in*",
+     as_key("this PyTorch has no NCCL"),
+     as_key("It is a build for the CPU alone, or one for a system that NCCL does not run on."),
+     {{as_key("where the CPU is meant: init_process_group(\"gloo\")"), ""},
+      {as_key("see what this Python's PyTorch can use"),
+       "python -c \"import torch; print(torch.__version__, torch.cuda.is_available())\""}}},
+    {"torch_without_libuv",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "use_libuv was requested but PyTorch was buil* without libuv support*",
+     as_key("torchrun asks for a library that this PyTorch was built without"),
+     as_key("Since 2.4 the ranks find each other through libuv unless told otherwise; some "
+            "distributions' PyTorch and those for Windows lack it."),
+     {{as_key("let them meet without it"), "export USE_LIBUV=0"},
+      {as_key(
+           "torchrun asks for it all the same: start each rank by hand, or install PyTorch's own "
+           "build"),
+       "RANK=0 LOCAL_RANK=0 WORLD_SIZE=2 MASTER_ADDR=localhost MASTER_PORT=29500 python "
+       "train.py"}}},
+    {"nccl_cuda_error",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::anywhere,
+     "NCCL error*unhandled cuda error*\nncclUnhandledCudaError: Call to CUDA function failed*",
+     as_key("a CUDA call within NCCL failed"),
+     as_key("Often the device's memory is full, a kernel had failed before, or peer access between "
+            "the cards does not work."),
+     {nccl_says,
+      {as_key("see whether it works without direct access from card to card"),
+       "export NCCL_P2P_DISABLE=1"}}},
+    {"nccl_system_error",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::anywhere,
+     "NCCL error*unhandled system error*\nncclSystemError: System call (*",
+     as_key("NCCL could not reach another rank, or lacked something of the system"),
+     as_key(
+         "A closed port, the wrong network interface, too little shared memory (/dev/shm) or too "
+         "few open files."),
+     {nccl_says,
+      {as_key("name the network interface that joins the machines"),
+       "export NCCL_SOCKET_IFNAME=eth0"},
+      {as_key("in a container: more shared memory"), "docker run --ipc=host …"}}},
+    {"nccl_remote_error",
+     Severity::error,
+     LogPart::consequence,
+     LogWhere::anywhere,
+     "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting*",
+     as_key("another rank went away"),
+     as_key("The error is the other rank's: it died, or the network between them."),
+     {first_error, nccl_says}},
+    {"nccl_internal_error",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::anywhere,
+     "ncclInternalError: Internal check failed*",
+     as_key("NCCL found something that does not fit"),
+     as_key(
+         "Mostly the ranks have different versions of NCCL, or the machine's topology could not be "
+         "read."),
+     {nccl_says}},
+    {"nccl_timeout",
+     Severity::error,
+     LogPart::consequence,
+     LogWhere::anywhere,
+     "Watchdog caught collective operation timeout: WorkNCCL(*",
+     as_key("the ranks waited for each other until the time was over"),
+     as_key(
+         "One rank did not come to the same operation: it had died, hung, does another number of "
+         "steps, or only one rank evaluates or saves while the others wait."),
+     {first_error,
+      {as_key("see where each rank is while it hangs"), "py-spy dump --pid PID"},
+      {as_key("where a long phase of one rank is meant: "
+              "init_process_group(timeout=timedelta(hours=2))"),
+       ""}}},
+    {"address_in_use",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "has failed to listen on any local network address*\nAddress already in use*\n"
+     "EADDRINUSE*",
+     as_key("the port is taken already"),
+     as_key(
+         "Another job of this machine meets at the same port (29500 is everybody's default), or a "
+         "process of an earlier one still lives."),
+     {{as_key("let torchrun choose a free port"), "torchrun --standalone --nproc-per-node K …"},
+      {as_key("see who has it"), "ss -ltnp 'sport = :29500'"}}},
+    {"rendezvous_timeout",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "The client socket has timed out after * while trying to connect to*\n"
+     "Timed out after * seconds waiting for clients*\n"
+     "The client socket has failed to connect to any network address of*",
+     as_key("the ranks did not find each other"),
+     as_key("Fewer came than were expected, or the address or port of the first one cannot be "
+            "reached."),
+     {{as_key("compare MASTER_ADDR, MASTER_PORT and the number of ranks on every machine"), ""},
+      {as_key("see whether a firewall is between them"), ""}}},
+    {"peer_gone",
+     Severity::error,
+     LogPart::consequence,
+     LogWhere::anywhere,
+     "gloo/transport/tcp/*Connection closed by peer*\ngloo/transport/tcp/*Connection reset by "
+     "peer*\n"
+     "^Connection closed by peer [",
+     as_key("another rank went away"),
+     as_key("The error is the other rank's: it died, or the network between them."),
+     {first_error}},
+    {"rank_segfault",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::anywhere,
+     "Signal 11 (SIGSEGV) received by PID *\nfailed (exitcode: -11) local_rank: *",
+     as_key("one rank died of a segmentation fault"),
+     as_key("A mistake in compiled code: an extension, a library of another version, or a full "
+            "stack."),
+     {{as_key("let Python say where"), "export PYTHONFAULTHANDLER=1"}}},
+    {"torchrun_child_failed",
+     Severity::error,
+     LogPart::consequence,
+     LogWhere::anywhere,
+     "torch.distributed.elastic.multiprocessing.errors.ChildFailedError*",
+     as_key("one of the processes that torchrun started failed"),
+     as_key("Its own error stands above, or in its own log; torchrun only tells that it ended."),
+     {first_error}},
+    {"ddp_unused_parameters",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "Expected to have finished reduction in the prior iteration before starting a new one*",
+     as_key("some parameters took no part in the loss"),
+     as_key("Distributed data parallel waits for the gradient of every parameter."),
+     {{as_key(
+           "DistributedDataParallel(model, find_unused_parameters=True), or leave the parameters "
+           "out of the model"),
+       ""}}},
+});
+
+}  // namespace berth

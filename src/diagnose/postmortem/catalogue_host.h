@@ -1,0 +1,171 @@
+#pragma once
+// Error texts of the machine around the GPU: data loader, shared memory, files, disk, signals.
+// Included by catalogue.cc only.
+
+#include "diagnose/postmortem/catalogue_steps.h"
+
+namespace berth {
+
+inline constexpr LogEntry::Step more_shared_memory{as_key("in a container: more shared memory"),
+                                                   "docker run --ipc=host …"};
+inline constexpr LogEntry::Step fewer_workers{as_key("use fewer data loader workers (num_workers)"),
+                                              ""};
+inline constexpr LogEntry::Step no_workers{
+    as_key("run once with num_workers=0: then the error itself is shown"), ""};
+
+inline constexpr LogEntry::Step killed_by_kernel{
+    as_key("ask the kernel whether it was for want of memory"),
+    "dmesg -T | grep -i 'killed process'"};
+
+inline constexpr auto host_entries = std::to_array<LogEntry>({
+    {"shared_memory_full",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::anywhere,
+     "is killed by signal: Bus error*\nUnexpected bus error encountered in worker*\n"
+     "RuntimeError: unable to write to file </torch_*\n^Bus error",
+     as_key("the shared memory (/dev/shm) is full"),
+     as_key(
+         "Data loader workers hand over their batches there; a container has 64 MiB of it unless "
+         "told otherwise."),
+     {more_shared_memory, {as_key("see how full it is"), "df -h /dev/shm"}, fewer_workers}},
+    {"loader_worker_killed",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "DataLoader worker (pid *) is killed by signal: Killed*",
+     as_key("a data loader worker was killed"),
+     as_key(
+         "Mostly the kernel does this when the main memory is used up: each worker holds its own "
+         "copy of what the data set holds."),
+     {fewer_workers, killed_by_kernel}},
+    {"loader_worker_segfault",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::anywhere,
+     "DataLoader worker (pid *) is killed by signal: Segmentation fault*\n"
+     "Unexpected segmentation fault encountered in worker*",
+     as_key("a data loader worker died of a segmentation fault"),
+     as_key("A mistake in compiled code that reads the data (image, video, HDF5 libraries after a "
+            "fork)."),
+     {no_workers, {as_key("let Python say where"), "export PYTHONFAULTHANDLER=1"}}},
+    {"loader_worker_exited",
+     Severity::error,
+     LogPart::consequence,
+     LogWhere::raised,
+     "DataLoader worker (pid* exited unexpectedly*",
+     as_key("a data loader worker ended"),
+     as_key("Why it did so is lost between the processes."),
+     {no_workers, killed_by_kernel}},
+    {"loader_timeout",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "DataLoader timed out after * seconds*",
+     as_key("a data loader worker gave nothing for too long"),
+     as_key(
+         "The storage is slow, a worker hangs in a lock that it had at the fork, or the limit is "
+         "too short."),
+     {no_workers, {as_key("look where a worker hangs"), "py-spy dump --pid PID"}}},
+    {"shared_memory_object",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "unable to open shared memory object *\nunable to mmap * bytes from file <*",
+     as_key("shared memory for tensors could not be had"),
+     as_key("Too many files are open, or /dev/shm is full."),
+     {{as_key("allow more open files"), "ulimit -n 65536"},
+      {as_key("torch.multiprocessing.set_sharing_strategy('file_system')"), ""},
+      more_shared_memory}},
+    {"too_many_open_files",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "Too many open files*",
+     as_key("too many files were open at once"),
+     as_key("Every tensor that a worker hands over is an open file, and so is every file that the "
+            "program forgets to close."),
+     {{as_key("allow more open files"), "ulimit -n 65536"},
+      {as_key("torch.multiprocessing.set_sharing_strategy('file_system')"), ""}}},
+    {"disk_full",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "No space left on device*\nDisk quota exceeded*\nPytorchStreamWriter failed writing file*",
+     as_key("the disk is full, or a quota is used up"),
+     as_key("A checkpoint that was being written then is not whole. The disk may be /tmp or "
+            "/dev/shm."),
+     {{as_key("see what is full"), "df -h . /tmp /dev/shm"},
+      {as_key("see the quota"), "quota -s"},
+      {as_key("keep fewer checkpoints, and write one to a new name before the old one goes"), ""}}},
+    {"too_many_threads",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::anywhere,
+     "OpenBLAS blas_thread_init: pthread_create failed*\nRuntimeError: can't start new thread*\n"
+     "BlockingIOError: [Errno 11] Resource temporarily unavailable*",
+     as_key("no more threads or processes may be started"),
+     as_key("The limit of the user or of the container is reached: workers times threads of each."),
+     {{as_key("one thread per process"), "export OMP_NUM_THREADS=1"},
+      fewer_workers,
+      {as_key("see the limit"), "ulimit -u"}}},
+    {"segmentation_fault",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::anywhere,
+     "^Segmentation fault\nFatal Python error: Segmentation fault*\n"
+     "^*: line *: * Segmentation fault *",
+     as_key("segmentation fault: compiled code touched memory that is not its own"),
+     as_key(
+         "Not Python itself: an extension, a library of another version, or a full stack. Below a "
+         "line of Python's fault handler stands where it was."),
+     {{as_key("let Python say where"), "export PYTHONFAULTHANDLER=1"},
+      {as_key("import the libraries one by one to find the two that do not go together"), ""}}},
+    {"compiler_missing",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::anywhere,
+     "No working C++ compiler found in torch._inductor.config*\n"
+     "Failed to find C compiler. Please specify via CC*",
+     as_key("torch.compile found no compiler"),
+     as_key("It makes C++ (and Triton, for the GPU, C) that has to be compiled on this machine."),
+     {{as_key("install one"), "sudo apt install g++"},
+      {as_key("where it is not in PATH, name it: CC and CXX (conda: its package gxx)"), ""},
+      {as_key("go on without it: leave torch.compile out"), ""}}},
+    {"cpu_illegal_instruction",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::anywhere,
+     "^Illegal instruction\nFatal Python error: Illegal instruction*",
+     as_key("the program uses an instruction that this CPU lacks"),
+     as_key("It was built for a newer CPU (AVX2, AVX-512) than the machine has."),
+     {{as_key("install a build for older CPUs, or use another machine"), ""}}},
+    {"libc_too_old",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "version `GLIBC_*' not found*\nversion `GLIBCXX_*' not found*\nversion `CXXABI_*' not found*",
+     as_key("the system's C or C++ library is older than the program"),
+     as_key("What was installed was built on a newer system."),
+     {{as_key("in a conda environment: its newer libstdc++"),
+       "conda install -c conda-forge libstdcxx-ng"},
+      {as_key("install a build for older systems, or use a container"), ""}}},
+    {"scheduler_time_limit",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::anywhere,
+     "slurmstepd: error: *CANCELLED AT * DUE TO TIME LIMIT*",
+     as_key("the scheduler's time limit was over"),
+     as_key("Slurm ended the job; the program had no fault."),
+     {{as_key("ask for more time, or save checkpoints and go on from the last"), ""}}},
+    {"interrupted",
+     Severity::warning,
+     LogPart::cause,
+     LogWhere::anywhere,
+     "^KeyboardInterrupt$",
+     as_key("somebody interrupted it (Ctrl-C)"),
+     as_key("SIGINT came from its terminal, or from a launcher that ends its children."),
+     {}},
+});
+
+}  // namespace berth

@@ -1,0 +1,191 @@
+#pragma once
+// Error texts of what runs on the device: kernels that fail, and devices that do. Included by
+// catalogue.cc only.
+
+#include "diagnose/postmortem/catalogue_steps.h"
+
+namespace berth {
+
+inline constexpr LogEntry::Step sanitize{as_key("let NVIDIA's checker find the access"),
+                                         "compute-sanitizer python train.py"};
+
+inline constexpr auto kernel_entries = std::to_array<LogEntry>({
+    {"device_assert",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::anywhere,
+     "CUDA error: device-side assert triggered\ncuda runtime error (59) : device-side assert*\n"
+     "block: [*], thread: [*] Assertion *\ncudaErrorAssert: device-side assert triggered\n"
+     "CUDA_ERROR_ASSERT: device-side assert triggered",
+     as_key("a check inside a kernel failed: mostly an index out of range"),
+     as_key(
+         "A label that is not below the number of classes, or a token that is not below the size "
+         "of the embedding, is the usual reason. The device is unusable for this process from "
+         "then on, so later errors follow from it."),
+     {{as_key("look at the smallest and largest label or token of the batch"), ""},
+      {as_key("run it once on the CPU: there the error names the line and the index"), ""},
+      find_the_kernel}},
+    {"ecc_error",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "uncorrectable ECC error encountered\nCUDA_ERROR_ECC_UNCORRECTABLE",
+     as_key("the device's memory has a fault that could not be corrected"),
+     as_key("It is the hardware, not the program. The card replaces such memory at its next reset; "
+            "where it comes again the card is to be returned."),
+     {ask_health,
+      {as_key("start it again on another device"), ""},
+      {as_key("have an administrator reset the device when nobody is on it"), ""}}},
+    {"device_lost",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "GPU is lost\nUnable to determine the device handle for GPU*\nGPU has fallen off the bus",
+     as_key("the device answers nobody any more"),
+     as_key(
+         "It has fallen off the bus: heat, power, its slot or a fault of the card. Every program "
+         "on it dies."),
+     {ask_health, {as_key("have an administrator restart the machine"), ""}}},
+    {"illegal_address",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "an illegal memory access was encountered\nCUDA_ERROR_ILLEGAL_ADDRESS",
+     as_key("a kernel touched memory that is not its own"),
+     as_key(
+         "It is a mistake in a kernel (an extension of one's own, or a framework's with shapes it "
+         "was not made for) or an index out of range. The trace names where it was noticed, not "
+         "where it happened."),
+     {find_the_kernel, sanitize, ask_health}},
+    {"misaligned_address",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "CUDA error: misaligned address*\nCUDA_ERROR_MISALIGNED_ADDRESS",
+     as_key("a kernel read memory at an address that does not fit its type"),
+     as_key("It is a mistake in a kernel, or a tensor whose first element is not aligned as a fast "
+            "kernel wants it."),
+     {find_the_kernel, {as_key("make the tensor contiguous before the operation that fails"), ""}}},
+    {"launch_failure",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "unspecified launch failure\nCUDA_ERROR_LAUNCH_FAILED",
+     as_key("a kernel was ended by an error of the device"),
+     as_key("Mostly a kernel that touches memory that is not its own; sometimes a fault of the "
+            "card."),
+     {find_the_kernel, sanitize, ask_health}},
+    {"illegal_instruction_on_device",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "CUDA error: an illegal instruction was encountered*\nCUDA_ERROR_ILLEGAL_INSTRUCTION",
+     as_key("a kernel met an instruction that the device does not have"),
+     as_key("A kernel of another architecture, or a fault of the card or its clocks."),
+     {build_for_card, ask_health}},
+    {"launch_timeout",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "the launch timed out and was terminated\nCUDA_ERROR_LAUNCH_TIMEOUT",
+     as_key("a kernel ran longer than a card with a display may"),
+     as_key("The driver ends kernels of more than some seconds on a card that draws a desktop, and "
+            "some cards that hang end so, too."),
+     {{as_key("use a card without a display, or split the work into smaller kernels"), ""},
+      ask_health}},
+    {"no_kernel_image",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "no kernel image is available for execution on the device\n"
+     "CUDA error: invalid device function\ndevice kernel image is invalid\n"
+     "CUDA_ERROR_NO_BINARY_FOR_GPU",
+     as_key("the program holds no code for this card"),
+     as_key("The framework or an extension was built for other compute capabilities: the card is "
+            "newer than the build, or too old for it."),
+     {build_for_card,
+      {as_key("see the card's compute capability"), "berth status --fields compute_capability"}}},
+    {"ptx_too_new",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "the provided PTX was compiled with an unsupported toolchain*\n"
+     "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+     as_key("the driver is older than the CUDA that the code was made with"),
+     as_key("Code that is translated for the card at its start needs a driver of the same CUDA "
+            "version or newer."),
+     {{as_key("install a build for an older CUDA, or have the driver updated"), ""}}},
+    {"nvrtc_architecture",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::anywhere,
+     "nvrtc: error: invalid value for --gpu-architecture*",
+     as_key("the card is newer than the CUDA of the framework"),
+     as_key("The compiler in the framework's CUDA does not know this card's architecture."),
+     {build_for_card}},
+    {"too_many_resources",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "too many resources requested for launch*\nCUDA error: invalid configuration argument*",
+     as_key("a kernel was started with sizes that the device cannot run"),
+     as_key("A kernel of one's own with too many threads or registers, or an operation on a tensor "
+            "that is empty or far too large."),
+     {find_the_kernel, {as_key("look at the shapes that go into the operation"), ""}}},
+    {"triton_out_of_resources",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "OutOfResources: out of resource: *",
+     as_key("a Triton kernel needs more than this card has"),
+     as_key("Not the GPU's memory: the shared memory (or the registers) of its multiprocessors. "
+            "The kernel's sizes were chosen for another card."),
+     {{as_key("where the kernel is one's own: smaller blocks, fewer num_stages or num_warps"), ""},
+      {as_key("else a version of the library that knows this card, or another of its backends"),
+       ""},
+      {as_key("of torch.compile: leave out mode=\"max-autotune\""), ""}}},
+    {"stream_capture",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "operation not permitted when stream is capturing*\n"
+     "operation failed due to a previous error during capture*",
+     as_key("something was done that a CUDA graph cannot hold"),
+     as_key("While a graph is recorded nothing may wait for the device or ask for its memory."),
+     {{as_key("leave the operation out of the graph, or run without graphs (torch.compile: "
+              "mode=\"default\")"),
+       ""}}},
+    {"cublas_failed",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "CUBLAS_STATUS_EXECUTION_FAILED*\nCUBLAS_STATUS_INTERNAL_ERROR*\nCUBLAS_STATUS_INVALID_VALUE*",
+     as_key("a matrix product failed on the device"),
+     as_key(
+         "Mostly an earlier kernel had failed already (an index out of range); else shapes that do "
+         "not fit, or libraries of different versions."),
+     {find_the_kernel,
+      {as_key("run it once on the CPU: there the error names the line and the index"), ""}}},
+    {"cudnn_failed",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "CUDNN_STATUS_EXECUTION_FAILED*\nCUDNN_STATUS_INTERNAL_ERROR*\nCUDNN_STATUS_MAPPING_ERROR*\n"
+     "CUDNN_STATUS_BAD_PARAM*",
+     as_key("a cuDNN operation failed on the device"),
+     as_key("Mostly too little memory was left for its workspace, or an earlier kernel had failed; "
+            "else cuDNN and the driver do not fit each other."),
+     {{as_key("lower the batch and see whether it goes away"), ""}, find_the_kernel}},
+    {"cuda_unknown_error",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "CUDA error: unknown error*\ncuda runtime error (30) : unknown error*\nCUDA_ERROR_UNKNOWN*",
+     as_key("the driver answers with an error that it does not explain"),
+     as_key(
+         "After a laptop's sleep, an update of the driver or a fault of the card it does so until "
+         "its module is loaded again."),
+     {ask_health, {as_key("have an administrator restart the machine"), ""}}},
+});
+
+}  // namespace berth

@@ -1,0 +1,230 @@
+#include "diagnose/postmortem/explain_log.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "diagnose/postmortem/catalogue.h"
+#include "diagnose/postmortem/nccl_log.h"
+
+namespace berth {
+
+namespace {
+
+/// Of a line shown as evidence; what PyTorch's longest message needs.
+constexpr std::size_t longest_shown = 400;
+
+std::string shown(std::string_view line) {
+  const std::string masked = masked_text(line);
+  line = masked;
+  if (line.size() <= longest_shown) return printable(line);
+  // Cut inside a character, printable() would show its bytes.
+  std::size_t end = longest_shown;
+  while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0U) == 0x80U) --end;
+  return printable(line.substr(0, end)) + "…";
+}
+
+/// What came after each line: whether the job went on.
+class Aftermath {
+ public:
+  explicit Aftermath(const LogText& log) : log_(log), progress_(log.size() + 1, 0) {
+    bool seen_progress = false;
+    for (std::size_t i = log.size(); i-- > 0;) {
+      const bool progress = is_progress_line(log.line(i));
+      progress_[i] = progress_[i + 1] + (progress ? 1 : 0);
+      seen_progress = seen_progress || progress;
+      if (!seen_progress && is_error_line(log.line(i))) ends_in_error_ = true;
+    }
+  }
+
+  /// Work went on, so what this line says did not kill the job.
+  [[nodiscard]] bool is_survived(std::size_t line) const {
+    constexpr std::size_t few = 3;    // other ranks print that much before they notice
+    constexpr std::size_t many = 30;  // whatever came then, it was not of this
+    const std::size_t progress = progress_[line + 1];
+    if (progress >= many) return true;
+    if (progress == 0 || ends_in_error_) return false;
+    return progress >= few || is_retried(line);
+  }
+
+  /// Work went on between the two.
+  [[nodiscard]] bool is_pause(std::size_t before, std::size_t after) const {
+    constexpr std::size_t few = 3;
+    return progress_[before + 1] - progress_[after] >= few;
+  }
+
+ private:
+  [[nodiscard]] bool is_retried(std::size_t line) const {
+    constexpr std::array words = {"retry",        "skipping",       "skipped",      "recovered",
+                                  "falling back", "reducing batch", "trying again", "ignored"};
+    constexpr std::size_t near = 4;
+    const std::string text = small_letters(log_.joined(line, near));
+    return std::ranges::any_of(words, [&](std::string_view word) { return text.contains(word); });
+  }
+
+  const LogText& log_;
+  std::vector<std::size_t> progress_;  // lines of progress from here on
+  bool ends_in_error_ = false;
+};
+
+struct Seen {
+  const LogEntry* entry = nullptr;
+  std::size_t first = 0;  // of those that count: the earliest of the last block
+  std::size_t last = 0;
+  std::size_t times = 0;
+};
+
+/// Each entry with the lines in which it stands, in the order of their first.
+std::vector<Seen> seen_in(const LogText& log, const Aftermath& after) {
+  std::vector<Seen> found;
+  for (std::size_t i = 0; i < log.size(); ++i) {
+    const LogEntry* entry = entry_of_line(log.line(i));
+    if (entry == nullptr) continue;
+    const auto known = std::ranges::find(found, entry, &Seen::entry);
+    if (known == found.end()) {
+      found.push_back({entry, i, i, 1});
+      continue;
+    }
+    // After a pause in which work went on it is another story.
+    if (after.is_pause(known->last, i)) known->first = i;
+    known->last = i;
+    ++known->times;
+  }
+  return found;
+}
+
+Sentence place_of(const LogText& log, std::size_t line) {
+  const std::string text = shown(log.line(line));
+  if (log.number(line) == 0) return sentence("in the log: {}", text);
+  return sentence("line {} of the log: {}", log.number(line), text);
+}
+
+Finding finding_of(const Seen& seen, const LogText& log) {
+  const LogEntry& entry = *seen.entry;
+  Finding finding{.rule = std::string(entry.code),
+                  .severity = entry.severity,
+                  .title = Sentence(entry.title, {}),
+                  .evidence = {place_of(log, seen.first)},
+                  .meaning = Sentence(entry.meaning, {}),
+                  .steps = {},
+                  .doubt = {}};
+  for (const LogEntry::Step& step : entry.steps) {
+    if (step.what.empty()) continue;
+    finding.steps.push_back({Sentence(step.what, {}), std::string(step.command)});
+  }
+  if (entry.code == "killed_line") {
+    finding.doubt = sentence("the log says only that it was killed, not by whom");
+  }
+  return finding;
+}
+
+std::optional<OomMessage> message_at(const Seen& seen, const LogText& log) {
+  // It may have been broken into lines.
+  constexpr std::size_t lines = 8;
+  return parse_oom_message(log.joined(seen.first, lines));
+}
+
+void add_oom(const Seen& seen, const LogText& log, OomSurroundings around, Finding& finding) {
+  const auto message = message_at(seen, log);
+  if (!message) return;
+  if (!around.batch) {
+    constexpr std::size_t head = 2000;
+    around.batch = batch_size_in(log.joined(0, head));
+  }
+  explain_oom(*message, around, finding);
+}
+
+/// "0, 1, 3", at most as many as a line shows.
+std::string some_of(const std::map<std::uint64_t, std::uint64_t>& ranks) {
+  constexpr std::size_t most = 16;
+  std::string text;
+  std::size_t count = 0;
+  for (const auto& [rank, operation] : ranks) {
+    if (++count > most) return text + ", …";
+    text += (text.empty() ? "" : ", ") + std::to_string(rank);
+  }
+  return text;
+}
+
+void add_ranks(const LogText& log, Finding& finding) {
+  const RankStory story = rank_story(log);
+  if (!story.waiting.empty()) {
+    finding.evidence.push_back(sentence("ranks that waited in {}: {}",
+                                        story.operation.empty() ? "?" : story.operation,
+                                        some_of(story.waiting)));
+  }
+  switch (story.how) {
+    case RankStory::How::own_error:
+      finding.evidence.push_back(sentence("rank {} had an error of its own first: {}", *story.first,
+                                          shown(story.shown_by)));
+      return;
+    case RankStory::How::behind:
+      finding.evidence.push_back(
+          sentence("rank {} stopped first: it waited in an earlier operation than the others",
+                   *story.first));
+      return;
+    case RankStory::How::torchrun:
+      finding.evidence.push_back(
+          sentence("rank {} was the first that torchrun saw fail", *story.first));
+      return;
+    case RankStory::How::nobody:
+      finding.doubt = sentence(
+          "which rank stopped first cannot be told: all that wrote into this log waited alike");
+      return;
+  }
+}
+
+/// Without what only follows where a cause is known, and remarks last.
+void keep_what_tells(std::vector<std::pair<LogPart, Finding>>& found) {
+  const auto has_cause =
+      std::ranges::any_of(found, [](const auto& one) { return one.first == LogPart::cause; });
+  std::erase_if(found,
+                [&](const auto& one) { return has_cause && one.first == LogPart::consequence; });
+  std::ranges::stable_sort(found, {}, [](const auto& one) { return one.first; });
+}
+
+}  // namespace
+
+Findings explain_log(const LogText& log, const OomSurroundings& around) {
+  std::vector<std::pair<LogPart, Finding>> found;
+  const Aftermath after(log);
+  for (const Seen& seen : seen_in(log, after)) {
+    if (seen.entry->part != LogPart::remark && after.is_survived(seen.last)) continue;
+    Finding finding = finding_of(seen, log);
+    if (seen.entry->code == "cuda_out_of_memory") add_oom(seen, log, around, finding);
+    if (seen.entry->code == "nccl_timeout") add_ranks(log, finding);
+    if (seen.times > 1) {
+      finding.evidence.push_back(sentence("it stands {} times in the log", seen.times));
+    }
+    found.emplace_back(seen.entry->part, std::move(finding));
+  }
+  keep_what_tells(found);
+  Findings findings;
+  for (auto& one : found) findings.push_back(std::move(one.second));
+  return findings;
+}
+
+std::optional<GpuMemoryShortage> gpu_memory_shortage(const LogText& log) {
+  constexpr std::array codes = {"cuda_out_of_memory",       "cuda_out_of_memory_plain",
+                                "tensorflow_out_of_memory", "xla_out_of_memory",
+                                "cublas_no_memory",         "cudnn_no_memory"};
+  const Aftermath after(log);
+  for (const Seen& seen : seen_in(log, after)) {
+    if (std::ranges::find(codes, seen.entry->code) == codes.end()) continue;
+    if (!after.is_survived(seen.last)) return GpuMemoryShortage{message_at(seen, log)};
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> last_lines(const LogText& log, std::size_t count) {
+  std::vector<std::string> lines;
+  for (std::size_t i = log.size() - std::min(count, log.size()); i < log.size(); ++i) {
+    lines.push_back(shown(log.line(i)));
+  }
+  return lines;
+}
+
+}  // namespace berth

@@ -1,0 +1,30 @@
+#pragma once
+// Why a job died, by its log alone: the catalogue's entries that stand in it, what PyTorch's
+// message of memory says in numbers, and which rank stopped first. A log that merely speaks of an
+// error (a remark, a retry that went well) has no findings.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "diagnose/postmortem/log_text.h"
+#include "diagnose/postmortem/oom_message.h"
+#include "diagnose/postmortem/oom_verdict.h"
+#include "snapshot/finding.h"
+
+namespace berth {
+
+/// The causes in the order in which they stand in the log, else what follows from a cause that is
+/// not there, then remarks.
+[[nodiscard]] Findings explain_log(const LogText& log, const OomSurroundings& around = {});
+
+/// The GPU's memory was used up: a cause that stands in the log.
+struct GpuMemoryShortage {
+  std::optional<OomMessage> message;  // nothing: another framework's, which has no such numbers
+};
+[[nodiscard]] std::optional<GpuMemoryShortage> gpu_memory_shortage(const LogText& log);
+
+/// The last lines for people, at most `count`: what there is where nothing is known. Escaped.
+[[nodiscard]] std::vector<std::string> last_lines(const LogText& log, std::size_t count);
+
+}  // namespace berth

@@ -1,0 +1,169 @@
+#include "diagnose/postmortem/explain_log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/encoding.h"
+#include "diagnose/postmortem/catalogue.h"
+#include "diagnose/postmortem/log_corpus_test.h"
+
+namespace berth {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+std::vector<std::string> rules_in(const std::string& text) {
+  std::vector<std::string> rules;
+  for (const Finding& finding : explain_log(LogText(text))) rules.push_back(finding.rule);
+  return rules;
+}
+
+std::string all_words(const Finding& finding) {
+  std::string text = finding.title.english() + "\n";
+  for (const Sentence& seen : finding.evidence) text += seen.english() + "\n";
+  text += finding.meaning.english() + "\n";
+  for (const auto& step : finding.steps) text += step.what.english() + " " + step.command + "\n";
+  return text + finding.doubt.english();
+}
+
+TEST(LogCatalogue, EachEntryFindsItsRealTextsFirst) {
+  EXPECT_GE(log_catalogue_size(), 40U);
+  for (const LogFamily& family : log_catalogue()) {
+    for (const LogEntry& entry : family.entries) {
+      const auto samples = samples_of(std::string(entry.code));
+      EXPECT_THAT(samples, Not(IsEmpty())) << entry.code << " has no sample in tests/data/logs";
+      for (const LogSample& sample : samples) {
+        EXPECT_TRUE(sample.from.starts_with("# from: ")) << entry.code << ": " << sample.from;
+        const auto rules = rules_in(sample.text);
+        EXPECT_THAT(rules, Not(IsEmpty())) << entry.code << " does not find: " << sample.text;
+        if (rules.empty()) continue;
+        EXPECT_EQ(rules.front(), entry.code) << sample.text;
+      }
+    }
+  }
+}
+
+TEST(LogCatalogue, EveryFileOfTheCorpusBelongsToAnEntry) {
+  for (const auto& file : std::filesystem::directory_iterator(log_corpus())) {
+    if (!file.is_regular_file()) continue;
+    EXPECT_NE(log_entry(file.path().stem().string()), nullptr) << file.path();
+  }
+}
+
+TEST(LogCatalogue, EntriesHaveNamesOfTheirOwnAndSayWhatToTry) {
+  std::set<std::string_view> codes;
+  for (const LogFamily& family : log_catalogue()) {
+    for (const LogEntry& entry : family.entries) {
+      EXPECT_TRUE(codes.insert(entry.code).second) << entry.code << " stands there twice";
+      EXPECT_FALSE(entry.title.empty() || entry.meaning.empty()) << entry.code;
+      EXPECT_TRUE(entry.code == "interrupted" || !entry.steps[0].what.empty()) << entry.code;
+    }
+  }
+}
+
+TEST(ExplainLog, HealthyLogsAndThoseThatMerelyTalkOfErrorsHaveNoFindings) {
+  std::size_t logs = 0;
+  for (const auto& file : std::filesystem::directory_iterator(log_corpus() / "healthy")) {
+    ++logs;
+    EXPECT_THAT(rules_in(corpus_file(file.path())), IsEmpty()) << file.path();
+  }
+  EXPECT_GE(logs, 7U);
+}
+
+TEST(ExplainLog, ARetryThatFailedInTheEndIsFound) {
+  const std::string oom =
+      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.95 GiB. GPU 0 has a total "
+      "capacity of 14.57 GiB of which 1.58 GiB is free. Of the allocated memory 12.07 GiB is "
+      "allocated by PyTorch, and 33.93 MiB is reserved by PyTorch but unallocated.\n";
+  EXPECT_THAT(rules_in("step 1 loss 2\n" + oom + "retrying with batch size 8\n" + oom),
+              ElementsAre("cuda_out_of_memory"));
+}
+
+TEST(ExplainLog, WhatFollowsFromACauseIsLeftOutWhereTheCauseStandsThere) {
+  const std::string log =
+      "[rank1]: RuntimeError: CUDA error: an illegal memory access was encountered\n"
+      "[rank0]:[E626 06:24:44.90 ProcessGroupNCCL.cpp:616] [Rank 0] Watchdog caught collective "
+      "operation timeout: WorkNCCL(SeqNum=8, OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600020 "
+      "milliseconds before timing out.\n"
+      "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n";
+  EXPECT_THAT(rules_in(log), ElementsAre("illegal_address"));
+}
+
+TEST(ExplainLog, ColoursProgressBarsAndRubbishHideNothing) {
+  std::string log =
+      "\x1b[32mEpoch 1\x1b[0m\r\n 10%|#   | 1/10\r 20%|##  | 2/10\r\x1b[31mValueError: ";
+  log += std::string("\0\x01\xff", 3) + "Expected a cuda device, but got: cpu\x1b[0m\r\n";
+  const Findings findings = explain_log(LogText(log));
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].rule, "expected_cuda_device");
+  EXPECT_THAT(findings[0].evidence[0].english(), HasSubstr("line 2 of the log"));
+  EXPECT_THAT(findings[0].evidence[0].english(), HasSubstr("got: cpu"));
+}
+
+TEST(ExplainLog, OfALogWhoseBeginningIsMissingNoLineIsNumbered) {
+  const LogText log("ValueError: Expected a cuda device, but got: cpu\n", true);
+  EXPECT_THAT(explain_log(log)[0].evidence[0].english(), HasSubstr("in the log: ValueError"));
+}
+
+TEST(ExplainLog, RepeatedAMillionTimesItIsStillOneFindingSoon) {
+  std::string log;
+  while (log.size() < 3'000'000)
+    log += "Assertion block: [0,0,0], thread: [1,0,0] Assertion `i` failed.\n";
+  const Findings findings = explain_log(LogText(log));
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].rule, "device_assert");
+}
+
+TEST(ExplainLog, TheRankThatStoppedFirstIsNamedByItsOwnErrorElseByItsPlace) {
+  const auto waits = [](int rank, int operation) {
+    return "[E ProcessGroupNCCL.cpp:737] [Rank " + std::to_string(rank) +
+           "] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=" +
+           std::to_string(operation) +
+           ", OpType=ALLREDUCE, Timeout(ms)=1800000) ran for 1802212 milliseconds before timing "
+           "out.\n";
+  };
+  const auto said = [](const std::string& log) {
+    return all_words(explain_log(LogText(log)).at(0));
+  };
+  EXPECT_THAT(said(waits(0, 96) + waits(7, 64) + waits(1, 96)), HasSubstr("rank 7 stopped first"));
+  EXPECT_THAT(said("[rank3]: KeyError: 'x'\n" + waits(0, 96) + waits(1, 96)),
+              HasSubstr("rank 3 had an error of its own first"));
+  EXPECT_THAT(said(waits(0, 96) + waits(1, 96)), HasSubstr("cannot be told"));
+  EXPECT_THAT(said(waits(0, 96) + "Root Cause (first observed failure):\n[0]:\n  rank      : 2 "
+                                  "(local_rank: 2)\n  exitcode  : 1 (pid: 14750)\n"),
+              HasSubstr("rank 2 was the first that torchrun saw fail"));
+}
+
+TEST(ExplainLog, ThePromiseOfTheRunAndItsBatchGoIntoTheAnswer) {
+  const std::string oom =
+      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.00 GiB. GPU 0 has a total "
+      "capacity of 20.00 GiB of which 1.00 GiB is free. Including non-PyTorch memory, this process "
+      "has 19.00 GiB memory in use. Of the allocated memory 16.00 GiB is allocated by PyTorch, and "
+      "2.00 GiB is reserved by PyTorch but unallocated.\n";
+  const auto findings = explain_log(LogText(oom), {.promised = Bytes(10ULL << 30), .batch = 100});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_THAT(all_words(findings[0]),
+              HasSubstr("a batch of 100 cannot fit, one of at most 95 may"));
+  EXPECT_THAT(all_words(findings[0]), HasSubstr("promised 10.0 GiB and wanted at least 23.0 GiB"));
+  EXPECT_THAT(all_words(explain_log(LogText(oom)).at(0)), HasSubstr("is not told here"));
+}
+
+TEST(ExplainLog, ALogOfPowerShellIsExplained) {
+  std::string bytes = "\xff\xfe";  // UTF-16, the low byte first
+  for (const char c : std::string_view("step 1\r\nRuntimeError: CUDA error: out of memory\r\n")) {
+    bytes += {c, '\0'};
+  }
+  const LogText log(as_utf8(bytes, bytes.substr(0, 3), 0));
+  const Findings findings = explain_log(log);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].evidence[0].english(),
+            "line 2 of the log: RuntimeError: CUDA error: out of memory");
+}
+
+}  // namespace
+}  // namespace berth

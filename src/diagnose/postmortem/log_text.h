@@ -1,0 +1,57 @@
+#pragma once
+// A job's log as lines that can be read: what a terminal would have hidden (colours, progress bars
+// drawn over each other with \r, bytes that are no text) is gone. The log is a stranger's.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth {
+
+/// Of a larger log only the end is read: what killed a job stands there.
+inline constexpr std::size_t longest_log = std::size_t{8} << 20;
+
+class LogText {
+ public:
+  /// Reads at most the last longest_log bytes; of those at most the last 200 000 lines.
+  /// `cut`: the beginning was left out already.
+  explicit LogText(std::string_view raw, bool cut = false);
+
+  [[nodiscard]] std::size_t size() const { return lines_.size(); }
+  /// Without its line break; never empty.
+  [[nodiscard]] std::string_view line(std::size_t i) const;
+  /// Its number in the log as given, from 1; 0 where the beginning is missing and nobody can tell.
+  [[nodiscard]] std::size_t number(std::size_t i) const;
+  /// The lines from `first` on as one text, at most `count`, with blanks between.
+  [[nodiscard]] std::string joined(std::size_t first, std::size_t count) const;
+  [[nodiscard]] bool is_cut() const { return cut_; }
+
+ private:
+  void end_line(std::size_t number);
+  struct LinePlace {
+    std::uint32_t begin;
+    std::uint32_t length;
+    std::uint32_t number;
+  };
+  std::string text_;
+  std::size_t begin_ = 0;
+  std::vector<LinePlace> lines_;
+  bool cut_ = false;
+};
+
+/// The line without what launchers put in front of it: "[rank3]: ", "(RayTrain pid=7046) ",
+/// "[1,2]<stderr>:".
+[[nodiscard]] std::string_view without_prefix(std::string_view line);
+
+/// Whether a line is an error as frameworks print one when it ends them or their caller: Python's
+/// "package.SomeError: …", C++'s "what():  …", glog's "[E …" or "F0321 …". Not: a warning, a remark
+/// that quotes one, source code.
+[[nodiscard]] bool is_error_line(std::string_view line);
+
+/// Whether a line shows that work goes on: "Epoch 3 loss 0.12", "40%|### | 12/30
+/// [00:05<…, 2.5it/s]".
+[[nodiscard]] bool is_progress_line(std::string_view line);
+
+}  // namespace berth

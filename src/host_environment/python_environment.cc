@@ -1,0 +1,293 @@
+#include "host_environment/python_environment.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/fd.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "host_environment/gather.h"
+#include "host_environment/python_files.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::size_t small_file = 1 << 18;
+
+bool is_folder(const std::string& path) {
+  struct stat facts{};
+  return ::stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+struct Interpreter {
+  std::string path;
+  std::string found_by;
+};
+
+Result<Interpreter> find_interpreter(const PythonQuestion& question) {
+  if (!question.given.empty()) {
+    if (!is_folder(question.given)) {
+      auto path = find_executable(question.given, question.search_path);
+      if (!path) return std::unexpected(std::move(path).error());
+      return Interpreter{std::move(*path), "--python"};
+    }
+    for (const char* name : {"/bin/python", "/bin/python3"}) {
+      if (is_there(question.given + name)) return Interpreter{question.given + name, "--python"};
+    }
+    return fail(ErrorCode::not_found, "there is no bin/python in " + question.given);
+  }
+  for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
+    const auto prefix = value_of(question.environment, name);
+    if (prefix && !prefix->empty() && is_there(*prefix + "/bin/python")) {
+      return Interpreter{*prefix + "/bin/python", name};
+    }
+  }
+  for (const char* name : {"python", "python3"}) {
+    if (auto path = find_executable(name, question.search_path)) {
+      return Interpreter{std::move(*path), "PATH"};
+    }
+  }
+  return fail(ErrorCode::not_found, "there is no python in PATH");
+}
+
+/// The last line that says something.
+std::string last_line_of(std::string_view text) {
+  std::string last;
+  for (const std::string_view line : split(text, '\n')) {
+    if (!trimmed(line).empty()) last = std::string(trimmed(line).substr(0, 400));
+  }
+  return last;
+}
+
+/// What the interpreter says of itself, into `python`; the rest is how that went.
+InterpreterAnswer ask_interpreter(const PythonQuestion& question, Clock& clock,
+                                  PythonEnvironment& python) {
+  constexpr const char* script =
+      "import sys\n"
+      "print('version\\t%d.%d' % sys.version_info[:2])\n"
+      "print('prefix\\t' + sys.prefix)\n"
+      "for p in sys.path: print('folder\\t' + p)\n";
+  const auto answer = answer_of({python.interpreter, "-c", script}, question.environment,
+                                question.search_path, clock, interpreter_patience);
+  if (!answer) return {.end = InterpreterEnd::not_started, .wrote = answer.error().message()};
+  if (!answer->exit) return {.end = InterpreterEnd::took_too_long};
+  const Exit exit = *answer->exit;
+  const std::string wrote = last_line_of(answer->err);
+  if (exit.signal != 0) return {InterpreterEnd::crashed, exit.signal, wrote};
+  if (exit.code != 0) return {InterpreterEnd::failed, exit.code, wrote};
+  for (const std::string_view line : split(answer->out, '\n')) {
+    const std::size_t tab = line.find('\t');
+    if (tab == line.npos) continue;
+    const std::string value(line.substr(tab + 1));
+    if (line.starts_with("version")) python.version = two_part(value);
+    if (line.starts_with("prefix")) python.environment = value;
+    // The first of sys.path is "": the working directory, which is no place for packages.
+    if (line.starts_with("folder") && value.starts_with('/')) python.folders.push_back(value);
+  }
+  if (python.version && !python.folders.empty()) return {.end = InterpreterEnd::answered};
+  return {.end = InterpreterEnd::not_python, .wrote = wrote};
+}
+
+/// The same from the files around it. Of one that was asked in vain they are believed only where
+/// it is a Python by its name or its environment: /usr/lib/python3 is not /bin/ls's.
+void read_interpreter(PythonEnvironment& python) {
+  const std::string bin = python.interpreter.substr(0, python.interpreter.rfind('/'));
+  const std::string prefix = bin.substr(0, bin.rfind('/'));
+  const bool is_asked = python.answer.end != InterpreterEnd::not_asked;
+  const bool is_python = python.interpreter.find("python", bin.size()) != std::string::npos;
+  if (is_asked && !is_python && !is_there(prefix + "/pyvenv.cfg")) return;
+  python.environment = prefix;
+  if (const auto config = read_file(prefix + "/pyvenv.cfg", small_file)) {
+    const auto version = value_in_lines(*config, "version", '=');
+    const auto info = value_in_lines(*config, "version_info", '=');
+    if (version) python.version = two_part(*version);
+    if (!python.version && info) python.version = two_part(*info);
+  }
+  const auto names = list_directory(prefix + "/lib");
+  for (const std::string& name : names ? *names : std::vector<std::string>()) {
+    if (!name.starts_with("python3.")) continue;
+    const auto version = two_part(std::string_view(name).substr(6));
+    if (!python.version) python.version = version;
+    if (version == python.version) {
+      python.folders.push_back(prefix + "/lib/" + name + "/site-packages");
+    }
+  }
+  if (prefix == "/usr") python.folders.emplace_back("/usr/lib/python3/dist-packages");
+}
+
+void read_pip_index(const PythonQuestion& question, PythonEnvironment& python) {
+  for (const char* name : {"PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"}) {
+    const auto value = value_of(question.environment, name);
+    if (!value || value->empty() || !python.index_url.empty()) continue;
+    python.index_url = *value;
+    python.index_source = name;
+  }
+  std::vector<std::string> files = {python.environment + "/pip.conf"};
+  if (const auto home = value_of(question.environment, "HOME")) {
+    files.push_back(*home + "/.config/pip/pip.conf");
+    files.push_back(*home + "/.pip/pip.conf");
+  }
+  if (const auto named = value_of(question.environment, "PIP_CONFIG_FILE")) files.push_back(*named);
+  files.push_back(question.root + "/etc/pip.conf");
+  for (const std::string& file : files) {
+    if (!python.index_url.empty()) return;
+    const auto text = read_file(file, small_file);
+    if (!text) continue;
+    python.index_url = parse_pip_index(*text);
+    if (!python.index_url.empty()) python.index_source = file;
+  }
+}
+
+/// In conda's order of precedence; which one holds what the others do not is conda's own to sort.
+void read_conda_channels(const PythonQuestion& question, PythonEnvironment& python) {
+  std::vector<std::string> files;
+  if (const auto named = value_of(question.environment, "CONDARC")) files.push_back(*named);
+  files.push_back(python.environment + "/.condarc");
+  if (const auto home = value_of(question.environment, "HOME")) {
+    for (const char* name : {"/.condarc", "/.conda/.condarc", "/.config/conda/.condarc"}) {
+      files.push_back(*home + name);
+    }
+  }
+  files.push_back(question.root + "/etc/conda/.condarc");
+  for (const std::string& file : files) {
+    const auto text = read_file(file, small_file);
+    if (!text || !names_conda_channels(*text)) continue;
+    python.channels_source = file;
+    return;
+  }
+}
+
+// --- frameworks ------------------------------------------------------------------------------
+
+bool matters(std::string_view package) {
+  constexpr std::string_view beginnings[] = {"nvidia_", "jax",  "tensorflow", "torch",
+                                             "triton",  "cupy", "tf_nightly", "numpy"};
+  return std::ranges::any_of(beginnings, [&](auto begin) { return package.starts_with(begin); });
+}
+
+const std::string* version_of(const std::vector<std::pair<std::string, std::string>>& packages,
+                              std::string_view name) {
+  for (const auto& [package, version] : packages) {
+    if (package == name) return &version;
+  }
+  return nullptr;
+}
+
+std::string installer_of(const std::string& folder, std::string_view name,
+                         const std::string& version) {
+  const auto text =
+      read_file(folder + "/" + std::string(name) + "-" + version + ".dist-info/INSTALLER", 256);
+  return text ? std::string(trimmed(*text)) : std::string();
+}
+
+std::optional<FrameworkBuild> torch_in(
+    const std::string& folder, const std::vector<std::pair<std::string, std::string>>& packages) {
+  const std::string file = folder + "/torch/version.py";
+  const auto text = read_file(file, small_file);
+  if (!text) return std::nullopt;
+  const TorchVersionFile said = parse_torch_version(*text);
+  const std::string* installed = version_of(packages, "torch");
+  FrameworkBuild build{.name = "torch", .where = folder, .cuda = said.cuda, .cuda_source = file};
+  build.version = !said.version.empty() ? said.version : installed != nullptr ? *installed : "";
+  build.is_rocm = said.is_rocm;
+  build.installer =
+      installer_of(folder, "torch", installed != nullptr ? *installed : build.version);
+  return build;
+}
+
+std::optional<FrameworkBuild> tensorflow_in(
+    const std::string& folder, const std::vector<std::pair<std::string, std::string>>& packages) {
+  const std::string file = folder + "/tensorflow/python/platform/build_info.py";
+  const auto text = read_file(file, small_file);
+  if (!text) return std::nullopt;
+  const TensorFlowBuildFile said = parse_tensorflow_build(*text);
+  FrameworkBuild build{
+      .name = "tensorflow", .where = folder, .cuda = said.cuda, .cuda_source = file};
+  for (const char* name : {"tensorflow", "tensorflow_cpu", "tf_nightly"}) {
+    const std::string* version = version_of(packages, name);
+    if (version == nullptr || !build.version.empty()) continue;
+    build.version = *version;
+    build.installer = installer_of(folder, name, *version);
+  }
+  build.architectures = said.architectures;
+  build.has_ptx = said.has_ptx;
+  build.cudnn_major = said.cudnn_major;
+  return build;
+}
+
+/// jaxlib alone computes on the CPU; CUDA is a plugin of its own ("jax_cuda12_plugin"), and before
+/// 0.4.26 a part of jaxlib's version ("0.4.20+cuda12.cudnn89").
+std::optional<FrameworkBuild> jax_in(
+    const std::string& folder, const std::vector<std::pair<std::string, std::string>>& packages) {
+  const std::string* library = version_of(packages, "jaxlib");
+  if (library == nullptr || !is_there(folder + "/jaxlib")) return std::nullopt;
+  FrameworkBuild build{.name = "jax", .version = *library, .where = folder};
+  build.cuda = std::optional<TwoPart>();
+  build.cuda_source = folder + "/jaxlib-" + *library + ".dist-info";
+  build.installer = installer_of(folder, "jaxlib", *library);
+  if (const std::size_t at = library->find("+cuda"); at != library->npos) {
+    build.cuda = two_part(std::string_view(*library).substr(at + 5));
+  }
+  for (const auto& [name, version] : packages) {
+    if (!name.starts_with("jax_cuda") || !name.ends_with("_plugin")) continue;
+    build.cuda = two_part(std::string_view(name).substr(8));
+    build.cuda_source = name + " " + version;
+  }
+  return build;
+}
+
+}  // namespace
+
+std::vector<FrameworkBuild> frameworks_in(
+    const std::vector<std::string>& folders,
+    std::vector<std::pair<std::string, std::string>>& packages) {
+  std::vector<FrameworkBuild> found;
+  for (const std::string& folder : folders) {
+    const auto names = list_directory(folder);
+    if (!names) continue;
+    for (const std::string& name : *names) {
+      const auto package = package_from_directory(name);
+      if (!package || !matters(package->first)) continue;
+      // What is found first shadows the rest, as on Python's own path.
+      if (version_of(packages, package->first) == nullptr) packages.push_back(*package);
+    }
+  }
+  for (const std::string& folder : folders) {
+    for (const auto read : {torch_in, tensorflow_in, jax_in}) {
+      auto build = read(folder, packages);
+      const bool known =
+          build && std::ranges::find(found, build->name, &FrameworkBuild::name) != found.end();
+      if (build && !known) found.push_back(std::move(*build));
+    }
+  }
+  std::ranges::sort(packages);
+  return found;
+}
+
+Result<PythonEnvironment> gather_python_environment(const PythonQuestion& question, Clock& clock) {
+  auto interpreter = find_interpreter(question);
+  if (!interpreter) return std::unexpected(std::move(interpreter).error());
+  PythonEnvironment python{.interpreter = interpreter->path, .found_by = interpreter->found_by};
+  if (question.may_run) python.answer = ask_interpreter(question, clock, python);
+  if (python.answer.end != InterpreterEnd::answered) {
+    python.version.reset();
+    python.folders.clear();
+    read_interpreter(python);
+  }
+  python.is_conda = is_there(python.environment + "/conda-meta");
+  const bool is_virtual = is_there(python.environment + "/pyvenv.cfg");
+  if (!is_virtual && python.version) {
+    python.is_managed = is_there(question.root + "/usr/lib/python" + python.version->text() +
+                                 "/EXTERNALLY-MANAGED") &&
+                        python.environment == "/usr";
+  }
+  read_pip_index(question, python);
+  if (python.is_conda) read_conda_channels(question, python);
+  if (!is_virtual && !python.is_conda) python.environment.clear();
+  python.frameworks = frameworks_in(python.folders, python.packages);
+  return python;
+}
+
+}  // namespace berth

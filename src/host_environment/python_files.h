@@ -1,0 +1,40 @@
+#pragma once
+// Readers of the small files by which Python packages say what they were built for, and of pip's
+// settings. Pure; the files are whatever lies in an environment that a stranger may have made.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host_environment/host_facts.h"
+
+namespace berth {
+
+/// torch/version.py: `cuda = '12.1'`, `cuda: Optional[str] = None`, `hip = …`.
+struct TorchVersionFile {
+  std::string version;
+  Reading<std::optional<TwoPart>> cuda;
+  bool is_rocm = false;
+};
+[[nodiscard]] TorchVersionFile parse_torch_version(std::string_view text);
+
+/// tensorflow/python/platform/build_info.py, a dict in one line or many.
+struct TensorFlowBuildFile {
+  Reading<std::optional<TwoPart>> cuda;
+  std::optional<int> cudnn_major;
+  std::vector<ComputeCapability> architectures;
+  bool has_ptx = false;
+};
+[[nodiscard]] TensorFlowBuildFile parse_tensorflow_build(std::string_view text);
+
+/// "sm_86" or "8.6"; nothing: neither.
+[[nodiscard]] std::optional<ComputeCapability> parse_architecture(std::string_view word);
+
+/// index-url of a pip.conf's [global] or [install] section; empty: none.
+[[nodiscard]] std::string parse_pip_index(std::string_view text);
+
+/// Whether a .condarc names channels, or where those that have a name alone are (a mirror).
+[[nodiscard]] bool names_conda_channels(std::string_view text);
+
+}  // namespace berth

@@ -1,0 +1,199 @@
+// What a queue keeps from who comes later: what those before it take or gather. Who is before whom
+// is settled already: `Snapshot::waiters` stands in the queue's order (lease/ledger_directory.h).
+//
+// Earlier requests are played through: each is placed on a copy of the snapshot, and what it takes
+// becomes a claim in that copy. What the asker could have on the machine as it is, and no longer
+// has in the copy, is reserved.
+
+#include <algorithm>
+#include <utility>
+
+#include "place/occupancy.h"
+#include "place/placement.h"
+#include "place/rules.h"
+#include "snapshot/questions.h"
+
+namespace berth {
+
+namespace {
+
+Claim claim_of(const Waiter& waiter, std::vector<ClaimedDevice> devices) {
+  Claim claim;
+  claim.id = waiter.id;
+  claim.user = waiter.user;
+  claim.command = waiter.command;
+  claim.since = waiter.since;
+  claim.devices = std::move(devices);
+  return claim;
+}
+
+std::vector<ClaimedDevice> taken_by(const Placement& placement) {
+  std::vector<ClaimedDevice> devices;
+  for (const Choice& choice : placement.chosen) devices.push_back({choice.device, choice.promised});
+  return devices;
+}
+
+/// What a waiter that cannot start keeps for itself: as much of each gathered device as it wants.
+std::vector<ClaimedDevice> gathered_by(const Waiter& waiter, const Request* request,
+                                       const Snapshot& snapshot) {
+  std::vector<ClaimedDevice> devices;
+  for (const DeviceId& id : waiter.gathered) {
+    const Device* device = find_device(id, snapshot);
+    if (device == nullptr) continue;
+    ClaimedDevice claimed{id, std::nullopt};
+    if (request != nullptr && request->memory) {
+      claimed.promised = wanted_bytes(*request->memory, *device);
+    }
+    devices.push_back(std::move(claimed));
+  }
+  return devices;
+}
+
+/// Of a long queue, at first no more than this are played through.
+constexpr std::size_t first_few = 4;
+
+/// The machine after the first waiters have taken their turns.
+struct Played {
+  Snapshot machine;
+  std::vector<bool> started;
+  std::vector<Kept> kept;  // what they took or gathered
+};
+
+Played played(const Snapshot& snapshot, std::size_t waiters, const PlaceLimits& limits) {
+  Played result{snapshot, {}, {}};
+  for (std::size_t i = 0; i < waiters; ++i) {
+    const Waiter& waiter = snapshot.waiters[i];
+    if (waiter.stuck) {
+      result.started.push_back(false);
+      continue;
+    }
+    const auto request = request_from_json(waiter.request);
+    const Placement placement = request ? place(result.machine, *request, limits) : Placement{};
+    result.started.push_back(placement.satisfied());
+    auto devices = placement.satisfied()
+                       ? taken_by(placement)
+                       : gathered_by(waiter, request ? &*request : nullptr, snapshot);
+    for (const ClaimedDevice& part : devices) result.kept.push_back({i, part});
+    if (!devices.empty()) result.machine.claims.push_back(claim_of(waiter, std::move(devices)));
+  }
+  return result;
+}
+
+/// `occupancy`: of this snapshot, or of the machine later.
+bool may_have(const Device& device, const Snapshot& snapshot, const Occupancy& occupancy,
+              const Request& request, const PlaceLimits& limits) {
+  const DeviceOccupancy here = occupancy.of(device);
+  return !refusal_of({snapshot, device, here, request, limits});
+}
+
+/// The first who started `before` and could not any more once `tried` has been taken.
+std::optional<std::size_t> delayed_by(const Placement& tried, const Snapshot& snapshot,
+                                      const Played& before, const PlaceLimits& limits) {
+  Snapshot taken = snapshot;
+  taken.claims.push_back(claim_of(Waiter{}, taken_by(tried)));
+  const Played after = played(taken, before.started.size(), limits);
+  for (std::size_t i = 0; i < before.started.size(); ++i) {
+    if (before.started[i] && !after.started[i]) return i;
+  }
+  return std::nullopt;
+}
+
+/// For whom of those who took or gathered it, or the card that it is an instance of.
+void reserve(const Device& device, const Played& before, std::vector<Kept>& reserved) {
+  for (const Kept& kept : before.kept) {
+    const bool is_it = kept.part.device == device.id || kept.part.device == device.parent;
+    if (is_it) reserved.push_back({kept.waiter, {device.id, kept.part.promised}});
+  }
+}
+
+/// Whether who comes now has to leave a free device to those who have been played through; then it
+/// is added to what is reserved. `is_all` of the queue: only then is asked whom taking it delays.
+bool is_left_to(const Played& before, bool is_all, const Device& device, const Snapshot& snapshot,
+                std::vector<Kept>& reserved) {
+  const Request whole;
+  if (!may_have(device, before.machine, Occupancy(before.machine), whole, {})) {
+    reserve(device, before, reserved);
+    return true;
+  }
+  const bool anybody_started = std::ranges::find(before.started, true) != before.started.end();
+  if (!is_all || !anybody_started) return false;
+  const Placement tried = place(snapshot, whole, {.visible = {{device.id}}});
+  const auto delayed = delayed_by(tried, snapshot, before, {});
+  if (delayed) reserved.push_back({*delayed, {device.id, std::nullopt}});
+  return delayed.has_value();
+}
+
+}  // namespace
+
+std::vector<Kept> reserved_before(const Snapshot& snapshot, std::size_t position,
+                                  const Request& own, const PlaceLimits& limits) {
+  const std::size_t earlier = std::min(position, snapshot.waiters.size());
+  PlaceLimits ours = limits;
+  if (earlier == 0) return ours.reserved;
+
+  PlaceLimits for_others = limits;
+  for_others.visible.reset();
+  const Played before = played(snapshot, earlier, for_others);
+  if (before.kept.empty()) return ours.reserved;
+
+  const Occupancy now(snapshot);
+  const Occupancy then(before.machine);
+  for (const Device& device : snapshot.devices) {
+    if (may_have(device, snapshot, now, own, for_others) &&
+        !may_have(device, snapshot, then, own, for_others)) {
+      reserve(device, before, ours.reserved);
+    }
+  }
+  // What we take may send an earlier one to another device (it looks for the best fit), and that
+  // one the next: then what we would take is left to them too.
+  while (true) {
+    const Placement tried = place(snapshot, own, ours);
+    if (!tried.satisfied()) return ours.reserved;
+    const auto delayed = delayed_by(tried, snapshot, before, for_others);
+    if (!delayed) return ours.reserved;
+    for (const Choice& choice : tried.chosen) {
+      ours.reserved.push_back({*delayed, {choice.device, choice.promised}});
+    }
+  }
+}
+
+Placement place_behind(const Snapshot& snapshot, std::size_t position, const Request& request,
+                       const PlaceLimits& limits) {
+  Placement placement = place(snapshot, request, limits);
+  const std::size_t earlier = std::min(position, snapshot.waiters.size());
+  // A few at a time: mostly the first few take everything, and playing five hundred requests
+  // through costs a hundred times what those few do.
+  for (std::size_t few = std::min(earlier, first_few); earlier > 0;) {
+    if (!placement.satisfied()) break;
+    PlaceLimits narrowed = limits;
+    narrowed.reserved = reserved_before(snapshot, few, request, limits);
+    placement = place(snapshot, request, narrowed);
+    if (few == earlier) break;
+    few = std::min(earlier, few * 4);
+  }
+  return placement;
+}
+
+void keep_for_waiters(Snapshot& snapshot) {
+  for (Waiter& waiter : snapshot.waiters) waiter.reserved.clear();
+  const std::size_t all = snapshot.waiters.size();
+  if (all == 0) return;
+  const Request whole;
+  const Occupancy now(snapshot);
+  std::vector<const Device*> free;
+  for (const Device& device : snapshot.devices) {
+    if (may_have(device, snapshot, now, whole, {})) free.push_back(&device);
+  }
+  std::vector<Kept> reserved;
+  for (std::size_t few = std::min(all, first_few); !free.empty();) {
+    const Played before = played(snapshot, few, {});
+    std::erase_if(free, [&](const Device* device) {
+      return is_left_to(before, few == all, *device, snapshot, reserved);
+    });
+    if (few == all) break;
+    few = std::min(all, few * 4);
+  }
+  for (const Kept& kept : reserved) snapshot.waiters[kept.waiter].reserved.push_back(kept.part);
+}
+
+}  // namespace berth

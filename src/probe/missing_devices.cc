@@ -1,0 +1,106 @@
+#include "probe/missing_devices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/tr.h"
+#include "probe/device_source.h"
+#include "snapshot/device_kind.h"
+#include "snapshot/questions.h"
+
+namespace berth {
+
+namespace {
+
+bool is_listed(const Device& device) {
+  return is_supported(device) && device.index && !device.parent;
+}
+
+/// Without UUID and place nobody could tell it from another.
+bool has_a_name(const Device& device) { return device.uuid.get() || device.pci_address.get(); }
+
+bool has_the_place_of(const Device& one, const Device& other) {
+  return one.pci_address.get() && other.pci_address.get() &&
+         *one.pci_address.get() == *other.pci_address.get();
+}
+
+/// Its identity may be known better in one look than in another: by its UUID or by its place alone.
+bool is_same(const Device& one, const Device& other) {
+  return one.id == other.id || has_the_place_of(one, other);
+}
+
+bool is_excluded(const Device& device, const Snapshot& snapshot) {
+  const auto& excluded = snapshot.host.excluded_devices.get();
+  return excluded && std::ranges::any_of(*excluded, [&](const ExcludedDevice& one) {
+           return device.pci_address.get() == one.pci_address || device.uuid.get() == one.uuid;
+         });
+}
+
+Problem problem_of(const Device& device, int index) {
+  const std::string name = device.pci_address.get()
+                               ? fmt::format("GPU {} ({})", index, *device.pci_address.get())
+                               : fmt::format("GPU {}", index);
+  return {
+      .source = std::string(facts_of(device.kind).source),
+      .device = device.id,
+      .code = "device_gone",
+      .message = trf("{} was there before: the driver lists it no longer", name),
+      .remedy = std::string(tr("look for \"NVRM\" and \"Xid\" in the kernel log; the other devices "
+                               "may have other numbers now"))};
+}
+
+/// The card's row among those that the PCI bus alone told of; the end: it is gone from there, too.
+auto found_by_pci(const Device& device, std::vector<Device>& devices) {
+  return std::ranges::find_if(devices, [&](const Device& other) {
+    return !other.index && !other.parent && has_the_place_of(other, device);
+  });
+}
+
+void add_missing(const Device& known, Snapshot& snapshot) {
+  Device row = known;
+  row.index.reset();  // another may have its number now
+  row.lost = true;
+  row.unusable_because = not_listed_any_more;
+  const auto by_pci = found_by_pci(known, snapshot.devices);
+  if (by_pci == snapshot.devices.end()) {
+    snapshot.devices.push_back(std::move(row));
+  } else if (by_pci->kernel_driver.get() == std::string("nvidia")) {
+    *by_pci = std::move(row);
+  } else {
+    return;  // taken away: its row says by whom
+  }
+  snapshot.problems.push_back(problem_of(known, known.index.value_or(0)));
+}
+
+}  // namespace
+
+void MissingDevices::call(Snapshot& snapshot) {
+  if (!has_driver_answered(snapshot)) return;
+  const std::vector<Device>& now = snapshot.devices;
+  // One that did not say who it is may be the one that is missing.
+  const bool any_nameless = std::ranges::any_of(
+      now, [](const Device& device) { return is_listed(device) && !has_a_name(device); });
+  std::vector<Device> missing;
+  for (const Device& known : present_) {
+    if (any_nameless) break;
+    const bool there = std::ranges::any_of(
+        now, [&](const Device& device) { return is_listed(device) && is_same(device, known); });
+    if (!there && !is_excluded(known, snapshot)) missing.push_back(known);
+  }
+  for (const Device& device : now) {
+    if (!is_listed(device) || !has_a_name(device)) continue;
+    const auto known =
+        std::ranges::find_if(present_, [&](const Device& one) { return is_same(one, device); });
+    if (known == present_.end()) {
+      present_.push_back(only_facts(device, Absent::failed));
+    } else {
+      *known = only_facts(device, Absent::failed);
+    }
+  }
+  for (const Device& known : missing) add_missing(known, snapshot);
+}
+
+}  // namespace berth

@@ -1,0 +1,136 @@
+#include "probe/missing_devices.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "snapshot/builder.h"
+
+namespace berth {
+namespace {
+
+using namespace literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+Device& placed(Device& device, const std::string& place) {
+  device.pci_address = place;
+  device.kernel_driver = std::string("nvidia");
+  return device;
+}
+
+Snapshot seen(const std::vector<std::string>& ids) {
+  SnapshotBuilder builder;
+  for (const std::string& id : ids) {
+    builder.gpu(id, 8_GiB).with([&](Device& device) { placed(device, "place-" + id); });
+  }
+  Snapshot look = builder.build();
+  look.sources = {{"nvml", true}};
+  return look;
+}
+
+std::vector<std::string> ids_of(const Snapshot& look) {
+  std::vector<std::string> ids;
+  for (const Device& device : look.devices) ids.push_back(device.id.text());
+  return ids;
+}
+
+Snapshot after(MissingDevices& roll, Snapshot look) {
+  roll.call(look);
+  return look;
+}
+
+TEST(MissingDevices, ACardThatIsListedNoLongerIsALostRowWithoutANumber) {
+  MissingDevices roll;
+  EXPECT_THAT(ids_of(after(roll, seen({"A", "B", "C"}))), ElementsAre("A", "B", "C"));
+  const Snapshot look = after(roll, seen({"A", "C"}));
+  ASSERT_THAT(ids_of(look), ElementsAre("A", "C", "B"));
+  EXPECT_EQ(look.devices[1].index, 1) << "the driver has numbered the others anew";
+  const Device& missing = look.devices[2];
+  EXPECT_TRUE(missing.lost);
+  EXPECT_EQ(missing.index, std::nullopt);
+  EXPECT_EQ(missing.unusable_because, not_listed_any_more);
+  EXPECT_EQ(missing.memory_used, Reading<Bytes>(Absent::failed));
+  EXPECT_EQ(missing.name, Reading<std::string>("NVIDIA Test GPU"));
+  ASSERT_THAT(look.problems, SizeIs(1));
+  EXPECT_EQ(look.problems[0].code, "device_gone");
+  EXPECT_EQ(look.problems[0].device, DeviceId("B"));
+  EXPECT_THAT(ids_of(after(roll, seen({"A", "C"}))), ElementsAre("A", "C", "B")) << "still";
+}
+
+TEST(MissingDevices, ACardThatComesBackIsWellAgain) {
+  MissingDevices roll;
+  after(roll, seen({"A", "B"}));
+  after(roll, seen({"A"}));
+  const Snapshot look = after(roll, seen({"A", "B"}));
+  EXPECT_THAT(ids_of(look), ElementsAre("A", "B"));
+  EXPECT_THAT(look.problems, IsEmpty());
+}
+
+TEST(MissingDevices, MissesNobodyWhileTheDriverDoesNotAnswer) {
+  MissingDevices roll;
+  after(roll, seen({"A", "B"}));
+  Snapshot silent;
+  silent.sources = {{"nvml", false}};
+  EXPECT_THAT(after(roll, silent).devices, IsEmpty());
+}
+
+TEST(MissingDevices, MigInstancesComeAndGo) {
+  MissingDevices roll;
+  Snapshot divided = seen({"A", "M"});
+  divided.devices[1].kind = DeviceKind::nvidia_mig;
+  divided.devices[1].parent = DeviceId("A");
+  after(roll, divided);
+  EXPECT_THAT(ids_of(after(roll, seen({"A"}))), ElementsAre("A"));
+}
+
+TEST(MissingDevices, ACardThatThePciBusStillHasIsOneRowAndOneThatWasTakenAwayIsNotLost) {
+  const auto on_the_bus_alone = [](const char* driver) {
+    Snapshot look = seen({"A"});
+    Device device;
+    device.id = DeviceId("place-B");
+    device.kind = DeviceKind::nvidia_gpu;
+    placed(device, "place-B").kernel_driver = std::string(driver);
+    device.unusable_because = "its row says why";
+    look.devices.push_back(device);
+    return look;
+  };
+  MissingDevices roll;
+  after(roll, seen({"A", "B"}));
+  const Snapshot fallen = after(roll, on_the_bus_alone("nvidia"));
+  ASSERT_THAT(ids_of(fallen), ElementsAre("A", "B"));
+  EXPECT_TRUE(fallen.devices[1].lost);
+  const Snapshot given_away = after(roll, on_the_bus_alone("vfio-pci"));
+  ASSERT_THAT(ids_of(given_away), ElementsAre("A", "place-B"));
+  EXPECT_FALSE(given_away.devices[1].lost);
+  EXPECT_THAT(given_away.problems, IsEmpty());
+}
+
+TEST(MissingDevices, AnExcludedCardIsNotMissed) {
+  MissingDevices roll;
+  after(roll, seen({"A", "B"}));
+  Snapshot look = seen({"A"});
+  look.host.excluded_devices = std::vector<ExcludedDevice>{{"place-B", "B"}};
+  EXPECT_THAT(ids_of(after(roll, look)), ElementsAre("A"));
+}
+
+TEST(MissingDevices, ACardWhoseUuidIsReadLaterIsTheSame) {
+  MissingDevices roll;
+  Snapshot nameless = seen({"A", "B"});
+  nameless.devices[1].id = DeviceId("place-B");
+  nameless.devices[1].uuid = Absent::failed;
+  after(roll, nameless);
+  EXPECT_THAT(ids_of(after(roll, seen({"A", "B"}))), ElementsAre("A", "B"));
+  Snapshot unknown = seen({"A"});
+  Device hung;
+  hung.id = DeviceId("nvml-index-1");
+  hung.kind = DeviceKind::nvidia_gpu;
+  hung.index = 1;
+  unknown.devices.push_back(hung);
+  EXPECT_THAT(ids_of(after(roll, unknown)), ElementsAre("A", "nvml-index-1"))
+      << "who did not say its name may be B";
+  EXPECT_THAT(ids_of(after(roll, seen({"A", "B"}))), ElementsAre("A", "B"));
+}
+
+}  // namespace
+}  // namespace berth

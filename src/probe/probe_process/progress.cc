@@ -1,0 +1,382 @@
+#include "probe/probe_process/progress.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "base/tr.h"
+#include "probe/device_source.h"
+#include "snapshot/device_kind.h"
+#include "snapshot/fields.h"
+#include "snapshot/silence.h"
+
+namespace berth {
+
+namespace {
+
+using wire::ProbeStep;
+using wire::StepKind;
+
+template <class T>
+void fill(Reading<T>& known, Reading<T> told) {
+  if (!known.get()) known = std::move(told);
+}
+
+/// Every reading nobody has taken becomes `failed`.
+void mark_failed(Device& device) {
+  static const Snapshot nobody;
+  for (const Field* field : stored_fields()) {
+    const Cell cell = field->read(device, nobody);
+    if (cell.get() || cell.why() != Absent::not_sampled) continue;
+    static_cast<void>(field->write(device, Cell(Absent::failed)));
+  }
+  if (!device.utilization_history.get()) device.utilization_history = Absent::failed;
+}
+
+void put(std::vector<Device>& devices, Device device) {
+  for (Device& known : devices) {
+    if (known.id != device.id) continue;
+    known = std::move(device);
+    return;
+  }
+  devices.push_back(std::move(device));
+}
+
+template <class List>
+auto place_of(pid_t pid, List& processes) {
+  return std::ranges::lower_bound(processes, pid, {},
+                                  [](const HostProcess& process) { return process.id.pid; });
+}
+
+void put(std::vector<HostProcess>& processes, HostProcess process) {
+  const auto place = place_of(process.id.pid, processes);
+  if (place != processes.end() && place->id.pid == process.id.pid) {
+    *place = std::move(process);
+  } else {
+    processes.insert(place, std::move(process));
+  }
+}
+
+struct Receiver {
+  Progress& progress;
+
+  void operator()(wire::Begun& begun) {
+    progress.begun = progress.current == begun.step ? progress.begun + 1 : 1;
+    progress.current = begun.step;
+  }
+  void operator()(wire::Finished& finished) {
+    progress.over.insert(finished.step);
+    progress.current.reset();
+  }
+  void operator()(wire::DeviceCount& devices) {
+    constexpr std::uint64_t most = 1024;  // no source tells more
+    progress.device_count = static_cast<int>(std::min(devices.count, most));
+  }
+  void operator()(wire::Identified& identified) { progress.identified = std::move(identified); }
+  void operator()(wire::CommandOf& command) {
+    const auto place = place_of(command.pid, progress.snapshot.processes);
+    if (place == progress.snapshot.processes.end() || place->id.pid != command.pid) return;
+    place->command = std::move(command.command);
+  }
+  void operator()(wire::UserName& user) {
+    for (HostProcess& process : progress.snapshot.processes) {
+      if (process.uid.get() == user.uid) process.user = user.name;
+    }
+  }
+  void operator()(wire::EnclosureNames& names) {
+    for (HostProcess& process : progress.snapshot.processes) {
+      auto& enclosure = process.enclosure;
+      if (!enclosure || enclosure->runtime != names.runtime || enclosure->id != names.id) continue;
+      enclosure->name = names.name;
+      enclosure->image = names.image;
+    }
+  }
+  void operator()(wire::Done&) {
+    progress.current.reset();
+    progress.is_done = true;
+  }
+  void operator()(wire::GoesOn&) {}
+  void operator()(Host& told) {
+    Host& host = progress.snapshot.host;
+    fill(host.name, std::move(told.name));
+    fill(host.kernel, std::move(told.kernel));
+    fill(host.boot_id, std::move(told.boot_id));
+    fill(host.driver_version, std::move(told.driver_version));
+    fill(host.nvml_version, std::move(told.nvml_version));
+    fill(host.cuda_version_supported, std::move(told.cuda_version_supported));
+    fill(host.process_view, std::move(told.process_view));
+    fill(host.excluded_devices, std::move(told.excluded_devices));
+  }
+  void operator()(Device& device) { put(progress.snapshot.devices, std::move(device)); }
+  void operator()(GpuProcess& process) {
+    progress.snapshot.gpu_processes.push_back(std::move(process));
+  }
+  void operator()(wire::DriverEvents& told) { progress.driver_events = std::move(told.events); }
+  void operator()(wire::OpenFiles& files) {
+    progress.snapshot.device_files = std::move(files.found);
+  }
+  void operator()(HostProcess& process) { put(progress.snapshot.processes, std::move(process)); }
+  void operator()(Problem& problem) {
+    auto& problems = progress.snapshot.problems;
+    if (std::find(problems.begin(), problems.end(), problem) == problems.end()) {
+      problems.push_back(std::move(problem));
+    }
+  }
+  void operator()(SourceReport& report) {
+    for (SourceReport& known : progress.snapshot.sources) {
+      if (known.source != report.source) continue;
+      known = std::move(report);
+      return;
+    }
+    progress.snapshot.sources.push_back(std::move(report));
+  }
+};
+
+std::string what_of(const ProbeStep& step, const Progress& progress) {
+  switch (step.kind) {
+    case StepKind::driver:
+      return progress.driver ? std::string(tr(source_of(*progress.driver).opening)) : "";
+    case StepKind::device:
+      return trf("asking GPU {}", step.number);
+    case StepKind::pci:
+      return std::string(tr("listing the PCI devices"));
+    case StepKind::process:
+      return trf("reading /proc/{}", step.number);
+    case StepKind::command:
+      return trf("reading the command line of process {}", step.number);
+    case StepKind::user:
+      return trf("asking for the name of user {}", step.number);
+    case StepKind::files:
+      return std::string(tr("looking for who has the device files open"));
+    case StepKind::enclosure:
+      return trf("reading the name of the container of process {}", step.number);
+    case StepKind::events:
+      return std::string(tr("asking the driver for the errors it has reported"));
+  }
+  return {};
+}
+
+std::string_view source_of(const ProbeStep& step, const Progress& progress) {
+  switch (step.kind) {
+    case StepKind::driver:
+    case StepKind::device:
+    case StepKind::events:
+      return progress.driver ? facts_of(*progress.driver).source : "";
+    case StepKind::pci:
+      return "pci";
+    case StepKind::process:
+    case StepKind::command:
+    case StepKind::user:
+    case StepKind::files:
+      return "procfs";
+    case StepKind::enclosure:
+      return "containers";
+  }
+  return "";
+}
+
+std::string remedy_of(const ProbeStep& step, const Progress& progress) {
+  switch (step.kind) {
+    case StepKind::driver:
+    case StepKind::device:
+    case StepKind::events:
+      return progress.driver ? std::string(tr(source_of(*progress.driver).remedy)) : "";
+    case StepKind::user:
+      return std::string(
+          tr("the directory service does not answer; user numbers are shown instead"));
+    case StepKind::enclosure:
+      return std::string(tr("a file system behind it does not answer; its id is shown instead"));
+    case StepKind::pci:
+    case StepKind::process:
+    case StepKind::command:
+    case StepKind::files:
+      return std::string(tr("the process or the file system behind it is stuck in the kernel"));
+  }
+  return {};
+}
+
+Problem problem_of(const ProbeStep& step, const GivenUp& reason, const Progress& progress) {
+  Problem problem{.source = std::string(source_of(step, progress)),
+                  .remedy = remedy_of(step, progress)};
+  const std::string what = what_of(step, progress);
+  switch (reason.why) {
+    case GivenUp::Why::stalled: {
+      const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(reason.waited).count();
+      problem.code = "timeout";
+      problem.message = trf("{}: no answer for {} ms, given up", what, ms);
+      break;
+    }
+    case GivenUp::Why::died:
+      problem.code = "crashed";
+      problem.message = trf("{}: the probe process died of {}", what, reason.how);
+      break;
+    case GivenUp::Why::out_of_time:
+      problem.code = "timeout";
+      problem.message = trf("{}: no time was left for it", what);
+      break;
+  }
+  return problem;
+}
+
+void leave_device_row(Progress& progress, const ProbeStep& step, Problem& problem) {
+  if (!progress.identified || progress.identified->index != step.number) {
+    progress.unnamed.emplace(step.number, problem.message);
+    return;
+  }
+  Device device = progress.identified->device;
+  problem.device = device.id;
+  if (device.unusable_because.empty()) {
+    device.unusable_because = does_not_answer;
+  }
+  mark_failed(device);
+  put(progress.snapshot.devices, std::move(device));
+}
+
+void leave_enclosure_unnamed(Progress& progress, pid_t pid) {
+  for (const HostProcess& process : progress.snapshot.processes) {
+    if (process.id.pid != pid || !process.enclosure) continue;
+    apply(progress, wire::EnclosureNames{.runtime = process.enclosure->runtime,
+                                         .id = process.enclosure->id,
+                                         .name = Absent::failed,
+                                         .image = Absent::failed});
+    return;
+  }
+}
+
+/// What was said of devices before they had said who they are is said of the rows they got.
+void name_devices(const std::map<std::uint64_t, std::string>& unnamed, Snapshot& snapshot) {
+  for (const auto& [index, message] : unnamed) {
+    const auto row = std::ranges::find_if(snapshot.devices, [&](const Device& device) {
+      return !device.parent && device.index && std::cmp_equal(*device.index, index);
+    });
+    const auto problem = std::ranges::find_if(snapshot.problems, [&](const Problem& one) {
+      return !one.device && one.message == message;
+    });
+    if (row == snapshot.devices.end() || problem == snapshot.problems.end()) continue;
+    problem->device = row->id;
+  }
+}
+
+}  // namespace
+
+const HostProcess* Progress::process(pid_t pid) const {
+  const auto place = place_of(pid, snapshot.processes);
+  return place != snapshot.processes.end() && place->id.pid == pid ? &*place : nullptr;
+}
+
+HostProcess unread_process(pid_t pid) {
+  HostProcess process;
+  process.id.pid = pid;
+  process.uid = Absent::failed;
+  process.user = process.executable_name = Absent::failed;
+  process.command = Absent::failed;
+  process.started = Absent::failed;
+  process.cpu_time = Absent::failed;
+  process.memory_resident = Absent::failed;
+  process.state = process.container = Absent::failed;
+  return process;
+}
+
+void apply(Progress& progress, wire::Message&& message) { std::visit(Receiver{progress}, message); }
+
+void give_up(Progress& progress, ProbeStep step, const GivenUp& reason) {
+  progress.over.insert(step);
+  progress.given_up.insert(step);
+  if (progress.current == step) progress.current.reset();
+  Problem problem = problem_of(step, reason, progress);
+  switch (step.kind) {
+    case StepKind::device:
+      leave_device_row(progress, step, problem);
+      break;
+    case StepKind::process:
+      put(progress.snapshot.processes, unread_process(static_cast<pid_t>(step.number)));
+      break;
+    case StepKind::files:
+      progress.snapshot.device_files = Absent::failed;
+      break;
+    case StepKind::events:
+      progress.driver_events = Absent::failed;
+      break;
+    case StepKind::enclosure:
+      leave_enclosure_unnamed(progress, static_cast<pid_t>(step.number));
+      break;
+    case StepKind::driver:
+    case StepKind::pci:
+    case StepKind::command:
+    case StepKind::user:
+      break;
+  }
+  apply(progress, std::move(problem));
+}
+
+void give_up_driver(Progress& progress, const GivenUp& reason) {
+  for (int i = 0; i < progress.device_count.value_or(0); ++i) {
+    const ProbeStep device{StepKind::device, static_cast<std::uint64_t>(i)};
+    if (!progress.is_over(device)) give_up(progress, device, reason);
+  }
+}
+
+bool give_up_current(Progress& progress, const GivenUp& reason, bool driver_is_late) {
+  if (!progress.current) {
+    const bool died = reason.why == GivenUp::Why::died;
+    apply(progress, Problem{.source = "probe",
+                            .code = died ? "crashed" : "timeout",
+                            .message = died ? trf("the probe process died of {}", reason.how)
+                                            : std::string(tr("the probe process did not answer"))});
+    return false;
+  }
+  const ProbeStep step = *progress.current;
+  give_up(progress, step, reason);
+  if (step.kind == StepKind::driver || (step.kind == StepKind::device && driver_is_late)) {
+    give_up_driver(progress, {.why = GivenUp::Why::out_of_time});
+  }
+  return true;
+}
+
+GivenUp scribbled() {
+  return {.why = GivenUp::Why::died,
+          .how = std::string(tr("bytes that are not its own in its pipe"))};
+}
+
+void tell_of_no_process(Progress& progress, const Error& why) {
+  apply(progress,
+        Problem{.source = "probe",
+                .code = "no_process",
+                .message = why.message(),
+                .remedy = std::string(tr("see ulimit -u (processes) and ulimit -n (open files)"))});
+}
+
+void sort_devices(std::vector<Device>& devices) {
+  const auto place = [](const Device& device) {
+    return std::tuple(device.index.value_or(std::numeric_limits<int>::max()),
+                      device.parent.has_value());
+  };
+  std::stable_sort(devices.begin(), devices.end(),
+                   [&](const Device& a, const Device& b) { return place(a) < place(b); });
+}
+
+Snapshot finished_snapshot(Progress progress, Finished how) {
+  Snapshot& snapshot = progress.snapshot;
+  name_devices(progress.unnamed, snapshot);
+  const auto report = [&](std::string_view source, bool succeeded) {
+    const bool told = std::ranges::any_of(
+        snapshot.sources, [&](const SourceReport& one) { return one.source == source; });
+    if (!told) snapshot.sources.push_back({.source = std::string(source), .succeeded = succeeded});
+  };
+  // One that was left asleep was not asked: it neither answered nor failed.
+  const ProbeStep opening{StepKind::driver, 0};
+  const bool is_asleep = progress.is_over(opening) && !progress.is_given_up(opening);
+  if (progress.driver && !is_asleep) {
+    report(facts_of(*progress.driver).source, progress.device_count.has_value());
+  }
+  if (how.kernel) {
+    report("pci", false);
+    report("procfs", how.has_run);
+  }
+  sort_devices(snapshot.devices);
+  return std::move(snapshot);
+}
+
+}  // namespace berth

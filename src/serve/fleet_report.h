@@ -1,0 +1,21 @@
+#pragma once
+// What an answer, or none, says of a host: its state, why, and what to do about it. Pure.
+
+#include "serve/fleet_members.h"
+#include "serve/http_client.h"
+#include "snapshot/host_report.h"
+
+namespace berth::serve {
+
+/// Before it was ever asked.
+[[nodiscard]] HostReport unasked(const FleetMember& member);
+
+/// After it was asked. `before`: the report until now. Who did not answer once is stale and keeps
+/// what he said; the second time he is unreachable, and nothing is known.
+[[nodiscard]] HostReport report_after(const HostReport& before, const Result<HttpReply>& answer,
+                                      WallTime asked, bool with_token);
+
+/// Where it cannot even be asked: the file of its token cannot be read.
+[[nodiscard]] HostReport report_without_token(const FleetMember& member, const Error& error);
+
+}  // namespace berth::serve

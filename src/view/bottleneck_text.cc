@@ -1,0 +1,159 @@
+#include "view/bottleneck_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "view/findings_text.h"
+#include "view/paint.h"
+
+namespace berth {
+
+namespace {
+
+using bottleneck::DeviceFacts;
+using bottleneck::DeviceLoad;
+using bottleneck::Features;
+
+std::string percent_text(double share) { return fmt::format("{:.0f} %", share * 100); }
+
+std::string seconds_text(Milliseconds time) {
+  return fmt::format("{:.1f}", static_cast<double>(time.count()) / 1000);
+}
+
+/// Start-up, pauses that repeat and the end are no part of what rules go by.
+bool leaves_out(const Features& features) {
+  constexpr double worth_telling = 0.5;  // seconds
+  return features.seconds - features.seconds_counted >= worth_telling;
+}
+
+/// The two figures that are called utilisation, each for what it is.
+std::string utilization_text(const BottleneckAnswer& answer, std::size_t device, double busy) {
+  std::string text = trf("utilisation {} (of the time a kernel ran)", percent_text(busy));
+  if (leaves_out(answer.pace.features)) {
+    text += tr(" without start-up, repeated pauses and end");
+  }
+  if (device >= answer.run_means.size()) return text;
+  const auto& mean = answer.run_means[device].get();
+  if (mean) text += trf("; mean of the run {}", percent_text(mean->count() / 100));
+  return text;
+}
+
+std::string device_line(const BottleneckAnswer& answer, std::size_t device) {
+  const DeviceFacts& facts = answer.activity.devices[device];
+  const DeviceLoad& load = answer.pace.features.devices[device];
+  std::string text = trf("GPU {}, {}: ", facts.index ? std::to_string(*facts.index) : "–",
+                         facts.name.get().value_or("?"));
+  if (load.lost) return text + std::string(tr("it fell off the bus"));
+  if (!load.busy) return text + std::string(tr("how busy it is cannot be read"));
+  text += utilization_text(answer, device, *load.busy);
+  if (load.sm) text += trf("; then {} of the SMs were busy", percent_text(*load.sm));
+  if (load.power) text += trf("; power {} of the limit", percent_text(*load.power));
+  return text;
+}
+
+std::string job_line(const Features& features) {
+  const auto& holders = features.holders.processes;
+  if (!features.saw_processes)
+    return std::string(tr("Of the job's processes nothing could be read."));
+  std::string text =
+      holders.empty() ? std::string(tr("No process of the job is on the GPU"))
+                      : trf("Process {} ({}) is on it", holders.front().pid, holders.front().name);
+  if (holders.size() > 1) text += trf(", and {} more", holders.size() - 1);
+  text += features.cpus ? trf("; the job uses {} of {} CPUs", fmt::format("{:.1f}", features.cpu),
+                              fmt::format("{:g}", *features.cpus))
+                        : trf("; the job uses {} CPUs", fmt::format("{:.1f}", features.cpu));
+  if (!features.workers.processes.empty()) {
+    text += trf("; {} child processes work", features.workers.processes.size());
+  }
+  return text;
+}
+
+std::string phases_line(const Phases& phases) {
+  constexpr std::int64_t worth_telling = 2000;
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+  if (phases.working && phases.startup && phases.startup->length().count() >= worth_telling) {
+    add(trf("{} s until the GPU first worked", seconds_text(phases.startup->length())));
+  }
+  if (phases.repeating) {
+    add(trf("every {} s a pause of {} s: {} of the time", seconds_text(phases.repeating->period),
+            seconds_text(phases.repeating->length), percent_text(phases.repeating->share)));
+  } else if (!phases.pauses.empty()) {
+    add(trf("{} pauses of a second and more, at no regular distance", phases.pauses.size()));
+  }
+  if (phases.working && phases.tail && phases.tail->length().count() >= worth_telling) {
+    add(trf("{} s after the GPU's last work", seconds_text(phases.tail->length())));
+  }
+  return text.empty() ? text : trf("Phases: {}.", text);
+}
+
+/// Rules speak of a GPU that waits from this share on: below it is well used.
+bool is_well_used(const Features& features) {
+  return features.busy && features.idle() < bottleneck::Thresholds{}.idle_share;
+}
+
+/// What is said where no rule found anything.
+std::string verdict(const BottleneckAnswer& answer) {
+  const Features& features = answer.pace.features;
+  if (answer.activity.steps.empty()) return std::string(tr("Nothing was seen: too short a look."));
+  if (!features.busy) {
+    return std::string(tr("How busy the GPU is cannot be read here, so nothing can be said."));
+  }
+  if (!is_well_used(features)) {
+    return trf("No kernel ran for {} of the time, and nothing that could be read explains it.",
+               percent_text(features.idle()));
+  }
+  return std::string(tr("The GPU is well used: nothing to find."));
+}
+
+}  // namespace
+
+std::string render_bottleneck(const BottleneckAnswer& answer, const Style& style) {
+  const bottleneck::Activity& activity = answer.activity;
+  std::string text;
+  Line heading(style);
+  if (activity.simulated) {
+    // Never translated: the mark on a screenshot must be understood by everybody.
+    heading.add("SIMULATED " + outside(*activity.simulated, style), Paint::yellow).add("  ");
+  }
+  heading.add(outside(activity.subject, style), Paint::bold).add("  ");
+  heading.add(
+      own(trf("{} s looked at", fmt::format("{:.0f}", answer.pace.features.seconds)), style));
+  text += heading.text();
+  for (std::size_t i = 0; i < activity.devices.size() && i < answer.pace.features.devices.size();
+       ++i) {
+    text += wrapped("", outside(device_line(answer, i), style), 2, style);
+  }
+  if (!activity.steps.empty()) {
+    text += wrapped("", outside(job_line(answer.pace.features), style), 2, style);
+  }
+  const std::string phases = phases_line(answer.pace.features.phases);
+  if (!phases.empty()) text += wrapped("", outside(phases, style), 2, style);
+  if (activity.taken_by == bottleneck::TakenBy::run_samples) {
+    text +=
+        wrapped("",
+                own(tr("From the run's record: it has no threads, no child processes, and nothing "
+                       "of the SMs' activity."),
+                    style),
+                2, style, Paint::dim);
+  }
+  for (const std::string& remark : answer.remarks) {
+    text += wrapped("! ", outside(remark, style), 2, style, Paint::yellow);
+  }
+  if (activity.torn_lines > 0) {
+    text += wrapped(
+        "! ",
+        own(trf("{} lines of the series are no steps and were left out", activity.torn_lines),
+            style),
+        2, style, Paint::yellow);
+  }
+  text += "\n";
+  if (!answer.pace.findings.empty()) return text + render_findings(answer.pace.findings, style);
+  return text + wrapped("", own(verdict(answer), style), 2, style,
+                        is_well_used(answer.pace.features) ? Paint::green : Paint::plain);
+}
+
+}  // namespace berth

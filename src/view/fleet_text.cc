@@ -1,0 +1,224 @@
+#include "view/fleet_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include "base/json_archive.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "snapshot/questions.h"
+#include "view/paint.h"
+#include "view/values.h"
+
+namespace berth {
+
+namespace {
+
+/// A host's line: its name, how many cards are free, how busy each of them is, their
+/// memory, who waits, who uses them.
+constexpr std::size_t fleet_column_count = 6;
+using FleetCells = std::array<std::string, fleet_column_count>;
+
+/// A line of more cards than this says nothing that one could see.
+constexpr std::size_t most_bars = 32;
+
+std::string_view host_state_word(HostState state) {
+  switch (state) {
+    case HostState::ok:
+      return tr("ok");
+    case HostState::stale:
+      return tr("stale");
+    case HostState::unreachable:
+      return tr("unreachable");
+    case HostState::refused:
+      return tr("refused");
+    case HostState::incompatible:
+      return tr("incompatible");
+  }
+  return {};
+}
+
+bool has_state(const HostDevice& device, DeviceState state) {
+  return device.state == name_of(state);
+}
+
+struct Sum {
+  std::size_t devices = 0;  // what a job could be given
+  std::size_t free = 0;
+  std::size_t failed = 0;
+};
+
+Sum sum_of(const HostOverview& overview) {
+  Sum sum;
+  for (const HostDevice& device : overview.devices) {
+    const bool is_card_in_parts = has_state(device, DeviceState::divided);
+    if (!is_card_in_parts) ++sum.devices;
+    if (has_state(device, DeviceState::free)) ++sum.free;
+    if (has_state(device, DeviceState::lost) || device.health == "failed") ++sum.failed;
+  }
+  return sum;
+}
+
+std::string load_text(const HostOverview& overview, const Style& style) {
+  std::vector<Reading<double>> loads;
+  for (const HostDevice& device : overview.devices) {
+    if (device.parent) continue;
+    loads.push_back(device.utilization_percent ? Reading<double>(*device.utilization_percent)
+                                               : Reading<double>(Absent::not_sampled));
+  }
+  if (loads.empty() || loads.size() > most_bars) return {};
+  return sparkline(loads, 100, static_cast<int>(loads.size()), style);
+}
+
+/// Of all cards, or the mark of absence: part of a sum is no sum.
+std::string memory_text(const HostOverview& overview, const Style& style) {
+  std::uint64_t used = 0;
+  std::uint64_t total = 0;
+  for (const HostDevice& device : overview.devices) {
+    if (device.parent) continue;
+    if (!device.memory_used_bytes || !device.memory_total_bytes) {
+      return std::string(absent_mark(style));
+    }
+    used += *device.memory_used_bytes;
+    total += *device.memory_total_bytes;
+  }
+  return total == 0 ? std::string() : bytes_of_total(Bytes(used), Bytes(total));
+}
+
+std::string users_text(const HostOverview& overview, const Style& style) {
+  std::vector<std::string> names;
+  for (const HostDevice& device : overview.devices) {
+    names.insert(names.end(), device.users.begin(), device.users.end());
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : " ") + outside(name, style);
+  return text;
+}
+
+FleetCells cells_of(const HostReport& host, const Style& style) {
+  FleetCells cells;
+  cells[0] = outside(host.name, style);
+  if (!host.seen) return cells;
+  const Sum sum = sum_of(*host.seen);
+  cells[1] = fmt::format("{}/{}", sum.free, sum.devices);
+  cells[2] = load_text(*host.seen, style);
+  cells[3] = memory_text(*host.seen, style);
+  if (host.seen->waiting > 0) cells[4] = std::to_string(host.seen->waiting);
+  cells[5] = users_text(*host.seen, style);
+  return cells;
+}
+
+std::vector<int> widths_of(const FleetCells& heads, const std::vector<FleetCells>& rows,
+                           const Style& style) {
+  std::vector<ColumnWidth> wishes = {{0, 8, 0}, {0, 4, 0}, {0, 8, 3},
+                                     {0, 9, 2}, {0, 4, 1}, {0, 8, 4}};
+  for (std::size_t i = 0; i < fleet_column_count; ++i) {
+    for (const FleetCells& row : rows) {
+      wishes[i].wanted = std::max(wishes[i].wanted, display_width(row[i]));
+    }
+    if (wishes[i].wanted > 0)
+      wishes[i].wanted = std::max(wishes[i].wanted, display_width(heads[i]));
+    // Half a number is a wrong number.
+    const bool may_be_cut = i == 0 || i == fleet_column_count - 1;
+    wishes[i].minimum =
+        may_be_cut ? std::min(wishes[i].minimum, wishes[i].wanted) : wishes[i].wanted;
+  }
+  return fitted(wishes, style.width, 2);
+}
+
+Paint paint_of(std::size_t column, const HostReport& host) {
+  if (column == 0) return Paint::bold;
+  if (column != 1 || !host.seen) return Paint::plain;
+  return sum_of(*host.seen).free > 0 ? Paint::green : Paint::yellow;
+}
+
+/// What stands below a host's line: simulated, not answering, broken cards, alerts.
+std::string notes_of(const HostReport& host, const Style& style) {
+  std::string text;
+  const auto note = [&](const std::string& line, Paint paint) {
+    text += wrapped("  ", line, 4, style, paint);
+  };
+  // Never translated: the mark on a screenshot must be understood by everybody.
+  if (host.seen && host.seen->simulated) {
+    note("SIMULATED " + outside(*host.seen->simulated, style), Paint::yellow);
+  }
+  if (host.state != HostState::ok) {
+    std::string line = own(host_state_word(host.state), style);
+    if (!host.why.empty()) line += own(tr(": "), style) + outside(tr_composed(host.why), style);
+    note(line, host.state == HostState::stale ? Paint::yellow : Paint::red);
+  }
+  if (!host.remedy.empty()) {
+    text += wrapped(style.utf8 ? "    → " : "    > ", outside(tr_composed(host.remedy), style), 6,
+                    style);
+  }
+  if (!host.seen) return text;
+  const Sum sum = sum_of(*host.seen);
+  if (sum.failed > 0) note(own(trf("failed or lost: {}", sum.failed), style), Paint::red);
+  if (host.seen->alerts.value_or(0) > 0) {
+    note(own(trf("alerts: {}", *host.seen->alerts), style), Paint::yellow);
+  }
+  return text;
+}
+
+std::string summary(const std::vector<HostReport>& hosts, const Style& style) {
+  Sum all;
+  std::size_t silent = 0;
+  for (const HostReport& host : hosts) {
+    if (!host.seen) {
+      ++silent;
+      continue;
+    }
+    const Sum one = sum_of(*host.seen);
+    all.devices += one.devices;
+    all.free += one.free;
+  }
+  Line line(style);
+  line.add(own(trf("{} of {} free", all.free, all.devices), style),
+           all.free > 0 ? Paint::green : Paint::yellow);
+  line.add("  ").add(own(trf("servers: {}", hosts.size()), style));
+  if (silent > 0) {
+    line.add("  ").add(own(trf("not answering: {}", silent), style), Paint::red);
+  }
+  return line.text();
+}
+
+}  // namespace
+
+std::string render_fleet(const std::vector<HostReport>& hosts, const Style& style) {
+  const auto word = [&](std::string_view text) { return own(text, style); };
+  const FleetCells heads = {word(tr("SERVER")), word(tr("FREE")),    word(tr("LOAD")),
+                            word(tr("MEMORY")), word(tr("WAITING")), word(tr("USERS"))};
+  std::vector<FleetCells> rows;
+  for (const HostReport& host : hosts) rows.push_back(cells_of(host, style));
+  const std::vector<int> widths = widths_of(heads, rows, style);
+  constexpr std::array align = {Align::left,  Align::right, Align::left,
+                                Align::right, Align::right, Align::left};
+  const auto line_of = [&](const FleetCells& row, const auto& paint) {
+    Line line(style);
+    for (std::size_t i = 0; i < fleet_column_count; ++i) {
+      if (widths[i] > 0) line.cell(row[i], widths[i], align[i], paint(i)).add("  ");
+    }
+    return line.text();
+  };
+  std::string text = summary(hosts, style);
+  text += line_of(heads, [](std::size_t) { return Paint::dim; });
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    text += line_of(rows[i], [&](std::size_t column) { return paint_of(column, hosts[i]); });
+    text += notes_of(hosts[i], style);
+  }
+  return text;
+}
+
+std::string fleet_json(const std::vector<HostReport>& hosts) {
+  std::string text;
+  for (HostReport host : hosts) {
+    text += text.empty() ? "[" : ",";
+    text += write_json(JsonLayout::compact, [&](Archive& archive) { walk(archive, host); });
+  }
+  return (text.empty() ? "[" : text) + "]\n";
+}
+
+}  // namespace berth
