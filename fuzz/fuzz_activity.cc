@@ -32,11 +32,11 @@ void check_series(std::string_view text) {
   BERTH_CHECK(again->torn_lines == 0, "and all of its steps");
   BERTH_CHECK(to_lines(*again) == written, "writing what was read changes nothing");
   berth::BottleneckAnswer answer{.activity = *activity,
-                                 .pace = berth::bottleneck::explain_bottleneck(*activity)};
-  for (const berth::Finding& finding : answer.pace.findings) {
+                                 .bottleneck = berth::bottleneck::explain_bottleneck(*activity)};
+  for (const berth::Finding& finding : answer.bottleneck.findings) {
     BERTH_CHECK(!finding.evidence.empty(), "a finding has evidence");
   }
-  for (const auto& load : answer.pace.features.devices) {
+  for (const auto& load : answer.bottleneck.features.devices) {
     BERTH_CHECK(!load.busy || (*load.busy >= 0 && *load.busy <= 1), "a share is one");
   }
   for (const char byte : render_bottleneck(answer, {.width = 60})) {

@@ -9,7 +9,6 @@
 #include "host_environment/cuda_driver.h"
 #include "host_environment/machine_side.h"
 #include "host_environment/python_files.h"
-#include "host_environment/python_import.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

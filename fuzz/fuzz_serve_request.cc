@@ -17,7 +17,6 @@
 #include "base/check.h"
 #include "serve/example_context.h"
 #include "serve/http_request.h"
-#include "serve/request_guard.h"
 #include "serve/request_handler.h"
 
 namespace fuzz_serve_request {
@@ -93,15 +92,15 @@ bool same(const HttpRequest& one, const HttpRequest& other) {
          one.headers == other.headers && one.body == other.body;
 }
 
-void ask(const HttpRequest& request, const RequestContext& world) {
+void ask(const HttpRequest& request, const RequestContext& request_context) {
   RequestHandler handler([](const std::string&) {});
-  handler.publish(world);
+  handler.publish(request_context);
   for (const auto& peer :
        {Peer{.listener = ListenerKind::loopback, .uid = {}, .address = "a"},
         Peer{.listener = ListenerKind::unix_socket, .uid = alice, .address = "b"}}) {
-    const Reception got = handler.receive(request, peer, world.now, {});
+    const Reception got = handler.receive(request, peer, request_context.now, {});
     if (const auto* elsewhere = std::get_if<Elsewhere>(&got)) {
-      (void)finished(request, answer(request, elsewhere->principal, elsewhere->world));
+      (void)finished(request, answer(request, elsewhere->principal, elsewhere->request_context));
     } else if (const auto* streaming = std::get_if<Streaming>(&got)) {
       Subscriber subscriber = handler.subscribe(streaming->principal, request);
       (void)handler.news_for(subscriber);
@@ -129,8 +128,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // In one piece more may be known to be wrong of a head that never came to its end.
   BERTH_CHECK(heard.refused_with == in_pieces.refused_with || in_pieces.refused_with == 0,
               "nor what is said to no request");
-  static const RequestContext world = example_context();
-  for (const HttpRequest& request : heard.requests) ask(request, world);
+  static const RequestContext request_context = example_context();
+  for (const HttpRequest& request : heard.requests) ask(request, request_context);
   return 0;
 }
 

@@ -23,6 +23,7 @@ README_ZH = Path("README.zh-CN.md")
 FORBIDDEN = [
     ("an issue by its number", re.compile(r"(?i)\bissue" + r"[ _#]*\d+")),
 ]
+ABOUT_THE_TREE = {Path("doc/DESIGN.md"), Path("doc/TOUR.md")}
 ABOUT_THE_CHECK = {Path("tools/check_docs.py"), Path("tests/tools/test_check_docs.py")}
 
 
@@ -49,6 +50,21 @@ def link_findings(root: Path, name: Path) -> list[str]:
         elif fragment and file.suffix == ".md":
             if fragment not in anchors(file.read_text(encoding="utf-8")):
                 found.append(f"{name}: {target}: there is no such heading")
+    return found
+
+
+def name_findings(root: Path, name: Path) -> list[str]:
+    """Files of ours that a page names in backquotes, by their whole path, from src/ on, or alone."""
+    text = FENCE.sub("", (root / name).read_text(encoding="utf-8"))
+    known = repository.files(root)
+    paths = {str(one) for one in known} | {str(one).removeprefix("src/") for one in known}
+    alone = {one.name for one in known}
+    found = []
+    for said in sorted(set(re.findall(r"`([\w./-]+\.(?:cc|h|py|ts))`", text))):
+        is_pattern = re.search(r"NAME|SUBJECT|VENDOR|CODE", said)
+        is_there = said in paths or said in alone or any(path.endswith("/" + said) for path in paths)
+        if not is_pattern and not is_there:
+            found.append(f"{name}: there is no {said}")
     return found
 
 
@@ -245,6 +261,8 @@ def findings(root: Path, berth: Path | None) -> list[str]:
             found += unmerged_findings(root, name)
         if name.suffix == ".md" and name.parts[:2] != ("tests", "data"):
             found += link_findings(root, name)
+        if name in ABOUT_THE_TREE:
+            found += name_findings(root, name)
     if berth:
         found += generated_findings(root, berth) + readme_findings(root, berth)
     return found

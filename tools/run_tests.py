@@ -48,6 +48,8 @@ def check(report: Report, name: str, findings: list[str]) -> None:
 def quick_checks(report: Report) -> None:
     check(report, "layers", check_layers.findings(ROOT))
     check(report, "lengths", check_lengths.findings(ROOT))
+    for warning in check_lengths.warnings(ROOT):
+        print(f"note: {warning}")
     check(report, "format", check_format.findings(ROOT))
     check(report, "po", check_po.findings(ROOT))
     if check_page.are_there(ROOT):

@@ -1,7 +1,7 @@
 #pragma once
-// Alert: something about this machine that somebody should hear of although he is not looking. It
-// begins, goes on and ends; two looks that see the same thing make one alert. Plain data; what
-// makes one is in alert/matches.h, what follows it from look to look in alert/book.h.
+// Alert: a condition of this machine that needs attention. It begins, lasts and ends; two looks
+// that see the same condition make one alert. Plain data. alert/rule_matches.h finds conditions,
+// alert/tracker.h follows them from look to look.
 
 #include <sys/types.h>
 

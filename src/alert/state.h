@@ -10,6 +10,7 @@
 #include "alert/alert.h"
 #include "alert/environment.h"
 #include "alert/tracker.h"
+#include "base/archive.h"
 #include "base/result.h"
 
 namespace berth {
@@ -38,5 +39,11 @@ struct AlertState {
 [[nodiscard]] Result<AlertState> alert_state_from_json(std::string_view text);
 
 inline constexpr std::size_t longest_alert_state = 4 << 20;
+
+// An alert's members, for whoever writes one: the file that keeps it, the API, `berth alert`.
+
+/// `kept`: on disk, with its subject and whom it is about. `shown`: without these, never read.
+enum class AlertFields { kept, shown };
+void walk(Archive& archive, Alert& alert, AlertFields fields);
 
 }  // namespace berth

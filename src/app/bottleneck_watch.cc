@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <utility>
 
-#include "app/interrupt_note.h"
 #include "app/live.h"
+#include "app/terminal.h"
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/process.h"

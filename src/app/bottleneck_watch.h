@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "app/bottleneck_target.h"
 #include "app/context.h"
+#include "app/explain_bottleneck.h"
 #include "diagnose/bottleneck/activity.h"
 
 namespace berth {

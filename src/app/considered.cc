@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "app/request_options.h"
+#include "app/run_options.h"
 #include "run/inside.h"
 
 namespace berth {

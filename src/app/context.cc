@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "config/config_files.h"
-#include "health/faults.h"
+#include "health/health.h"
 #include "place/placement.h"
 #include "probe/procfs/procfs_probe.h"
 #include "probe/replay/replay.h"

@@ -6,11 +6,33 @@
 #include <string>
 #include <vector>
 
-#include "app/bottleneck_target.h"
 #include "app/context.h"
+#include "base/result.h"
 #include "record/run_record.h"
 
 namespace berth {
+
+// Whom `berth explain` watches: what the word on the command line names, as devices and processes.
+
+struct BottleneckTarget {
+  std::string subject;            // "GPU 0", "run 2025…", "process 4711"; English
+  std::vector<DeviceId> devices;  // may be empty: a process that is on none
+  std::vector<pid_t> roots;       // the job's first processes
+  std::optional<pid_t> keeper;    // of a run: not the job's, nor what is in its session
+  /// The watch ends when the roots do: somebody asked for the job, not for the device.
+  bool ends_with_job = false;
+};
+
+/// A GPU, by what `word` calls it; nothing: it names none.
+[[nodiscard]] std::vector<BottleneckTarget> device_targets(const std::string& word,
+                                                           const Snapshot& snapshot);
+/// Every GPU that somebody computes on, holds memory of or has a lease of.
+[[nodiscard]] std::vector<BottleneckTarget> busy_targets(const Snapshot& snapshot);
+/// not_found: there is no such process.
+[[nodiscard]] Result<BottleneckTarget> process_target(pid_t pid, const Snapshot& snapshot,
+                                                      const std::string& proc);
+/// A run that goes on.
+[[nodiscard]] BottleneckTarget run_target(const RunRecord& run);
 
 struct BottleneckOptions {
   std::chrono::milliseconds length{10'000};

@@ -7,7 +7,7 @@
 #include <optional>
 #include <variant>
 
-#include "app/request_options.h"
+#include "app/run_options.h"
 #include "app/verb.h"
 #include "base/process.h"
 #include "base/text.h"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/signals.h"
-#include "health/faults.h"
+#include "health/health.h"
 
 namespace berth {
 

@@ -49,7 +49,7 @@ constexpr auto all_verbs = std::to_array<VerbEntry>({
     {"history", "what the devices did and who had them, over weeks", make_history},
     {"usage", "GPU hours, energy and waits by user, job, GPU or day", make_usage},
     {"serve", "show it all to browsers, programs and Prometheus", make_serve},
-    {"alert", "what somebody should hear of, and who is told", make_alert},
+    {"alert", "alerts: the rules, what is active, and who is notified", make_alert},
     {"token", "let somebody in at `berth serve` from elsewhere", make_token},
     {"service", "have systemd run `berth serve`", make_service},
     {"recipes", "small PyTorch programs to copy: memory, speed, checkpoints", make_recipes},

@@ -1,7 +1,12 @@
 #include "app/run_options.h"
 
+#include "app/context.h"
+#include "app/verb.h"
+#include "base/check.h"
 #include "base/fd.h"
+#include "base/text.h"
 #include "base/tr.h"
+#include "place/visible_devices.h"
 
 namespace berth {
 
@@ -11,6 +16,7 @@ void RunFlags::declare(Options& options) {
   options.flag("--uuids", uuids_, "give the job UUIDs instead of indices");
   options.flag("-q,--quiet", quiet_, "say nothing but what went wrong");
   options.flag("-v,--verbose", verbose_, "say also which variables are set for the job");
+  request_.declare_labels(options);
   options.begin_group("The job's life");
   options.flag("-d,--detach", detach_, "leave it running, or waiting, also after logout");
   options.filled_value("--log", log_, "where a detached job's output goes", "FILE");
@@ -39,6 +45,131 @@ Result<RunOptions> RunFlags::options(const Context& context,
     options.log = log_.starts_with('/') ? log_ : options.working_directory + "/" + log_;
   }
   return options;
+}
+
+std::string& RequestOptions::typed(std::string_view name) {
+  const JobKey* key = find_job_key(name);
+  BERTH_CHECK(key != nullptr, "each flag of a job is in the table");
+  return typed_[static_cast<std::size_t>(key - job_keys().data())];
+}
+
+const std::string& RequestOptions::typed(std::string_view name) const {
+  return const_cast<RequestOptions*>(this)->typed(name);
+}
+
+void RequestOptions::declare_one(Options& options, std::string_view name) {
+  const JobKey& key = *find_job_key(name);
+  const std::string_view form = key.form;
+  if (form.empty()) {
+    options.flag(key.flag, typed(name), key.help);
+  } else if (form.starts_with('[')) {
+    options.value(key.flag, typed(name), key.help, key.form);
+  } else {
+    options.filled_value(key.flag, typed(name), key.help, key.form);
+  }
+}
+
+void RequestOptions::declare_part(Options& options, JobPart part) {
+  for (const JobKey& key : job_keys()) {
+    if (key.part == part) declare_one(options, key.name);
+  }
+}
+
+void RequestOptions::declare(Options& options, MayWait may_wait) {
+  options.begin_group("Which device");
+  declare_part(options, JobPart::devices);
+  options.begin_group("When none is free");
+  if (may_wait == MayWait::yes) {
+    declare_one(options, "wait");
+    options.flag("--no-wait", no_wait_, "answer at once, as without --wait");
+    declare_one(options, "or_cpu");
+  } else {
+    options.hidden_value("--wait", typed("wait"));
+    options.flag("--no-wait", no_wait_, "answer at once, as pick always does");
+    options.value("--or-cpu", typed("or_cpu"), "answer the CPU instead", "");
+  }
+  declare_one(options, "cpu");
+  options.begin_group("Options");
+  options.flag("--dry-run", dry_run_, "show the whole reasoning, take nothing");
+}
+
+std::vector<OptionalValue> RequestOptions::optional_values() {
+  std::vector<OptionalValue> values;
+  for (const JobKey& key : job_keys()) {
+    if (*key.form == '[') values.push_back({key.flag, key.alone});
+  }
+  return values;
+}
+
+Result<JobSpec> RequestOptions::job(const Context& context) const {
+  const Config config = context.config_of_job();
+  if (!config.mistakes.empty()) return std::unexpected(config.mistakes.front());
+  for (const std::string& word : config.unknown) complain(word);
+  auto job = job_of(typed_, config);
+  if (!job) return job;
+  if (auto settled = settle_patience(*job); !settled) return std::unexpected(settled.error());
+  return job;
+}
+
+Result<void> RequestOptions::settle_patience(JobSpec& job) const {
+  const bool waits = !typed("wait").empty();
+  if (no_wait_ && waits) {
+    return fail(ErrorCode::invalid, std::string(tr("--wait and --no-wait exclude each other")));
+  }
+  if (no_wait_) job.wait = std::chrono::milliseconds(0);
+  if (typed("or_cpu").empty()) return {};
+  const bool has_time = job.cpu_after.count() > 0;
+  if (has_time && (no_wait_ || waits)) {
+    return fail(ErrorCode::invalid,
+                trf("--or-cpu={} says how long to wait: leave out --wait and --no-wait",
+                    printable(typed("or_cpu"))));
+  }
+  if (has_time || !waits) return {};
+  if (!job.wait) {
+    return fail(ErrorCode::invalid,
+                std::string(tr("--wait without a time waits for ever, and --or-cpu would never be "
+                               "used: write --or-cpu=10m")));
+  }
+  job.cpu_after = *job.wait;
+  return {};
+}
+
+std::optional<Error> RequestOptions::mistake_in_patience() const {
+  if (!typed("wait").empty()) {
+    return Error(ErrorCode::invalid,
+                 std::string(tr("pick: --wait is for `berth run`: pick claims nothing, and so has "
+                                "no place in the queue to wait in")));
+  }
+  JobSpec job;
+  const std::string& or_cpu = typed("or_cpu");
+  // What cannot be read at all is told of by job().
+  if (!find_job_key("or_cpu")->parse(or_cpu, job) || job.cpu_after.count() == 0) {
+    return std::nullopt;
+  }
+  return Error(ErrorCode::invalid,
+               trf("pick: --or-cpu={} is for `berth run`: pick never waits, --or-cpu alone answers "
+                   "the CPU at once",
+                   printable(or_cpu)));
+}
+
+Result<PlaceLimits> inherited_limits(const Context& context, const Snapshot& snapshot) {
+  PlaceLimits limits;
+  const auto variable = context.variable("CUDA_VISIBLE_DEVICES");
+  if (!variable) return limits;
+  const auto order = context.variable("CUDA_DEVICE_ORDER");
+  auto visible = parse_visible_devices(
+      variable, order == "PCI_BUS_ID" ? DeviceOrder::pci_bus_id : DeviceOrder::fastest_first,
+      snapshot);
+  if (!visible) return std::unexpected(std::move(visible).error());
+  // What was meant needs no remark on how CUDA reads it.
+  if (!hides_devices_on_purpose(*variable)) {
+    for (const std::string& remark : visible->remarks) {
+      complain(trf("CUDA_VISIBLE_DEVICES: {}", remark));
+    }
+  }
+  limits.visible = std::move(visible->devices);
+  if (context.variable("BERTH_LEASE")) limits.visible_by = VisibleBy::lease;
+  return limits;
 }
 
 }  // namespace berth

@@ -1,15 +1,60 @@
 #pragma once
 // The options of `berth run`, and the RunOptions they make.
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "app/request_options.h"
 #include "app/run_words.h"
 #include "app/verb.h"
+#include "base/result.h"
+#include "config/config.h"
+#include "place/placement.h"
 #include "run/run.h"
 
 namespace berth {
+
+// The flags of a job (place/job_spec.h), which `berth pick` and `berth run` share.
+
+class Context;
+
+/// `berth pick` claims nothing, and so has no place in the queue to wait in.
+enum class MayWait { yes, no };
+
+class RequestOptions {
+ public:
+  void declare(Options& options, MayWait may_wait);
+  /// Those of the job's life and its names, which nobody has who only picks.
+  void declare_life(Options& options) { declare_part(options, JobPart::life); }
+  void declare_labels(Options& options) { declare_part(options, JobPart::label); }
+  /// `--wait` and `--or-cpu` may stand without a value.
+  [[nodiscard]] static std::vector<OptionalValue> optional_values();
+
+  /// What the flags ask for, and where they are silent the configuration. invalid: names the flag
+  /// or the file that is wrong.
+  [[nodiscard]] Result<JobSpec> job(const Context& context) const;
+  /// With MayWait::no: what was given that only waiting could do.
+  [[nodiscard]] std::optional<Error> mistake_in_patience() const;
+  [[nodiscard]] bool dry_run() const { return dry_run_; }
+
+ private:
+  void declare_one(Options& options, std::string_view name);
+  void declare_part(Options& options, JobPart part);
+  [[nodiscard]] std::string& typed(std::string_view name);
+  [[nodiscard]] const std::string& typed(std::string_view name) const;
+  [[nodiscard]] Result<void> settle_patience(JobSpec& job) const;
+
+  /// What was given for each of job_keys(); empty: nothing.
+  std::vector<std::string> typed_ = std::vector<std::string>(job_keys().size());
+  bool no_wait_ = false;
+  bool dry_run_ = false;
+};
+
+/// What an inherited CUDA_VISIBLE_DEVICES allows: nothing is ever widened. invalid: it cannot be
+/// told what it means; says what to set.
+[[nodiscard]] Result<PlaceLimits> inherited_limits(const Context& context,
+                                                   const Snapshot& snapshot);
 
 class RunFlags {
  public:

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "app/death.h"
+#include "app/postmortem.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -119,9 +119,9 @@ void say_what_to_do(const RunOptions& options, const NotAcquired& refusal) {
         return;
       }
       complain(refusal.placement.hidden_by_variable > 0
-                   ? tr("the devices in CUDA_VISIBLE_DEVICES can never give what was asked for, "
-                        "whoever leaves")
-                   : tr("this machine can never give what was asked for, whoever leaves"));
+                   ? tr("the devices in CUDA_VISIBLE_DEVICES can never satisfy the request, not "
+                        "even when all are free")
+                   : tr("this machine can never satisfy the request, not even when it is idle"));
       return;
     case NotAcquired::Why::timed_out:
       complain(trf("no device came within {}",

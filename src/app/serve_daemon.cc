@@ -239,30 +239,30 @@ void Daemon::check_history() {
 }
 
 void Daemon::publish() {
-  serve::RequestContext world;
-  world.snapshot = newest_;
-  world.views = views_;
-  world.sequence = sequence_;
-  world.now = context_.clock().wall_now();
-  world.interval = plan_.settings.interval;
-  world.unanswered_since = live_.unanswered_since();
-  world.policy = plan_.settings.policy;
-  world.price = plan_.settings.price;
-  world.book = people_.book();
-  world.runs = &runs_;
+  serve::RequestContext request_context;
+  request_context.snapshot = newest_;
+  request_context.views = views_;
+  request_context.sequence = sequence_;
+  request_context.now = context_.clock().wall_now();
+  request_context.interval = plan_.settings.interval;
+  request_context.unanswered_since = live_.unanswered_since();
+  request_context.policy = plan_.settings.policy;
+  request_context.price = plan_.settings.price;
+  request_context.book = people_.book();
+  request_context.runs = &runs_;
   // Processes of a recording are not those of this machine that have their numbers now.
-  world.acts = context_.sources().replay ? nullptr : &acts_;
-  world.simulated = context_.sources().simulated;
-  world.metrics = &metrics_;
-  world.history = history_.readable();
-  world.is_opening_history = history_.is_opening();
+  request_context.acts = context_.sources().replay ? nullptr : &acts_;
+  request_context.simulated = context_.sources().simulated;
+  request_context.metrics = &metrics_;
+  request_context.history = history_.readable();
+  request_context.is_opening_history = history_.is_opening();
   metrics_.set_requests(server_->requests());
-  world.fleet = fleet_.view();
-  metrics_.set_fleet(world.fleet);
-  world.alerts = alerts_.board();
-  metrics_.set_alerts(world.alerts->active);
+  request_context.fleet = fleet_.view();
+  metrics_.set_fleet(request_context.fleet);
+  request_context.alerts = alerts_.board();
+  metrics_.set_alerts(request_context.alerts->active);
   published_ = context_.clock().now();
-  handler_.publish(std::move(world));
+  handler_.publish(std::move(request_context));
   server_->wake_subscribers();
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/interrupt_note.h"
+#include "app/terminal.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"

@@ -21,15 +21,15 @@ constexpr std::chrono::seconds patience{3};
 Result<HostReport> own_report(Context& context) {
   auto snapshot = context.look(Depth::everything);
   if (!snapshot) return std::unexpected(std::move(snapshot).error());
-  serve::RequestContext world;
-  world.now = snapshot->taken;
-  world.snapshot = std::make_shared<const Snapshot>(*std::move(snapshot));
+  serve::RequestContext request_context;
+  request_context.now = snapshot->taken;
+  request_context.snapshot = std::make_shared<const Snapshot>(*std::move(snapshot));
   serve::Principal principal;
   principal.admin = true;  // whoever looks himself sees what he sees
-  auto overview = parse_overview(serve::overview_json(principal, world));
+  auto overview = parse_overview(serve::overview_json(principal, request_context));
   if (!overview) return std::unexpected(std::move(overview).error());
   HostReport report;
-  report.name = world.snapshot->host.name.get().value_or(std::string(tr("this server")));
+  report.name = request_context.snapshot->host.name.get().value_or(std::string(tr("this server")));
   report.state = HostState::ok;
   report.asked = report.taken = overview->taken;
   report.seen = *std::move(overview);

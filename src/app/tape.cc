@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/tr.h"
-#include "health/faults.h"
+#include "health/health.h"
 
 namespace berth {
 

@@ -4,9 +4,12 @@
 
 #include <termios.h>
 
+#include <array>
+#include <csignal>
 #include <string>
 #include <string_view>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/result.h"
 #include "top/screen.h"
@@ -45,6 +48,26 @@ class Terminal {
   termios before_{};
   std::string unwritten_;
   bool entered_ = false;
+};
+
+// Ctrl-C in verbs that wait or repeat: noted, so that they end in order.
+
+/// While it lives, SIGINT, SIGTERM and SIGHUP (a closed terminal) are noted instead of ending the
+/// program; a second one ends it. What whoever started us had ignored (nohup) stays ignored.
+class InterruptNote {
+ public:
+  InterruptNote();
+  ~InterruptNote();
+  InterruptNote(const InterruptNote&) = delete;
+  InterruptNote& operator=(const InterruptNote&) = delete;
+  /// 0: nothing came; else the signal's number.
+  [[nodiscard]] static int signal();
+  /// Until then, or until a signal comes: it is not kept waiting by a long interval.
+  static void wait_until(Instant deadline, Clock& clock);
+
+ private:
+  static constexpr std::array noted = {SIGINT, SIGTERM, SIGHUP};
+  std::array<struct sigaction, noted.size()> before_{};
 };
 
 }  // namespace berth

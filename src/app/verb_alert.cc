@@ -1,4 +1,4 @@
-// `berth alert`: what somebody should hear of; the rules; a test of whether he does.
+// `berth alert`: active alerts, their rules, and a test of the notifications.
 
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
-#include "serve/alert_answer.h"
+#include "serve/alert_message.h"
 #include "view/alert_text.h"
 
 namespace berth {

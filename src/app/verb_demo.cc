@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "host_environment/environment.h"
-#include "probe/sim/builtin.h"
+#include "probe/sim/scenario.h"
 #include "view/placement_text.h"
 
 namespace berth {
@@ -47,8 +47,8 @@ class ScratchDirectory {
   std::string path_;
 };
 
-/// Those of what asks us to end that whoever started us had ignored: nohup's SIGHUP, say. Blocked
-/// they would be read all the same.
+/// The ending signals that were ignored when we were started, such as SIGHUP under nohup. Blocking
+/// an ignored signal would deliver it.
 std::vector<int> ignored_endings() {
   std::vector<int> ignored;
   for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE}) {

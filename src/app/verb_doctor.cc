@@ -148,9 +148,9 @@ class DoctorVerb final : public Verb {
     auto snapshot = context.look(Wanted(Depth::details).add(Extra::sleepers), Relations::none);
     if (!snapshot) return report(snapshot.error(), could_not_look);
     Examined host{.snapshot = std::move(*snapshot)};
-    host.world = surroundings(context, doctor::driver_works(host));
-    if (!python_.empty() && !host.world.python) {
-      complain(tr_composed(host.world.python_problem));
+    host.facts = surroundings(context, doctor::driver_works(host));
+    if (!python_.empty() && !host.facts.python) {
+      complain(tr_composed(host.facts.python_problem));
       return could_not_look;
     }
     host.visible = visible_list(context, host.snapshot);

@@ -1,7 +1,7 @@
 // `berth explain`: why a GPU is not busy, why a run died, or what a log says.
 
-#include "app/death.h"
 #include "app/explain_bottleneck.h"
+#include "app/postmortem.h"
 #include "app/records.h"
 #include "app/verb.h"
 #include "base/text.h"

@@ -4,9 +4,9 @@
 
 #include <set>
 
-#include "app/interrupt_note.h"
 #include "app/records.h"
 #include "app/run_words.h"
+#include "app/terminal.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "base/user_name.h"
-#include "host_environment/gather_here.h"
+#include "host_environment/gather_host_facts.h"
 #include "record/manifest_here.h"
 #include "view/manifest_text.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "app/considered.h"
-#include "app/request_options.h"
+#include "app/run_options.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "app/death.h"
 #include "app/output_file.h"
+#include "app/postmortem.h"
 #include "app/records.h"
 #include "app/verb.h"
 #include "base/text.h"
@@ -100,10 +100,10 @@ class ReportVerb final : public Verb {
               .findings;
       return;
     }
-    const GatheredPostmortem death =
+    const GatheredPostmortem postmortem =
         gather_postmortem(context, source.record, Gather::all, context.clock().wall_now());
-    source.findings = explain_postmortem(death.evidence);
-    source.why_no_log = death.why_no_log;
+    source.findings = explain_postmortem(postmortem.evidence);
+    source.why_no_log = postmortem.why_no_log;
   }
 
   int answer(const Context& context, const Report& report_) const {

@@ -16,7 +16,7 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
-#include "health/faults.h"
+#include "health/health.h"
 #include "host_environment/environment.h"
 #include "host_environment/machine_side.h"
 #include "probe/collector.h"

@@ -4,10 +4,10 @@
 #include <string>
 #include <utility>
 
-#include "app/interrupt_note.h"
 #include "app/live.h"
 #include "app/said_problems.h"
 #include "app/status_all.h"
+#include "app/terminal.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"

@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
-#include "probe/sim/builtin.h"
+#include "probe/sim/scenario.h"
 #include "probe/sources.h"
 
 namespace berth {

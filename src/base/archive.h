@@ -7,7 +7,7 @@
 //   }
 //
 // and with it its JSON, written and read (base/json_archive.h), and its place on the probe's wire
-// (probe/process/wire.cc). An archive that writes changes nothing of what it walks.
+// (probe/probe_process/wire.cc). An archive that writes changes nothing of what it walks.
 
 #include <concepts>
 #include <cstdint>

@@ -203,4 +203,136 @@ bool is_secret_value(NameTells tells, std::string_view value) {
   return true;
 }
 
+// Secrets that stand below their name, as YAML writes long values and lists.
+
+namespace {
+
+bool is_of_a_name(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+         std::string_view("_-.\"'").find(c) != std::string_view::npos;
+}
+
+/// "user: x", "user:"
+bool is_entry(std::string_view line) {
+  const std::size_t colon = line.find(':');
+  return colon != line.npos && std::ranges::all_of(line.substr(0, colon), is_of_a_name) &&
+         (colon + 1 == line.size() || line[colon + 1] == ' ');
+}
+
+}  // namespace
+
+std::optional<TextSpan> SecretBelow::found_in(std::string_view line) {
+  std::size_t begin = line.find_first_not_of(" \t\r");
+  if (begin == line.npos) return std::nullopt;
+  const bool is_item = line.substr(begin).starts_with("- ");
+  if (column_ && (begin > *column_ || (begin == *column_ && is_item && !is_block_))) {
+    if (is_item && !is_block_) begin = std::min(line.find_first_not_of(' ', begin + 1), begin + 2);
+    if (is_block_ || !is_entry(trimmed(line.substr(begin)))) return TextSpan{begin, line.size()};
+  }
+  look_for_name(line);
+  return std::nullopt;
+}
+
+void SecretBelow::look_for_name(std::string_view line) {
+  column_.reset();
+  std::size_t begin = line.find_first_not_of(" \t");
+  while (line.substr(begin).starts_with("- ")) begin += 2;
+  const std::string_view entry = trimmed(line.substr(begin));
+  const std::size_t colon = entry.find(':');
+  if (colon == entry.npos || !is_entry(entry)) return;
+  // "password: >-": a block, whatever its lines look like.
+  const std::string_view sign = trimmed(entry.substr(colon + 1));
+  is_block_ = sign.starts_with('>') || sign.starts_with('|');
+  if (!sign.empty() && (!is_block_ || sign.find_first_not_of("+-0123456789", 1) != sign.npos)) {
+    return;
+  }
+  std::string_view name = entry.substr(0, colon);
+  while (!name.empty() && (name.front() == '"' || name.front() == '\'')) name.remove_prefix(1);
+  while (!name.empty() && (name.back() == '"' || name.back() == '\'')) name.remove_suffix(1);
+  if (name_tells(name) != NameTells::nothing) column_ = begin;
+}
+
+std::vector<TextSpan> secrets_below(std::string_view text) {
+  std::vector<TextSpan> found;
+  SecretBelow below;
+  std::size_t begin = 0;
+  for (const std::string_view line : split(text, '\n')) {
+    if (const auto span = below.found_in(line)) {
+      found.push_back({begin + span->begin, begin + span->end});
+    }
+    begin += line.size() + 1;
+  }
+  return found;
+}
+
+// Secrets in commands and variables, replaced before they reach a ledger, a record or a screen.
+
+namespace {
+
+/// Of a command, where the program is whose options tell: sshpass, curl, docker login.
+constexpr std::size_t longest_before = 4096;
+
+/// "https://user:password@host/…" → "https://user:***@host/…", every URL of the text.
+std::string without_url_passwords(std::string_view text) {
+  std::vector<TextSpan> passwords;
+  for (std::size_t at = text.find("://"); at != text.npos; at = text.find("://", at + 3)) {
+    auto password = url_credentials(text, at);
+    if (!password) continue;
+    const std::string_view found = text.substr(password->begin, password->end - password->begin);
+    // A user alone is no secret; a token in its place would have been seen.
+    const std::size_t colon = found.find(':');
+    if (colon == found.npos) continue;
+    password->begin += colon + 1;
+    at = std::max(at, password->end) - 3;
+    passwords.push_back(*password);
+  }
+  return masked_spans(text, passwords);
+}
+
+std::string without_private_key(std::string_view text) {
+  const std::size_t begin = text.find("-----BEGIN ");
+  if (begin == text.npos || text.find("PRIVATE KEY", begin) == text.npos) return std::string(text);
+  return std::string(text.substr(0, begin)) + std::string(secret_mask);
+}
+
+}  // namespace
+
+std::string masked_text(std::string_view text) {
+  // Between a name and its value a colour would hide both.
+  const std::string plain = without_colours(text);
+  std::string masked = without_private_key(plain);
+  if (text.find('\n') != text.npos) masked = masked_spans(masked, secrets_below(masked));
+  masked = masked_spans(masked, hook_secrets(masked));
+  masked = masked_spans(masked, named_secrets(masked));
+  masked = masked_spans(masked, known_tokens(masked));
+  masked = without_url_passwords(masked);
+  return masked == plain ? std::string(text) : masked;
+}
+
+std::vector<std::string> masked_command(const std::vector<std::string>& words) {
+  std::vector<std::string> masked;
+  masked.reserve(words.size());
+  std::string before;
+  NextWord next = NextWord::no;
+  NameTells tells = NameTells::nothing;  // the option before
+  for (const std::string& word : words) {
+    const bool is_option = word.size() > 1 && word[0] == '-';
+    const NextWord here = is_option ? NextWord::no : next;
+    if (here == NextWord::whole || (here == NextWord::by_value && is_secret_value(tells, word))) {
+      masked.emplace_back(secret_mask);
+    } else if (here == NextWord::behind_colon && is_name_and_password(word)) {
+      masked.push_back(word.substr(0, word.find(':') + 1).append(secret_mask));
+    } else if (const auto password = attached_password(word, before)) {
+      masked.push_back(word.substr(0, *password).append(secret_mask));
+    } else {
+      masked.push_back(masked_text(word));
+    }
+    // A word of prose ("token") tells of a secret in a line of text, not between arguments.
+    next = is_option ? secret_behind(word, before) : NextWord::no;
+    tells = name_tells(word);
+    if (before.size() < longest_before) before += word + ' ';
+  }
+  return masked;
+}
+
 }  // namespace berth

@@ -10,7 +10,6 @@
 
 #include "compute/cuda_api.h"
 #include "compute/kernels.h"
-#include "compute/product_check.h"
 #include "compute/proof.h"
 
 namespace berth::compute {

@@ -1,6 +1,7 @@
 #include "config/config_files.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -86,6 +87,16 @@ void add_files(Config& config, const ConfigPlaces& places) {
   if (!places.working_directory.empty()) {
     add(ConfigSource::project, find_project_file(places.working_directory));
   }
+}
+
+Result<toml::table> parse_toml(std::string_view text) {
+  // The parser goes as deep as the text does.
+  constexpr std::size_t longest = 1 << 20;
+  if (text.size() > longest) return fail(ErrorCode::invalid, "larger than 1 MiB");
+  toml::parse_result parsed = toml::parse(text);
+  if (parsed) return std::move(parsed).table();
+  return fail(ErrorCode::invalid, fmt::format("line {}: {}", parsed.error().source().begin.line,
+                                              parsed.error().description()));
 }
 
 }  // namespace berth

@@ -13,7 +13,6 @@
 #include "base/sentence.h"
 #include "base/units.h"
 #include "fit/model.h"
-#include "fit/precision.h"
 
 namespace berth {
 

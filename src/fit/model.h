@@ -9,9 +9,15 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "fit/precision.h"
 
 namespace berth {
+
+// Precision: the types that weights are stored in and products are computed in.
+
+enum class Precision { fp32, tf32, fp16, bf16, fp8, int8, int4 };
+
+[[nodiscard]] std::optional<Precision> precision_from_name(std::string_view name);
+[[nodiscard]] std::string_view name_of(Precision precision);
 
 /// A transformer's dimensions.
 struct ModelShape {

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "fit/model.h"
-#include "snapshot/json_number.h"
+#include "snapshot/json.h"
 
 namespace berth {
 

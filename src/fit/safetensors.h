@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "fit/precision.h"
+#include "fit/model.h"
 
 namespace berth {
 

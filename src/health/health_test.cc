@@ -5,7 +5,6 @@
 
 #include <set>
 
-#include "health/faults.h"
 #include "health/rules.h"
 #include "health/xid.h"
 #include "snapshot/builder.h"

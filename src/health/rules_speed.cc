@@ -40,7 +40,7 @@ bool is_under_load(const Device& device) {
 // By the card's own limits: those of two cards of one model differ by their firmware.
 Findings heat(const Device& device, const Snapshot&) {
   const auto left = degrees_to_slowdown(device);
-  if (!left || *left > Celsius{0}) return {};
+  if (!left || !is_hot(*left)) return {};
   const auto& limit = device.temperature_slowdown.get();
   const bool is_absolute = device.temperature.get() && limit;
   Sentence evidence = is_absolute

@@ -13,7 +13,6 @@
 #include "host_environment/machine_side.h"
 #include "host_environment/python_environment.h"
 #include "host_environment/python_files.h"
-#include "host_environment/python_import.h"
 
 namespace berth {
 namespace {

@@ -155,6 +155,19 @@ std::string typed_retries(const JobSpec& job) {
   return job.retries > 1 ? std::to_string(job.retries) : std::string();
 }
 
+// --- what it is called --------------------------------------------------------------------
+
+/// invalid: nothing, too long, or what a terminal would obey.
+Result<void> parse_label(std::string_view text, std::string& member) {
+  constexpr std::size_t longest = 64;
+  if (trimmed(text).empty() || text.size() > longest || printable(text) != text) {
+    return fail(ErrorCode::invalid,
+                trf("\"{}\" is not a name of 1 to 64 bytes on one line", printable(text)));
+  }
+  member = trimmed(text);
+  return {};
+}
+
 // --- the table ----------------------------------------------------------------------------
 
 using Text = std::string_view;
@@ -250,6 +263,26 @@ const JobKey other_keys[] = {
      parse_retries,
      typed_retries,
      nullptr},
+    {JobPart::label,
+     "name",
+     "--name",
+     "NAME",
+     as_key("what to call the run, in its record and in lists"),
+     {},
+     true,
+     [](Text text, JobSpec& job) { return parse_label(text, job.name); },
+     [](const JobSpec& job) { return job.name; },
+     nullptr},
+    {JobPart::label,
+     "project",
+     "--project",
+     "NAME",
+     as_key("what the run counts for, in its record"),
+     {},
+     true,
+     [](Text text, JobSpec& job) { return parse_label(text, job.project); },
+     [](const JobSpec& job) { return job.project; },
+     nullptr},
 };
 
 std::vector<JobKey> all_keys() {
@@ -308,6 +341,16 @@ std::string as_typed(const Request& request) {
 std::string as_typed(const JobSpec& job) {
   if (job.where == RunWhere::cpu) return "--cpu";
   return as_typed(job.request) + typed_member(*find_job_key("or_cpu"), job);
+}
+
+std::vector<std::pair<std::string, std::string>> typed_members(const JobSpec& job) {
+  std::vector<std::pair<std::string, std::string>> members;
+  for (const JobKey& key : job_keys()) {
+    if (std::string value = key.typed(job); !value.empty()) {
+      members.emplace_back(key.name, std::move(value));
+    }
+  }
+  return members;
 }
 
 std::string run_line(const JobSpec& job) {

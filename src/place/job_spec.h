@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/archive.h"
@@ -27,6 +28,9 @@ enum class RetryOn { never, gpu_lost, gpu_fault };
 
 struct JobSpec {
   std::vector<std::string> command;
+  /// What its owner calls it, and what its hours are to count for; empty: nothing.
+  std::string name;
+  std::string project;
   Request request;
   RunWhere where = RunWhere::gpu;
   /// 0: answer at once. Nothing: wait as long as it takes.
@@ -58,7 +62,7 @@ struct JobSpec {
 }
 
 /// Which part of a job a key is about: --help has a heading for each.
-enum class JobPart { devices, patience, life };
+enum class JobPart { devices, patience, life, label };
 
 /// One member of a job, and all that is known of how it is written.
 struct JobKey {
@@ -91,6 +95,8 @@ struct JobKey {
 
 /// What is asked of devices, as one would type it: "--cpu" alone, "-n 1 --or-cpu=10m".
 [[nodiscard]] std::string as_typed(const JobSpec& job);
+/// Name and text of each member that is not as it is by itself; what a record keeps of a job.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> typed_members(const JobSpec& job);
 /// "berth run -n 1 --wait -- python train.py"
 [[nodiscard]] std::string run_line(const JobSpec& job);
 

@@ -75,7 +75,7 @@ struct Placement {
   std::vector<Refusal> refused;   // every device not chosen and not available
   std::vector<Choice> available;  // would have done, not needed (or not enough of them)
   [[nodiscard]] bool satisfied() const { return !chosen.empty(); }
-  /// False: this machine can never satisfy the request, whoever leaves.
+  /// False: this machine can never satisfy the request, not even when it is idle.
   bool possible = true;
   /// How many were refused for CUDA_VISIBLE_DEVICES alone, which may be set by mistake.
   std::size_t hidden_by_variable = 0;

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
-#include "place/words.h"
+#include "place/key_text.h"
 
 namespace berth {
 

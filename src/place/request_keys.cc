@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "place/key_text.h"
-#include "place/words.h"
 
 namespace berth {
 

@@ -204,7 +204,9 @@ constexpr std::pair<std::string_view, std::string_view> texts[] = {{"devices", "
                                                                    {"linger", "5m"},
                                                                    {"on_gpu_fault", "signal=TERM"},
                                                                    {"retry_on", "gpu-lost"},
-                                                                   {"retries", "3"}};
+                                                                   {"retries", "3"},
+                                                                   {"name", "lr 1e-4, 二"},
+                                                                   {"project", "vision"}};
 
 TEST(JobKeys, ReadWhatTheyType) {
   ASSERT_EQ(std::size(texts), job_keys().size()) << "a key without a text here";
@@ -218,11 +220,36 @@ TEST(JobKeys, ReadWhatTheyType) {
 
 TEST(JobKeys, RefuseWhatIsNoneOfTheirs) {
   for (const auto& [name, text] : texts) {
-    const std::string taken = name == "only" || name == "except" ? "0,," : "no such";
+    const std::string taken = name == "only" || name == "except"    ? "0,,"
+                              : name == "name" || name == "project" ? "two\nlines"
+                                                                    : "no such";
     EXPECT_FALSE(said(name, taken)) << name;
   }
   EXPECT_EQ(refusal("devices", "0"), "\"0\" is not a number of devices from 1 to 1024");
   EXPECT_EQ(refusal("allow_failed", "yes"), "\"yes\" is neither true nor false");
+}
+
+TEST(JobKeys, ANameIsShortAndNothingThatATerminalObeys) {
+  EXPECT_EQ(said("name", "  train 7 ")->name, "train 7");
+  for (const std::string& text : {std::string(), std::string("  "), std::string("\x1b[2J"),
+                                  std::string(65, 'x'), std::string("a\tb")}) {
+    EXPECT_FALSE(said("name", text)) << text;
+  }
+}
+
+TEST(JobKeys, TypedMembersMakeTheSameJob) {
+  JobSpec job;
+  EXPECT_TRUE(typed_members(job).empty() || typed_members(job).front().first == "devices");
+  for (const auto& [name, text] : texts) {
+    if (name != "cpu") {
+      ASSERT_TRUE(find_job_key(name)->parse(text, job));
+    }
+  }
+  JobSpec again;
+  for (const auto& [name, text] : typed_members(job)) {
+    ASSERT_TRUE(find_job_key(name)->parse(text, again)) << name << ": " << text;
+  }
+  EXPECT_EQ(again, job);
 }
 
 TEST(JobKeys, HowOftenIsNothingWithoutAfterWhat) {

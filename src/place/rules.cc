@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
-#include "place/words.h"
+#include "place/key_text.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 #include "snapshot/silence.h"

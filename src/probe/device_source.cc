@@ -20,12 +20,16 @@ namespace {
 
 constexpr std::array<SourceFacts, 2> sources_known = {{
     {.kind = DeviceKind::nvidia_gpu,
+     .kernel_driver = "nvidia",
+     .pci_vendor = "0x10de",
      .opening = as_key("starting NVIDIA's library"),
      .remedy = as_key("look for \"NVRM\" and \"Xid\" in the kernel log; a device that hangs may "
                       "need a reset or a reboot"),
      .starts_slowly = true,
      .make = make_nvml_source},
     {.kind = DeviceKind::amd_gpu,
+     .kernel_driver = "amdgpu",
+     .pci_vendor = "0x1002",
      .opening = as_key("listing the GPUs of the amdgpu driver"),
      .remedy = as_key("look for \"amdgpu\" in the kernel log; a device that hangs may need a reset "
                       "or a reboot"),
@@ -33,7 +37,16 @@ constexpr std::array<SourceFacts, 2> sources_known = {{
      .make = make_amdgpu_source},
 }};
 
-/// Whether the bus has a GPU of this maker.
+/// Whether the kernel's driver has cards.
+bool has_cards(std::string_view kernel_driver, const Sources& sources) {
+  const auto entries =
+      list_directory(sources.sys + "/bus/pci/drivers/" + std::string(kernel_driver));
+  return entries && std::ranges::any_of(*entries, [](const std::string& entry) {
+           return entry.find(':') != std::string::npos;
+         });
+}
+
+/// Whether the bus has a function of this maker.
 bool has_function_of(std::string_view vendor, const Sources& sources) {
   const std::string folder = sources.sys + "/bus/pci/devices";
   const auto entries = list_directory(folder);
@@ -60,17 +73,22 @@ const SourceFacts& source_of(DeviceKind kind) {
   BERTH_CHECK(false, "every driver that is asked has a row in the table");
 }
 
+bool is_asked(std::string_view kernel_driver) {
+  return std::ranges::find(sources_known, kernel_driver, &SourceFacts::kernel_driver) !=
+         sources_known.end();
+}
+
 std::vector<DeviceKind> drivers_here(const Sources& sources) {
-  const auto cards = list_directory(sources.sys + "/bus/pci/drivers/amdgpu");
-  const bool has_amd = cards && std::ranges::any_of(*cards, [](const std::string& entry) {
-                         return entry.find(':') != std::string::npos;
-                       });
-  if (!has_amd) return {DeviceKind::nvidia_gpu};
+  const SourceFacts& first = sources_known.front();
+  std::vector<DeviceKind> here;
+  for (const SourceFacts& one : sources_known) {
+    if (&one != &first && has_cards(one.kernel_driver, sources)) here.push_back(one.kind);
+  }
   // Most machines have cards of one maker. Who looks for the other's library in vain complains.
-  const bool has_nvidia =
-      sources.nvml_library != Sources().nvml_library || has_function_of("0x10de", sources);
-  if (!has_nvidia) return {DeviceKind::amd_gpu};
-  return {DeviceKind::nvidia_gpu, DeviceKind::amd_gpu};
+  const bool is_first_asked = here.empty() || sources.nvml_library != Sources().nvml_library ||
+                              has_function_of(first.pci_vendor, sources);
+  if (is_first_asked) here.insert(here.begin(), first.kind);
+  return here;
 }
 
 bool is_suspended(const std::string& pci_folder) {

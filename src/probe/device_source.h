@@ -3,7 +3,7 @@
 // fail, lie or never return, and the process that watches leaves out the device that did not
 // answer. A vendor is a row in device_source.cc, a row in snapshot/device_kind.cc, and a folder.
 //
-//   const auto source = make_source(DeviceKind::amd_gpu, sources, Looks::again);
+//   const auto source = source_of(DeviceKind::amd_gpu).make(sources);
 //   if (const auto count = source->open()) {
 //     for (int i = 0; i < *count; ++i) look = source->observe_device(i, Depth::state, taken);
 //   } else problems.push_back(count.error());
@@ -77,14 +77,18 @@ class DeviceSource {
 
 /// What the watching side has to know of a source before it answers.
 struct SourceFacts {
-  DeviceKind kind;           // what its whole cards are
-  std::string_view opening;  // what open() does, for people, through tr()
-  std::string_view remedy;   // where it never answers, through tr()
+  DeviceKind kind;                 // what its whole cards are
+  std::string_view kernel_driver;  // as /sys/bus/pci/drivers calls it
+  std::string_view pci_vendor;     // as /sys/bus/pci/devices/*/vendor has it
+  std::string_view opening;        // what open() does, for people, through tr()
+  std::string_view remedy;         // where it never answers, through tr()
   /// Whether opening it and waking a card up may take seconds (Patience::opening, ::waking).
   bool starts_slowly;
   std::unique_ptr<DeviceSource> (*make)(const Sources& sources);
 };
 [[nodiscard]] const SourceFacts& source_of(DeviceKind kind);
+/// Whether the kernel's driver of that name is one that a source asks.
+[[nodiscard]] bool is_asked(std::string_view kernel_driver);
 
 /// The drivers to be asked on this machine, in the order in which their devices stand. One at
 /// least: where no device is seen, its problem says why. Reads /sys alone, which never blocks.

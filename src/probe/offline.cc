@@ -7,7 +7,6 @@
 #include "base/process.h"
 #include "probe/procfs/procfs_probe.h"
 #include "probe/replay/replay.h"
-#include "probe/sim/energy.h"
 #include "probe/sim/load.h"
 #include "probe/sim/motion.h"
 #include "probe/sim/scenario.h"

@@ -135,6 +135,7 @@ static void walk(Archive& archive, Manifest& manifest, RunReader reader) {
   own("inside", manifest.inside, Form::required);
   archive.member("retry_of", manifest.retry_of, Form::nullable);
   archive.member("wanted", manifest.wanted, Form::required);
+  own("spec", manifest.spec);
   archive.member("devices_wanted", manifest.devices_wanted);
   archive.member("cpu_only", manifest.cpu_only, Form::required);
   archive.member("waiting", manifest.waiting);

@@ -124,6 +124,11 @@ void settle_state(RunRecord& run) {
 
 }  // namespace
 
+std::string_view Manifest::name() const {
+  const auto found = std::ranges::find(spec, "name", &std::pair<std::string, std::string>::first);
+  return found == spec.end() ? std::string_view() : found->second;
+}
+
 std::string_view name_of(RunState state) {
   switch (state) {
     case RunState::waiting:

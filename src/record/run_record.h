@@ -88,6 +88,11 @@ struct Manifest {
   /// The run that it was started again for, whose device went wrong; empty: none.
   std::string retry_of;
   std::string wanted;  // the request as typed
+  /// The whole job as asked for: keys of berth.toml (place/job_spec.h) and their texts. Empty: an
+  /// older record.
+  std::vector<std::pair<std::string, std::string>> spec;
+  /// What it was called with --name; empty: nothing.
+  [[nodiscard]] std::string_view name() const;
   /// How many devices that is; nothing: none (--cpu), or an older record.
   std::optional<int> devices_wanted;
   bool cpu_only = false;

@@ -1,4 +1,4 @@
-#include "run/driver_silence.h"
+#include "run/driver_watch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,6 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/text.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/device_name.h"
 #include "snapshot/questions.h"
 
@@ -33,6 +39,112 @@ void DriverWatch::add_returns(const Snapshot& look, std::vector<DriverNews>& new
       news.push_back(
           {"gpu_back", fmt::format("{}: it was lost and answers again", name_for_people(given))});
     }
+  }
+}
+
+namespace {
+
+/// Of a driver that comes and goes for days nobody wants to hear more often.
+constexpr int most_told = 10;
+
+enum class LibraryAnswer { given, errors, silence, in_doubt };
+
+/// What the library says where memory or the like is short: that is ours, not the devices'.
+constexpr std::array<std::string_view, 2> of_our_own = {"Insufficient Memory (20)",
+                                                        "Insufficient resources (23)"};
+
+LibraryAnswer answer_in(const Problem& problem) {
+  if (problem.code == "timeout") return LibraryAnswer::silence;
+  const bool is_ours = std::ranges::any_of(of_our_own, [&](std::string_view words) {
+    return problem.message.find(words) != std::string::npos;
+  });
+  // All other codes are of a library or a module that is not there, not the right one, or not ours.
+  const bool is_error = problem.code == "driver_failed" || problem.code == "device_lost";
+  return is_error && !is_ours ? LibraryAnswer::errors : LibraryAnswer::in_doubt;
+}
+
+/// Why the driver could not be asked; null: nobody says.
+const Problem* reason_in(const Snapshot& look) {
+  const auto first = [&](const auto& is_it) -> const Problem* {
+    const auto found = std::ranges::find_if(look.problems, [&](const Problem& problem) {
+      return is_it(problem.source) && !problem.device;
+    });
+    return found == look.problems.end() ? nullptr : &*found;
+  };
+  const Problem* reason = first(is_driver);
+  return reason != nullptr ? reason : first([](std::string_view it) { return it == "probe"; });
+}
+
+/// Nothing: the look did not ask.
+std::optional<LibraryAnswer> answer_in(const Snapshot& look) {
+  const auto report = std::ranges::find_if(
+      look.sources, [](const SourceReport& one) { return is_driver(one.source); });
+  if (report == look.sources.end()) return std::nullopt;
+  if (report->succeeded) return LibraryAnswer::given;
+  const Problem* reason = reason_in(look);
+  return reason != nullptr ? answer_in(*reason) : LibraryAnswer::in_doubt;
+}
+
+std::int64_t seconds_of(Duration time) {
+  return std::chrono::duration_cast<std::chrono::seconds>(time).count();
+}
+
+}  // namespace
+
+DriverSilence::DriverSilence(const std::vector<Device>& given) {
+  for (std::size_t place = 0; place < given.size(); ++place) {
+    if (is_supported(given[place])) asked_.emplace_back(place, name_for_people(given[place]));
+  }
+}
+
+SilenceNews DriverSilence::news(const Snapshot& look, Means means, Instant now) {
+  SilenceNews news;
+  const auto answer = answer_in(look);
+  if (asked_.empty() || !answer) return news;
+  if (answer == LibraryAnswer::given) {
+    row_.reset();
+    if (unheard_since_ && told_ <= most_told) {
+      news.events.push_back({"driver_answers", fmt::format("the driver answers again, after {} s",
+                                                           seconds_of(now - *unheard_since_))});
+    }
+    unheard_since_.reset();
+    return news;
+  }
+  if (!unheard_since_) {
+    unheard_since_ = now;
+    std::string names;
+    for (const auto& [place, name] : asked_) names += (names.empty() ? "" : ", ") + name;
+    const Problem* reason = reason_in(look);
+    const std::string why = reason != nullptr ? reason->message : std::string("no reason is known");
+    if (++told_ <= most_told) {
+      news.events.push_back(
+          {"driver_silent", fmt::format("the driver no longer answers for {}: {}", names, why)});
+    }
+  }
+  if (answer == LibraryAnswer::in_doubt || means == Means::lacking) {
+    row_.reset();
+    return news;
+  }
+  if (!row_) row_ = SilentDevice{.since = now};
+  ++row_->looks;
+  row_->errors_only &= answer == LibraryAnswer::errors;
+  if (is_sure(now) && !std::exchange(told_fault_, true)) add_faults(now, news);
+  return news;
+}
+
+bool DriverSilence::is_sure(Instant now) const {
+  if (row_->looks < sure_after_looks) return false;
+  return row_->errors_only || now - row_->since >= sure_after_silence;
+}
+
+void DriverSilence::add_faults(Instant now, SilenceNews& news) {
+  const std::int64_t lasted = seconds_of(now - row_->since);
+  for (const auto& [place, name] : asked_) {
+    const std::string text =
+        row_->errors_only
+            ? fmt::format("{}: the driver has told nothing but errors for {} s", name, lasted)
+            : fmt::format("{}: the driver has not answered for {} s", name, lasted);
+    news.faults.push_back({FaultKind::failed, place, "driver_silent", text});
   }
 }
 

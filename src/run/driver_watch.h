@@ -2,12 +2,15 @@
 // Whether the driver is still the one that the run began with: another version answers, or a device
 // that was lost answers again (it was reset). Either is told once.
 
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
+#include "run/faults.h"
 #include "snapshot/snapshot.h"
 
 namespace berth {
@@ -32,6 +35,53 @@ class DriverWatch {
   bool told_change_ = false;
   std::set<DeviceId> lost_;
   std::set<DeviceId> returned_;
+};
+
+// Whether the driver can still be asked for the run's devices. That it cannot is told at the first
+// look; that the devices are to be taken for failed, which may end the job, only when it is sure.
+//
+// Sure is: look after look NVIDIA's library answered, and with errors, or was silent for longer
+// than anything takes, when it was asked anew, too. Doubtful, however long it lasts, is what says
+// nothing of the devices: our probe process died, the library or the module is being exchanged,
+// files or memory are short, a container's access was taken away. A job that has its devices open
+// goes on through all of that.
+
+struct SilenceNews {
+  std::vector<DriverNews> events;  // "driver_silent", "driver_answers"
+  std::vector<FaultNews> faults;   // of each device of the run, when it is sure
+  friend bool operator==(const SilenceNews&, const SilenceNews&) = default;
+};
+
+class DriverSilence {
+ public:
+  /// Whether this process may ask the driver at all: that its own means are there.
+  enum class Means { there, lacking };
+
+  /// So many looks in a row, each of which asked anew, with nothing but errors.
+  static constexpr int sure_after_looks = 10;
+  /// So long without a word. A silent library is asked anew after 10 s, then after 20 more, by a
+  /// new process each time.
+  static constexpr Duration sure_after_silence = std::chrono::seconds(35);
+
+  explicit DriverSilence(const std::vector<Device>& given);
+
+  [[nodiscard]] SilenceNews news(const Snapshot& look, Means means, Instant now);
+
+ private:
+  /// Looks in a row that leave no doubt.
+  struct SilentDevice {
+    Instant since;
+    int looks = 0;
+    bool errors_only = true;
+  };
+  void add_faults(Instant now, SilenceNews& news);
+  [[nodiscard]] bool is_sure(Instant now) const;
+
+  std::vector<std::pair<std::size_t, std::string>> asked_;  // place among the run's, and its name
+  std::optional<Instant> unheard_since_;
+  std::optional<SilentDevice> row_;
+  bool told_fault_ = false;
+  int told_ = 0;
 };
 
 }  // namespace berth

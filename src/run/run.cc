@@ -106,6 +106,7 @@ class Run {
     manifest_.uid = ::getuid();
     manifest_.user = local_user_name(::getuid(), options_.etc + "/passwd");
     manifest_.wanted = as_typed(job_);
+    manifest_.spec = typed_members(job_);
     if (job_.where != RunWhere::cpu) manifest_.devices_wanted = job_.request.devices;
     manifest_.retry_of = options_.retry_of;
     if (job_.time_limit) manifest_.time_limit_ms = job_.time_limit->count();

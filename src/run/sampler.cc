@@ -15,7 +15,6 @@
 #include "base/text.h"
 #include "host_environment/environment.h"
 #include "host_environment/gather.h"
-#include "run/driver_silence.h"
 #include "run/driver_watch.h"
 #include "run/tree.h"
 #include "snapshot/fields.h"

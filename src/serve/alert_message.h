@@ -4,11 +4,14 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "alert/tracker.h"
 #include "base/archive.h"
+#include "base/result.h"
 #include "serve/alert_receiver.h"
+#include "view/alert_text.h"
 
 namespace berth::serve {
 
@@ -49,5 +52,10 @@ struct AlertMessage {
 
 /// The members of an alert as it is shown, with those names.
 void write_alert(Archive& archive, Alert alert, const std::vector<std::string>& names);
+
+// What a server answered to GET /api/v1/alerts, from text to values.
+
+/// invalid: it is no such answer. An alert of a rule that this berth does not know is left out.
+[[nodiscard]] Result<AlertList> alert_list_from_json(std::string_view text);
 
 }  // namespace berth::serve

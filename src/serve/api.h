@@ -18,7 +18,6 @@
 #include "serve/policy.h"
 #include "serve/principal.h"
 #include "serve/run_source.h"
-#include "serve/view_cache.h"
 #include "snapshot/snapshot.h"
 
 namespace berth::serve {

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "serve/alert_answer.h"
+#include "serve/alert_message.h"
 #include "serve/example_context.h"
 #include "serve/request_handler.h"
 

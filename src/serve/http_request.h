@@ -9,7 +9,10 @@
 #include <cstdint>
 #include <expected>
 #include <optional>
+#include <string>
+#include <string_view>
 
+#include "base/ids.h"
 #include "serve/message.h"
 
 namespace berth::serve {
@@ -31,5 +34,15 @@ void start_parser(std::optional<RequestParser>& parser);
 /// Nothing: there is nobody left to be answered.
 [[nodiscard]] std::optional<HttpResponse> answer_to_malformed(
     const boost::beast::error_code& error);
+
+// The head of an answer as text. Pure.
+
+enum class Afterwards { stays_open, closes };
+
+/// Status line and headers, with the empty line behind them.
+[[nodiscard]] std::string head_of(const HttpResponse& response, Afterwards afterwards,
+                                  WallTime now);
+/// "Sat, 21 Nov 2026 12:00:00 GMT"
+[[nodiscard]] std::string http_date(WallTime time);
 
 }  // namespace berth::serve

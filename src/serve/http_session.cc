@@ -10,7 +10,6 @@
 #include <optional>
 #include <utility>
 
-#include "serve/http_head.h"
 #include "serve/http_request.h"
 
 namespace berth::serve {

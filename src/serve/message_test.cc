@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "serve/example_context.h"
-#include "serve/http_head.h"
+#include "serve/http_request.h"
 #include "serve/outgoing.h"
-#include "serve/request_guard.h"
+#include "serve/request_handler.h"
 
 namespace berth::serve {
 namespace {

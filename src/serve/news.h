@@ -1,5 +1,5 @@
 #pragma once
-// What has changed between two looks that somebody should hear of at once. Pure.
+// What has changed between two looks and is announced at once. Pure.
 
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-#include "serve/run_place.h"
+#include "serve/run_source.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <limits>
 #include <map>
 
 #include "base/aggregate.h"
@@ -240,6 +241,18 @@ Result<LogPiece> RunSource::log(const FoundRun& run, std::uint64_t offset,
   if (!is_end) piece.text.resize(piece.text.size() - cut_character(piece.text));
   piece.next = piece.offset + piece.text.size();
   return piece;
+}
+
+std::string to_text(const RunPlace& place) {
+  return place.name + "@" + std::to_string(place.whose);
+}
+
+RunPlace run_place_in(std::string_view text) {
+  const std::size_t at = text.rfind('@');
+  const auto uid =
+      at == std::string_view::npos ? std::nullopt : parse_unsigned(text.substr(at + 1));
+  if (!uid || *uid > std::numeric_limits<uid_t>::max()) return {.name = std::string(text)};
+  return {.name = std::string(text.substr(0, at)), .whose = static_cast<uid_t>(*uid)};
 }
 
 }  // namespace berth::serve

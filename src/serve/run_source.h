@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,9 +18,23 @@
 #include "base/owned_file.h"
 #include "base/result.h"
 #include "record/run_record.h"
-#include "serve/run_place.h"
 
 namespace berth::serve {
+
+// Where a run lies: what tells two people's runs of one name apart, and where a list of runs goes
+// on.
+
+struct RunPlace {
+  std::string name;  // its folder's, which begins with the date: the order is that of time
+  uid_t whose = 0;   // whose state directory it lies in; the order within one name
+  friend auto operator<=>(const RunPlace&, const RunPlace&) = default;
+};
+
+/// "20251121-014946-k3f9q2@1001"
+[[nodiscard]] std::string to_text(const RunPlace& place);
+/// A name without a uid, which is how the API spelt it before, comes before everybody's run of that
+/// name: from there a list goes on with what is older.
+[[nodiscard]] RunPlace run_place_in(std::string_view text);
 
 struct StateDirectory {
   std::string path;

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "base/text.h"
-#include "serve/request_guard.h"
+#include "serve/request_handler.h"
 #include "serve/settings_table.h"
 
 namespace berth::serve {

@@ -17,7 +17,7 @@ namespace berth::serve {
 
 namespace {
 
-constexpr std::size_t longest_file = 1 << 20;
+constexpr std::size_t longest_token_file = 1 << 20;
 constexpr Duration window = std::chrono::minutes(1);
 
 bool is_name(std::string_view name) {
@@ -139,7 +139,7 @@ Result<TokenStore> load_tokens(const std::string& path) {
     return fail(ErrorCode::no_permission,
                 path + " can be read or written by others: chmod 600 " + path);
   }
-  const auto text = read_all(fd->get(), longest_file);
+  const auto text = read_all(fd->get(), longest_token_file);
   if (!text) return std::unexpected(text.error());
   auto store = tokens_from_json(*text);
   if (!store) return std::unexpected(std::move(store).error().because(path));

@@ -10,7 +10,7 @@
 #include "smi/facts.h"
 #include "smi/smi.h"
 #include "snapshot/details.h"
-#include "snapshot/gpu_use.h"
+#include "snapshot/process.h"
 #include "snapshot/questions.h"
 
 namespace berth::smi {

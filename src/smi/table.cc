@@ -11,7 +11,7 @@
 #include "smi/smi.h"
 #include "smi/table_layout.h"
 #include "snapshot/details.h"
-#include "snapshot/gpu_use.h"
+#include "snapshot/process.h"
 #include "snapshot/questions.h"
 
 namespace berth::smi {

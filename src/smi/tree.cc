@@ -9,7 +9,7 @@
 #include "smi/calendar.h"
 #include "smi/facts.h"
 #include "smi/layout.h"
-#include "snapshot/gpu_use.h"
+#include "snapshot/process.h"
 #include "snapshot/questions.h"
 
 namespace berth::smi {

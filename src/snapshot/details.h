@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "snapshot/cell.h"
-#include "snapshot/cell_value.h"
 
 namespace berth {
 

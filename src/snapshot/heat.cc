@@ -32,7 +32,7 @@ std::optional<Heat> heat_of(const Device& device) {
   const std::optional<Heat> told = heat_told_by_driver(device);
   const std::optional<Celsius> left = degrees_to_slowdown(device);
   if (!left) return told;
-  const Heat read = *left <= Celsius{0} ? Heat::hot : *left <= near ? Heat::warm : Heat::normal;
+  const Heat read = is_hot(*left) ? Heat::hot : *left <= near ? Heat::warm : Heat::normal;
   return std::max(read, told.value_or(Heat::normal));
 }
 

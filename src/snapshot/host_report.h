@@ -1,6 +1,6 @@
 #pragma once
 // HostReport: what another server says of itself, in short, and how asking it went. Made where
-// servers ask each other (serve/room.h), shown by views; its JSON is that of GET /api/v1/hosts.
+// servers ask each other (serve/fleet.h), shown by views; its JSON is that of GET /api/v1/hosts.
 
 #include <cstdint>
 #include <optional>

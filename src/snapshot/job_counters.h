@@ -1,7 +1,7 @@
 #pragma once
 // What the kernel counts of a job's processes and threads, and of the host beside them, at one
 // moment. Counters only ever grow; what they grew by between two moments is a step of an activity
-// (diagnose/pace/activity.h). Plain data; probe/procfs/job_probe.h reads it.
+// (diagnose/bottleneck/activity.h). Plain data; probe/procfs/job_probe.h reads it.
 
 #include <sys/types.h>
 

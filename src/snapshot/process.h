@@ -4,11 +4,15 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/ids.h"
 #include "base/reading.h"
 #include "base/units.h"
@@ -93,6 +97,43 @@ struct DeviceFiles {
   /// Absent  no_permission: /proc does not even show that they are there (hidepid=2).
   Reading<std::uint64_t> unreadable;
   friend bool operator==(const DeviceFiles&, const DeviceFiles&) = default;
+};
+
+// The words for what a process does on a device, as nvidia-smi writes them: in JSON and on every
+// surface, never translated.
+
+constexpr std::array<std::pair<GpuUse, std::string_view>, 4> gpu_uses = {{
+    {GpuUse::compute, "C"},
+    {GpuUse::graphics, "G"},
+    {GpuUse::both, "C+G"},
+    {GpuUse::mps, "M+C"},
+}};
+
+[[nodiscard]] constexpr std::string_view word_of(GpuUse use) {
+  for (const auto& [value, word] : gpu_uses) {
+    if (value == use) return word;
+  }
+  return gpu_uses.front().second;
+}
+
+// OomKill: a process that the kernel ended because the main memory was used up, as the kernel log
+// tells it.
+
+struct OomKill {
+  WallTime at;
+  pid_t pid = 0;
+  std::string process;            // its name, as the kernel had it: at most 15 bytes
+  bool of_group = false;          // a control group's limit was reached, not the machine's end
+  std::optional<Bytes> resident;  // anonymous memory that it held
+  friend bool operator==(const OomKill&, const OomKill&) = default;
+};
+
+// DriverLoad: the NVIDIA kernel module was loaded, as the kernel log tells it.
+
+struct DriverLoad {
+  WallTime at;
+  std::string version;  // "550.54.15"
+  friend bool operator==(const DriverLoad&, const DriverLoad&) = default;
 };
 
 }  // namespace berth

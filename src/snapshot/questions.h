@@ -104,6 +104,8 @@ enum class Heat { normal, warm, hot };
 /// How many degrees it may still get warmer before it does; 0 or less: it does. Nothing: it tells
 /// no temperature or no limit of its own.
 [[nodiscard]] std::optional<Celsius> degrees_to_slowdown(const Device& device);
+/// What a table colours as hot and health calls too hot, by so many degrees left.
+[[nodiscard]] constexpr bool is_hot(Celsius left) { return left <= Celsius{0}; }
 
 /// The number that a program of its runtime knows it by (CUDA with CUDA_DEVICE_ORDER=PCI_BUS_ID).
 [[nodiscard]] inline std::optional<int> runtime_number(const Device& device) {

@@ -14,7 +14,7 @@
 #include <optional>
 #include <string_view>
 
-#include "snapshot/cell_value.h"
+#include "snapshot/cell.h"
 #include "snapshot/device.h"
 #include "snapshot/wanted.h"
 

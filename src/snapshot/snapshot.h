@@ -93,7 +93,7 @@ struct Snapshot {
   std::vector<Claim> claims;    // by `since`
   std::vector<Waiter> waiters;  // in queue order
   /// Devices that no job should be given, each with the first reason, by order of the devices.
-  /// Derived: whoever knows health judges each look (health/faults.h), its JSON shows them with the
+  /// Derived: whoever knows health judges each look (health/health.h), its JSON shows them with the
   /// devices and is judged anew when it is read.
   std::vector<DeviceFault> faults;
   std::vector<SourceReport> sources;

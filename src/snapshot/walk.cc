@@ -9,8 +9,8 @@
 #include "base/tr.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/fields.h"
-#include "snapshot/gpu_use.h"
 #include "snapshot/json.h"
+#include "snapshot/process.h"
 
 namespace berth {
 

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
-#include "snapshot/gpu_use.h"
+#include "snapshot/process.h"
 #include "snapshot/questions.h"
 #include "top/painter.h"
 #include "view/paint.h"

@@ -1,5 +1,5 @@
 #pragma once
-// `berth alert`: what somebody should hear of, and the rules that find it.
+// `berth alert`: the active alerts and the rules that find them.
 
 #include <optional>
 #include <string>

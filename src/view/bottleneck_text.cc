@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/json_archive.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "view/findings_text.h"
@@ -32,7 +33,7 @@ bool leaves_out(const Features& features) {
 /// The two figures that are called utilisation, each for what it is.
 std::string utilization_text(const BottleneckAnswer& answer, std::size_t device, double busy) {
   std::string text = trf("utilisation {} (of the time a kernel ran)", percent_text(busy));
-  if (leaves_out(answer.pace.features)) {
+  if (leaves_out(answer.bottleneck.features)) {
     text += tr(" without start-up, repeated pauses and end");
   }
   if (device >= answer.run_means.size()) return text;
@@ -43,7 +44,7 @@ std::string utilization_text(const BottleneckAnswer& answer, std::size_t device,
 
 std::string device_line(const BottleneckAnswer& answer, std::size_t device) {
   const DeviceFacts& facts = answer.activity.devices[device];
-  const DeviceLoad& load = answer.pace.features.devices[device];
+  const DeviceLoad& load = answer.bottleneck.features.devices[device];
   std::string text = trf("GPU {}, {}: ", facts.index ? std::to_string(*facts.index) : "–",
                          facts.name.get().value_or("?"));
   if (load.lost) return text + std::string(tr("it fell off the bus"));
@@ -97,7 +98,7 @@ bool is_well_used(const Features& features) {
 
 /// What is said where no rule found anything.
 std::string verdict(const BottleneckAnswer& answer) {
-  const Features& features = answer.pace.features;
+  const Features& features = answer.bottleneck.features;
   if (answer.activity.steps.empty()) return std::string(tr("Nothing was seen: too short a look."));
   if (!features.busy) {
     return std::string(tr("How busy the GPU is cannot be read here, so nothing can be said."));
@@ -121,16 +122,16 @@ std::string render_bottleneck(const BottleneckAnswer& answer, const Style& style
   }
   heading.add(outside(activity.subject, style), Paint::bold).add("  ");
   heading.add(
-      own(trf("{} s looked at", fmt::format("{:.0f}", answer.pace.features.seconds)), style));
+      own(trf("{} s looked at", fmt::format("{:.0f}", answer.bottleneck.features.seconds)), style));
   text += heading.text();
-  for (std::size_t i = 0; i < activity.devices.size() && i < answer.pace.features.devices.size();
-       ++i) {
+  for (std::size_t i = 0;
+       i < activity.devices.size() && i < answer.bottleneck.features.devices.size(); ++i) {
     text += wrapped("", outside(device_line(answer, i), style), 2, style);
   }
   if (!activity.steps.empty()) {
-    text += wrapped("", outside(job_line(answer.pace.features), style), 2, style);
+    text += wrapped("", outside(job_line(answer.bottleneck.features), style), 2, style);
   }
-  const std::string phases = phases_line(answer.pace.features.phases);
+  const std::string phases = phases_line(answer.bottleneck.features.phases);
   if (!phases.empty()) text += wrapped("", outside(phases, style), 2, style);
   if (activity.taken_by == bottleneck::TakenBy::run_samples) {
     text +=
@@ -151,9 +152,102 @@ std::string render_bottleneck(const BottleneckAnswer& answer, const Style& style
         2, style, Paint::yellow);
   }
   text += "\n";
-  if (!answer.pace.findings.empty()) return text + render_findings(answer.pace.findings, style);
+  if (!answer.bottleneck.findings.empty())
+    return text + render_findings(answer.bottleneck.findings, style);
   return text + wrapped("", own(verdict(answer), style), 2, style,
-                        is_well_used(answer.pace.features) ? Paint::green : Paint::plain);
+                        is_well_used(answer.bottleneck.features) ? Paint::green : Paint::plain);
+}
+
+// What explain saw of what runs now and found, for programs.
+
+// Found by the namespace of what it walks, hence not in the nameless one.
+static void walk(Archive& archive, Stretch& stretch) {
+  archive.derived("from_ms", stretch.from);
+  archive.derived("to_ms", stretch.to);
+}
+
+namespace {
+
+void write_load(Archive& archive, const bottleneck::DeviceLoad& load) {
+  archive.derived("lost", load.lost);
+  archive.derived("busy_ratio", load.busy);
+  archive.derived("sm_ratio", load.sm);
+  archive.derived("tensor_ratio", load.tensor);
+  archive.derived("dram_ratio", load.dram);
+  archive.derived("power_ratio", load.power);
+  archive.derived("clock_ratio", load.clock);
+  archive.derived("pcie_ratio", load.pcie);
+  archive.derived("others_ratio", load.others);
+}
+
+void write_devices(Archive& archive, const BottleneckAnswer& answer) {
+  const std::vector<bottleneck::DeviceLoad>& loads = answer.bottleneck.features.devices;
+  std::size_t at = 0;
+  archive.derived_list("devices", answer.activity.devices,
+                       [&](const bottleneck::DeviceFacts& facts) {
+                         archive.derived("id", facts.id);
+                         archive.derived("index", facts.index);
+                         if (at < loads.size()) write_load(archive, loads[at]);
+                         ++at;
+                       });
+}
+
+void write_phases(Archive& archive, const Phases& phases) {
+  archive.derived("startup", phases.startup);
+  archive.derived("working", phases.working);
+  archive.derived("tail", phases.tail);
+  archive.derived("pauses", phases.pauses);
+  archive.derived_object("repeating", phases.repeating.has_value(), [&] {
+    archive.derived("count", phases.repeating->count);
+    archive.derived("period_ms", phases.repeating->period);
+    archive.derived("length_ms", phases.repeating->length);
+    archive.derived("share_ratio", phases.repeating->share);
+  });
+}
+
+void write_job(Archive& archive, const bottleneck::Features& features) {
+  std::vector<pid_t> holders;
+  for (const bottleneck::ProcessLoad& one : features.holders.processes) holders.push_back(one.pid);
+  archive.derived("on_devices", holders);
+  archive.derived("working_children", features.workers.processes.size());
+  archive.derived("cpus_used", features.cpu);
+  archive.derived("cpus_wanted", features.wanted);
+  archive.derived("cpus_allowed", features.cpus);
+  archive.derived("storage_read_bytes_per_second", features.storage_rate);
+  archive.derived("read_bytes_per_second", features.read_rate);
+}
+
+void write_answer(Archive& archive, const BottleneckAnswer& answer) {
+  const bottleneck::Activity& activity = answer.activity;
+  const bottleneck::Features& features = answer.bottleneck.features;
+  const auto worst = worst_of(answer.bottleneck.findings);
+  archive.derived("subject", activity.subject);
+  archive.derived("simulated", activity.simulated);
+  archive.derived("taken_unix_ms", activity.taken);
+  archive.derived("taken_by", bottleneck::name_of(activity.taken_by));
+  archive.derived("framework", bottleneck::name_of(activity.framework), Form::nullable);
+  archive.derived("seconds", features.seconds);
+  archive.derived("torn_lines", activity.torn_lines);
+  archive.derived("worst", worst ? name_of(*worst) : std::string_view(), Form::nullable);
+  archive.derived("busy_ratio", features.busy_whole);
+  write_devices(archive, answer);
+  archive.derived_object("job", features.saw_processes, [&] { write_job(archive, features); });
+  archive.derived_object("phases", true, [&] { write_phases(archive, features.phases); });
+  archive.derived("findings", answer.bottleneck.findings);
+  archive.derived("remarks", answer.remarks);
+}
+
+}  // namespace
+
+std::string bottleneck_json(const std::vector<BottleneckAnswer>& answers) {
+  return write_json(JsonLayout::indented,
+                    [&](Archive& archive) {
+                      archive.derived("berth_pace", 1);
+                      archive.derived_list("answers", answers, [&](const BottleneckAnswer& answer) {
+                        write_answer(archive, answer);
+                      });
+                    }) +
+         "\n";
 }
 
 }  // namespace berth

@@ -14,7 +14,7 @@ namespace berth {
 
 struct BottleneckAnswer {
   bottleneck::Activity activity;
-  bottleneck::Bottleneck pace;
+  bottleneck::Bottleneck bottleneck;
   /// What a person has to know of how it was taken, in his language: "the job ended meanwhile".
   std::vector<std::string> remarks;
   /// Of a run that is over: what `berth show` calls the mean of the run. One per device.

@@ -4,7 +4,7 @@
 #include "diagnose/doctor/gpu_speed.h"
 #include "snapshot/questions.h"
 #include "view/doctor_text.h"
-#include "view/findings_json.h"
+#include "view/findings_text.h"
 
 namespace berth {
 
@@ -22,7 +22,7 @@ void write_device(Archive& archive, const Device& device, const Snapshot& snapsh
 }
 
 void write_cuda(Archive& archive, const Examined& host) {
-  const CudaAnswer& cuda = *host.world.cuda;
+  const CudaAnswer& cuda = *host.facts.cuda;
   archive.derived_list("devices", cuda.devices, [&](const CudaDevice& device) {
     const Device* known = doctor::device_of(device, host.snapshot);
     archive.derived("uuid", device.uuid);
@@ -151,25 +151,25 @@ void write_gpu_test(Archive& archive, const GpuProof& test, const Snapshot& snap
 
 /// What was looked at beside the snapshot; null where nobody did.
 void write_host_facts(Archive& archive, const Examined& host) {
-  const HostFacts& world = host.world;
+  const HostFacts& facts = host.facts;
   const bool has_read_test =
-      world.directory && world.directory->read_speed != Reading<ReadSpeed>(Absent::not_sampled);
-  archive.derived_object("cuda", world.cuda.has_value(), [&] { write_cuda(archive, host); });
+      facts.directory && facts.directory->read_speed != Reading<ReadSpeed>(Absent::not_sampled);
+  archive.derived_object("cuda", facts.cuda.has_value(), [&] { write_cuda(archive, host); });
   archive.derived_object("visible_devices", host.visible.has_value(),
                          [&] { write_visible(archive, *host.visible); });
   archive.derived_object("container_devices", host.given.has_value(), [&] {
     archive.derived("value", host.given->value);
     write_tokens(archive, *host.given);
   });
-  archive.derived_object("python", world.python.has_value(),
-                         [&] { write_python(archive, *world.python); });
-  archive.derived("python_problem", world.python_problem, Form::nullable);
-  archive.derived_object("libraries", world.libraries.has_value(),
-                         [&] { write_libraries(archive, *world.libraries); });
+  archive.derived_object("python", facts.python.has_value(),
+                         [&] { write_python(archive, *facts.python); });
+  archive.derived("python_problem", facts.python_problem, Form::nullable);
+  archive.derived_object("libraries", facts.libraries.has_value(),
+                         [&] { write_libraries(archive, *facts.libraries); });
   archive.derived_list("gpu_tests", host.gpu_proofs,
                        [&](const GpuProof& test) { write_gpu_test(archive, test, host.snapshot); });
   archive.derived_object("read_test", has_read_test,
-                         [&] { write_read_test(archive, world.directory->read_speed); });
+                         [&] { write_read_test(archive, facts.directory->read_speed); });
 }
 
 }  // namespace

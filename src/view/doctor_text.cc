@@ -76,15 +76,15 @@ std::string framework_text(const FrameworkBuild& build, const PythonEnvironment&
 }
 
 std::string framework_line(const Examined& host) {
-  const auto& python = host.world.python;
+  const auto& python = host.facts.python;
   if (!python) {
-    if (!host.world.kernel && host.world.python_problem.empty()) {
+    if (!host.facts.kernel && host.facts.python_problem.empty()) {
       return std::string(
           tr("No Python, library or limit was looked at: the devices are not this machine's."));
     }
-    return host.world.python_problem.empty()
+    return host.facts.python_problem.empty()
                ? std::string(tr("No Python was looked at."))
-               : trf("No Python was looked at: {}", tr_composed(host.world.python_problem));
+               : trf("No Python was looked at: {}", tr_composed(host.facts.python_problem));
   }
   std::string text;
   for (const FrameworkBuild& build : python->frameworks) {
@@ -142,8 +142,8 @@ std::string numbers_text(const Numbers& numbers) {
 
 std::string numbers_line(const Examined& host) {
   Numbers numbers;
-  if (host.world.cuda && host.world.cuda->problem.empty()) {
-    for (const CudaDevice& device : host.world.cuda->devices) {
+  if (host.facts.cuda && host.facts.cuda->problem.empty()) {
+    for (const CudaDevice& device : host.facts.cuda->devices) {
       numbers.push_back(index_of(device, host.snapshot));
     }
     return numbers.empty() ? std::string(tr("CUDA shows a program started here no device."))
@@ -224,8 +224,8 @@ std::string tokens_text(std::string_view variable, const std::optional<VisibleLi
 
 /// What reading a file of the working directory came to; empty: nobody asked.
 std::string reading_text(const Examined& host) {
-  if (!host.world.directory) return "";
-  const Reading<ReadSpeed>& reading = host.world.directory->read_speed;
+  if (!host.facts.directory) return "";
+  const Reading<ReadSpeed>& reading = host.facts.directory->read_speed;
   if (!reading.get()) {
     if (reading.why() == Absent::not_sampled) return "";
     return std::string(reading.why() == Absent::unsupported
@@ -257,7 +257,7 @@ std::string remarks_text(const Examined& host, const Style& style) {
   const std::string read = reading_text(host);
   if (!read.empty()) text += wrapped("", own(outside(read, style), style), 2, style);
   // Else the line about Python says so.
-  if (!host.world.kernel && host.world.python) {
+  if (!host.facts.kernel && host.facts.python) {
     text +=
         wrapped("",
                 own(tr("Of the machine itself (driver files, libraries, limits) nothing was looked "

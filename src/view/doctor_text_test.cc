@@ -37,13 +37,13 @@ Examined host_with(const std::vector<std::string>& names) {
   Examined host{.snapshot = builder.build()};
   host.snapshot.host.driver_version = std::string("580.65.06");
   host.snapshot.host.cuda_version_supported = std::string("13.0");
-  host.world.kernel = KernelSide{};
-  host.world.python =
+  host.facts.kernel = KernelSide{};
+  host.facts.python =
       PythonEnvironment{.interpreter = "/home/ada/miniconda3/envs/train/bin/python",
                         .environment = "/home/ada/miniconda3/envs/train",
                         .version = TwoPart{3, 11},
                         .frameworks = {{.name = "torch", .version = "2.9.1+cu128"}}};
-  host.world.python->said = {
+  host.facts.python->said = {
       .end = ImportEnd::answered,
       .frameworks = {
           {.name = "torch", .sees_gpu = true, .devices = static_cast<int>(names.size())}}};
@@ -59,7 +59,7 @@ CudaAnswer in_order(const std::vector<int>& numbers) {
 
 TEST(DoctorText, OpensWithFiveLinesOnEightEqualGpus) {
   Examined host = host_with(std::vector<std::string>(8, "NVIDIA H100 80GB HBM3"));
-  host.world.cuda = in_order({0, 1, 2, 3, 4, 5, 6, 7});
+  host.facts.cuda = in_order({0, 1, 2, 3, 4, 5, 6, 7});
   EXPECT_THAT(opening(host),
               ElementsAre("Driver 580.65.06: 8 × NVIDIA H100 80GB HBM3.",
                           "CUDA up to 13.0, builds of any 13.x but for newer PTX; no toolkit is "
@@ -68,7 +68,7 @@ TEST(DoctorText, OpensWithFiveLinesOnEightEqualGpus) {
                           "GPUs.",
                           "Numbers: cuda:0 to cuda:7 are nvidia-smi's 0 to 7.",
                           "Free now: 8 of 8 (0, 1, 2, 3, 4, 5, 6, 7)."));
-  host.world.cuda = in_order({2, 0, 1, 3, 4, 5, 6, 7});
+  host.facts.cuda = in_order({2, 0, 1, 3, 4, 5, 6, 7});
   EXPECT_EQ(opening(host).at(3),
             "Numbers: cuda:0 is nvidia-smi's 2, cuda:1 to cuda:7 are 0, 1, 3, 4, 5, 6, 7.");
 }
@@ -76,7 +76,7 @@ TEST(DoctorText, OpensWithFiveLinesOnEightEqualGpus) {
 TEST(DoctorText, OpensWithFiveLinesOnCardsOfFourKinds) {
   Examined host = host_with({"NVIDIA A100-PCIE-40GB", "NVIDIA GeForce GTX 1080 Ti",
                              "NVIDIA GeForce RTX 2080 Ti", "NVIDIA GeForce RTX 3090"});
-  host.world.cuda = in_order({0, 3, 2, 1});
+  host.facts.cuda = in_order({0, 3, 2, 1});
   EXPECT_THAT(
       opening(host),
       ElementsAre("Driver 580.65.06: NVIDIA A100-PCIE-40GB, GTX 1080 Ti, RTX 2080 Ti, RTX 3090.",
@@ -116,10 +116,10 @@ TEST(DoctorText, NamesFreeMigInstancesAsPsDoes) {
 TEST(DoctorText, OpensWithFiveLinesWithoutAGpu) {
   Examined host = host_with({});
   host.snapshot.host = {};
-  host.world.python->frameworks.clear();
-  host.world.python->environment.clear();
-  host.world.python->interpreter = "/root/.pyenv/shims/python";
-  host.world.cuda = CudaAnswer{.problem = "cannot open it", .is_absent = true};
+  host.facts.python->frameworks.clear();
+  host.facts.python->environment.clear();
+  host.facts.python->interpreter = "/root/.pyenv/shims/python";
+  host.facts.cuda = CudaAnswer{.problem = "cannot open it", .is_absent = true};
   EXPECT_THAT(
       opening(host),
       ElementsAre("No NVIDIA card: programs here compute on the CPU.",
@@ -130,7 +130,7 @@ TEST(DoctorText, OpensWithFiveLinesWithoutAGpu) {
 
 TEST(DoctorText, SaysNothingOfFrameworksWhereTheInterpreterDidNotAnswer) {
   Examined host = host_with({});
-  host.world.python = PythonEnvironment{.interpreter = "/bin/ls",
+  host.facts.python = PythonEnvironment{.interpreter = "/bin/ls",
                                         .found_by = "--python",
                                         .answer = {.end = InterpreterEnd::failed, .code = 2}};
   EXPECT_THAT(opening(host), Contains("Python ? (/bin/ls): whether torch, tensorflow or jax is "
@@ -139,7 +139,7 @@ TEST(DoctorText, SaysNothingOfFrameworksWhereTheInterpreterDidNotAnswer) {
 
 TEST(DoctorText, OpensWithFiveLinesWhereTheDevicesAreNotThisMachines) {
   Examined host = host_with(std::vector<std::string>(8, "NVIDIA H100 80GB HBM3"));
-  host.world = {};
+  host.facts = {};
   const auto lines = opening(host);
   ASSERT_EQ(lines.size(), 5U);
   EXPECT_EQ(lines[2],

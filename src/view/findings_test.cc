@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_archive.h"
-#include "view/findings_json.h"
 #include "view/findings_text.h"
 
 namespace berth {

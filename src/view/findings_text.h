@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/archive.h"
 #include "snapshot/finding.h"
 #include "view/paint.h"
 #include "view/style.h"
@@ -20,5 +21,11 @@ namespace berth {
 
 [[nodiscard]] std::string_view finding_word(Severity severity);
 [[nodiscard]] Paint finding_paint(Severity severity);
+
+// Findings for programs, as a part of whatever JSON a command writes.
+
+/// Of each: rule, severity, title, evidence, meaning, steps (what, command or
+/// null) and doubt (null: none). Always English.
+void walk(Archive& archive, Finding& finding);
 
 }  // namespace berth

@@ -13,7 +13,6 @@
 #include "base/tr.h"
 #include "health/xid.h"
 #include "snapshot/fields.h"
-#include "view/history_words.h"
 #include "view/paint.h"
 #include "view/values.h"
 

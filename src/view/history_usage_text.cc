@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "view/history_text.h"
-#include "view/history_words.h"
 #include "view/paint.h"
 #include "view/values.h"
 

@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "diagnose/postmortem/postmortem.h"
-#include "view/findings_json.h"
 #include "view/findings_text.h"
 #include "view/paint.h"
 #include "view/runs_text.h"

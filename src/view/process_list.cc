@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
-#include "snapshot/gpu_use.h"
+#include "snapshot/process.h"
 #include "snapshot/questions.h"
 #include "view/paint.h"
 #include "view/process_rows.h"

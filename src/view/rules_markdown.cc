@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "diagnose/bottleneck/rules.h"
-#include "diagnose/doctor/rules.h"
+#include "diagnose/bottleneck/bottleneck.h"
+#include "diagnose/doctor/doctor.h"
 #include "diagnose/postmortem/catalogue.h"
-#include "diagnose/postmortem/rules.h"
+#include "diagnose/postmortem/postmortem.h"
 #include "health/rules.h"
 
 namespace berth {

@@ -121,6 +121,10 @@ std::string facts_text(const RunRecord& run, const Moment& now, const Style& sty
   const Manifest& manifest = run.manifest;
   Facts facts(style);
   facts.add(tr("Command"), outside(shell_joined(manifest.command), style), Paint::bold);
+  for (const auto& [key, text] : manifest.spec) {
+    if (key == "name") facts.add(tr("Name"), outside(text, style));
+    if (key == "project") facts.add(tr("Project"), outside(text, style));
+  }
   facts.add(tr("Directory"), outside(manifest.working_directory, style));
   facts.add(tr("User"), outside(manifest.user, style));
   facts.add(has_no_job(run) ? tr("Queued") : tr("Started"), times_text(run, now, style));

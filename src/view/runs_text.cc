@@ -107,7 +107,10 @@ Cells cells_of(const RunRecord& run, const Moment& now, const Style& style) {
   cells[devices_column] = devices_text(run, style);
   cells[busy_column] = reading_text(summary.mean_utilization, style, percent_text);
   cells[memory_column] = reading_text(memory_peak(summary), style, bytes_short);
-  cells[command_column] = outside(shell_joined(run.manifest.command), style);
+  const std::string command = shell_joined(run.manifest.command);
+  const std::string_view name = run.manifest.name();
+  cells[command_column] =
+      outside(name.empty() ? command : fmt::format("{}: {}", name, command), style);
   return cells;
 }
 
@@ -222,20 +225,20 @@ std::vector<std::string> kept_off_texts(const Summary& summary) {
   const auto& listed = summary.gpu_contexts.get();
   const auto& looks = summary.device_files_looks.get();
   if (open == 0U && listed == 0U && looks && looks == summary.gpu_contexts_looks.get()) {
-    return {
-        trf("no GPU device file was open, none of its processes was on a GPU (looks: {})", *looks)};
+    return {trf("no GPU device file was open, none of its processes was on a GPU ({} samples)",
+                *looks)};
   }
   std::vector<std::string> texts;
   if (open && *open > 0) {
     texts.push_back(trf("processes that had a GPU device file open: {}", *open));
   } else if (open) {
-    texts.push_back(looks ? trf("no GPU device file was open (looks: {})", *looks)
+    texts.push_back(looks ? trf("no GPU device file was open ({} samples)", *looks)
                           : std::string(tr("no GPU device file was open when looked at")));
   }
   if (listed && *listed > 0) {
     texts.push_back(trf("processes that the driver listed on a GPU: {}", *listed));
   } else if (listed) {
-    texts.push_back(trf("none of its processes was on a GPU (looks: {})",
+    texts.push_back(trf("none of its processes was on a GPU ({} samples)",
                         summary.gpu_contexts_looks.get().value_or(0)));
   }
   return texts;

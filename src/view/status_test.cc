@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
-#include "health/faults.h"
+#include "health/health.h"
 #include "snapshot/json.h"
 #include "view/csv.h"
 #include "view/example_server.h"

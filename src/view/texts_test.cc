@@ -308,14 +308,14 @@ TEST(RunTexts, OfARunOnTheCpuClaimNoMoreThanWasSeen) {
       << "an older record";
   seen.device_files_looks = std::uint64_t{3};
   seen.gpu_contexts = Absent::failed;
-  EXPECT_THAT(kept_off_texts(seen), ElementsAre("no GPU device file was open (looks: 3)"));
+  EXPECT_THAT(kept_off_texts(seen), ElementsAre("no GPU device file was open (3 samples)"));
   seen.gpu_contexts = std::uint64_t{0};
   seen.gpu_contexts_looks = std::uint64_t{3};
   EXPECT_THAT(kept_off_texts(seen), ElementsAre("no GPU device file was open, none of its "
-                                                "processes was on a GPU (looks: 3)"));
+                                                "processes was on a GPU (3 samples)"));
   seen.device_files_open = std::uint64_t{2};
   EXPECT_THAT(kept_off_texts(seen), ElementsAre("processes that had a GPU device file open: 2",
-                                                "none of its processes was on a GPU (looks: 3)"));
+                                                "none of its processes was on a GPU (3 samples)"));
 }
 
 }  // namespace

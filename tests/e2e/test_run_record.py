@@ -244,7 +244,7 @@ def test_a_device_file_that_a_cpu_run_has_open_is_counted(machine, job, opens):
         assert "processes that had a GPU device file open: 1" in done.stderr, done.stderr
     else:
         assert summary["device_files_open"] == 0
-        assert f"no GPU device file was open (looks: {looks})" in done.stderr, done.stderr
+        assert f"no GPU device file was open ({looks} samples)" in done.stderr, done.stderr
 
 
 def test_nothing_is_claimed_of_a_cpu_run_that_nobody_could_look_at(machine):
@@ -368,6 +368,18 @@ def test_the_record_says_what_was_asked_for(machine, words, typed):
     assert json.loads(dry.stdout)["asked_for"] == typed
     if not any("=" in word for word in words):  # pick never waits
         assert json.loads(machine.run("pick", "--json", *words).stdout)["asked_for"] == typed
+
+
+def test_a_run_has_the_name_and_project_that_it_was_given(machine, tmp_path):
+    (tmp_path / "berth.toml").write_text('[request]\nproject = "vision"\n')
+    done = machine.run("run", "-q", "--name", "lr 1e-4", "--time=1h", "--", "true", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert show(machine)["spec"] == {"devices": "1", "time": "1h", "name": "lr 1e-4", "project": "vision"}
+    text = machine.run("show", "last").stdout
+    assert re.search(r"Name +lr 1e-4\n", text) and re.search(r"Project +vision\n", text), text
+    assert "lr 1e-4: true" in machine.run("runs").stdout
+    refused = machine.run("run", "--name", "\x1b[2J", "--", "true")
+    assert refused.returncode == 2 and "1 to 64 bytes" in refused.stderr and "\x1b" not in refused.stderr
 
 
 def test_a_gpu_job_gets_no_switch_of_a_cpu_job(machine):

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "health/faults.h"
+#include "health/health.h"
 #include "place/placement.h"
 #include "probe/sim/motion.h"
 #include "probe/sim/scenario.h"

@@ -49,6 +49,14 @@ def test_links_lead_to_headings_that_exist(tmp_path: Path) -> None:
     assert "no such heading" in check_docs.link_findings(tmp_path, Path("README.md"))[0]
 
 
+def test_files_named_in_the_tour_exist(tmp_path: Path) -> None:
+    house(tmp_path, "")
+    (tmp_path / "src" / "view").mkdir(parents=True)
+    (tmp_path / "src" / "view" / "style.h").write_text("")
+    (tmp_path / "doc" / "TOUR.md").write_text("`src/view/style.h`, `view/style.h`, `style.h`, `src/view/NAME.cc`, `gone.cc`")
+    assert [one for one in check_docs.findings(tmp_path, None) if "there is no" in one] == ["doc/TOUR.md: there is no gone.cc"]
+
+
 def test_nothing_speaks_of_an_issue_by_its_number(tmp_path: Path) -> None:
     house(tmp_path, "see issue #12\n")
     found = [f for f in check_docs.forbidden_findings(tmp_path) if f.startswith("README.md")]

@@ -107,21 +107,37 @@ def test_layers_lets_a_test_fork_but_not_sleep(tmp_path: Path) -> None:
     assert len(layers(tmp_path, "src/place/a_test.cc", "usleep(5);\n")) == 1
 
 
-def test_lengths_counts_tests_by_their_own_limit(tmp_path: Path) -> None:
+def test_lengths_warns_of_a_long_file_and_refuses_a_very_long_one(tmp_path: Path) -> None:
     write(
         tmp_path,
         {
-            "src/a.cc": "\n" * 501,
-            "src/b.cc": "\n" * 500,
-            "src/b_test.cc": "\n" * 800,
-            "src/a_test.cc": "\n" * 801,
+            "src/a.cc": "int a;\n" * 601,
+            "src/b.cc": "int b;\n" * 401,
+            "src/c.cc": "int c;\n" * 400,
+            "src/b_test.cc": "\n" * 801,
+            "src/a_test.cc": "\n" * 1201,
             "tests/data/huge.json": "\n" * 9000,
         },
     )
-    assert [line.split(":")[0] for line in check_lengths.findings(tmp_path)] == [
+    assert [line.split(":")[0] for line in check_lengths.warnings(tmp_path)] == [
         "src/a.cc",
         "src/a_test.cc",
+        "src/b.cc",
+        "src/b_test.cc",
     ]
+    assert [line.split(":")[0] for line in check_lengths.findings(tmp_path)] == ["src/a.cc", "src/a_test.cc"]
+
+
+def test_lengths_leaves_a_table_whole(tmp_path: Path) -> None:
+    rows = '    {"a", 1},\n' * 700
+    write(
+        tmp_path,
+        {
+            "src/table.cc": "constexpr Row table[] = {\n" + rows + "};\nint f();\n",
+            "src/code.cc": "constexpr Row table[] = {\n" + rows + "};\n" + "int f();\n" * 400,
+        },
+    )
+    assert [line.split(":")[0] for line in check_lengths.findings(tmp_path)] == ["src/code.cc"]
 
 
 def test_format_names_the_file_that_differs_and_mends_it(tmp_path: Path) -> None:

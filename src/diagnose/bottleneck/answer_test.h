@@ -9,7 +9,6 @@
 
 #include "diagnose/bottleneck/activity_builder_test.h"
 #include "diagnose/bottleneck/bottleneck.h"
-#include "diagnose/bottleneck/rules.h"
 #include "diagnose/finding_words_test.h"
 
 namespace berth::bottleneck {

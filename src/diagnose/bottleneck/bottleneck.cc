@@ -1,9 +1,11 @@
 #include "diagnose/bottleneck/bottleneck.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
 
-#include "diagnose/bottleneck/rules.h"
+#include "base/text.h"
 
 namespace berth::bottleneck {
 
@@ -24,6 +26,39 @@ Bottleneck explain_bottleneck(const Activity& activity, const Thresholds& thresh
   std::ranges::stable_sort(causes, [](const Cause& a, const Cause& b) { return a.cost > b.cost; });
   for (Cause& cause : causes) bottleneck.findings.push_back(std::move(cause.finding));
   return bottleneck;
+}
+
+std::string percent(double share) {
+  return fmt::format("{:.0f} %", std::clamp(share, 0.0, 1.0) * 100);
+}
+
+std::string decimal(double value) { return fmt::format("{:.1f}", value); }
+
+std::string size_rate(double per_second) {
+  return short_size(Bytes(static_cast<std::uint64_t>(std::clamp(per_second, 0.0, 1e15)))) + "/s";
+}
+
+Sentence busy_sentence(const Seen& seen) {
+  return sentence("a kernel ran {} of the time that was looked at ({} s)",
+                  percent(seen.features.busy.value_or(0)),
+                  fmt::format("{:.0f}", seen.features.seconds_counted));
+}
+
+Sentence doubt_of(const Seen& seen) {
+  const Features& features = seen.features;
+  if (!features.saw_processes) {
+    return sentence(
+        "nothing of the job's processes could be read: they are another user's, or only "
+        "a record of the run was at hand");
+  }
+  if (!features.saw_io) {
+    return sentence(
+        "what the processes read from files could not be seen: they are another user's");
+  }
+  if (seen.features.seconds < 5) {
+    return sentence("only {} seconds were looked at", decimal(features.seconds));
+  }
+  return {};
 }
 
 }  // namespace berth::bottleneck

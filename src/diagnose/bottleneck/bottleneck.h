@@ -2,6 +2,11 @@
 // Why a GPU is not busy: every rule over an Activity, what costs most of the GPU's time first. The
 // first finding is the answer; of a GPU that is well used there is none.
 
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
 #include "diagnose/bottleneck/activity.h"
 #include "diagnose/bottleneck/features.h"
 #include "diagnose/bottleneck/thresholds.h"
@@ -15,5 +20,45 @@ struct Bottleneck {
 };
 [[nodiscard]] Bottleneck explain_bottleneck(const Activity& activity,
                                             const Thresholds& thresholds = {});
+
+// The rules of `berth explain` for what runs now. A rule is a function and its row, in the table
+// that ends rules/SUBJECT.cc; its test stands beside that file. Each finds one cause, or nothing;
+// none speaks of what was not read.
+
+struct Seen {
+  const Activity& activity;
+  const Features& features;
+  const Thresholds& thresholds;
+};
+
+struct Cause {
+  Finding finding;
+  double cost = 0;  // share of the GPU's time that it explains
+};
+
+struct Rule {
+  std::optional<Cause> (*find)(const Seen& seen);
+  Reported reports[most_reported];
+};
+
+// rules/SUBJECT.cc
+[[nodiscard]] std::span<const Rule> idle_job_rules();
+[[nodiscard]] std::span<const Rule> device_rules();
+[[nodiscard]] std::span<const Rule> host_rules();
+[[nodiscard]] std::span<const Rule> kernels_rules();
+
+/// All of them. The order decides among causes that explain the same time: what brings about the
+/// symptoms of another comes before it.
+[[nodiscard]] const std::vector<Rule>& all_rules();
+
+// How rules say what was read.
+
+[[nodiscard]] std::string percent(double share);         // "42 %"
+[[nodiscard]] std::string decimal(double value);         // "1.6"
+[[nodiscard]] std::string size_rate(double per_second);  // "512 MiB/s"
+/// "a kernel ran 42 % of the time that was watched (10 s)"
+[[nodiscard]] Sentence busy_sentence(const Seen& seen);
+/// Why it may be wrong, where part of the evidence could not be read; empty: it was.
+[[nodiscard]] Sentence doubt_of(const Seen& seen);
 
 }  // namespace berth::bottleneck

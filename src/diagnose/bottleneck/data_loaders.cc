@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "diagnose/bottleneck/bottleneck.h"
 #include "diagnose/bottleneck/questions.h"
-#include "diagnose/bottleneck/words.h"
 
 namespace berth::bottleneck {
 

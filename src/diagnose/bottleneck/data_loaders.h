@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "diagnose/bottleneck/rules.h"
+#include "diagnose/bottleneck/bottleneck.h"
 
 namespace berth::bottleneck {
 

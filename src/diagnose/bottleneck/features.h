@@ -4,8 +4,11 @@
 
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "base/reading.h"
+#include "base/units.h"
 #include "diagnose/bottleneck/activity.h"
 #include "diagnose/bottleneck/phases.h"
 #include "diagnose/bottleneck/thresholds.h"
@@ -102,5 +105,21 @@ struct Features {
 /// Bytes per second that a PCIe link carries in one direction; nothing: a generation that we do not
 /// know.
 [[nodiscard]] std::optional<double> pcie_capacity(const DeviceFacts& facts);
+
+// What a counter grew by between two looks.
+
+/// Absent  failed: it is less than before, so it began again (a driver reloaded, a pid reused).
+template <class T>
+[[nodiscard]] Reading<T> growth(const Reading<T>& before, const Reading<T>& now) {
+  if (!now.get()) return now.why();
+  if (!before.get()) return before.why();
+  if constexpr (std::is_arithmetic_v<T>) {
+    if (*now.get() < *before.get()) return Absent::failed;
+    return static_cast<T>(*now.get() - *before.get());
+  } else {
+    const auto grown = minus(*now.get(), *before.get());
+    return grown ? Reading<T>(*grown) : Reading<T>(Absent::failed);
+  }
+}
 
 }  // namespace berth::bottleneck

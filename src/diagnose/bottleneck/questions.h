@@ -1,7 +1,7 @@
 #pragma once
 // What several rules ask of the features.
 
-#include "diagnose/bottleneck/rules.h"
+#include "diagnose/bottleneck/bottleneck.h"
 
 namespace berth::bottleneck {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "diagnose/bottleneck/growth.h"
+#include "diagnose/bottleneck/features.h"
 
 namespace berth::bottleneck {
 

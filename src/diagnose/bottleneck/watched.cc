@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "diagnose/bottleneck/growth.h"
+#include "diagnose/bottleneck/features.h"
 #include "diagnose/bottleneck/run_activity.h"
 #include "snapshot/questions.h"
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "diagnose/doctor/rules.h"
-
 namespace berth {
 
 namespace doctor {
@@ -13,13 +11,13 @@ namespace {
 
 Part missing_parts(const Examined& host) {
   const auto unless = [](bool is_there, Part part) { return is_there ? Part::nothing : part; };
-  const HostFacts& world = host.world;
-  return unless(driver_works(host), Part::driver) | unless(world.kernel.has_value(), Part::kernel) |
-         unless(world.cuda.has_value(), Part::cuda) |
-         unless(world.python.has_value(), Part::python) |
-         unless(world.libraries.has_value(), Part::libraries) |
-         unless(world.limits.has_value(), Part::limits) |
-         unless(world.directory.has_value(), Part::directory);
+  const HostFacts& facts = host.facts;
+  return unless(driver_works(host), Part::driver) | unless(facts.kernel.has_value(), Part::kernel) |
+         unless(facts.cuda.has_value(), Part::cuda) |
+         unless(facts.python.has_value(), Part::python) |
+         unless(facts.libraries.has_value(), Part::libraries) |
+         unless(facts.limits.has_value(), Part::limits) |
+         unless(facts.directory.has_value(), Part::directory);
 }
 
 }  // namespace

@@ -21,18 +21,18 @@ TEST(Doctor, FindsNothingOnAMachineWithoutACard) {
   Examined host = healthy();
   host.snapshot.devices.clear();
   host.snapshot.host = {};
-  host.world.kernel = KernelSide{.module_version = Absent::unsupported};
-  host.world.device_files.clear();
-  host.world.cuda =
+  host.facts.kernel = KernelSide{.module_version = Absent::unsupported};
+  host.facts.device_files.clear();
+  host.facts.cuda =
       CudaAnswer{.problem = "libcuda.so.1: cannot open shared object file", .is_absent = true};
-  host.world.python->frameworks = {torch_for("1.13.0", std::nullopt)};
-  host.world.python->said.frameworks[0].sees_gpu = false;
+  host.facts.python->frameworks = {torch_for("1.13.0", std::nullopt)};
+  host.facts.python->said.frameworks[0].sees_gpu = false;
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 
 TEST(Doctor, FindsNothingWhereNothingWasLookedAt) {
   Examined host = healthy();
-  host.world = {};
+  host.facts = {};
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 
@@ -51,9 +51,9 @@ TEST(Doctor, ARuleIsNotAskedWhereWhatItNeedsWasNotLookedAt) {
                   .needs = Part::python | Part::driver};
   Examined host = healthy();
   EXPECT_EQ(ask(rule, host).size(), 1U);
-  host.world.limits.reset();
+  host.facts.limits.reset();
   EXPECT_EQ(ask(rule, host).size(), 1U);
-  host.world.python.reset();
+  host.facts.python.reset();
   EXPECT_THAT(ask(rule, host), IsEmpty());
   host = healthy();
   host.snapshot.devices.clear();
@@ -62,10 +62,10 @@ TEST(Doctor, ARuleIsNotAskedWhereWhatItNeedsWasNotLookedAt) {
 
 TEST(Doctor, TellsTheWorstFirstAndEqualsInTheOrderOfTheRules) {
   Examined host = healthy();
-  host.world.variables = {
+  host.facts.variables = {
       {"NCCL_SOCKET_IFNAME", "ib"}, {"NCCL_P2P_DISABLE", "1"}, {"NCCL_BLOCKING_WAIT", "1"}};
-  host.world.libraries->preload_missing = {"/gone.so"};
-  host.world.limits->open_files = std::uint64_t{256};
+  host.facts.libraries->preload_missing = {"/gone.so"};
+  host.facts.limits->open_files = std::uint64_t{256};
   EXPECT_THAT(rules_of(host),
               ElementsAre("nccl_interface_missing", "open_files_low", "preload_missing",
                           "nccl_slow_settings", "nccl_old_names"));

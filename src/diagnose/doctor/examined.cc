@@ -41,7 +41,7 @@ const Problem* unseen_because(const Examined& host) {
 bool driver_works(const Examined& host) { return !working_gpus(host).empty(); }
 
 bool is_container(const Examined& host) {
-  const auto& container = host.world.container;
+  const auto& container = host.facts.container;
   return container.get() && !container.get()->empty();
 }
 
@@ -89,12 +89,12 @@ const Problem* nvml_problem(const Examined& host) {
 }
 
 bool module_is_loaded(const Examined& host) {
-  return host.world.kernel && host.world.kernel->module_version.get().has_value();
+  return host.facts.kernel && host.facts.kernel->module_version.get().has_value();
 }
 
 bool has_device_file(const Examined& host, std::string_view path) {
-  return std::ranges::find(host.world.device_files, path, &DeviceFile::path) !=
-         host.world.device_files.end();
+  return std::ranges::find(host.facts.device_files, path, &DeviceFile::path) !=
+         host.facts.device_files.end();
 }
 
 bool is_of_driver(const FoundLibrary& library) {

@@ -30,7 +30,7 @@ struct VisibleList {
 
 struct Examined {
   Snapshot snapshot;
-  HostFacts world;
+  HostFacts facts;
   std::optional<VisibleList> visible;  // nothing: CUDA_VISIBLE_DEVICES is not set
   /// NVIDIA_VISIBLE_DEVICES, value and entries alone. Nothing: not set, "all", or no container.
   std::optional<VisibleList> given;

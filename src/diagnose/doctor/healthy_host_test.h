@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "diagnose/doctor/doctor.h"
-#include "diagnose/doctor/rules.h"
 #include "snapshot/builder.h"
 #include "snapshot/device_fault.h"
 
@@ -28,22 +27,22 @@ inline Examined healthy() {
   host.snapshot.host.driver_version = std::string("580.65.06");
   host.snapshot.host.cuda_version_supported = std::string("13.0");
   for (Device& device : host.snapshot.devices) device.persistence_mode = true;
-  HostFacts& world = host.world;
-  world.container = std::string();
-  world.container_tools =
+  HostFacts& facts = host.facts;
+  facts.container = std::string();
+  facts.container_tools =
       ContainerTools{.engines = {{"docker", "/run/docker.sock"}}, .toolkit = "/usr/bin/nvidia-ctk"};
-  world.kernel = KernelSide{.release = std::string("6.1.0"),
+  facts.kernel = KernelSide{.release = std::string("6.1.0"),
                             .module_version = std::string("580.65.06"),
                             .uvm_loaded = true,
                             .secure_boot = true,
                             .module_installed = true};
-  world.device_files = {{"/dev/nvidiactl", FileAccess::opens, "crw-rw-rw- 0:0"},
+  facts.device_files = {{"/dev/nvidiactl", FileAccess::opens, "crw-rw-rw- 0:0"},
                         {"/dev/nvidia0", FileAccess::opens, "crw-rw-rw- 0:0"}};
-  world.libraries =
+  facts.libraries =
       Libraries{.found = {{"libcuda", "/usr/lib64/libcuda.so.580.65.06", "580.65.06", "loader"}},
                 .nvcc = "/usr/local/cuda/bin/nvcc",
                 .nvcc_version = TwoPart{12, 8}};
-  world.limits = Limits{.cpus_online = std::uint64_t{16},
+  facts.limits = Limits{.cpus_online = std::uint64_t{16},
                         .cpus_allowed = std::uint64_t{16},
                         .cpu_quota = Absent::unsupported,
                         .memory_total = 64_GiB,
@@ -54,19 +53,19 @@ inline Examined healthy() {
                         .open_files_hard = std::uint64_t{1'048'576},
                         .governor = std::string("powersave"),
                         .frequency_driver = std::string("intel_pstate")};
-  world.directory = WorkingDirectory{.path = "/home/ada",
+  facts.directory = WorkingDirectory{.path = "/home/ada",
                                      .file_system = "ext4",
                                      .total = 900_GiB,
                                      .free = 300_GiB,
                                      .open_microseconds = std::int64_t{40}};
-  world.cuda = CudaAnswer{.devices = {{"a", "Test GPU"}, {"b", "Test GPU"}}};
-  world.interfaces = {"eth0", "lo"};
-  world.python = PythonEnvironment{.interpreter = "/venv/bin/python",
+  facts.cuda = CudaAnswer{.devices = {{"a", "Test GPU"}, {"b", "Test GPU"}}};
+  facts.interfaces = {"eth0", "lo"};
+  facts.python = PythonEnvironment{.interpreter = "/venv/bin/python",
                                    .environment = "/venv",
                                    .version = TwoPart{3, 11},
                                    .packages = {{"torch", "2.9.1+cu128"}},
                                    .frameworks = {torch_for("2.9.1+cu128", TwoPart{12, 8})}};
-  world.python->said = {
+  facts.python->said = {
       .end = ImportEnd::answered,
       .frameworks = {{.name = "torch", .version = "2.9.1", .sees_gpu = true, .devices = 2}}};
   return host;
@@ -139,9 +138,9 @@ inline Examined without_driver(std::string_view unusable_because, Reading<std::s
   card.index.reset();
   card.unusable_because = unusable_because;
   card.kernel_driver = std::move(bound);
-  host.world.kernel->module_version = Absent::unsupported;
-  host.world.cuda->devices.clear();
-  host.world.device_files.clear();
+  host.facts.kernel->module_version = Absent::unsupported;
+  host.facts.cuda->devices.clear();
+  host.facts.device_files.clear();
   return host;
 }
 

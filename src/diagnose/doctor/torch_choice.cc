@@ -74,7 +74,7 @@ Pip pip_of(const PythonEnvironment& python, const FrameworkBuild& installed) {
 }
 
 std::vector<Finding::Step> torch_steps(const Examined& host, const FrameworkBuild& installed) {
-  const PythonEnvironment& python = *host.world.python;
+  const PythonEnvironment& python = *host.facts.python;
   if (python.is_conda && installed.installer == "conda") {
     // Without -c conda keeps to the channels of its settings: that is the user's own mirror.
     const Sentence which = python.channels_source.empty()
@@ -112,14 +112,14 @@ std::vector<Finding::Step> jax_steps(const Examined& host, const FrameworkBuild&
                                *device->compute_capability.get() >= ComputeCapability{7, 5};
                       });
   return {{sentence("add its CUDA plugin"),
-           fmt::format("{} --upgrade 'jax[cuda{}]'", pip_of(*host.world.python, installed).install,
+           fmt::format("{} --upgrade 'jax[cuda{}]'", pip_of(*host.facts.python, installed).install,
                        is_new ? 13 : 12)}};
 }
 
 }  // namespace
 
 std::optional<TorchBuild> fitting_torch(const Examined& host, const FrameworkBuild& installed) {
-  const PythonEnvironment& python = *host.world.python;
+  const PythonEnvironment& python = *host.facts.python;
   if (!python.version || working_gpus(host).empty()) return std::nullopt;
   const auto release = two_part(installed.version);
   std::optional<TorchBuild> best;
@@ -148,8 +148,8 @@ std::vector<Finding::Step> steps_to_replace(const Examined& host, const Framewor
   if (wanted == Wanted::other_cuda && !by_table) return {};
   if (installed.name == "torch") return torch_steps(host, installed);
   if (installed.name == "jax") return jax_steps(host, installed);
-  const Pip pip = pip_of(*host.world.python, installed);
-  const std::string interpreter = shell_quoted(host.world.python->interpreter);
+  const Pip pip = pip_of(*host.facts.python, installed);
+  const std::string interpreter = shell_quoted(host.facts.python->interpreter);
   const bool own = pip.note.empty();
   return {{own ? sentence("take the package with CUDA's libraries") : pip.note,
            (own ? fmt::format("{} -m pip uninstall -y tensorflow-cpu tensorflow && ", interpreter)

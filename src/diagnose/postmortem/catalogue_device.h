@@ -2,7 +2,7 @@
 // Error texts of programs that mix up devices, or that ask for one they do not have. Included by
 // catalogue.cc only.
 
-#include "diagnose/postmortem/catalogue_steps.h"
+#include "diagnose/postmortem/catalogue.h"
 
 namespace berth {
 

@@ -1,7 +1,7 @@
 #pragma once
 // Error texts of jobs of several processes: NCCL, gloo, torchrun. Included by catalogue.cc only.
 
-#include "diagnose/postmortem/catalogue_steps.h"
+#include "diagnose/postmortem/catalogue.h"
 
 namespace berth {
 

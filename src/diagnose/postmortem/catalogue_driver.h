@@ -2,7 +2,7 @@
 // Error texts of drivers and libraries that are missing, too old, or of different versions, and
 // what frameworks say when they do without the GPU for it. Included by catalogue.cc only.
 
-#include "diagnose/postmortem/catalogue_steps.h"
+#include "diagnose/postmortem/catalogue.h"
 
 namespace berth {
 

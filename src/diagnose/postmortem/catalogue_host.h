@@ -2,7 +2,7 @@
 // Error texts of the machine around the GPU: data loader, shared memory, files, disk, signals.
 // Included by catalogue.cc only.
 
-#include "diagnose/postmortem/catalogue_steps.h"
+#include "diagnose/postmortem/catalogue.h"
 
 namespace berth {
 

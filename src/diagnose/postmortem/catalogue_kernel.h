@@ -2,7 +2,7 @@
 // Error texts of what runs on the device: kernels that fail, and devices that do. Included by
 // catalogue.cc only.
 
-#include "diagnose/postmortem/catalogue_steps.h"
+#include "diagnose/postmortem/catalogue.h"
 
 namespace berth {
 

@@ -1,7 +1,7 @@
 #pragma once
 // Error texts of too little memory: the device's, and the machine's. Included by catalogue.cc only.
 
-#include "diagnose/postmortem/catalogue_steps.h"
+#include "diagnose/postmortem/catalogue.h"
 
 namespace berth {
 

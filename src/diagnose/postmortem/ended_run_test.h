@@ -10,7 +10,6 @@
 #include "diagnose/finding_words_test.h"
 #include "diagnose/postmortem/catalogue.h"
 #include "diagnose/postmortem/postmortem.h"
-#include "diagnose/postmortem/rules.h"
 #include "snapshot/builder.h"
 
 namespace berth {

@@ -10,9 +10,8 @@
 #include "diagnose/postmortem/neighbour.h"
 #include "diagnose/postmortem/sibling_ranks.h"
 #include "record/run_record.h"
-#include "snapshot/driver_load.h"
 #include "snapshot/finding.h"
-#include "snapshot/oom_kill.h"
+#include "snapshot/process.h"
 
 namespace berth {
 

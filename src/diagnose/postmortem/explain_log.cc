@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "diagnose/postmortem/catalogue.h"
-#include "diagnose/postmortem/nccl_log.h"
+#include "diagnose/postmortem/sibling_ranks.h"
 
 namespace berth {
 

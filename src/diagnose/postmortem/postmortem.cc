@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "diagnose/postmortem/catalogue.h"
-#include "diagnose/postmortem/rules.h"
 
 namespace berth {
 

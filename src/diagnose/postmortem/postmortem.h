@@ -4,6 +4,8 @@
 // say says nothing, and of a run that ended well there is nothing to say at all.
 
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "diagnose/postmortem/evidence.h"
 #include "snapshot/finding.h"
@@ -16,5 +18,29 @@ namespace berth {
 /// The one that is worth a line when the job has just ended: a cause that the line about its end
 /// does not tell already. Nothing: there is none.
 [[nodiscard]] std::optional<Finding> cause_to_tell(const Findings& findings);
+
+// The causes of death. A rule is a function and its row, in the table that ends rules/SUBJECT.cc;
+// its test stands beside that file.
+
+struct PostmortemRule {
+  /// Where nothing is known that may have ended the run; where nothing surer is known: what only
+  /// names the signal, and a guess, add nothing to a cause.
+  enum class Asked { always, without_cause, without_error };
+
+  Findings (*find)(const PostmortemEvidence& evidence);
+  Asked asked = Asked::always;
+  /// What happened to a device: a remark, where somebody ended the run on purpose.
+  bool is_of_device = false;
+  Reported reports[most_reported];
+};
+
+// rules/SUBJECT.cc
+[[nodiscard]] std::span<const PostmortemRule> ended_by_berth_rules();
+[[nodiscard]] std::span<const PostmortemRule> machine_rules();
+[[nodiscard]] std::span<const PostmortemRule> output_rules();
+[[nodiscard]] std::span<const PostmortemRule> last_resort_rules();
+
+/// All of them, in the order in which they are asked and told.
+[[nodiscard]] const std::vector<PostmortemRule>& postmortem_rules();
 
 }  // namespace berth

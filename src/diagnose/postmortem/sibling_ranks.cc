@@ -76,4 +76,110 @@ std::vector<SiblingRank> siblings_of(const RunRecord& run, const std::vector<Run
   return siblings;
 }
 
+namespace {
+
+std::optional<std::uint64_t> number_behind(std::string_view line, std::string_view words) {
+  const std::size_t at = line.find(words);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string_view rest = line.substr(at + words.size());
+  rest.remove_prefix(std::min(rest.find_first_not_of(" :"), rest.size()));
+  return parse_unsigned(
+      rest.substr(0, std::min(rest.find_first_not_of("0123456789"), rest.size())));
+}
+
+bool has(std::string_view line, std::string_view words) {
+  return line.find(words) != std::string_view::npos;
+}
+
+/// "[Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=469508, OpType=…".
+void read_timeout(std::string_view line, RankStory& story) {
+  if (!has(line, "Watchdog caught collective operation timeout")) return;
+  const auto rank = number_behind(line, "[Rank ");
+  const auto sequence = number_behind(line, "SeqNum=");
+  constexpr std::size_t most_ranks = 100'000;
+  if (!rank || !sequence || story.waiting.size() >= most_ranks) return;
+  // A rank reports the operation that it waits in first of all.
+  const auto [known, is_new] = story.waiting.emplace(*rank, *sequence);
+  if (!is_new) known->second = std::min(known->second, *sequence);
+  const std::size_t type = line.find("OpType=");
+  if (story.operation.empty() && type != std::string_view::npos) {
+    const std::string_view name = line.substr(type + 7, 40);
+    story.operation = printable(name.substr(0, name.find_first_of(",) ")));
+  }
+}
+
+/// An exception that a rank itself raised, not one that tells of waiting or of others.
+bool is_own_error(std::string_view line) {
+  if (!is_error_line(line)) return false;
+  return !has(line, "atchdog") && !has(line, "DistBackendError") && !has(line, "NCCL") &&
+         !has(line, "Connection closed by peer") && !has(line, "Connection reset by peer") &&
+         !has(line, "ChildFailedError") && !has(line, "ProcessGroup") && !has(line, "what():") &&
+         !has(line, "terminate called");
+}
+
+struct RootCause {
+  std::optional<std::uint64_t> rank;
+  bool aborted = false;  // by its own watchdog: it is one of those that waited
+};
+
+/// torchrun's summary: "Root Cause (first observed failure):", then "rank : 3 (local_rank: 3)" and
+/// "exitcode : -6 (pid: 1)".
+RootCause root_cause(const LogText& log) {
+  constexpr std::size_t longest = 12;
+  RootCause cause;
+  for (std::size_t i = 0; i < log.size(); ++i) {
+    if (!has(log.line(i), "Root Cause (first observed failure)")) continue;
+    cause = {};
+    for (std::size_t at = i + 1; at < std::min(i + longest, log.size()); ++at) {
+      const std::string_view line = trimmed(without_prefix(log.line(at)));
+      if (line.starts_with("rank ")) cause.rank = number_behind(line, "rank ");
+      if (line.starts_with("exitcode") && has(line, ": -6 ")) cause.aborted = true;
+    }
+  }
+  return cause;
+}
+
+/// The one rank that waits in an earlier operation than all others.
+std::optional<std::uint64_t> rank_behind(const RankStory& story) {
+  if (story.waiting.size() < 2) return std::nullopt;
+  const auto least =
+      std::ranges::min_element(story.waiting, {}, [](const auto& one) { return one.second; });
+  const auto equals = std::ranges::count_if(
+      story.waiting, [&](const auto& one) { return one.second == least->second; });
+  if (equals != 1) return std::nullopt;
+  return least->first;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> rank_of_line(std::string_view line) {
+  return line.starts_with("[rank") ? number_behind(line.substr(0, 24), "[rank") : std::nullopt;
+}
+
+RankStory rank_story(const LogText& log) {
+  RankStory story;
+  for (std::size_t i = 0; i < log.size(); ++i) {
+    const std::string_view line = log.line(i);
+    read_timeout(line, story);
+    const auto rank = rank_of_line(line);
+    if (!story.first && rank && is_own_error(line)) {
+      story.first = rank;
+      story.how = RankStory::How::own_error;
+      story.shown_by = std::string(line);
+    }
+  }
+  if (story.first) return story;
+  if (const auto behind = rank_behind(story)) {
+    story.first = behind;
+    story.how = RankStory::How::behind;
+    return story;
+  }
+  const RootCause cause = root_cause(log);
+  if (cause.rank && !cause.aborted) {
+    story.first = cause.rank;
+    story.how = RankStory::How::torchrun;
+  }
+  return story;
+}
+
 }  // namespace berth

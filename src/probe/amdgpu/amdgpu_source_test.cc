@@ -321,6 +321,18 @@ TEST_F(TwoMakers, ALibraryIsNotOpenedWhileAllItsCardsSleep) {
   EXPECT_GT(nvidia_count(watcher.collect({.wanted = Depth::state}, clock)), 0U);
 }
 
+TEST(DriversHere, EachKindWithASourceHasItsRow) {
+  for (const DeviceKind kind : {DeviceKind::nvidia_gpu, DeviceKind::amd_gpu, DeviceKind::intel_gpu,
+                                DeviceKind::ascend_npu, DeviceKind::other}) {
+    if (facts_of(kind).source.empty()) continue;
+    const SourceFacts& source = source_of(kind);  // aborts where there is none
+    EXPECT_TRUE(is_asked(source.kernel_driver)) << facts_of(kind).name;
+    EXPECT_NE(source.make, nullptr);
+    EXPECT_TRUE(source.pci_vendor.starts_with("0x"));
+  }
+  EXPECT_FALSE(is_asked("vfio-pci"));
+}
+
 TEST(DriversHere, AreThoseWhoseCardsAreThere) {
   AmdgpuSys sys;
   EXPECT_THAT(drivers_here({.sys = "/nowhere"}), ElementsAre(DeviceKind::nvidia_gpu))

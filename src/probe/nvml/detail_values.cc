@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "probe/nvml/possible.h"
-#include "snapshot/cell_value.h"
+#include "snapshot/cell.h"
 
 namespace berth::nvml {
 

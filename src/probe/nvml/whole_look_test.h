@@ -1,6 +1,6 @@
 #pragma once
 // One look at everything that an NvmlProbe can tell, in this process and in one go, where the
-// program goes step by step (probe/process/ask.cc). For tests alone.
+// program goes step by step (probe/probe_process/ask.cc). For tests alone.
 
 #include <iterator>
 #include <utility>

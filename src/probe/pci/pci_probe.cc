@@ -162,7 +162,7 @@ std::string PciProbe::why_unusable(const pci::Function& function, const std::str
   if (answered && function.driver == "nvidia" && is_another_containers(function.address)) {
     return std::string(not_shown_here);
   }
-  const bool is_bound = function.driver == "nvidia" || function.driver == "amdgpu";
+  const bool is_bound = function.driver && is_asked(*function.driver);
   if (!answered && is_bound && is_suspended(path_of(entry, ""))) return std::string(asleep);
   return pci::unusable_because(function, answered);
 }

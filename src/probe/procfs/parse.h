@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "snapshot/driver_load.h"
-#include "snapshot/oom_kill.h"
+#include "snapshot/process.h"
 #include "snapshot/snapshot.h"
 
 namespace berth::procfs {

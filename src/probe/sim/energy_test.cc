@@ -1,4 +1,4 @@
-#include "probe/sim/energy.h"
+#include "probe/sim/load.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

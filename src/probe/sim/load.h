@@ -3,9 +3,15 @@
 // power, temperature, clocks, memory traffic and the history follow from the utilisation.
 
 #include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "snapshot/claim.h"
 #include "snapshot/details.h"
 #include "snapshot/device.h"
+#include "snapshot/snapshot.h"
 
 namespace berth::sim {
 
@@ -19,5 +25,25 @@ void put_under_load(Device& device, const std::function<double(double seconds)>&
 /// The mean of a second and the moment's power, which drivers tell beside each other: here they are
 /// the same, where a scenario does not say otherwise.
 void tell_power_in_each_way(Device& device);
+
+// What the jobs on simulated devices use: the devices' energy counters, which as real ones never go
+// back, whoever comes and goes.
+
+/// Of one observer of one simulated server. Two observers agree about jobs that run; what jobs have
+/// used that are gone, each knows only of those that it has seen running.
+class JobEnergy {
+ public:
+  /// `base`: the server without jobs.
+  explicit JobEnergy(const Snapshot& base);
+  /// Adds to the devices' counters what these jobs have used by now, and those that were here
+  /// before and are no more. Devices without a counter stay without.
+  void add(Snapshot& snapshot, const std::vector<Claim>& running);
+
+ private:
+  void end_those_not_in(const std::vector<Claim>& running, WallTime now);
+  std::map<DeviceId, double> rates_;                           // milliwatts that a job adds
+  std::map<std::pair<std::string, DeviceId>, WallTime> jobs_;  // by claim; when they began
+  std::map<DeviceId, double> used_;                            // millijoules of those that are gone
+};
 
 }  // namespace berth::sim

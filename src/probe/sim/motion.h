@@ -15,7 +15,7 @@ namespace berth::sim {
 /// Lets the jobs of these claims show on the devices that they hold: a process with memory (60 % of
 /// what was promised, or of the device; there within a second), utilisation about 90 %, power and
 /// heat to match. Claims without a job, or on devices that the server does not have, show nothing.
-/// Does not touch Snapshot::claims. What they use counts in probe/sim/energy.h.
+/// Does not touch Snapshot::claims. What they use counts in probe/sim/load.h.
 void add_jobs(Snapshot& snapshot, const std::vector<Claim>& claims, std::uint64_t seed);
 
 /// What a job adds to a device's utilisation, in the mean.

@@ -21,6 +21,7 @@
 // Times in the file (process starts, leases) keep their distance to "taken_unix_ms", to the day.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -69,5 +70,14 @@ struct Scenario {
 
 /// A built-in scenario by name, else a file by path. The error names the built-in ones.
 [[nodiscard]] Result<Scenario> load_scenario(const std::string& name_or_path);
+
+// The scenarios that are part of the program (src/probe/sim/scenarios), so that everything can be
+// tried where there is no GPU.
+
+/// Of the built-in ones, what is shown where none is named.
+inline constexpr std::string_view default_scenario = "server-8xh100";
+
+/// The JSON of a built-in scenario; nothing: there is none of that name.
+[[nodiscard]] std::optional<std::string_view> builtin_scenario(std::string_view name);
 
 }  // namespace berth::sim

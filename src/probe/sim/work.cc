@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "base/process_stat.h"
 #include "base/text.h"
-#include "snapshot/json_number.h"
+#include "snapshot/json.h"
 
 namespace berth::sim {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/json_archive.h"
-#include "view/findings_json.h"
+#include "view/findings_text.h"
 #include "view/manifest_text.h"
 #include "view/report/chart.h"
 

@@ -5,8 +5,7 @@
 #include <algorithm>
 
 #include "diagnose/bottleneck/advice.h"
-#include "diagnose/bottleneck/rules.h"
-#include "diagnose/bottleneck/words.h"
+#include "diagnose/bottleneck/bottleneck.h"
 
 namespace berth::bottleneck {
 

@@ -6,10 +6,9 @@
 
 #include "base/text.h"
 #include "diagnose/bottleneck/advice.h"
+#include "diagnose/bottleneck/bottleneck.h"
 #include "diagnose/bottleneck/data_loaders.h"
 #include "diagnose/bottleneck/questions.h"
-#include "diagnose/bottleneck/rules.h"
-#include "diagnose/bottleneck/words.h"
 
 namespace berth::bottleneck {
 

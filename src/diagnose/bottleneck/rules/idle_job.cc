@@ -1,9 +1,8 @@
 // The job asks nothing of the GPU: nobody is there, nothing computes, or its memory is swapped out.
 
 #include "base/text.h"
+#include "diagnose/bottleneck/bottleneck.h"
 #include "diagnose/bottleneck/questions.h"
-#include "diagnose/bottleneck/rules.h"
-#include "diagnose/bottleneck/words.h"
 
 namespace berth::bottleneck {
 

@@ -4,9 +4,8 @@
 
 #include "base/text.h"
 #include "diagnose/bottleneck/advice.h"
+#include "diagnose/bottleneck/bottleneck.h"
 #include "diagnose/bottleneck/questions.h"
-#include "diagnose/bottleneck/rules.h"
-#include "diagnose/bottleneck/words.h"
 
 namespace berth::bottleneck {
 

@@ -1,7 +1,7 @@
 // The container this is, and those that are started here.
 
 #include "base/text.h"
-#include "diagnose/doctor/rules.h"
+#include "diagnose/doctor/doctor.h"
 
 namespace berth::doctor {
 
@@ -13,9 +13,9 @@ Findings container_without_devices(const Examined& host) {
   return {{.rule = "container_without_devices",
            .severity = Severity::error,
            .title = sentence("this container was started without the GPUs"),
-           .evidence = {sentence("this is a container ({})", *host.world.container.get()),
+           .evidence = {sentence("this is a container ({})", *host.facts.container.get()),
                         sentence("the host has the nvidia driver {} loaded and there is no {} here",
-                                 *host.world.kernel->module_version.get(), "/dev/nvidiactl")},
+                                 *host.facts.kernel->module_version.get(), "/dev/nvidiactl")},
            .meaning = sentence("A container sees only the devices that it was started with."),
            .steps = {{sentence("start it with them; the host needs NVIDIA's container toolkit"),
                       "docker run --gpus all …"}}}};
@@ -23,7 +23,7 @@ Findings container_without_devices(const Examined& host) {
 
 Findings container_hides_devices(const Examined& host) {
   if (!is_container(host) || driver_works(host)) return {};
-  const auto shown = host.world.variable("NVIDIA_VISIBLE_DEVICES");
+  const auto shown = host.facts.variable("NVIDIA_VISIBLE_DEVICES");
   if (!shown || (*shown != "void" && *shown != "none" && !shown->empty())) return {};
   return {
       {.rule = "container_hides_devices",
@@ -38,7 +38,7 @@ Findings container_hides_devices(const Examined& host) {
 
 Findings container_without_compute(const Examined& host) {
   if (!is_container(host)) return {};
-  const auto abilities = host.world.variable("NVIDIA_DRIVER_CAPABILITIES");
+  const auto abilities = host.facts.variable("NVIDIA_DRIVER_CAPABILITIES");
   if (!abilities || abilities->empty()) return {};
   for (const std::string_view one : split(*abilities, ',')) {
     if (one == "all" || one == "compute") return {};
@@ -63,11 +63,11 @@ Finding::Step tell_engine(const std::string& engine) {
 }
 
 Findings container_toolkit_missing_here(const Examined& host) {
-  const auto& tools = host.world.container_tools;
-  const auto& inside = host.world.container.get();
+  const auto& tools = host.facts.container_tools;
+  const auto& inside = host.facts.container.get();
   if (!tools || !inside || !inside->empty()) return {};
   // In WSL the engine is mostly Docker Desktop's, in a machine of its own with its own toolkit.
-  if (host.world.kernel->is_wsl) return {};
+  if (host.facts.kernel->is_wsl) return {};
   if (tools->engines.empty() || !tools->toolkit.empty() || !tools->cdi_spec.empty()) return {};
   Finding finding{
       .rule = "container_toolkit_missing_here",

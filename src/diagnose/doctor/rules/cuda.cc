@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "diagnose/doctor/rules.h"
+#include "diagnose/doctor/doctor.h"
 
 namespace berth::doctor {
 
@@ -74,7 +74,7 @@ void tell_absent(Finding& finding) {
 }
 
 Findings cuda_refuses(const Examined& host) {
-  const auto& cuda = host.world.cuda;
+  const auto& cuda = host.facts.cuda;
   if (cuda->problem.empty()) return {};
   if (cuda->code == 100 && hides_all(host)) return {};  // visible_devices says why
   Finding finding{.rule = "cuda_refuses",

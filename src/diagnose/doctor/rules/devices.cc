@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "diagnose/doctor/doctor.h"
 #include "diagnose/doctor/examined.h"
-#include "diagnose/doctor/rules.h"
 #include "snapshot/questions.h"
 
 namespace berth::doctor {
@@ -16,9 +16,9 @@ namespace {
 /// it cannot be told: in a container the kernel's folders may be shown in part.
 std::string hollow_instances_of(const Device& device, const Examined& host) {
   const auto& minor = device.minor_number.get();
-  if (!host.world.kernel || !minor || is_container(host)) return "";
+  if (!host.facts.kernel || !minor || is_container(host)) return "";
   std::string numbers;
-  for (const HollowInstance& hollow : host.world.kernel->hollow_instances) {
+  for (const HollowInstance& hollow : host.facts.kernel->hollow_instances) {
     const bool is_listed = std::ranges::any_of(host.snapshot.devices, [&](const Device& other) {
       return other.parent == device.id && other.partition &&
              other.partition->gpu_instance == hollow.gpu_instance;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "diagnose/doctor/rules.h"
+#include "diagnose/doctor/doctor.h"
 #include "snapshot/device_fault.h"
 
 namespace berth::doctor {
@@ -67,7 +67,7 @@ Finding unbound(const Examined& host, const std::vector<const Device*>& cards) {
       .title = sentence("no driver runs the NVIDIA card"),
       .evidence = {sentence("no kernel driver is bound to {}", names_of(cards))},
       .meaning = sentence("Until NVIDIA's driver has it, no program can compute on it.")};
-  const auto& kernel = host.world.kernel;
+  const auto& kernel = host.facts.kernel;
   if (kernel && kernel->module_installed.get() && *kernel->module_installed.get()) {
     finding.evidence.push_back(
         sentence("the nvidia module is built for the running kernel {}", release_of(*kernel)));
@@ -90,7 +90,7 @@ Finding unbound(const Examined& host, const std::vector<const Device*>& cards) {
 Findings no_driver(const Examined& host) {
   const auto cards = cards_without_driver(host);
   if (cards.empty()) return {};
-  const auto& kernel = host.world.kernel;
+  const auto& kernel = host.facts.kernel;
   const bool refused = kernel && kernel->secure_boot.get().value_or(false) &&
                        kernel->module_installed.get().value_or(false) &&
                        !kernel->module_version.get();
@@ -125,12 +125,12 @@ Findings driver_versions_differ(const Examined& host) {
                 {sentence("or, with every program off the GPUs, load the new module"),
                  "sudo rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia && sudo "
                  "modprobe nvidia"}}};
-  const auto& kernel = host.world.kernel;
+  const auto& kernel = host.facts.kernel;
   if (kernel && kernel->module_version.get()) {
     finding.evidence.push_back(sentence("the loaded module is {}", *kernel->module_version.get()));
   }
-  if (host.world.libraries) {
-    for (const FoundLibrary& library : host.world.libraries->found) {
+  if (host.facts.libraries) {
+    for (const FoundLibrary& library : host.facts.libraries->found) {
       if (library.name == "libnvidia-ml" && library.version.find('.') != std::string::npos) {
         finding.evidence.push_back(sentence("the library is {}", library.path));
       }
@@ -142,7 +142,7 @@ Findings driver_versions_differ(const Examined& host) {
 Findings driver_silent(const Examined& host) {
   const Problem* problem = nvml_problem(host);
   if (problem == nullptr || problem->code == "version_mismatch" || driver_works(host)) return {};
-  const auto& kernel = host.world.kernel;
+  const auto& kernel = host.facts.kernel;
   // A machine without any card is well without the library.
   const bool has_card = std::ranges::any_of(host.snapshot.devices, [](const Device& device) {
     return device.kind == DeviceKind::nvidia_gpu && device.kernel_driver.get() &&
@@ -160,8 +160,8 @@ Findings driver_silent(const Examined& host) {
 }
 
 const DeviceFile* first_with(const Examined& host, FileAccess access) {
-  const auto at = std::ranges::find(host.world.device_files, access, &DeviceFile::access);
-  return at == host.world.device_files.end() ? nullptr : &*at;
+  const auto at = std::ranges::find(host.facts.device_files, access, &DeviceFile::access);
+  return at == host.facts.device_files.end() ? nullptr : &*at;
 }
 
 Finding missing() {
@@ -202,7 +202,7 @@ Finding blocked(const DeviceFile& file) {
 }
 
 Findings device_files(const Examined& host) {
-  if (host.world.kernel->is_wsl) return {};
+  if (host.facts.kernel->is_wsl) return {};
   if (const DeviceFile* file = first_with(host, FileAccess::blocked)) return {blocked(*file)};
   if (driver_works(host)) return {};
   if (const DeviceFile* file = first_with(host, FileAccess::forbidden)) return {forbidden(*file)};

@@ -41,11 +41,11 @@ TEST(DoctorNouveauDriver, NvidiasOwnDriverHasTheCard) {
 
 TEST(DoctorNoDriver, CardWithoutADriver) {
   Examined host = without_driver(no_driver_has_it, Absent::unsupported);
-  host.world.kernel->secure_boot = false;
+  host.facts.kernel->secure_boot = false;
   EXPECT_THAT(told(host), HasSubstr("error no_driver: no kernel driver is bound to "));
   EXPECT_THAT(told(host), HasSubstr("the nvidia module is built for the running kernel 6.1.0"));
   EXPECT_THAT(commands_of(only(host)), HasSubstr("modprobe nvidia"));
-  host.world.kernel->module_installed = false;
+  host.facts.kernel->module_installed = false;
   EXPECT_THAT(told(host), HasSubstr("there is no nvidia module for the running kernel 6.1.0"));
   EXPECT_THAT(commands_of(only(host)), HasSubstr("dkms"));
 }
@@ -62,9 +62,9 @@ TEST(DoctorNoDriver, CardGivenToAVirtualMachineIsNoFinding) {
 
 TEST(DoctorDriverVersionsDiffer, LibraryAndModuleOfDifferentVersions) {
   Examined host = without_driver(library_is_silent, std::string("nvidia"));
-  host.world.kernel->module_version = std::string("575.51.03");
-  host.world.device_files = healthy().world.device_files;
-  host.world.libraries->found.push_back(
+  host.facts.kernel->module_version = std::string("575.51.03");
+  host.facts.device_files = healthy().facts.device_files;
+  host.facts.libraries->found.push_back(
       {"libnvidia-ml", "/usr/lib64/libnvidia-ml.so.580.65.06", "580.65.06", "loader"});
   host.snapshot.problems.push_back({.source = "nvml", .code = "version_mismatch", .message = "18"});
   EXPECT_EQ(told(host),
@@ -75,15 +75,15 @@ TEST(DoctorDriverVersionsDiffer, LibraryAndModuleOfDifferentVersions) {
 
 TEST(DoctorDriverVersionsDiffer, ModuleAndLibraryOfOneVersionAnswer) {
   Examined host = healthy();
-  host.world.libraries->found.push_back(
+  host.facts.libraries->found.push_back(
       {"libnvidia-ml", "/usr/lib64/libnvidia-ml.so.580.65.06", "580.65.06", "loader"});
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 
 Examined silent_host() {
   Examined host = without_driver(library_is_silent, std::string("nvidia"));
-  host.world.kernel->module_version = std::string("580.65.06");
-  host.world.device_files = healthy().world.device_files;
+  host.facts.kernel->module_version = std::string("580.65.06");
+  host.facts.device_files = healthy().facts.device_files;
   host.snapshot.problems.push_back(
       {.source = "nvml", .code = "driver_failed", .message = "nvmlInit failed"});
   return host;
@@ -100,7 +100,7 @@ TEST(DoctorDriverSilent, ModuleIsLoadedAndTheLibraryDoesNotAnswer) {
 TEST(DoctorDriverSilent, WithoutCardAndModuleNothingShouldAnswer) {
   Examined host = silent_host();
   host.snapshot.devices.clear();
-  host.world.kernel->module_version = Absent::unsupported;
+  host.facts.kernel->module_version = Absent::unsupported;
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 
@@ -112,8 +112,8 @@ TEST(DoctorDriverSilent, WhereOneCardAnswersTheLibraryDoes) {
 
 Examined host_with_files(std::vector<DeviceFile> files) {
   Examined host = without_driver(library_is_silent, std::string("nvidia"));
-  host.world.kernel->module_version = std::string("580.65.06");
-  host.world.device_files = std::move(files);
+  host.facts.kernel->module_version = std::string("580.65.06");
+  host.facts.device_files = std::move(files);
   return host;
 }
 
@@ -129,23 +129,23 @@ TEST(DoctorDeviceFiles, MissingForbiddenOrBlocked) {
 }
 
 TEST(DoctorDeviceFiles, OnesThatOpenAreWell) {
-  EXPECT_THAT(rules_of(host_with_files(healthy().world.device_files)), IsEmpty());
+  EXPECT_THAT(rules_of(host_with_files(healthy().facts.device_files)), IsEmpty());
 }
 
 TEST(DoctorDeviceFiles, OneThatIsBlockedIsToldWhileTheDriverAnswers) {
   Examined host = healthy();
-  host.world.device_files[1].access = FileAccess::forbidden;
+  host.facts.device_files[1].access = FileAccess::forbidden;
   EXPECT_THAT(rules_of(host), IsEmpty()) << "another card's";
-  host.world.device_files[1].access = FileAccess::blocked;
+  host.facts.device_files[1].access = FileAccess::blocked;
   EXPECT_EQ(only(host).rule, "devices_taken_away");
 }
 
 TEST(DoctorDeviceFiles, InAContainerTheyAreTheContainersMatterAndInWslThereAreNone) {
   Examined host = host_with_files({});
-  host.world.container = std::string("docker 1a2b3c");
+  host.facts.container = std::string("docker 1a2b3c");
   EXPECT_THAT(rules_of(host), Not(Contains("device_files_missing")));
   host = host_with_files({});
-  host.world.kernel->is_wsl = true;
+  host.facts.kernel->is_wsl = true;
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "base/text.h"
-#include "diagnose/doctor/rules.h"
+#include "diagnose/doctor/doctor.h"
 
 namespace berth::doctor {
 
@@ -13,7 +13,7 @@ namespace {
 
 Findings folder_silent(const Examined& host) {
   Findings findings;
-  for (const std::string& folder : host.world.silent_folders) {
+  for (const std::string& folder : host.facts.silent_folders) {
     findings.push_back(
         {.rule = "folder_silent",
          .severity = Severity::error,
@@ -73,7 +73,7 @@ Finding told_of(const WorkingDirectory& here) {
 }
 
 Findings slow_directory(const Examined& host) {
-  const WorkingDirectory& here = *host.world.directory;
+  const WorkingDirectory& here = *host.facts.directory;
   const auto& micros = here.open_microseconds.get();
   const bool opens_slowly = micros && *micros > slow_open;
   if (!opens_slowly && !reads_slowly(here.read_speed) && !is_slow_by_nature(here.file_system)) {
@@ -83,7 +83,7 @@ Findings slow_directory(const Examined& host) {
 }
 
 Findings disk_nearly_full(const Examined& host) {
-  const WorkingDirectory& here = *host.world.directory;
+  const WorkingDirectory& here = *host.facts.directory;
   const auto& total = here.total.get();
   const auto& free = here.free.get();
   const std::uint64_t gibibyte = std::uint64_t{1} << 30;

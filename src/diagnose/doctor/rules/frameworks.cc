@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "diagnose/doctor/cuda_tables.h"
-#include "diagnose/doctor/rules.h"
+#include "diagnose/doctor/doctor.h"
 #include "diagnose/doctor/torch_choice.h"
 
 namespace berth::doctor {
@@ -21,7 +21,7 @@ std::string_view question_of(std::string_view name) {
 
 /// A libcuda of a compat package makes newer CUDA run on older drivers of data centre cards.
 bool has_compat(const Examined& host) {
-  const auto& libraries = host.world.libraries;
+  const auto& libraries = host.facts.libraries;
   return libraries && std::ranges::any_of(libraries->found, [](const FoundLibrary& library) {
            return library.name == "libcuda" && library.path.find("/compat") != std::string::npos;
          });
@@ -31,7 +31,7 @@ Findings driver_too_old(const Examined& host) {
   const auto& driver = host.snapshot.host.driver_version.get();
   if (!driver) return {};
   Findings findings;
-  for (const FrameworkBuild& build : host.world.python->frameworks) {
+  for (const FrameworkBuild& build : host.facts.python->frameworks) {
     const auto cuda = build.cuda.get().value_or(std::nullopt);
     const auto needs = cuda ? driver_needs(*cuda) : std::nullopt;
     if (!needs || !is_older_version(*driver, needs->runs)) continue;
@@ -62,7 +62,7 @@ bool is_cpu_build(const FrameworkBuild& build) {
 }
 
 Findings framework_cpu_only(const Examined& host) {
-  const PythonEnvironment& python = *host.world.python;
+  const PythonEnvironment& python = *host.facts.python;
   const bool another_has_cuda = std::ranges::any_of(python.frameworks, [](const auto& build) {
     return build.cuda.get() && build.cuda.get()->has_value();
   });
@@ -134,8 +134,8 @@ std::string list_text(const std::vector<ComputeCapability>& list) {
 
 Findings architecture_missing(const Examined& host) {
   Findings findings;
-  for (const FrameworkBuild& build : host.world.python->frameworks) {
-    const Known known = architectures_of(build, *host.world.python);
+  for (const FrameworkBuild& build : host.facts.python->frameworks) {
+    const Known known = architectures_of(build, *host.facts.python);
     if (known.list.empty()) continue;
     std::vector<const Device*> without;
     for (const Device* device : working_gpus(host)) {
@@ -190,7 +190,7 @@ Sentence end_of_asking(const InterpreterAnswer& answer) {
 }
 
 Findings interpreter_silent(const Examined& host) {
-  const PythonEnvironment& python = *host.world.python;
+  const PythonEnvironment& python = *host.facts.python;
   Sentence end = end_of_asking(python.answer);
   if (end.empty()) return {};
   std::vector<Sentence> evidence = {std::move(end)};
@@ -211,7 +211,7 @@ Findings interpreter_silent(const Examined& host) {
 }
 
 Findings import_failed(const Examined& host) {
-  const ImportAnswer& said = host.world.python->said;
+  const ImportAnswer& said = host.facts.python->said;
   Findings findings;
   const auto add = [&](Severity severity, Sentence title, Sentence evidence, Sentence meaning) {
     findings.push_back({.rule = "import_failed",
@@ -220,7 +220,7 @@ Findings import_failed(const Examined& host) {
                         .evidence = {std::move(evidence)},
                         .meaning = std::move(meaning),
                         .steps = {{sentence("see where it stops"),
-                                   shell_quoted(host.world.python->interpreter) +
+                                   shell_quoted(host.facts.python->interpreter) +
                                        " -X faulthandler -X importtime -c 'import " +
                                        (said.frameworks.empty() ? std::string("torch")
                                                                 : said.frameworks.back().name) +
@@ -252,15 +252,15 @@ Findings import_failed(const Examined& host) {
 
 /// Nothing that another rule tells better stands between the framework and the GPUs.
 bool should_see(const Examined& host) {
-  const bool refused = host.world.cuda && !host.world.cuda->problem.empty();
+  const bool refused = host.facts.cuda && !host.facts.cuda->problem.empty();
   return !hides_all(host) && !refused;
 }
 
 Findings framework_blind(const Examined& host) {
   if (!should_see(host)) return {};
   Findings findings;
-  for (const FrameworkSaid& said : host.world.python->said.frameworks) {
-    const FrameworkBuild* build = host.world.python->framework(said.name);
+  for (const FrameworkSaid& said : host.facts.python->said.frameworks) {
+    const FrameworkBuild* build = host.facts.python->framework(said.name);
     const bool has_cuda = build != nullptr && build->cuda.get().value_or(std::nullopt).has_value();
     if (!has_cuda || said.sees_gpu.value_or(true)) continue;
     Finding finding{
@@ -271,11 +271,11 @@ Findings framework_blind(const Examined& host) {
                               question_of(said.name), said.version)},
         .meaning = sentence("What it wrote meanwhile is the best trace there is."),
         .steps = {
-            {sentence("read all that it says"), shell_quoted(host.world.python->interpreter) +
+            {sentence("read all that it says"), shell_quoted(host.facts.python->interpreter) +
                                                     " -c 'import torch; torch.cuda.init()'"}}};
     if (said.name != "torch") {
       finding.steps[0].command =
-          shell_quoted(host.world.python->interpreter) +
+          shell_quoted(host.facts.python->interpreter) +
           " -c 'import tensorflow as tf; print(tf.config.list_physical_devices())'";
     }
     if (!said.warning.empty())
@@ -287,13 +287,13 @@ Findings framework_blind(const Examined& host) {
 
 Findings shadowed_module(const Examined& host) {
   Findings findings;
-  for (const std::string& name : host.world.shadowing) {
+  for (const std::string& name : host.facts.shadowing) {
     findings.push_back(
         {.rule = "shadowed_module",
          .severity = Severity::warning,
          .title = sentence("{} in the working directory hides the package of that name", name),
          .evidence = {sentence("there is {} in {}", name,
-                               host.world.directory ? host.world.directory->path : ".")},
+                               host.facts.directory ? host.facts.directory->path : ".")},
          .meaning =
              sentence("Python looks beside the program first: `import` then brings that file, "
                       "and what the framework has is \"not defined\"."),

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "diagnose/doctor/doctor.h"
 #include "diagnose/doctor/examined.h"
 #include "diagnose/doctor/gpu_speed.h"
-#include "diagnose/doctor/rules.h"
 #include "snapshot/questions.h"
 
 namespace berth::doctor {

@@ -1,7 +1,7 @@
 // What berth health finds, for who wants to compute here.
 
 #include "health/health.h"
-#include "diagnose/doctor/rules.h"
+#include "diagnose/doctor/doctor.h"
 #include "snapshot/device_fault.h"
 #include "snapshot/questions.h"
 

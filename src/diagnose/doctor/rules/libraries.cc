@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "base/text.h"
-#include "diagnose/doctor/rules.h"
+#include "diagnose/doctor/doctor.h"
 #include "diagnose/doctor/torch_choice.h"
 
 namespace berth::doctor {
@@ -14,7 +14,7 @@ namespace berth::doctor {
 namespace {
 
 Findings tensorflow_libraries_missing(const Examined& host) {
-  const PythonEnvironment& python = *host.world.python;
+  const PythonEnvironment& python = *host.facts.python;
   const FrameworkBuild* build = python.framework("tensorflow");
   if (build == nullptr || python.is_conda) return {};
   const std::optional<TwoPart> cuda = build->cuda.get().value_or(std::nullopt);
@@ -22,8 +22,8 @@ Findings tensorflow_libraries_missing(const Examined& host) {
   const bool in_wheels = std::ranges::any_of(
       python.packages, [](const auto& one) { return one.first.starts_with("nvidia_cudnn"); });
   const bool on_system =
-      std::ranges::find(host.world.libraries->found, "libcudnn", &FoundLibrary::name) !=
-      host.world.libraries->found.end();
+      std::ranges::find(host.facts.libraries->found, "libcudnn", &FoundLibrary::name) !=
+      host.facts.libraries->found.end();
   const FrameworkSaid* said = python.said_of("tensorflow");
   if (in_wheels || on_system || (said != nullptr && said->sees_gpu.value_or(false))) return {};
   return {{.rule = "tensorflow_libraries_missing",
@@ -37,7 +37,7 @@ Findings tensorflow_libraries_missing(const Examined& host) {
 }
 
 Findings cudnn_of_another_major(const Examined& host) {
-  const PythonEnvironment& python = *host.world.python;
+  const PythonEnvironment& python = *host.facts.python;
   const FrameworkBuild* build = python.framework("tensorflow");
   if (build == nullptr || !build->cudnn_major || python.is_conda) return {};
   const bool brings_its_own = std::ranges::any_of(
@@ -45,7 +45,7 @@ Findings cudnn_of_another_major(const Examined& host) {
   const FrameworkSaid* said = python.said_of("tensorflow");
   if (brings_its_own || (said != nullptr && said->sees_gpu.value_or(false))) return {};
   std::vector<Sentence> evidence;
-  for (const FoundLibrary& library : host.world.libraries->found) {
+  for (const FoundLibrary& library : host.facts.libraries->found) {
     if (library.name != "libcudnn") continue;
     const auto version = two_part(library.version);
     if (!version || version->major == *build->cudnn_major) return {};
@@ -66,7 +66,7 @@ Findings cudnn_of_another_major(const Examined& host) {
 
 Findings library_path_stubs(const Examined& host) {
   Findings findings;
-  for (const FoundLibrary& library : host.world.libraries->found) {
+  for (const FoundLibrary& library : host.facts.libraries->found) {
     if (library.via != "LD_LIBRARY_PATH" || !is_of_driver(library)) continue;
     if (library.path.find("/stubs") == std::string::npos) continue;
     findings.push_back(
@@ -92,7 +92,7 @@ bool is_same_soname(const FoundLibrary& one, const FoundLibrary& other) {
 
 Findings library_twice(const Examined& host) {
   Findings findings;
-  const auto& found = host.world.libraries->found;
+  const auto& found = host.facts.libraries->found;
   for (const FoundLibrary& library : found) {
     if (library.via != "LD_LIBRARY_PATH" || is_of_driver(library)) continue;
     // The same library a second time, of another version, further behind in the same list.
@@ -186,7 +186,7 @@ Finding stands_in_front(const FoundLibrary& library, const Brought& brought,
 }
 
 Findings library_path_old_cuda(const Examined& host) {
-  const PythonEnvironment& python = *host.world.python;
+  const PythonEnvironment& python = *host.facts.python;
   Findings findings;
   // One older libcudart is one finding, not each framework's.
   std::vector<const FoundLibrary*> named;
@@ -194,7 +194,7 @@ Findings library_path_old_cuda(const Examined& host) {
     const FrameworkSaid* said = python.said_of(build.name);
     const bool fails = said != nullptr && !said->error.empty();
     for (const Brought& brought : brought_by(build, python)) {
-      const FoundLibrary* library = older_in_front(brought, *host.world.libraries);
+      const FoundLibrary* library = older_in_front(brought, *host.facts.libraries);
       if (library == nullptr || std::ranges::find(named, library) != named.end()) continue;
       named.push_back(library);
       findings.push_back(stands_in_front(*library, brought, build, fails));
@@ -216,7 +216,7 @@ std::string_view without(std::string_view name, std::string_view generation) {
 }
 
 Findings wheels_of_two_majors(const Examined& host) {
-  const auto& packages = host.world.python->packages;
+  const auto& packages = host.facts.python->packages;
   std::vector<Sentence> evidence;
   for (const auto& [name, version] : packages) {
     // nvidia_cudnn_cu12 and nvidia_cudnn_cu13 both write to nvidia/cudnn.
@@ -242,9 +242,9 @@ Findings wheels_of_two_majors(const Examined& host) {
 }
 
 Findings preload_missing(const Examined& host) {
-  if (host.world.libraries->preload_missing.empty()) return {};
+  if (host.facts.libraries->preload_missing.empty()) return {};
   std::vector<Sentence> evidence;
-  for (const std::string& path : host.world.libraries->preload_missing) {
+  for (const std::string& path : host.facts.libraries->preload_missing) {
     evidence.push_back(sentence("LD_PRELOAD names {}, and there is no such file", path));
   }
   return {{.rule = "preload_missing",
@@ -270,7 +270,7 @@ bool is_foreign(const FoundLibrary& library, const Examined& host) {
 
 Findings preload_stands_in(const Examined& host) {
   Findings findings;
-  for (const FoundLibrary& library : host.world.libraries->preloaded) {
+  for (const FoundLibrary& library : host.facts.libraries->preloaded) {
     const bool is_driver = is_of_driver(library);
     if (is_driver && !is_foreign(library, host)) continue;
     Finding finding{.rule = "preload_stands_in",

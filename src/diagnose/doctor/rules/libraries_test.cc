@@ -14,9 +14,9 @@ using ::testing::Not;
 
 Examined tensorflow_host() {
   Examined host = healthy();
-  host.world.python->frameworks = {
+  host.facts.python->frameworks = {
       {.name = "tensorflow", .version = "2.16.1", .cuda = std::optional(TwoPart{12, 3})}};
-  host.world.python->said = {};
+  host.facts.python->said = {};
   return host;
 }
 
@@ -25,78 +25,78 @@ TEST(DoctorTensorflowLibrariesMissing, WithoutThemItGoesOnWithTheCpu) {
   EXPECT_EQ(told(host),
             "error tensorflow_libraries_missing: there is neither a package nvidia-cudnn-cu12 nor "
             "a libcudnn.so where the loader looks");
-  host.world.libraries.reset();
+  host.facts.libraries.reset();
   EXPECT_THAT(rules_of(host), IsEmpty()) << "nobody looked";
   host = tensorflow_host();
-  host.world.python->frameworks[0].cuda = std::optional<TwoPart>();
+  host.facts.python->frameworks[0].cuda = std::optional<TwoPart>();
   EXPECT_EQ(only(host).rule, "tensorflow_cpu_only");
 }
 
 TEST(DoctorTensorflowLibrariesMissing, InWheelsInTheSystemOrInUseTheyAreThere) {
   Examined host = tensorflow_host();
-  host.world.python->packages.emplace_back("nvidia_cudnn_cu12", "8.9.7.29");
+  host.facts.python->packages.emplace_back("nvidia_cudnn_cu12", "8.9.7.29");
   EXPECT_THAT(rules_of(host), IsEmpty());
   host = tensorflow_host();
-  host.world.libraries->found = {{"libcudnn", "/c/libcudnn.so.8.9.2", "8.9.2", "loader"}};
+  host.facts.libraries->found = {{"libcudnn", "/c/libcudnn.so.8.9.2", "8.9.2", "loader"}};
   EXPECT_THAT(rules_of(host), IsEmpty());
   host = tensorflow_host();
-  host.world.python->is_conda = true;
+  host.facts.python->is_conda = true;
   EXPECT_THAT(rules_of(host), IsEmpty()) << "conda's lie where berth does not look";
   host = tensorflow_host();
-  host.world.python->said.frameworks = {{.name = "tensorflow", .sees_gpu = true}};
+  host.facts.python->said.frameworks = {{.name = "tensorflow", .sees_gpu = true}};
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 
 TEST(DoctorCudnnOfAnotherMajor, ThanTensorflowsBuild) {
   Examined host = healthy();
-  host.world.python->frameworks = {{.name = "tensorflow",
+  host.facts.python->frameworks = {{.name = "tensorflow",
                                     .version = "2.18.0",
                                     .cuda = std::optional(TwoPart{12, 5}),
                                     .cuda_source = "build_info.py",
                                     .cudnn_major = 9}};
-  host.world.python->said = {};
-  host.world.libraries->found = {{"libcudnn", "/c/libcudnn.so.8.9.2", "8.9.2", "loader"}};
+  host.facts.python->said = {};
+  host.facts.libraries->found = {{"libcudnn", "/c/libcudnn.so.8.9.2", "8.9.2", "loader"}};
   EXPECT_EQ(told(host),
             "error cudnn_of_another_major: tensorflow 2.18.0 was built with cuDNN 9 "
             "(build_info.py); there is /c/libcudnn.so.8.9.2");
-  host.world.python->packages = {{"nvidia_cudnn_cu12", "9.3.0.75"}};
+  host.facts.python->packages = {{"nvidia_cudnn_cu12", "9.3.0.75"}};
   EXPECT_THAT(rules_of(host), IsEmpty()) << "the environment brings its own";
-  host.world.python->packages.clear();
-  host.world.libraries->found.push_back({"libcudnn", "/d/libcudnn.so.9.1.0", "9.1.0", "loader"});
+  host.facts.python->packages.clear();
+  host.facts.libraries->found.push_back({"libcudnn", "/d/libcudnn.so.9.1.0", "9.1.0", "loader"});
   EXPECT_THAT(rules_of(host), IsEmpty()) << "the loader takes the one of that name";
 }
 
 TEST(DoctorLibraryPathStubs, StubInTheDriversPlace) {
   Examined host = healthy();
-  host.world.libraries->found = {
+  host.facts.libraries->found = {
       {"libcuda", "/opt/cuda/lib64/stubs/libcuda.so", "", "LD_LIBRARY_PATH"}};
   EXPECT_EQ(told(host),
             "error library_path_stubs: LD_LIBRARY_PATH leads to /opt/cuda/lib64/stubs/libcuda.so");
-  host.world.libraries->found[0].via = "loader";
+  host.facts.libraries->found[0].via = "loader";
   EXPECT_THAT(rules_of(host), IsEmpty());
-  host.world.libraries->found = {
+  host.facts.libraries->found = {
       {"libcudart", "/opt/cuda/lib64/stubs/libcudart.so", "", "LD_LIBRARY_PATH"}};
   EXPECT_THAT(rules_of(host), IsEmpty()) << "not the driver's";
 }
 
 TEST(DoctorLibraryTwice, TwoVersionsOfOneSoname) {
   Examined host = healthy();
-  host.world.libraries->found = {{"libcudnn", "/c/libcudnn.so.8.9.2", "8.9.2", "LD_LIBRARY_PATH"},
+  host.facts.libraries->found = {{"libcudnn", "/c/libcudnn.so.8.9.2", "8.9.2", "LD_LIBRARY_PATH"},
                                  {"libcudnn", "/a/libcudnn.so.9.0.0", "9.0.0", "LD_LIBRARY_PATH"},
                                  {"libcudnn", "/b/libcudnn.so.9.1.0", "9.1.0", "LD_LIBRARY_PATH"}};
   EXPECT_EQ(told(host),
             "hint library_twice: /a/libcudnn.so.9.0.0 comes first; then /b/libcudnn.so.9.1.0");
   EXPECT_FALSE(only(host).doubt.empty());
-  host.world.libraries->found.erase(host.world.libraries->found.begin() + 1);
+  host.facts.libraries->found.erase(host.facts.libraries->found.begin() + 1);
   EXPECT_THAT(rules_of(host), IsEmpty()) << "8 and 9 have names of their own for the loader";
 }
 
 TEST(DoctorLibraryTwice, OnesThatTheLoaderFindsByItselfOrThatAreTheDriversAreWell) {
   Examined host = healthy();
-  host.world.libraries->found = {{"libcudnn", "/a/libcudnn.so.9.0.0", "9.0.0", "loader"},
+  host.facts.libraries->found = {{"libcudnn", "/a/libcudnn.so.9.0.0", "9.0.0", "loader"},
                                  {"libcudnn", "/b/libcudnn.so.9.1.0", "9.1.0", "loader"}};
   EXPECT_THAT(rules_of(host), IsEmpty());
-  host.world.libraries->found = {
+  host.facts.libraries->found = {
       {"libcuda", "/a/libcuda.so.580.65.06", "580.65.06", "LD_LIBRARY_PATH"},
       {"libcuda", "/b/libcuda.so.580.82.07", "580.82.07", "LD_LIBRARY_PATH"}};
   EXPECT_THAT(rules_of(host), IsEmpty());
@@ -105,7 +105,7 @@ TEST(DoctorLibraryTwice, OnesThatTheLoaderFindsByItselfOrThatAreTheDriversAreWel
 TEST(DoctorLibraryTwice, RuntimeOfCuda11HasItsMinorNumberInItsName) {
   Examined host = healthy();
   const auto pair = [&](const char* first, const char* second) {
-    host.world.libraries->found = {{"libcudart", "/a", first, "LD_LIBRARY_PATH"},
+    host.facts.libraries->found = {{"libcudart", "/a", first, "LD_LIBRARY_PATH"},
                                    {"libcudart", "/b", second, "LD_LIBRARY_PATH"}};
     return rules_of(host);
   };
@@ -116,29 +116,29 @@ TEST(DoctorLibraryTwice, RuntimeOfCuda11HasItsMinorNumberInItsName) {
 TEST(DoctorLibraryPathOldCuda, OlderCudaInFrontOfTheFrameworks) {
   Examined host = healthy();
   FoundLibrary old{"libcudart", "/cuda/lib64/libcudart.so.12.2.140", "12.2.140", "LD_LIBRARY_PATH"};
-  host.world.libraries->found = {old};
+  host.facts.libraries->found = {old};
   EXPECT_THAT(told(host), HasSubstr("hint library_path_old_cuda: LD_LIBRARY_PATH leads to "
                                     "/cuda/lib64/libcudart.so.12.2.140; torch 2.9.1+cu128 was "
                                     "built for CUDA 12.8"));
   EXPECT_FALSE(only(host).doubt.empty());
   for (const char* version : {"12.8.90", "12.9.79", "11.8.89", "12", "13.0.48"}) {
-    host.world.libraries->found[0].version = version;
+    host.facts.libraries->found[0].version = version;
     EXPECT_THAT(rules_of(host), IsEmpty()) << version;
   }
-  host.world.libraries->found = {old};
-  host.world.libraries->found[0].via = "loader";
+  host.facts.libraries->found = {old};
+  host.facts.libraries->found[0].via = "loader";
   EXPECT_THAT(rules_of(host), IsEmpty());
-  host.world.libraries->found = {old};
-  host.world.python->said.frameworks[0].error = "ImportError: __nvJitLinkComplete_12_4";
+  host.facts.libraries->found = {old};
+  host.facts.python->said.frameworks[0].error = "ImportError: __nvJitLinkComplete_12_4";
   EXPECT_THAT(rules_of(host), ElementsAre("import_failed", "library_path_old_cuda"));
   EXPECT_EQ(named("library_path_old_cuda", host).severity, Severity::warning);
 }
 
 TEST(DoctorLibraryPathOldCuda, OlderCudnnOrNcclInFrontOfTheWheels) {
   Examined host = healthy();
-  host.world.python->packages = {{"nvidia_cudnn_cu12", "9.10.2.21"},
+  host.facts.python->packages = {{"nvidia_cudnn_cu12", "9.10.2.21"},
                                  {"nvidia_nccl_cu12", "2.27.5"}};
-  auto& found = host.world.libraries->found;
+  auto& found = host.facts.libraries->found;
   found = {{"libcudnn", "/c/libcudnn.so.9.1.0", "9.1.0", "LD_LIBRARY_PATH"}};
   EXPECT_EQ(only(host).rule, "library_path_old_cuda");
   EXPECT_THAT(only(host).title.english(), HasSubstr("older cuDNN in front of that of torch"));
@@ -150,39 +150,39 @@ TEST(DoctorLibraryPathOldCuda, OlderCudnnOrNcclInFrontOfTheWheels) {
   }
   found = {{"libnccl", "/c/libnccl.so.2.18.5", "2.18.5", "LD_LIBRARY_PATH"}};
   EXPECT_THAT(only(host).title.english(), HasSubstr("older NCCL"));
-  host.world.python->said.frameworks[0].error = "ImportError: undefined symbol: ncclCommWindow";
+  host.facts.python->said.frameworks[0].error = "ImportError: undefined symbol: ncclCommWindow";
   EXPECT_THAT(rules_of(host), ElementsAre("import_failed", "library_path_old_cuda"));
-  host.world.python->said.frameworks[0].error.clear();
-  host.world.python->packages.clear();
+  host.facts.python->said.frameworks[0].error.clear();
+  host.facts.python->packages.clear();
   EXPECT_THAT(rules_of(host), IsEmpty()) << "which one torch has is not to be told";
 }
 
 TEST(DoctorLibraryPathOldCuda, OlderOnesThatTheLoaderDoesNotTakeAreWell) {
   Examined host = healthy();
-  host.world.python->packages = {{"nvidia_cudnn_cu12", "9.10.2.21"}};
-  auto& found = host.world.libraries->found;
+  host.facts.python->packages = {{"nvidia_cudnn_cu12", "9.10.2.21"}};
+  auto& found = host.facts.libraries->found;
   found = {{"libcudnn", "/c/libcudnn.so.9.1.0", "9.1.0", "loader"}};
   EXPECT_THAT(rules_of(host), IsEmpty()) << "the system's are looked at last";
   found = {{"libcudnn", "/venv/libcudnn.so.9", "9", "LD_LIBRARY_PATH"},
            {"libcudnn", "/c/libcudnn.so.9.1.0", "9.1.0", "LD_LIBRARY_PATH"}};
   EXPECT_THAT(rules_of(host), Not(Contains("library_path_old_cuda"))) << "the wheels' own is first";
   found = {{"libcudnn", "/c/libcudnn.so.9.1.0", "9.1.0", "LD_LIBRARY_PATH"}};
-  host.world.python->packages = {{"nvidia_cudnn_cu11", "9.10.2.21"}};
+  host.facts.python->packages = {{"nvidia_cudnn_cu11", "9.10.2.21"}};
   EXPECT_THAT(rules_of(host), IsEmpty()) << "another generation's wheel is not this torch's";
-  host.world.python->packages = {{"nvidia_cudnn_cu12", "9.10.2.21"}};
-  host.world.python->frameworks = {torch_for("2.9.1+cpu", std::nullopt)};
+  host.facts.python->packages = {{"nvidia_cudnn_cu12", "9.10.2.21"}};
+  host.facts.python->frameworks = {torch_for("2.9.1+cpu", std::nullopt)};
   EXPECT_THAT(rules_of(host), Not(Contains("library_path_old_cuda"))) << "a build without CUDA";
 }
 
 TEST(DoctorWheelsOfTwoMajors, SamePackageForTwoGenerations) {
   Examined host = healthy();
-  host.world.python->packages = {{"nvidia_cudnn_cu11", "8.5"}, {"nvidia_cublas_cu12", "12.1"}};
+  host.facts.python->packages = {{"nvidia_cudnn_cu11", "8.5"}, {"nvidia_cublas_cu12", "12.1"}};
   EXPECT_THAT(rules_of(host), IsEmpty());
-  host.world.python->packages.emplace_back("nvidia_cudnn_cu12", "9.1");
+  host.facts.python->packages.emplace_back("nvidia_cudnn_cu12", "9.1");
   EXPECT_EQ(told(host),
             "warning wheels_of_two_majors: nvidia_cudnn_cu11 8.5 and nvidia_cudnn_cu12 9.1 lie in "
             "the same folder");
-  host.world.python->packages = {{"nvidia_nccl_cu13", "2.28"}, {"nvidia_nccl_cu11", "2.19"}};
+  host.facts.python->packages = {{"nvidia_nccl_cu13", "2.28"}, {"nvidia_nccl_cu11", "2.19"}};
   EXPECT_EQ(told(host),
             "warning wheels_of_two_majors: nvidia_nccl_cu11 2.19 and nvidia_nccl_cu13 2.28 lie in "
             "the same folder");
@@ -190,17 +190,17 @@ TEST(DoctorWheelsOfTwoMajors, SamePackageForTwoGenerations) {
 
 TEST(DoctorPreloadMissing, FileThatIsNotThere) {
   Examined host = healthy();
-  host.world.libraries->preload_missing = {"/gone.so"};
+  host.facts.libraries->preload_missing = {"/gone.so"};
   EXPECT_EQ(told(host),
             "hint preload_missing: LD_PRELOAD names /gone.so, and there is no such file");
   EXPECT_EQ(commands_of(only(host)), "unset LD_PRELOAD\n");
-  host.world.libraries->preload_missing.clear();
+  host.facts.libraries->preload_missing.clear();
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 
 TEST(DoctorPreloadStandsIn, InTheDriversPlace) {
   Examined host = healthy();
-  auto& preloaded = host.world.libraries->preloaded;
+  auto& preloaded = host.facts.libraries->preloaded;
   preloaded = {{"libcuda", "/usr/local/cuda/lib64/stubs/libcuda.so", "", "LD_PRELOAD"}};
   EXPECT_EQ(told(host),
             "error preload_stands_in: LD_PRELOAD names /usr/local/cuda/lib64/stubs/libcuda.so; "
@@ -211,14 +211,14 @@ TEST(DoctorPreloadStandsIn, InTheDriversPlace) {
 
 TEST(DoctorPreloadStandsIn, CudasOwnMayBeMeant) {
   Examined host = healthy();
-  host.world.libraries->preloaded = {{"libnccl", "/home/ada/libnccl.so.2", "2.28.3", "LD_PRELOAD"}};
+  host.facts.libraries->preloaded = {{"libnccl", "/home/ada/libnccl.so.2", "2.28.3", "LD_PRELOAD"}};
   EXPECT_EQ(told(host), "hint preload_stands_in: LD_PRELOAD names /home/ada/libnccl.so.2");
   EXPECT_FALSE(only(host).doubt.empty());
 }
 
 TEST(DoctorPreloadStandsIn, TheDriversOwnOrANewerOneOnPurposeIsWell) {
   Examined host = healthy();
-  host.world.libraries->preloaded = {
+  host.facts.libraries->preloaded = {
       {"libcuda", "/usr/lib64/libcuda.so.1", "580.65.06", "LD_PRELOAD"},
       {"libcuda", "/usr/local/cuda/compat/libcuda.so.1", "590.48.01", "LD_PRELOAD"},
       {"libcuda", "/usr/lib/wsl/lib/libcuda.so.1", "1.1", "LD_PRELOAD"}};

@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "base/text.h"
+#include "diagnose/doctor/doctor.h"
 #include "diagnose/doctor/examined.h"
-#include "diagnose/doctor/rules.h"
 
 namespace berth::doctor {
 
@@ -17,8 +17,8 @@ namespace {
 
 /// Nothing: it was not asked.
 std::optional<int> torch_threads(const Examined& host) {
-  if (!host.world.python) return std::nullopt;
-  const FrameworkSaid* said = host.world.python->said_of("torch");
+  if (!host.facts.python) return std::nullopt;
+  const FrameworkSaid* said = host.facts.python->said_of("torch");
   return said == nullptr ? std::nullopt : said->threads;
 }
 
@@ -33,8 +33,8 @@ void add_torch_threads(const Examined& host, Finding& finding) {
 constexpr Bytes gibibyte{std::uint64_t{1} << 30};
 
 Findings shared_memory_small(const Examined& host) {
-  const auto& total = host.world.limits->shared_memory_total.get();
-  const auto& free = host.world.limits->shared_memory_free.get();
+  const auto& total = host.facts.limits->shared_memory_total.get();
+  const auto& free = host.facts.limits->shared_memory_free.get();
   if (!total || !free) return {};
   const bool small = total->count() < gibibyte.count() / 4;
   const bool full = free->count() * 20 < total->count();
@@ -63,7 +63,7 @@ Findings shared_memory_small(const Examined& host) {
 }
 
 Findings memory_low(const Examined& host) {
-  const Limits& limits = *host.world.limits;
+  const Limits& limits = *host.facts.limits;
   const auto& total = limits.memory_total.get();
   const auto& available = limits.memory_available.get();
   if (!total || !available || available->count() * 20 >= total->count()) return {};
@@ -84,7 +84,7 @@ Findings memory_low(const Examined& host) {
 }
 
 Findings memory_limit_near(const Examined& host) {
-  const Limits& limits = *host.world.limits;
+  const Limits& limits = *host.facts.limits;
   const auto& total = limits.memory_total.get();
   const auto& limit = limits.memory_limit.get();
   const auto& charged = limits.memory_charged.get();
@@ -104,10 +104,10 @@ Findings memory_limit_near(const Examined& host) {
 }
 
 Findings quota_below_cores(const Examined& host) {
-  const Limits& limits = *host.world.limits;
+  const Limits& limits = *host.facts.limits;
   const auto& quota = limits.cpu_quota.get();
   const auto& allowed = limits.cpus_allowed.get();
-  const bool told = host.world.variable("OMP_NUM_THREADS").has_value();
+  const bool told = host.facts.variable("OMP_NUM_THREADS").has_value();
   // Libraries count the CPUs they may run on and know nothing of a quota.
   if (!quota || !allowed || told || *quota * 2 > static_cast<double>(*allowed)) return {};
   Finding finding{
@@ -146,7 +146,7 @@ Finding too_many(std::string_view variable, double usable) {
 
 void too_many_by_variables(const Examined& host, double usable, Findings& findings) {
   for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}) {
-    const auto value = host.world.variable(name);
+    const auto value = host.facts.variable(name);
     const auto wanted = value ? parse_unsigned(trimmed(*value)) : std::nullopt;
     if (!wanted || static_cast<double>(*wanted) <= std::ceil(usable)) continue;
     Finding finding = too_many(name, usable);
@@ -165,7 +165,7 @@ void too_many_by_torch(const Examined& host, double usable, Findings& findings) 
 }
 
 Findings threads_over_cores(const Examined& host) {
-  const auto usable = usable_cpus(*host.world.limits);
+  const auto usable = usable_cpus(*host.facts.limits);
   if (!usable) return {};
   Findings findings;
   too_many_by_variables(host, *usable, findings);
@@ -176,8 +176,8 @@ Findings threads_over_cores(const Examined& host) {
 }
 
 Findings one_cpu_of_many(const Examined& host) {
-  const auto& allowed = host.world.limits->cpus_allowed.get();
-  const auto& online = host.world.limits->cpus_online.get();
+  const auto& allowed = host.facts.limits->cpus_allowed.get();
+  const auto& online = host.facts.limits->cpus_online.get();
   if (!online || !allowed || *allowed != 1 || *online < 4) return {};
   return {{.rule = "one_cpu_of_many",
            .severity = Severity::warning,
@@ -189,10 +189,10 @@ Findings one_cpu_of_many(const Examined& host) {
 }
 
 Findings open_files_low(const Examined& host) {
-  const auto& soft = host.world.limits->open_files.get();
+  const auto& soft = host.facts.limits->open_files.get();
   // 1024 is what every login has; data loaders get by with it until they keep many batches.
   if (!soft || *soft >= 1024) return {};
-  const auto& hard = host.world.limits->open_files_hard.get();
+  const auto& hard = host.facts.limits->open_files_hard.get();
   const std::uint64_t more = std::min<std::uint64_t>(hard.value_or(65'536), 65'536);
   const Finding::Step raise =
       more > *soft
@@ -211,9 +211,9 @@ Findings open_files_low(const Examined& host) {
 }
 
 Findings mkl_missing(const Examined& host) {
-  const auto& vendor = host.world.limits->cpu_vendor.get();
+  const auto& vendor = host.facts.limits->cpu_vendor.get();
   if (!vendor || *vendor != "GenuineIntel") return {};
-  const FrameworkSaid* said = host.world.python->said_of("torch");
+  const FrameworkSaid* said = host.facts.python->said_of("torch");
   // Who computes on a GPU does not wait for the CPU's products.
   if (said == nullptr || said->has_mkl.value_or(true) || said->sees_gpu.value_or(false)) return {};
   return {{.rule = "mkl_missing",
@@ -229,8 +229,8 @@ Findings mkl_missing(const Examined& host) {
 }
 
 Findings governor_powersave(const Examined& host) {
-  const auto& governor = host.world.limits->governor.get();
-  const auto& driver = host.world.limits->frequency_driver.get();
+  const auto& governor = host.facts.limits->governor.get();
+  const auto& driver = host.facts.limits->frequency_driver.get();
   // intel_pstate and amd_pstate choose speeds themselves: their "powersave" is the normal one.
   if (!governor || *governor != "powersave" || !driver ||
       driver->find("pstate") != std::string::npos) {

@@ -13,81 +13,81 @@ using namespace literals;
 
 TEST(DoctorSharedMemorySmall, OnAMachineAHintInAContainerAWarning) {
   Examined host = healthy();
-  host.world.limits->shared_memory_total = host.world.limits->shared_memory_free = Bytes{64 << 20};
+  host.facts.limits->shared_memory_total = host.facts.limits->shared_memory_free = Bytes{64 << 20};
   EXPECT_EQ(told(host), "hint shared_memory_small: /dev/shm has 64 MiB, 64 MiB of it free");
   EXPECT_THAT(commands_of(only(host)), HasSubstr("remount,size=8g /dev/shm"));
-  host.world.container = std::string("docker 1a2b3c");
+  host.facts.container = std::string("docker 1a2b3c");
   EXPECT_EQ(only(host).severity, Severity::warning);
   EXPECT_THAT(commands_of(only(host)), HasSubstr("--shm-size=8g"));
-  host.world.limits->shared_memory_total = host.world.limits->shared_memory_free = Bytes{256 << 20};
+  host.facts.limits->shared_memory_total = host.facts.limits->shared_memory_free = Bytes{256 << 20};
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 
 TEST(DoctorSharedMemorySmall, FullIsToldAsSuch) {
   Examined host = healthy();
-  host.world.limits->shared_memory_free = 1_GiB;
+  host.facts.limits->shared_memory_free = 1_GiB;
   EXPECT_EQ(told(host), "warning shared_memory_small: /dev/shm has 32.0 GiB, 1.0 GiB of it free");
   EXPECT_EQ(only(host).title.english(), "shared memory is full");
   EXPECT_THAT(commands_of(only(host)), HasSubstr("ls -lS /dev/shm"));
-  host.world.limits->shared_memory_free = 2_GiB;
+  host.facts.limits->shared_memory_free = 2_GiB;
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 
 TEST(DoctorMemoryLow, AlmostNoneIsAvailable) {
   Examined host = healthy();
-  host.world.limits->memory_available = 1_GiB;
+  host.facts.limits->memory_available = 1_GiB;
   EXPECT_EQ(told(host), "warning memory_low: 1.0 GiB of 64.0 GiB are available");
-  host.world.limits->swap_total = 8_GiB;
-  host.world.limits->swap_free = 5_GiB;
+  host.facts.limits->swap_total = 8_GiB;
+  host.facts.limits->swap_free = 5_GiB;
   EXPECT_THAT(only(host).evidence, SizeIs(1)) << "most of it is left";
-  host.world.limits->swap_free = 1_GiB;
+  host.facts.limits->swap_free = 1_GiB;
   EXPECT_THAT(only(host).evidence.back().english(), HasSubstr("1.0 GiB of 8.0 GiB of swap"));
-  host.world.limits->memory_available = 4_GiB;
+  host.facts.limits->memory_available = 4_GiB;
   EXPECT_THAT(rules_of(host), IsEmpty()) << "more than a twentieth";
 }
 
 TEST(DoctorMemoryLimitNear, AlmostAllOfItIsCharged) {
   Examined host = healthy();
-  host.world.limits->memory_limit = 8_GiB;
-  host.world.limits->memory_charged = Bytes{(8ULL << 30) - 1};
+  host.facts.limits->memory_limit = 8_GiB;
+  host.facts.limits->memory_charged = Bytes{(8ULL << 30) - 1};
   EXPECT_THAT(told(host), HasSubstr("warning memory_limit_near: 8.0 GiB of 8.0 GiB are charged"));
   EXPECT_FALSE(only(host).doubt.empty());
-  host.world.limits->memory_charged = 7_GiB;
+  host.facts.limits->memory_charged = 7_GiB;
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 
 TEST(DoctorMemoryLimitNear, LimitAboveTheMachinesMemoryLimitsNothing) {
   Examined host = healthy();
-  host.world.limits->memory_limit = host.world.limits->memory_charged = 64_GiB;
+  host.facts.limits->memory_limit = host.facts.limits->memory_charged = 64_GiB;
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 
 TEST(DoctorQuotaBelowCores, LibrariesCountTheCpusThatTheySee) {
   Examined host = healthy();
-  host.world.limits->cpu_quota = 2.0;
+  host.facts.limits->cpu_quota = 2.0;
   EXPECT_EQ(told(host),
             "hint quota_below_cores: the control group's quota is 2 CPUs; this process sees 16 "
             "CPUs, and OMP_NUM_THREADS is not set");
   EXPECT_EQ(commands_of(only(host)), "export OMP_NUM_THREADS=2\n");
-  host.world.python->said.frameworks[0].threads = 15;
+  host.facts.python->said.frameworks[0].threads = 15;
   EXPECT_EQ(only(host).rule, "quota_below_cores") << "and no second one for torch's threads";
   EXPECT_THAT(only(host).evidence.back().english(), HasSubstr("15 threads"));
 }
 
 TEST(DoctorQuotaBelowCores, MoreThanHalfOfThemOrAVariableIsWell) {
   Examined host = healthy();
-  host.world.limits->cpu_quota = 9.0;
+  host.facts.limits->cpu_quota = 9.0;
   EXPECT_THAT(rules_of(host), IsEmpty());
-  host.world.limits->cpu_quota = 2.0;
-  host.world.variables = {{"OMP_NUM_THREADS", "2"}};
+  host.facts.limits->cpu_quota = 2.0;
+  host.facts.variables = {{"OMP_NUM_THREADS", "2"}};
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 
 TEST(DoctorThreadsOverCores, AskedForByAVariable) {
   Examined host = healthy();
-  host.world.variables = {{"OMP_NUM_THREADS", "16"}};
+  host.facts.variables = {{"OMP_NUM_THREADS", "16"}};
   EXPECT_THAT(rules_of(host), IsEmpty());
-  host.world.variables = {{"OMP_NUM_THREADS", "32"}};
+  host.facts.variables = {{"OMP_NUM_THREADS", "32"}};
   EXPECT_EQ(told(host),
             "warning threads_over_cores: OMP_NUM_THREADS=32; this process may use 16 CPUs");
   EXPECT_EQ(only(host).steps.at(0).command, "export OMP_NUM_THREADS=16");
@@ -95,68 +95,68 @@ TEST(DoctorThreadsOverCores, AskedForByAVariable) {
 
 TEST(DoctorThreadsOverCores, ThatTorchItselfSays) {
   Examined host = healthy();
-  auto& threads = host.world.python->said.frameworks[0].threads;
+  auto& threads = host.facts.python->said.frameworks[0].threads;
   threads = 16;
   EXPECT_THAT(rules_of(host), IsEmpty());
-  host.world.limits->cpus_allowed = std::uint64_t{8};
-  host.world.variables = {{"OMP_NUM_THREADS", "16,4"}};
+  host.facts.limits->cpus_allowed = std::uint64_t{8};
+  host.facts.variables = {{"OMP_NUM_THREADS", "16,4"}};
   EXPECT_EQ(only(host).rule, "threads_over_cores");
   EXPECT_THAT(only(host).evidence.back().english(), HasSubstr("16 threads"));
   threads = 15;
   EXPECT_THAT(rules_of(host), IsEmpty()) << "less than twice as many";
-  host.world.variables = {{"OMP_NUM_THREADS", "15"}};
+  host.facts.variables = {{"OMP_NUM_THREADS", "15"}};
   EXPECT_EQ(only(host).evidence.at(0).english(), "OMP_NUM_THREADS=15");
   EXPECT_THAT(only(host).evidence.back().english(), HasSubstr("15 threads"));
-  host.world.limits->cpu_quota = 0.5;
-  host.world.variables = {{"OMP_NUM_THREADS", "1"}};
+  host.facts.limits->cpu_quota = 0.5;
+  host.facts.variables = {{"OMP_NUM_THREADS", "1"}};
   threads = 1;
   EXPECT_THAT(rules_of(host), IsEmpty()) << "no program has fewer";
 }
 
 TEST(DoctorOneCpuOfMany, AffinityToASingleOne) {
   Examined host = healthy();
-  host.world.limits->cpus_allowed = std::uint64_t{1};
+  host.facts.limits->cpus_allowed = std::uint64_t{1};
   EXPECT_EQ(told(host), "warning one_cpu_of_many: its affinity allows 1 of 16 CPUs");
-  host.world.limits->cpus_allowed = std::uint64_t{2};
+  host.facts.limits->cpus_allowed = std::uint64_t{2};
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 
 TEST(DoctorOpenFilesLow, FewerThanEveryLoginHas) {
   Examined host = healthy();
-  host.world.limits->open_files = std::uint64_t{256};
+  host.facts.limits->open_files = std::uint64_t{256};
   EXPECT_EQ(told(host), "warning open_files_low: the limit is 256 (ulimit -n)");
   EXPECT_EQ(commands_of(only(host)), "ulimit -n 65536\n");
-  host.world.limits->open_files_hard = std::uint64_t{512};
+  host.facts.limits->open_files_hard = std::uint64_t{512};
   EXPECT_EQ(commands_of(only(host)), "ulimit -n 512\n") << "no more is allowed";
-  host.world.limits->open_files_hard = std::uint64_t{256};
+  host.facts.limits->open_files_hard = std::uint64_t{256};
   EXPECT_EQ(commands_of(only(host)), "ulimit -Hn\n") << "what is allowed is used";
-  host.world.limits->open_files = std::uint64_t{1024};
+  host.facts.limits->open_files = std::uint64_t{1024};
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 
 TEST(DoctorMklMissing, TorchWithoutItWhereTheCpuIsAllThereIs) {
   Examined host = healthy();
-  host.world.limits->cpu_vendor = std::string("GenuineIntel");
-  host.world.python->said.frameworks[0].has_mkl = false;
+  host.facts.limits->cpu_vendor = std::string("GenuineIntel");
+  host.facts.python->said.frameworks[0].has_mkl = false;
   EXPECT_THAT(rules_of(host), IsEmpty()) << "it computes on the GPU";
-  host.world.python->said.frameworks[0].sees_gpu.reset();
+  host.facts.python->said.frameworks[0].sees_gpu.reset();
   EXPECT_EQ(told(host), "hint mkl_missing: torch 2.9.1 says so, and the CPU is Intel's");
-  host.world.limits->cpu_vendor = std::string("AuthenticAMD");
+  host.facts.limits->cpu_vendor = std::string("AuthenticAMD");
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 
 TEST(DoctorGovernorPowersave, WithADriverThatThenNeverGoesFaster) {
   Examined host = healthy();
-  host.world.limits->frequency_driver = std::string("acpi-cpufreq");
+  host.facts.limits->frequency_driver = std::string("acpi-cpufreq");
   EXPECT_EQ(told(host), "hint governor_powersave: governor powersave of driver acpi-cpufreq");
-  host.world.limits->governor = std::string("schedutil");
+  host.facts.limits->governor = std::string("schedutil");
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 
 TEST(DoctorGovernorPowersave, PstateDriversChooseSpeedsThemselves) {
   Examined host = healthy();
   for (const char* driver : {"intel_pstate", "amd-pstate-epp"}) {
-    host.world.limits->frequency_driver = std::string(driver);
+    host.facts.limits->frequency_driver = std::string(driver);
     EXPECT_THAT(rules_of(host), IsEmpty()) << driver;
   }
 }
@@ -169,7 +169,7 @@ TEST(DoctorPersistenceOff, WhereNoDisplayKeepsTheDriverAwake) {
   host.snapshot.devices[0].display_active = true;
   EXPECT_THAT(rules_of(host), IsEmpty());
   host.snapshot.devices[0].display_active = false;
-  host.world.container = std::string("docker 1a2b3c");
+  host.facts.container = std::string("docker 1a2b3c");
   EXPECT_THAT(rules_of(host), IsEmpty()) << "the host's matter";
 }
 

@@ -3,14 +3,14 @@
 
 #include "base/text.h"
 #include "diagnose/doctor/cuda_tables.h"
-#include "diagnose/doctor/rules.h"
+#include "diagnose/doctor/doctor.h"
 
 namespace berth::doctor {
 
 namespace {
 
 Findings toolkit_newer_than_driver(const Examined& host) {
-  const auto& libraries = host.world.libraries;
+  const auto& libraries = host.facts.libraries;
   const auto& driver = host.snapshot.host.driver_version.get();
   if (!libraries->nvcc_version || !driver) return {};
   const auto needs = driver_needs(*libraries->nvcc_version);
@@ -29,7 +29,7 @@ Findings toolkit_newer_than_driver(const Examined& host) {
 }
 
 Findings cuda_home_missing(const Examined& host) {
-  const auto& libraries = host.world.libraries;
+  const auto& libraries = host.facts.libraries;
   if (!libraries->home || libraries->home->is_there) return {};
   const CudaHome& home = *libraries->home;
   return {{.rule = "cuda_home_missing",
@@ -60,9 +60,9 @@ std::optional<Compiler> compiler_of(const Libraries& libraries) {
 }
 
 Findings toolkit_of_another_major(const Examined& host) {
-  const FrameworkBuild* torch = host.world.python->framework("torch");
+  const FrameworkBuild* torch = host.facts.python->framework("torch");
   const auto cuda = torch != nullptr ? torch->cuda.get().value_or(std::nullopt) : std::nullopt;
-  const auto compiler = compiler_of(*host.world.libraries);
+  const auto compiler = compiler_of(*host.facts.libraries);
   if (!cuda || !compiler || compiler->version.major == cuda->major) return {};
   return {
       {.rule = "toolkit_of_another_major",
@@ -81,7 +81,7 @@ Findings toolkit_of_another_major(const Examined& host) {
 }
 
 Findings toolkits_differ(const Examined& host) {
-  const auto& libraries = host.world.libraries;
+  const auto& libraries = host.facts.libraries;
   if (!libraries->nvcc_in_path) return {};
   const auto& compiler = libraries->nvcc_version;
   const auto& folder = libraries->toolkit_version;

@@ -15,7 +15,7 @@ TEST(DoctorToolkitNewerThanDriver, ToolkitOfANewerMajor) {
   Examined host = healthy();
   host.snapshot.host.driver_version = std::string("550.54.14");
   EXPECT_THAT(rules_of(host), IsEmpty()) << "12.8 runs with every driver of CUDA 12";
-  host.world.libraries->nvcc_version = TwoPart{13, 0};
+  host.facts.libraries->nvcc_version = TwoPart{13, 0};
   EXPECT_EQ(told(host),
             "warning toolkit_newer_than_driver: /usr/local/cuda/bin/nvcc is of CUDA 13.0; the "
             "driver is 550.54.14; CUDA 13.0 runs from 580 on (its toolkit came with 580.65.06)");
@@ -23,22 +23,22 @@ TEST(DoctorToolkitNewerThanDriver, ToolkitOfANewerMajor) {
 
 TEST(DoctorToolkitNewerThanDriver, WhatIsNewerThanTheTableIsNoFinding) {
   Examined host = healthy();
-  host.world.libraries->nvcc_version = TwoPart{14, 1};
+  host.facts.libraries->nvcc_version = TwoPart{14, 1};
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 
 TEST(DoctorCudaHomeMissing, FolderThatIsNotThere) {
   Examined host = healthy();
-  host.world.libraries->home = CudaHome{.variable = "CUDA_HOME", .folder = "/opt/gone"};
+  host.facts.libraries->home = CudaHome{.variable = "CUDA_HOME", .folder = "/opt/gone"};
   EXPECT_EQ(told(host), "hint cuda_home_missing: CUDA_HOME is /opt/gone");
   EXPECT_EQ(commands_of(only(host)), "unset CUDA_HOME\n");
-  host.world.libraries->home->is_there = true;
+  host.facts.libraries->home->is_there = true;
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 
 TEST(DoctorToolkitOfAnotherMajor, ThanTorchsStopsExtensionsAlone) {
   Examined host = healthy();
-  Libraries& libraries = *host.world.libraries;
+  Libraries& libraries = *host.facts.libraries;
   libraries.nvcc_version = TwoPart{11, 8};
   EXPECT_THAT(rules_of(host), IsEmpty()) << "nobody chose it: it is not in PATH";
   libraries.nvcc_in_path = true;
@@ -57,7 +57,7 @@ TEST(DoctorToolkitOfAnotherMajor, ThanTorchsStopsExtensionsAlone) {
 
 TEST(DoctorToolkitsDiffer, NvccAndTheFolderOfDifferentMajors) {
   Examined host = healthy();
-  Libraries& libraries = *host.world.libraries;
+  Libraries& libraries = *host.facts.libraries;
   libraries.nvcc_in_path = true;
   libraries.toolkit = "/usr/local/cuda-12.2";
   libraries.toolkit_version = TwoPart{12, 2};

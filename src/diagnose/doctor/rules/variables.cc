@@ -6,7 +6,7 @@
 #include <array>
 
 #include "base/text.h"
-#include "diagnose/doctor/rules.h"
+#include "diagnose/doctor/doctor.h"
 
 namespace berth::doctor {
 
@@ -16,10 +16,10 @@ Findings nccl_slow_settings(const Examined& host) {
   std::vector<Sentence> slow;
   const bool several = working_gpus(host).size() > 1;
   for (const char* name : {"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_IB_DISABLE"}) {
-    const auto value = host.world.variable(name);
+    const auto value = host.facts.variable(name);
     // Without InfiniBand nothing is lost by doing without.
     const bool has_ib = std::ranges::any_of(
-        host.world.interfaces, [](const std::string& one) { return one.starts_with("ib"); });
+        host.facts.interfaces, [](const std::string& one) { return one.starts_with("ib"); });
     if (std::string_view(name) == "NCCL_IB_DISABLE" && !has_ib) continue;
     if (value && *value == "1" && several) slow.push_back(sentence("{}={}", name, *value));
   }
@@ -52,9 +52,9 @@ bool names_an_interface(std::string_view value, const std::vector<std::string>& 
 }
 
 Findings nccl_interface_missing(const Examined& host) {
-  const auto interface = host.world.variable("NCCL_SOCKET_IFNAME");
-  if (!interface || interface->empty() || host.world.interfaces.empty() ||
-      names_an_interface(*interface, host.world.interfaces)) {
+  const auto interface = host.facts.variable("NCCL_SOCKET_IFNAME");
+  if (!interface || interface->empty() || host.facts.interfaces.empty() ||
+      names_an_interface(*interface, host.facts.interfaces)) {
     return {};
   }
   return {{.rule = "nccl_interface_missing",
@@ -83,12 +83,12 @@ Findings nccl_old_names(const Examined& host) {
   std::vector<Sentence> evidence;
   std::string command;
   for (const OldName& one : old_names) {
-    if (!host.world.variable(one.old) || host.world.variable(one.now)) continue;
+    if (!host.facts.variable(one.old) || host.facts.variable(one.now)) continue;
     evidence.push_back(sentence("{} is called {} now", one.old, one.now));
     if (!command.empty()) command += " && ";
     command += fmt::format("export {}=\"${}\" && unset {}", one.now, one.old, one.old);
   }
-  const FrameworkBuild* torch = host.world.python->framework("torch");
+  const FrameworkBuild* torch = host.facts.python->framework("torch");
   const auto release = torch != nullptr ? two_part(torch->version) : std::nullopt;
   if (evidence.empty() || !release || *release < TwoPart{2, 2}) return {};
   return {{.rule = "nccl_old_names",
@@ -101,7 +101,7 @@ Findings nccl_old_names(const Examined& host) {
 }
 
 Findings launch_blocking(const Examined& host) {
-  const auto value = host.world.variable("CUDA_LAUNCH_BLOCKING");
+  const auto value = host.facts.variable("CUDA_LAUNCH_BLOCKING");
   if (!value || *value != "1") return {};
   return {
       {.rule = "launch_blocking",

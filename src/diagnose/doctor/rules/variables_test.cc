@@ -10,7 +10,7 @@ using ::testing::IsEmpty;
 
 TEST(DoctorNcclSlowSettings, WaysThatAreSwitchedOff) {
   Examined host = healthy();
-  host.world.variables = {{"NCCL_P2P_DISABLE", "1"}, {"NCCL_SHM_DISABLE", "1"}};
+  host.facts.variables = {{"NCCL_P2P_DISABLE", "1"}, {"NCCL_SHM_DISABLE", "1"}};
   EXPECT_EQ(told(host), "hint nccl_slow_settings: NCCL_P2P_DISABLE=1; NCCL_SHM_DISABLE=1");
   EXPECT_FALSE(only(host).doubt.empty());
   host.snapshot.devices.pop_back();
@@ -19,18 +19,18 @@ TEST(DoctorNcclSlowSettings, WaysThatAreSwitchedOff) {
 
 TEST(DoctorNcclSlowSettings, OnesThatCostNothing) {
   Examined host = healthy();
-  host.world.variables = {{"NCCL_P2P_DISABLE", "0"}, {"NCCL_DEBUG", "INFO"}};
+  host.facts.variables = {{"NCCL_P2P_DISABLE", "0"}, {"NCCL_DEBUG", "INFO"}};
   EXPECT_THAT(rules_of(host), IsEmpty());
-  host.world.variables = {{"NCCL_IB_DISABLE", "1"}};
+  host.facts.variables = {{"NCCL_IB_DISABLE", "1"}};
   EXPECT_THAT(rules_of(host), IsEmpty()) << "there is no InfiniBand";
-  host.world.interfaces.push_back("ib0");
+  host.facts.interfaces.push_back("ib0");
   EXPECT_EQ(told(host), "hint nccl_slow_settings: NCCL_IB_DISABLE=1");
 }
 
 TEST(DoctorNcclInterfaceMissing, NoneOfThatName) {
   Examined host = healthy();
   for (const char* gone : {"ib", "=eth", "=eth1,ib0:1"}) {
-    host.world.variables = {{"NCCL_SOCKET_IFNAME", gone}};
+    host.facts.variables = {{"NCCL_SOCKET_IFNAME", gone}};
     EXPECT_EQ(told(host), std::string("error nccl_interface_missing: NCCL_SOCKET_IFNAME=") + gone);
   }
 }
@@ -38,17 +38,17 @@ TEST(DoctorNcclInterfaceMissing, NoneOfThatName) {
 TEST(DoctorNcclInterfaceMissing, BeginningsNamesAndExceptionsThatFit) {
   Examined host = healthy();
   for (const char* fits : {"eth", "=eth0", "ib,eth0", "=eth0:1", "^lo,docker", ""}) {
-    host.world.variables = {{"NCCL_SOCKET_IFNAME", fits}};
+    host.facts.variables = {{"NCCL_SOCKET_IFNAME", fits}};
     EXPECT_THAT(rules_of(host), IsEmpty()) << fits;
   }
-  host.world.variables = {{"NCCL_SOCKET_IFNAME", "ib"}};
-  host.world.interfaces.clear();
+  host.facts.variables = {{"NCCL_SOCKET_IFNAME", "ib"}};
+  host.facts.interfaces.clear();
   EXPECT_THAT(rules_of(host), IsEmpty()) << "not looked at";
 }
 
 TEST(DoctorNcclOldNames, NamesThatPytorchHasGivenUp) {
   Examined host = healthy();
-  host.world.variables = {{"NCCL_BLOCKING_WAIT", "1"}};
+  host.facts.variables = {{"NCCL_BLOCKING_WAIT", "1"}};
   EXPECT_EQ(told(host),
             "hint nccl_old_names: NCCL_BLOCKING_WAIT is called TORCH_NCCL_BLOCKING_WAIT now");
   EXPECT_EQ(
@@ -58,19 +58,19 @@ TEST(DoctorNcclOldNames, NamesThatPytorchHasGivenUp) {
 
 TEST(DoctorNcclOldNames, BesideTheNewNameOrForAnOlderTorchTheyAreWell) {
   Examined host = healthy();
-  host.world.variables = {{"NCCL_BLOCKING_WAIT", "1"}, {"TORCH_NCCL_BLOCKING_WAIT", "1"}};
+  host.facts.variables = {{"NCCL_BLOCKING_WAIT", "1"}, {"TORCH_NCCL_BLOCKING_WAIT", "1"}};
   EXPECT_THAT(rules_of(host), IsEmpty());
-  host.world.variables = {{"NCCL_BLOCKING_WAIT", "1"}};
-  host.world.python->frameworks = {torch_for("2.1.2+cu121", TwoPart{12, 1})};
+  host.facts.variables = {{"NCCL_BLOCKING_WAIT", "1"}};
+  host.facts.python->frameworks = {torch_for("2.1.2+cu121", TwoPart{12, 1})};
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 
 TEST(DoctorLaunchBlocking, TheCpuWaitsForEveryKernel) {
   Examined host = healthy();
-  host.world.variables = {{"CUDA_LAUNCH_BLOCKING", "1"}};
+  host.facts.variables = {{"CUDA_LAUNCH_BLOCKING", "1"}};
   EXPECT_EQ(told(host), "hint launch_blocking: CUDA_LAUNCH_BLOCKING=1");
   EXPECT_EQ(commands_of(only(host)), "unset CUDA_LAUNCH_BLOCKING\n");
-  host.world.variables = {{"CUDA_LAUNCH_BLOCKING", "0"}};
+  host.facts.variables = {{"CUDA_LAUNCH_BLOCKING", "0"}};
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 

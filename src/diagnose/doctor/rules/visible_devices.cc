@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "diagnose/doctor/rules.h"
+#include "diagnose/doctor/doctor.h"
 
 namespace berth::doctor {
 
@@ -53,7 +53,7 @@ Findings visible_devices(const Examined& host) {
 }
 
 Findings device_order_unknown(const Examined& host) {
-  const auto order = host.world.variable("CUDA_DEVICE_ORDER");
+  const auto order = host.facts.variable("CUDA_DEVICE_ORDER");
   // The only GPU has the same number in every order.
   if (!order || order->empty() || working_gpus(host).size() < 2) return {};
   if (*order == "PCI_BUS_ID" || *order == "FASTEST_FIRST") return {};
@@ -69,7 +69,7 @@ Findings device_order_unknown(const Examined& host) {
 }
 
 Findings cuda_order_differs(const Examined& host) {
-  const auto& cuda = host.world.cuda;
+  const auto& cuda = host.facts.cuda;
   if (cuda->devices.empty()) return {};
   // With a list of its own the order is what somebody asked for.
   if (host.visible) return {};

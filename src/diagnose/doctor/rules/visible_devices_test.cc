@@ -30,10 +30,10 @@ TEST(DoctorVisibleDevices, HidesAllBreaksOffOrIsAGuess) {
 TEST(DoctorDeviceOrderUnknown, OrderThatCudaDoesNotKnow) {
   Examined host = healthy();
   for (const char* known : {"PCI_BUS_ID", "FASTEST_FIRST", ""}) {
-    host.world.variables = {{"CUDA_DEVICE_ORDER", known}};
+    host.facts.variables = {{"CUDA_DEVICE_ORDER", known}};
     EXPECT_THAT(rules_of(host), IsEmpty()) << known;
   }
-  host.world.variables = {{"CUDA_DEVICE_ORDER", "PCI_BUS"}};
+  host.facts.variables = {{"CUDA_DEVICE_ORDER", "PCI_BUS"}};
   EXPECT_EQ(told(host), "hint device_order_unknown: CUDA_DEVICE_ORDER=PCI_BUS");
   host.snapshot.devices.pop_back();
   EXPECT_THAT(rules_of(host), IsEmpty()) << "one GPU has one number";
@@ -41,7 +41,7 @@ TEST(DoctorDeviceOrderUnknown, OrderThatCudaDoesNotKnow) {
 
 TEST(DoctorCudaOrderDiffers, NumbersInAnotherOrder) {
   Examined host = healthy();
-  std::swap(host.world.cuda->devices[0], host.world.cuda->devices[1]);
+  std::swap(host.facts.cuda->devices[0], host.facts.cuda->devices[1]);
   EXPECT_EQ(told(host),
             "hint cuda_order_differs: cuda:0 is nvidia-smi's 1 (Test GPU); cuda:1 is nvidia-smi's "
             "0 (Test GPU)");
@@ -51,7 +51,7 @@ TEST(DoctorCudaOrderDiffers, NumbersInAnotherOrder) {
 
 TEST(DoctorCudaOrderDiffers, DeviceThatTheDriversListLacksSaysNothingOfTheOrder) {
   Examined host = healthy();
-  host.world.cuda->devices = {{"b", "Test GPU"}, {"c", "Test GPU"}};
+  host.facts.cuda->devices = {{"b", "Test GPU"}, {"c", "Test GPU"}};
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 

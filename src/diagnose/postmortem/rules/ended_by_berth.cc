@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "base/text.h"
-#include "diagnose/postmortem/rules.h"
+#include "diagnose/postmortem/postmortem.h"
 
 namespace berth {
 

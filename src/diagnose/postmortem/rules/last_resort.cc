@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "diagnose/postmortem/explain_log.h"
-#include "diagnose/postmortem/rules.h"
+#include "diagnose/postmortem/postmortem.h"
 
 namespace berth {
 

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
-#include "diagnose/postmortem/rules.h"
+#include "diagnose/postmortem/postmortem.h"
 #include "health/xid.h"
 #include "snapshot/device_kind.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "diagnose/postmortem/explain_log.h"
-#include "diagnose/postmortem/rules.h"
+#include "diagnose/postmortem/postmortem.h"
 #include "snapshot/device_name.h"
 
 namespace berth {

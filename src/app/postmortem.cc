@@ -1,4 +1,4 @@
-#include "app/death.h"
+#include "app/postmortem.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
