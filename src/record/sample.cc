@@ -1,8 +1,5 @@
 #include "record/sample.h"
 
-#include <algorithm>
-#include <array>
-
 #include "base/json_archive.h"
 
 namespace berth {
@@ -13,39 +10,10 @@ namespace {
 constexpr std::size_t longest_line = 4 << 20;
 constexpr std::size_t most_devices = 4096;
 
-/// One reading of DeviceSample: its name in the header line, how it is filled, written and read.
-struct Column {
-  std::string_view name;
-  void (*fill)(DeviceSample&, const Device&);
-  void (*put)(Archive&, DeviceSample&);
-};
-
-template <auto in_sample, auto in_device>
-constexpr Column column(std::string_view name) {
-  return {name,
-          [](DeviceSample& sample, const Device& device) { sample.*in_sample = device.*in_device; },
-          [](Archive& archive, DeviceSample& sample) { berth::put(archive, sample.*in_sample); }};
-}
-
-// The names are those of the field table (snapshot/fields.cc).
-constexpr std::array columns = {
-    column<&DeviceSample::utilization_gpu, &Device::utilization_gpu>("utilization_gpu_percent"),
-    column<&DeviceSample::utilization_memory, &Device::utilization_memory>(
-        "utilization_memory_percent"),
-    column<&DeviceSample::memory_used, &Device::memory_used>("memory_used_bytes"),
-    column<&DeviceSample::power_draw, &Device::power_draw>("power_draw_milliwatts"),
-    column<&DeviceSample::temperature, &Device::temperature>("temperature_celsius"),
-    column<&DeviceSample::clock_sm, &Device::clock_sm>("clock_sm_megahertz"),
-    column<&DeviceSample::clock_memory, &Device::clock_memory>("clock_memory_megahertz"),
-    column<&DeviceSample::pcie_sent, &Device::pcie_sent>("pcie_sent_bytes"),
-    column<&DeviceSample::pcie_received, &Device::pcie_received>("pcie_received_bytes"),
-    column<&DeviceSample::energy, &Device::energy>("energy_millijoules"),
-};
-
 const std::vector<std::string>& column_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    for (const Column& one : columns) all.emplace_back(one.name);
+    for (const RecordedReading& one : recorded_readings) all.emplace_back(one.key);
     return all;
   }();
   return names;
@@ -83,8 +51,8 @@ static void walk(Archive& archive, Sample& sample, const std::vector<std::string
       const std::size_t count = archive.begin_list(names.size());
       for (std::size_t at = 0; at < count && archive.is_good(); ++at) {
         archive.next_item();
-        const auto found = std::ranges::find(columns, names[at], &Column::name);
-        if (found != columns.end()) found->put(archive, device);
+        const std::size_t place = place_of_recorded(names[at]);
+        if (place < recorded_readings.size()) recorded_readings[place].put(archive, device);
       }
       archive.end_list();
     });
@@ -95,12 +63,6 @@ static void walk(Archive& archive, Sample& sample, const std::vector<std::string
   archive.member("o", sample.others, most_others, Form::sparse);
   archive.member("tree", sample.tree, Form::required);
   archive.member("marks", sample.marks_bytes, Form::required);
-}
-
-DeviceSample sample_of(const Device& device) {
-  DeviceSample sample;
-  for (const Column& one : columns) one.fill(sample, device);
-  return sample;
 }
 
 std::string samples_header() {

@@ -14,25 +14,9 @@
 #include "base/ids.h"
 #include "base/reading.h"
 #include "base/units.h"
-#include "snapshot/device.h"
+#include "snapshot/recorded.h"
 
 namespace berth {
-
-/// Readings of one device of the run, in the order of Manifest::given.devices.
-struct DeviceSample {
-  Reading<Percent> utilization_gpu;
-  Reading<Percent> utilization_memory;
-  Reading<Bytes> memory_used;
-  Reading<Milliwatts> power_draw;
-  Reading<Celsius> temperature;
-  Reading<Megahertz> clock_sm;
-  Reading<Megahertz> clock_memory;
-  Reading<Bytes> pcie_sent;      // counter
-  Reading<Bytes> pcie_received;  // counter
-  Reading<Millijoules> energy;   // counter
-  friend bool operator==(const DeviceSample&, const DeviceSample&) = default;
-};
-[[nodiscard]] DeviceSample sample_of(const Device& device);
 
 /// One process of the run on one device.
 struct ProcessSample {
@@ -66,7 +50,7 @@ struct TreeSample {
 
 struct Sample {
   WallTime at;
-  std::vector<DeviceSample> devices;
+  std::vector<DeviceSample> devices;  // in the order of Manifest::given.devices
   std::vector<ProcessSample> processes;
   std::vector<OthersSample> others;  // by device and user
   TreeSample tree;

@@ -6,9 +6,6 @@
 namespace berth {
 
 namespace {
-// Between two samples further apart than this the sampler was not there: what flowed meanwhile is
-// not guessed.
-constexpr std::int64_t longest_step_ms = 10'000;
 // 2.5 TWh. What is more comes from a broken file, and fits into no integer.
 constexpr double most_millijoules = 9e18;
 
@@ -23,19 +20,13 @@ Reading<T> or_absent(const std::optional<T>& value, Absent why) {
 }
 
 bool was_read(const DeviceSample& device) {
-  bool any = false;
   bool any_missing = false;
-  const auto look_at = [&](const auto& reading) {
-    any |= reading.has_value();
-    any_missing |= !reading.has_value() && reading.why() != Absent::unsupported;
-  };
-  look_at(device.utilization_gpu);
-  look_at(device.memory_used);
-  look_at(device.power_draw);
-  look_at(device.temperature);
-  look_at(device.clock_sm);
-  look_at(device.energy);
-  return any || !any_missing;
+  for (const RecordedReading& one : recorded_readings) {
+    const Cell reading = one.read(device);
+    if (reading.has_value()) return true;
+    any_missing |= reading.why() != Absent::unsupported;
+  }
+  return !any_missing;
 }
 }  // namespace
 

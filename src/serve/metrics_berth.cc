@@ -175,21 +175,23 @@ struct DeviceStatistics {
   const DeviceWindow* window = nullptr;
 };
 
-void write_window_metric(const std::vector<DeviceStatistics>& devices, WindowMetric metric,
-                         Exposition& out) {
-  const WindowRow& row = row_of(metric);
-  const int exponent = base_unit_exponent(row.unit);
-  out.begin({.name = row.family, .help = row.help});
-  const auto each = [&](std::string_view label, double WindowStatistic::* number) {
+void write_window_row(const std::vector<DeviceStatistics>& devices, const WindowRow& row,
+                      Exposition& out) {
+  const int exponent = base_unit_exponent(row.field->unit);
+  const std::string family = row.family();
+  out.begin({.name = family, .help = row.field->help});
+  const auto each = [&](std::string_view label, auto number) {
     for (const auto& [device, window] : devices) {
-      const auto& statistic = window->statistics[static_cast<std::size_t>(metric)];
-      if (statistic) out.add(device->labels, label, rounded((*statistic).*number, exponent));
+      const WindowStatistic* statistic = window->of(row.field->key);
+      if (statistic != nullptr) {
+        out.add(device->labels, label, rounded(number(*statistic), exponent));
+      }
     }
   };
-  each("statistic=\"min\"", &WindowStatistic::min);
-  each("statistic=\"mean\"", &WindowStatistic::mean);
-  each("statistic=\"p95\"", &WindowStatistic::p95);
-  each("statistic=\"max\"", &WindowStatistic::max);
+  each("statistic=\"min\"", [](const WindowStatistic& one) { return one.looks.least(); });
+  each("statistic=\"mean\"", [](const WindowStatistic& one) { return one.looks.mean(); });
+  each("statistic=\"p95\"", [](const WindowStatistic& one) { return one.p95; });
+  each("statistic=\"max\"", [](const WindowStatistic& one) { return one.looks.most(); });
 }
 
 void write_window(const Page& page) {
@@ -204,9 +206,7 @@ void write_window(const Page& page) {
     const DeviceWindow* one = window->of(page.devices[i].device->id, i);
     if (one != nullptr) devices.push_back({&page.devices[i], one});
   }
-  for (std::size_t i = 0; i < window_metric_count; ++i) {
-    write_window_metric(devices, static_cast<WindowMetric>(i), page.out);
-  }
+  for (const WindowRow& row : window_rows()) write_window_row(devices, row, page.out);
 }
 
 /// A card that is not there any more is known by its address.

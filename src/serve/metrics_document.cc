@@ -44,10 +44,10 @@ std::string metrics_markdown() {
       "percentile of the looks' means).\n\n"
       "| Metric | Type | Labels | What it is |\n"
       "|---|---|---|---|\n";
-  for (std::size_t i = 0; i < window_metric_count; ++i) {
-    const WindowRow& row = row_of(static_cast<WindowMetric>(i));
+  for (const WindowRow& row : window_rows()) {
+    const std::string family = row.family();
     text += document_row(
-        Family{.name = row.family, .help = row.help, .labels = "device, uuid, name, statistic"});
+        Family{.name = family, .help = row.field->help, .labels = "device, uuid, name, statistic"});
   }
   text +=
       "\n## The dcgm profile\n\n"

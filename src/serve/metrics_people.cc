@@ -89,8 +89,8 @@ bool was_idle(const Page& page, DevicePosition position) {
   if (window == nullptr) return false;
   const DeviceWindow* device = window->of(page.devices[position].device->id, position);
   if (device == nullptr) return false;
-  const auto& load = device->statistics[static_cast<std::size_t>(WindowMetric::utilization)];
-  return load && load->max <= most_load_of_nobody.count();
+  const WindowStatistic* load = device->of("utilization_gpu_percent");
+  return load != nullptr && load->looks.most() <= most_load_of_nobody.count();
 }
 
 void write_users(const Page& page, const PeopleFound& people) {

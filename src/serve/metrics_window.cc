@@ -1,122 +1,101 @@
 #include "serve/metrics_window.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <limits>
+
+#include "snapshot/recorded.h"
 
 namespace berth::serve {
 
 namespace {
 
-using enum Unit;
+/// What the driver sampled between two looks says more than the look itself, where the look was
+/// deep enough to hold it.
+struct DriverSamples {
+  std::string_view key;
+  Detail least;
+  Detail mean;
+  Detail most;
+};
+constexpr auto driver_samples = std::to_array<DriverSamples>({
+    {"utilization_gpu_percent", Detail::window_utilization_gpu_min,
+     Detail::window_utilization_gpu_mean, Detail::window_utilization_gpu_max},
+    {"utilization_memory_percent", Detail::window_utilization_memory_min,
+     Detail::window_utilization_memory_mean, Detail::window_utilization_memory_max},
+    {"power_draw_milliwatts", Detail::window_power_min, Detail::window_power_mean,
+     Detail::window_power_max},
+});
 
-constexpr std::array<WindowRow, window_metric_count> window_rows = {{
-    {"berth_device_window_utilization_ratio", "Share of time in which any kernel ran.", percent},
-    {"berth_device_window_memory_utilization_ratio",
-     "Share of time in which memory was read or written.", percent},
-    {"berth_device_window_memory_used_bytes", "Memory allocated.", bytes},
-    {"berth_device_window_power_watts", "Power drawn by the board.", milliwatts},
-    {"berth_device_window_temperature_celsius", "Chip temperature.", celsius},
-    {"berth_device_window_sm_clock_hertz", "Clock of the SMs.", megahertz},
-    {"berth_device_window_sm_activity_ratio", "Share of SMs that were busy.", percent},
-    {"berth_device_window_tensor_activity_ratio", "Share of time in which tensor cores worked.",
-     percent},
-    {"berth_device_window_dram_activity_ratio", "Share of the memory bandwidth used.", percent},
-}};
-
-template <class T>
-std::optional<double> window_number(const Reading<T>& reading) {
-  if (!reading.get()) return std::nullopt;
-  const auto number = static_cast<double>(reading.get()->count());
-  return std::isfinite(number) ? std::optional(number) : std::nullopt;
+std::optional<double> finite_in(const Cell& cell) {
+  const auto number = plain_number(cell);
+  return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
-/// What the driver sampled between two looks, where the look was deep enough to hold it.
-template <class T>
-std::optional<LookValue> driver_samples(const Device& device, Detail min, Detail mean, Detail max) {
-  const auto lowest = window_number(device.details.get<T>(min));
-  const auto middle = window_number(device.details.get<T>(mean));
-  const auto highest = window_number(device.details.get<T>(max));
-  if (!lowest || !middle || !highest) return std::nullopt;
-  return LookValue{*lowest, *middle, *highest};
+/// Empty: the driver told none of this reading.
+Aggregate<> sampled(std::string_view key, const Details& details) {
+  const auto* row = std::ranges::find(driver_samples, key, &DriverSamples::key);
+  if (row == driver_samples.end()) return {};
+  const auto least = finite_in(details.cell(row->least));
+  const auto mean = finite_in(details.cell(row->mean));
+  const auto most = finite_in(details.cell(row->most));
+  if (!least || !mean || !most) return {};
+  return {1, *least, *mean, *most};
 }
 
-std::optional<LookValue> history_since(const Device& device, Duration since_last) {
-  if (!device.utilization_history.get()) return std::nullopt;
-  std::optional<LookValue> range;
-  double count = 0;
+/// Each look counts as one, however many samples the driver had of it.
+Aggregate<> history_since(const Device& device, Duration since_last) {
+  Aggregate<> all;
+  if (!device.utilization_history.get()) return all;
   for (const UtilizationSample& sample : *device.utilization_history.get()) {
     const double busy = sample.busy.count();
     if (std::chrono::milliseconds(sample.age.count()) > since_last || !std::isfinite(busy))
       continue;
-    if (!range) range = LookValue{busy, 0, busy};
-    range->min = std::min(range->min, busy);
-    range->max = std::max(range->max, busy);
-    range->mean += busy;
-    ++count;
+    all.add(busy);
   }
-  if (range) range->mean /= count;
-  return range;
+  return all.is_empty() ? all : Aggregate<>(1, all.least(), all.mean(), all.most());
 }
 
-template <class T>
-std::optional<LookValue> single_value(const Reading<T>& reading) {
-  const auto number = window_number(reading);
-  return number ? std::optional(LookValue{*number, *number, *number}) : std::nullopt;
-}
-
-std::optional<LookValue> first_there(std::optional<LookValue> a,
-                                     const std::optional<LookValue>& b) {
-  return a ? a : b;
-}
-
-std::optional<LookValue> look_value(WindowMetric metric, const Device& device,
-                                    Duration since_last) {
-  const Details& details = device.details;
-  switch (metric) {
-    case WindowMetric::utilization:
-      return first_there(
-          driver_samples<Percent>(device, Detail::window_utilization_gpu_min,
-                                  Detail::window_utilization_gpu_mean,
-                                  Detail::window_utilization_gpu_max),
-          first_there(history_since(device, since_last), single_value(device.utilization_gpu)));
-    case WindowMetric::memory_utilization:
-      return first_there(driver_samples<Percent>(device, Detail::window_utilization_memory_min,
-                                                 Detail::window_utilization_memory_mean,
-                                                 Detail::window_utilization_memory_max),
-                         single_value(device.utilization_memory));
-    case WindowMetric::memory_used:
-      return single_value(device.memory_used);
-    case WindowMetric::power:
-      return first_there(
-          driver_samples<Milliwatts>(device, Detail::window_power_min, Detail::window_power_mean,
-                                     Detail::window_power_max),
-          single_value(device.power_draw));
-    case WindowMetric::temperature:
-      return single_value(device.temperature);
-    case WindowMetric::sm_clock:
-      return single_value(device.clock_sm);
-    case WindowMetric::sm_activity:
-      return single_value(details.get<Percent>(Detail::activity_sm));
-    case WindowMetric::tensor_activity:
-      return single_value(details.get<Percent>(Detail::activity_tensor));
-    case WindowMetric::dram_activity:
-      return single_value(details.get<Percent>(Detail::activity_dram));
+Aggregate<> look_value(const Field& field, const Device& device, const Snapshot& snapshot,
+                       Duration since_last) {
+  Aggregate<> value = sampled(field.key, device.details);
+  if (value.is_empty() && field.key == "utilization_gpu_percent") {
+    value = history_since(device, since_last);
   }
-  return std::nullopt;
-}
-
-double nearest_rank_95(std::vector<double>& values) {
-  const auto rank = (values.size() * 95 + 99) / 100 - 1;
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(rank);
-  std::ranges::nth_element(values, at);
-  return *at;
+  const auto now = value.is_empty() ? finite_in(field.read(device, snapshot)) : std::nullopt;
+  if (now) value.add(*now);
+  return value;
 }
 
 }  // namespace
 
-const WindowRow& row_of(WindowMetric metric) {
-  return window_rows.at(static_cast<std::size_t>(metric));
+std::span<const WindowRow> window_rows() {
+  static const std::vector<WindowRow> rows = [] {
+    std::vector<WindowRow> all;
+    for (const RecordedReading& one : recorded_readings) {
+      if (one.is_drawn(Drawn::in_window)) all.push_back({find_field(one.key)});
+    }
+    for (const Detail detail :
+         {Detail::activity_sm, Detail::activity_tensor, Detail::activity_dram}) {
+      all.push_back({&field_of(detail)});
+    }
+    return all;
+  }();
+  return rows;
+}
+
+std::string WindowRow::family() const {
+  constexpr std::string_view before = "berth_device_";
+  return std::string(before) + "window_" + std::string(field->metric.substr(before.size()));
+}
+
+const WindowStatistic* DeviceWindow::of(std::string_view key) const {
+  const auto rows = window_rows();
+  const auto row =
+      std::ranges::find(rows, key, [](const WindowRow& one) { return one.field->key; });
+  if (row == rows.end()) return nullptr;
+  const auto& found = statistics.at(static_cast<std::size_t>(row - rows.begin()));
+  return found ? &*found : nullptr;
 }
 
 const DeviceWindow* WindowStatistics::of(const DeviceId& device, std::size_t position) const {
@@ -131,8 +110,8 @@ void WindowKeeper::add(const Snapshot& snapshot, Instant now) {
   WindowLook look{.at = now, .devices = {}};
   for (const Device& device : snapshot.devices) {
     DeviceLook& one = look.devices.emplace_back(DeviceLook{.device = device.id, .values = {}});
-    for (std::size_t i = 0; i < window_metric_count; ++i) {
-      one.values[i] = look_value(static_cast<WindowMetric>(i), device, since_last);
+    for (const WindowRow& row : window_rows()) {
+      one.values.push_back(look_value(*row.field, device, snapshot, since_last));
     }
   }
   looks_.push_back(std::move(look));
@@ -160,22 +139,17 @@ DeviceWindow WindowKeeper::summary(std::size_t position, const DeviceId& device)
   }
   DeviceWindow window{.device = device, .statistics = {}};
   std::vector<double> means;
-  for (std::size_t metric = 0; metric < window_metric_count; ++metric) {
+  for (std::size_t row = 0; row < window_rows().size(); ++row) {
     means.clear();
-    WindowStatistic sum{.min = std::numeric_limits<double>::max(),
-                        .max = std::numeric_limits<double>::lowest()};
+    WindowStatistic statistic;
     for (const DeviceLook* look : there) {
-      const std::optional<LookValue>& value = look->values[metric];
-      if (!value) continue;
-      sum.min = std::min(sum.min, value->min);
-      sum.max = std::max(sum.max, value->max);
-      sum.mean += value->mean;
-      means.push_back(value->mean);
+      const Aggregate<>& value = look->values[row];
+      if (value.is_empty()) continue;
+      statistic.looks.add(value);
+      means.push_back(value.mean());
     }
-    if (means.empty()) continue;
-    sum.mean /= static_cast<double>(means.size());
-    sum.p95 = nearest_rank_95(means);
-    window.statistics[metric] = sum;
+    if (!means.empty()) statistic.p95 = nearest_rank_95(means);
+    window.statistics.push_back(means.empty() ? std::nullopt : std::optional(statistic));
   }
   return window;
 }

@@ -3,46 +3,34 @@
 // every 30 s sees one look of thirty; what stands here is of all of them and of what the driver
 // sampled in between, whoever scrapes, however often.
 
-#include <array>
 #include <cstddef>
 #include <deque>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/aggregate.h"
 #include "base/clock.h"
 #include "snapshot/fields.h"
 #include "snapshot/snapshot.h"
 
 namespace berth::serve {
 
-enum class WindowMetric {
-  utilization,
-  memory_utilization,
-  memory_used,
-  power,
-  temperature,
-  sm_clock,
-  sm_activity,
-  tensor_activity,
-  dram_activity
-};
-constexpr std::size_t window_metric_count = 9;
-
 /// What the window has of one reading, in the unit of its field.
 struct WindowStatistic {
-  double min = 0;
-  double mean = 0;
-  double p95 = 0;  // of the looks' means: nearest rank
-  double max = 0;
-  friend bool operator==(const WindowStatistic&, const WindowStatistic&) = default;
+  Aggregate<> looks;  // of each look the least, the mean and the most
+  double p95 = 0;     // of the looks' means: nearest rank
 };
 
 struct DeviceWindow {
   DeviceId device;
-  /// Nothing: no look of the window had the reading.
-  std::array<std::optional<WindowStatistic>, window_metric_count> statistics;
+  /// As window_rows(). Nothing: no look of the window had the reading.
+  std::vector<std::optional<WindowStatistic>> statistics;
+
+  /// Null: no look had it, or the window has no such reading.
+  [[nodiscard]] const WindowStatistic* of(std::string_view key) const;
 };
 
 struct WindowStatistics {
@@ -52,13 +40,6 @@ struct WindowStatistics {
 
   /// `position`: where it is likely to stand.
   [[nodiscard]] const DeviceWindow* of(const DeviceId& device, std::size_t position = 0) const;
-};
-
-/// One reading in one look: of the driver's samples since the look before, where it keeps some.
-struct LookValue {
-  double min = 0;
-  double mean = 0;
-  double max = 0;
 };
 
 class WindowKeeper {
@@ -74,7 +55,8 @@ class WindowKeeper {
  private:
   struct DeviceLook {
     DeviceId device;
-    std::array<std::optional<LookValue>, window_metric_count> values;
+    /// As window_rows(): of the driver's samples since the look before, where it keeps some.
+    std::vector<Aggregate<>> values;
   };
   struct WindowLook {
     Instant at;
@@ -90,12 +72,13 @@ class WindowKeeper {
   WindowStatistics statistics_;
 };
 
-/// How a window's reading is called and converted.
+/// A reading that the window is kept of: each recorded one that says so, and three shares of the
+/// SMs' counters, which only a look at details has.
 struct WindowRow {
-  std::string_view family;
-  std::string_view help;
-  Unit unit = Unit::none;
+  const Field* field = nullptr;
+  /// "berth_device_window_power_watts".
+  [[nodiscard]] std::string family() const;
 };
-[[nodiscard]] const WindowRow& row_of(WindowMetric metric);
+[[nodiscard]] std::span<const WindowRow> window_rows();
 
 }  // namespace berth::serve

@@ -23,8 +23,11 @@ Snapshot with_power(std::uint64_t watts) {
       .build();
 }
 
+const WindowStatistic* window_of(const WindowKeeper& keeper, std::string_view key) {
+  return keeper.statistics().of(DeviceId("A"))->of(key);
+}
 const WindowStatistic& power_window(const WindowKeeper& keeper) {
-  return *keeper.statistics().of(DeviceId("A"))->statistics[std::size_t(WindowMetric::power)];
+  return *window_of(keeper, "power_draw_milliwatts");
 }
 
 TEST(Window, KeepsASpikeThatLastedOneLook) {
@@ -32,9 +35,9 @@ TEST(Window, KeepsASpikeThatLastedOneLook) {
   for (int second = 0; second < 30; ++second) {
     keeper.add(with_power(second == 7 ? 700 : 100), at_second(second));
   }
-  EXPECT_EQ(power_window(keeper).max, 700'000);
-  EXPECT_EQ(power_window(keeper).min, 100'000);
-  EXPECT_EQ(power_window(keeper).mean, 120'000);
+  EXPECT_EQ(power_window(keeper).looks.most(), 700'000);
+  EXPECT_EQ(power_window(keeper).looks.least(), 100'000);
+  EXPECT_EQ(power_window(keeper).looks.mean(), 120'000);
   EXPECT_EQ(power_window(keeper).p95, 100'000);
   EXPECT_EQ(keeper.statistics().looks, 30U);
   EXPECT_EQ(keeper.statistics().span, seconds(29));
@@ -44,9 +47,9 @@ TEST(Window, ForgetsWhatIsOlderThanItsLength) {
   WindowKeeper keeper(seconds(60));
   keeper.add(with_power(700), at_second(0));
   for (int second = 1; second < 60; ++second) keeper.add(with_power(100), at_second(second));
-  EXPECT_EQ(power_window(keeper).max, 700'000);
+  EXPECT_EQ(power_window(keeper).looks.most(), 700'000);
   keeper.add(with_power(100), at_second(60));
-  EXPECT_EQ(power_window(keeper).max, 100'000);
+  EXPECT_EQ(power_window(keeper).looks.most(), 100'000);
   EXPECT_EQ(keeper.statistics().looks, 60U);
 }
 
@@ -57,7 +60,8 @@ TEST(Window, SeesWhatTheDriverSampledBetweenTwoLooks) {
   host.devices[0].details.set(Detail::window_power_max, Reading<Milliwatts>(Milliwatts{650'000}));
   WindowKeeper keeper;
   keeper.add(host, at_second(0));
-  EXPECT_EQ(power_window(keeper), (WindowStatistic{90'000, 200'000, 200'000, 650'000}));
+  EXPECT_EQ(power_window(keeper).looks, (Aggregate<>{1, 90'000, 200'000, 650'000}));
+  EXPECT_EQ(power_window(keeper).p95, 200'000);
 }
 
 TEST(Window, TakesOfTheDriversHistoryWhatIsNewerThanTheLookBefore) {
@@ -69,11 +73,10 @@ TEST(Window, TakesOfTheDriversHistoryWhatIsNewerThanTheLookBefore) {
                                      {Milliseconds{900}, 80_percent},
                                      {Milliseconds{1500}, 100_percent}};
   keeper.add(host, at_second(1));
-  const auto& load =
-      keeper.statistics().of(DeviceId("A"))->statistics[std::size_t(WindowMetric::utilization)];
-  EXPECT_EQ(load->max, 80);
-  EXPECT_EQ(load->min, 10);
-  EXPECT_EQ(load->mean, 35);
+  const WindowStatistic* load = window_of(keeper, "utilization_gpu_percent");
+  EXPECT_EQ(load->looks.most(), 80);
+  EXPECT_EQ(load->looks.least(), 10);
+  EXPECT_EQ(load->looks.mean(), 35);
 }
 
 TEST(Window, AnAbsentReadingHasNoStatisticAndCountsForNothing) {
@@ -82,9 +85,9 @@ TEST(Window, AnAbsentReadingHasNoStatisticAndCountsForNothing) {
   keeper.add(host, at_second(0));
   host.devices[0].power_draw = Absent::failed;
   keeper.add(host, at_second(1));
-  EXPECT_EQ(power_window(keeper).min, 100'000);
+  EXPECT_EQ(power_window(keeper).looks.least(), 100'000);
   for (int second = 2; second < 61; ++second) keeper.add(host, at_second(second));
-  EXPECT_FALSE(keeper.statistics().of(DeviceId("A"))->statistics[std::size_t(WindowMetric::power)]);
+  EXPECT_EQ(window_of(keeper, "power_draw_milliwatts"), nullptr);
 }
 
 TEST(Window, FollowsADeviceThatMovesInTheList) {
@@ -93,7 +96,7 @@ TEST(Window, FollowsADeviceThatMovesInTheList) {
   Snapshot host = with_power(100);
   host.devices.insert(host.devices.begin(), Device{.id = DeviceId("B")});
   keeper.add(host, at_second(1));
-  EXPECT_EQ(power_window(keeper).max, 700'000);
+  EXPECT_EQ(power_window(keeper).looks.most(), 700'000);
   EXPECT_EQ(keeper.statistics().devices.size(), 2U);
   EXPECT_EQ(keeper.statistics().of(DeviceId("C")), nullptr);
 }

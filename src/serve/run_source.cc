@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 
+#include "base/aggregate.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/user_name.h"
@@ -68,43 +69,26 @@ bool is_run_id(std::string_view name) {
   return !name.empty() && !name.starts_with('.') && name.find('/') == std::string_view::npos;
 }
 
-struct Column {
-  const char* key;
-  std::optional<double> (*read)(const DeviceSample&);
-};
-
-template <class T>
-std::optional<double> number(const Reading<T>& reading) {
-  if (!reading.get()) return std::nullopt;
-  return static_cast<double>(reading.get()->count());
+/// Those whose mean over a stretch of time says something: all but counters.
+const std::vector<const RecordedReading*>& columns() {
+  static const std::vector<const RecordedReading*> gauges = [] {
+    std::vector<const RecordedReading*> found;
+    for (const RecordedReading& one : recorded_readings) {
+      if (one.kind == SeriesKind::gauge) found.push_back(&one);
+    }
+    return found;
+  }();
+  return gauges;
 }
-
-constexpr auto columns = std::to_array<Column>({
-    {"utilization_gpu_percent", [](const DeviceSample& s) { return number(s.utilization_gpu); }},
-    {"utilization_memory_percent",
-     [](const DeviceSample& s) { return number(s.utilization_memory); }},
-    {"memory_used_bytes", [](const DeviceSample& s) { return number(s.memory_used); }},
-    {"power_draw_milliwatts", [](const DeviceSample& s) { return number(s.power_draw); }},
-    {"temperature_celsius", [](const DeviceSample& s) { return number(s.temperature); }},
-    {"clock_sm_megahertz", [](const DeviceSample& s) { return number(s.clock_sm); }},
-    {"clock_memory_megahertz", [](const DeviceSample& s) { return number(s.clock_memory); }},
-});
 
 /// The samples of one stretch of time of one device.
 struct Stretch {
-  struct Mean {
-    double sum = 0;
-    std::uint64_t count = 0;
-  };
   std::int64_t first_unix_ms = 0;
-  std::array<Mean, columns.size()> means{};
+  std::vector<Aggregate<>> values = std::vector<Aggregate<>>(columns().size());  // by column
 
   void add(const DeviceSample& sample) {
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      const auto value = columns[i].read(sample);
-      if (!value) continue;
-      means[i].sum += *value;
-      ++means[i].count;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (const auto number = plain_number(columns()[i]->read(sample))) values[i].add(*number);
     }
   }
 };
@@ -227,14 +211,12 @@ Result<SampleTable> RunSource::samples(const FoundRun& run, std::size_t points,
   for (const Device& device : run.record.manifest.given.devices) {
     table.devices.push_back(device.id.text());
   }
-  for (const Column& column : columns) table.columns.emplace_back(column.key);
+  for (const RecordedReading* column : columns()) table.columns.emplace_back(column->key);
   for (const auto& [key, stretch] : stretches) {
     SampleTable::RunRow row{
         .at_unix_ms = stretch.first_unix_ms, .device = key.second, .values = {}};
-    for (const Stretch::Mean& mean : stretch.means) {
-      row.values.push_back(mean.count > 0
-                               ? std::optional(mean.sum / static_cast<double>(mean.count))
-                               : std::nullopt);
+    for (const Aggregate<>& all : stretch.values) {
+      row.values.push_back(all.is_empty() ? std::nullopt : std::optional(all.mean()));
     }
     table.rows.push_back(std::move(row));
   }

@@ -1,6 +1,7 @@
 #include "snapshot/wanted.h"
 
 #include "snapshot/fields.h"
+#include "snapshot/recorded.h"
 
 namespace berth {
 
@@ -22,11 +23,11 @@ void add_placement(Wanted& wanted) {
              &D::compute_mode>();
 }
 
+/// What a sampler records, and what it judges a device by.
 void add_state(Wanted& wanted) {
   wanted.add(Extra::cuda_version).add(Extra::process_load);
-  wanted.add<&D::pci_id, &D::utilization_memory, &D::temperature, &D::temperature_memory,
-             &D::power_draw, &D::power_limit, &D::energy, &D::clock_sm, &D::clock_memory,
-             &D::throttle_reasons, &D::pcie_sent, &D::pcie_received>();
+  wanted.add<&D::pci_id, &D::temperature_memory, &D::power_limit, &D::throttle_reasons>();
+  for (const RecordedReading& one : recorded_readings) one.want(wanted);
 }
 
 }  // namespace

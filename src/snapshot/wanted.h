@@ -89,6 +89,7 @@ class Wanted {
     return has(Extra::retired_pages) || has(Extra::accounted_processes) ||
            has(Extra::supported_clocks) || has(Extra::nvlinks);
   }
+  friend bool operator==(const Wanted&, const Wanted&) = default;
 
  private:
   /// Its own for each member: a pointer to one is its offset, by the ABI of every Linux.

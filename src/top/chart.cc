@@ -55,7 +55,7 @@ int row_of(float value, float top, int rows) {
   return rows - 1 - std::min(rows - 1, static_cast<int>(share * static_cast<float>(rows)));
 }
 
-Grid drawn(const std::vector<std::optional<Range>>& values, float top, int cells, int cell_rows,
+Grid drawn(const std::vector<Aggregate<float>>& values, float top, int cells, int cell_rows,
            Dots dots) {
   const int columns = dot_columns(cells, dots);
   const int rows = cell_rows * (dots == Dots::braille ? 4 : 2);
@@ -64,14 +64,14 @@ Grid drawn(const std::vector<std::optional<Range>>& values, float top, int cells
   const int given = static_cast<int>(values.size());
   for (int column = 0; column < columns; ++column) {
     const int index = given - columns + column;
-    const std::optional<Range> range =
-        index >= 0 ? values[static_cast<std::size_t>(index)] : std::nullopt;
-    if (!range) {
+    const Aggregate<float> range =
+        index >= 0 ? values[static_cast<std::size_t>(index)] : Aggregate<float>();
+    if (range.is_empty()) {
       before.reset();
       continue;
     }
-    int upper = row_of(range->most, top, rows);
-    int lower = row_of(range->least, top, rows);
+    int upper = row_of(range.most(), top, rows);
+    int lower = row_of(range.least(), top, rows);
     const auto own = std::pair(upper, lower);
     if (before) {  // reach down or up to what stands to the left
       if (before->second < upper) upper = before->second + 1;
@@ -87,8 +87,8 @@ Grid drawn(const std::vector<std::optional<Range>>& values, float top, int cells
 
 int dot_columns(int cells, Dots dots) { return dots == Dots::braille ? cells * 2 : cells; }
 
-std::vector<std::string> chart(const std::vector<std::optional<Range>>& columns, float top,
-                               int cells, int rows, Dots dots) {
+std::vector<std::string> chart(const std::vector<Aggregate<float>>& columns, float top, int cells,
+                               int rows, Dots dots) {
   if (cells <= 0 || rows <= 0) return {};
   const Grid grid = drawn(columns, top, cells, rows, dots);
   std::vector<std::string> lines(static_cast<std::size_t>(rows));

@@ -16,7 +16,7 @@ enum class Dots { braille, ascii };
 [[nodiscard]] int dot_columns(int cells, Dots dots);
 
 /// `rows` lines of `cells` characters, the uppermost first. `top`: the value of the upper edge.
-[[nodiscard]] std::vector<std::string> chart(const std::vector<std::optional<Range>>& columns,
+[[nodiscard]] std::vector<std::string> chart(const std::vector<Aggregate<float>>& columns,
                                              float top, int cells, int rows, Dots dots);
 
 }  // namespace berth::top

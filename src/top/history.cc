@@ -18,13 +18,6 @@ std::optional<float> plain_percent(const Reading<Percent>& reading) {
   return static_cast<float>(reading.get()->count());
 }
 
-std::optional<float> memory_percent(const Device& device) {
-  if (!device.memory_used.get() || !device.memory_total.get()) return std::nullopt;
-  const auto total = static_cast<double>(device.memory_total.get()->count());
-  if (total <= 0) return std::nullopt;
-  return static_cast<float>(100.0 * static_cast<double>(device.memory_used.get()->count()) / total);
-}
-
 /// Nothing: no time has passed, or the counter went back.
 std::optional<double> cpu_share(WallTime before, Milliseconds used_before, WallTime now,
                                 Milliseconds used_now) {
@@ -94,28 +87,30 @@ std::optional<float> Series::at(std::size_t number) const {
 
 std::optional<float> Series::latest() const { return added_ == 0 ? std::nullopt : at(added_ - 1); }
 
-std::vector<std::optional<Range>> Series::columns(std::size_t count,
-                                                  std::size_t samples_each) const {
-  std::vector<std::optional<Range>> ranges(count);
-  if (count == 0 || samples_each == 0 || added_ == 0) return ranges;
+std::vector<Aggregate<float>> Series::columns(std::size_t count, std::size_t samples_each) const {
+  std::vector<Aggregate<float>> columns(count);
+  if (count == 0 || samples_each == 0 || added_ == 0) return columns;
   const std::size_t last_group = (added_ - 1) / samples_each;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t back = count - 1 - i;
     if (back > last_group) continue;
     const std::size_t first = (last_group - back) * samples_each;
     for (std::size_t number = first; number < first + samples_each; ++number) {
-      const auto value = at(number);
-      if (!value) continue;
-      if (!ranges[i]) ranges[i] = Range{*value, *value};
-      ranges[i]->least = std::min(ranges[i]->least, *value);
-      ranges[i]->most = std::max(ranges[i]->most, *value);
+      if (const auto value = at(number)) columns[i].add(*value);
     }
   }
-  return ranges;
+  return columns;
 }
 
-void DeviceHistory::add_blank() {
-  for (Series* series : {&utilization, &memory, &power, &temperature}) series->add({});
+void DeviceHistory::add(const Device* device) {
+  const DeviceSample sample = device != nullptr ? sample_of(*device) : DeviceSample{};
+  for (std::size_t i = 0; i < recorded_readings.size(); ++i) {
+    const RecordedReading& reading = recorded_readings[i];
+    if (!reading.is_drawn(Drawn::live)) continue;
+    const auto number = plain_number(reading.read(sample));
+    const bool is_there = number && std::isfinite(*number);
+    series_[i].add(is_there ? std::optional(static_cast<float>(*number)) : std::nullopt);
+  }
 }
 
 void ProcessHistory::add_blank() {
@@ -140,7 +135,7 @@ void History::add(const Snapshot& snapshot) {
 
 void History::add_blanks(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
-    for (auto& [id, device] : devices_) device.add_blank();
+    for (auto& [id, device] : devices_) device.add(nullptr);
     for (auto& [id, uses] : processes_) {
       for (auto& [device, process] : uses) process.add_blank();
     }
@@ -148,22 +143,12 @@ void History::add_blanks(std::size_t count) {
 }
 
 void History::add_devices(const Snapshot& snapshot) {
-  for (const Device& device : snapshot.devices) {
-    DeviceHistory& history = devices_[device.id];
-    history.utilization.add(plain_percent(device.utilization_gpu));
-    history.memory.add(memory_percent(device));
-    const auto& power = device.power_draw.get();
-    history.power.add(power ? std::optional(static_cast<float>(power->count()) / 1000.0F)
-                            : std::nullopt);
-    const auto& heat = device.temperature.get();
-    history.temperature.add(heat ? std::optional(static_cast<float>(heat->count())) : std::nullopt);
-  }
+  for (const Device& device : snapshot.devices) devices_[device.id].add(&device);
   // Gone for now: its time goes on.
   for (auto& [id, history] : devices_) {
     const bool is_there = std::any_of(snapshot.devices.begin(), snapshot.devices.end(),
                                       [&](const Device& device) { return device.id == id; });
-    if (is_there) continue;
-    history.add_blank();
+    if (!is_there) history.add(nullptr);
   }
 }
 

@@ -1,24 +1,22 @@
 #pragma once
 // History: what devices and processes did while somebody watched, in rings. A column of a chart is
-// the least and the most of the samples it stands for, so that neither a spike nor a gap is lost
-// where a screen is narrower than the time shown.
+// all the samples it stands for, so that neither a spike nor a gap is lost where a screen is
+// narrower than the time shown.
 
+#include <array>
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/aggregate.h"
 #include "base/clock.h"
+#include "snapshot/recorded.h"
 #include "snapshot/snapshot.h"
 
 namespace berth::top {
-
-struct Range {
-  float least = 0;
-  float most = 0;
-  friend bool operator==(const Range&, const Range&) = default;
-};
 
 class Series {
  public:
@@ -27,10 +25,10 @@ class Series {
   [[nodiscard]] std::size_t size() const { return values_.size(); }
   [[nodiscard]] std::optional<float> latest() const;
   [[nodiscard]] std::optional<float> most() const { return most_; }
-  /// One range per column, the newest last, each over `samples_each` samples; nothing where there
-  /// are none or all are absent. A sample stays in the column with its neighbours as time goes on.
-  [[nodiscard]] std::vector<std::optional<Range>> columns(std::size_t count,
-                                                          std::size_t samples_each) const;
+  /// The newest last, each over `samples_each` samples; empty where there are none or all are
+  /// absent. A sample stays in the column with its neighbours as time goes on.
+  [[nodiscard]] std::vector<Aggregate<float>> columns(std::size_t count,
+                                                      std::size_t samples_each) const;
 
  private:
   [[nodiscard]] std::optional<float> at(std::size_t number) const;
@@ -41,12 +39,17 @@ class Series {
   std::vector<std::optional<float>> values_;
 };
 
-struct DeviceHistory {
-  Series utilization;  // percent
-  Series memory;       // percent of the whole
-  Series power;        // watts
-  Series temperature;  // degrees Celsius
-  void add_blank();
+/// Each recorded reading that is drawn live, in the unit of its field.
+class DeviceHistory {
+ public:
+  /// Null: the device was not there.
+  void add(const Device* device);
+  [[nodiscard]] const Series& of(std::string_view key) const {
+    return series_.at(place_of_recorded(key));
+  }
+
+ private:
+  std::array<Series, recorded_readings.size()> series_;  // of those that are not: empty
 };
 
 struct ProcessHistory {

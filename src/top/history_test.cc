@@ -21,31 +21,36 @@ using namespace literals;
 using testing::ElementsAre;
 using testing::Optional;
 
+/// Its least and its most.
+std::pair<float, float> ends(const Aggregate<float>& column) {
+  return {column.least(), column.most()};
+}
+
 TEST(Series, SpikeIsSeenHoweverManySamplesAColumnHas) {
   Series series;
   for (int i = 0; i < 64; ++i) series.add(i == 17 ? 99.0F : 1.0F);
   const auto columns = series.columns(4, 16);
-  ASSERT_TRUE(columns[1]);
-  EXPECT_EQ(*columns[1], (Range{1, 99}));
-  EXPECT_EQ(*columns[0], (Range{1, 1}));
+  ASSERT_FALSE(columns[1].is_empty());
+  EXPECT_EQ(ends(columns[1]), std::pair(1.0F, 99.0F));
+  EXPECT_EQ(ends(columns[0]), std::pair(1.0F, 1.0F));
 }
 
 TEST(Series, SamplesStayInTheirColumnAsTimeGoesOn) {
   Series series;
   for (int i = 0; i < 8; ++i) series.add(static_cast<float>(i));
-  EXPECT_EQ(*series.columns(3, 4)[2], (Range{4, 7}));
+  EXPECT_EQ(ends(series.columns(3, 4)[2]), std::pair(4.0F, 7.0F));
   series.add(8.0F);
-  EXPECT_EQ(*series.columns(3, 4)[2], (Range{8, 8}));
-  EXPECT_EQ(*series.columns(3, 4)[1], (Range{4, 7}));
+  EXPECT_EQ(ends(series.columns(3, 4)[2]), std::pair(8.0F, 8.0F));
+  EXPECT_EQ(ends(series.columns(3, 4)[1]), std::pair(4.0F, 7.0F));
 }
 
 TEST(Series, FullRingForgetsTheOldest) {
   Series series(3);
   for (int i = 0; i < 5; ++i) series.add(static_cast<float>(i));
   const auto columns = series.columns(5, 1);
-  EXPECT_FALSE(columns[1]);
-  EXPECT_EQ(*columns[2], (Range{2, 2}));
-  EXPECT_EQ(*columns[4], (Range{4, 4}));
+  EXPECT_TRUE(columns[1].is_empty());
+  EXPECT_EQ(ends(columns[2]), std::pair(2.0F, 2.0F));
+  EXPECT_EQ(ends(columns[4]), std::pair(4.0F, 4.0F));
   EXPECT_EQ(series.latest(), 4.0F);
 }
 
@@ -70,8 +75,8 @@ TEST(Series, AbsentSampleIsAGapAndNotZero) {
   series.add(std::nullopt);
   series.add(50.0F);
   const auto columns = series.columns(3, 1);
-  EXPECT_TRUE(columns[0]);
-  EXPECT_FALSE(columns[1]);
+  EXPECT_FALSE(columns[0].is_empty());
+  EXPECT_TRUE(columns[1].is_empty());
 }
 
 TEST(History, TimeInWhichNobodyLookedIsAGap) {
@@ -80,10 +85,10 @@ TEST(History, TimeInWhichNobodyLookedIsAGap) {
   history.add(host);
   host.taken.unix_ms += 4000;
   history.add(host);
-  const auto columns = history.device(DeviceId("A"))->utilization.columns(5, 1);
-  EXPECT_TRUE(columns[0]);
-  EXPECT_FALSE(columns[2]);
-  EXPECT_TRUE(columns[4]);
+  const auto columns = history.device(DeviceId("A"))->of("utilization_gpu_percent").columns(5, 1);
+  EXPECT_FALSE(columns[0].is_empty());
+  EXPECT_TRUE(columns[2].is_empty());
+  EXPECT_FALSE(columns[4].is_empty());
 }
 
 TEST(History, DeviceThatComesBackGoesOnWhereItWas) {
@@ -95,7 +100,7 @@ TEST(History, DeviceThatComesBackGoesOnWhereItWas) {
   history.add(without);
   host.taken.unix_ms += 2000;
   history.add(host);
-  EXPECT_EQ(history.device(DeviceId("A"))->utilization.size(), 3U);
+  EXPECT_EQ(history.device(DeviceId("A"))->of("utilization_gpu_percent").size(), 3U);
 }
 
 TEST(History, ProcessThatComesBackHasAGapInItsCharts) {
@@ -111,7 +116,7 @@ TEST(History, ProcessThatComesBackHasAGapInItsCharts) {
   const ProcessHistory* process = history.process(DeviceId("A"), host.processes[0].id);
   ASSERT_NE(process, nullptr);
   EXPECT_THAT(process->memory.columns(3, 1),
-              ElementsAre(Optional(Range{1, 1}), std::nullopt, Optional(Range{1, 1})));
+              ElementsAre(Aggregate<float>(1), Aggregate<float>(), Aggregate<float>(1)));
 }
 
 TEST(History, CpuOfAProcessIsWhatItUsedBetweenLooks) {
@@ -180,22 +185,22 @@ TEST(History, HostileTimesAreSurvived) {
     host.processes[0].cpu_time = Milliseconds(time);
     history.add(host);
   }
-  EXPECT_LE(history.device(DeviceId("A"))->power.size(), 4096U);
+  EXPECT_LE(history.device(DeviceId("A"))->of("power_draw_milliwatts").size(), 4096U);
 }
 
 TEST(Chart, StepIsAConnectedLine) {
-  const std::vector<std::optional<Range>> columns = {Range{0, 0}, Range{100, 100}};
+  const std::vector<Aggregate<float>> columns = {Aggregate<float>(0), Aggregate<float>(100)};
   EXPECT_THAT(chart(columns, 100, 2, 2, Dots::ascii), ElementsAre(" :", ".'"));
 }
 
 TEST(Chart, SpikeReachesFromLeastToMost) {
-  const std::vector<std::optional<Range>> columns = {Range{0, 100}, std::nullopt};
+  const std::vector<Aggregate<float>> columns = {{2, 0, 50, 100}, {}};
   EXPECT_THAT(chart(columns, 100, 1, 1, Dots::braille), ElementsAre("⡇"));
   EXPECT_THAT(chart(columns, 100, 2, 2, Dots::ascii), ElementsAre(": ", ": "));
 }
 
 TEST(Chart, ValuesAboveTheTopAndBrokenOnesStayInside) {
-  const std::vector<std::optional<Range>> columns = {Range{-5, 1e30F}, Range{NAN, NAN}};
+  const std::vector<Aggregate<float>> columns = {{2, -5, 0, 1e30F}, Aggregate<float>(NAN)};
   EXPECT_EQ(chart(columns, 100, 2, 3, Dots::ascii).size(), 3U);
   EXPECT_EQ(chart(columns, 0, 2, 3, Dots::braille).size(), 3U);
 }

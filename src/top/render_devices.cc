@@ -130,26 +130,59 @@ float highest_of(const Series* series, float at_least) {
   return std::max(at_least, series->most().value_or(0));
 }
 
+std::string load_text(const Device& device, const Style& style) {
+  return percent_of(device.utilization_gpu, style);
+}
+std::string full_text(const Device& device, const Style& style) {
+  if (!device.memory_used.get() || !device.memory_total.get()) {
+    return std::string(absent_mark(style));
+  }
+  return percent_text(Percent(100 * memory_share(device)));
+}
+std::string draw_text(const Device& device, const Style& style) {
+  return reading_text(device.power_draw, style, power_text);
+}
+
+template <class T>
+std::optional<float> as_top(const Reading<T>& reading) {
+  if (!reading.get() || reading.get()->count() <= 0) return std::nullopt;
+  return static_cast<float>(reading.get()->count());
+}
+
+/// A chart of a recorded reading.
+struct LiveChart {
+  std::string_view reading;
+  std::string_view title;  // a key of the catalogue
+  Tone tone;
+  std::string (*text)(const Device&, const Style&);
+  /// The value of its upper edge. Nothing: what it would be a part of is not known.
+  std::optional<float> (*top)(const Device&, const Series*);
+};
+constexpr auto live_charts = std::to_array<LiveChart>({
+    {"utilization_gpu_percent", as_key("util"), Tone::chart_utilization, load_text,
+     [](const Device&, const Series*) { return std::optional(100.0F); }},
+    {"memory_used_bytes", as_key("memory"), Tone::chart_memory, full_text,
+     [](const Device& device, const Series*) { return as_top(device.memory_total); }},
+    {"power_draw_milliwatts", as_key("power"), Tone::chart_power, draw_text,
+     [](const Device& device, const Series* series) {
+       return std::optional(highest_of(series, as_top(device.power_limit).value_or(50'000.0F)));
+     }},
+    {"temperature_celsius", as_key("temp"), Tone::chart_temperature, temperature_of,
+     [](const Device&, const Series* series) { return std::optional(highest_of(series, 100)); }},
+});
+static_assert(has_all_drawn(Drawn::live, live_charts, &LiveChart::reading),
+              "each reading that is drawn live has a chart, and no other has one");
+
 std::vector<Painter::Plot> plots_of(const Painter& painter, const Device& device) {
-  const Style& style = painter.style;
   const DeviceHistory* history = painter.history.device(device.id);
-  const auto series = [&](const Series DeviceHistory::* which) {
-    return history == nullptr ? nullptr : &(history->*which);
-  };
-  const std::string full = device.memory_used.get() && device.memory_total.get()
-                               ? percent_text(Percent(100 * memory_share(device)))
-                               : std::string(absent_mark(style));
-  const auto& limit = device.power_limit.get();
-  const float most_watts = limit ? static_cast<float>(limit->count()) / 1000.0F : 50.0F;
-  return {
-      {std::string(tr("util")), percent_of(device.utilization_gpu, style),
-       series(&DeviceHistory::utilization), 100, Tone::chart_utilization},
-      {std::string(tr("memory")), full, series(&DeviceHistory::memory), 100, Tone::chart_memory},
-      {std::string(tr("power")), reading_text(device.power_draw, style, power_text),
-       series(&DeviceHistory::power), highest_of(series(&DeviceHistory::power), most_watts),
-       Tone::chart_power},
-      {std::string(tr("temp")), temperature_of(device, style), series(&DeviceHistory::temperature),
-       highest_of(series(&DeviceHistory::temperature), 100), Tone::chart_temperature}};
+  std::vector<Painter::Plot> plots;
+  for (const LiveChart& chart : live_charts) {
+    const Series* series = history == nullptr ? nullptr : &history->of(chart.reading);
+    const auto top = chart.top(device, series);
+    plots.push_back({std::string(tr(chart.title)), chart.text(device, painter.style),
+                     top ? series : nullptr, top.value_or(1), chart.tone});
+  }
+  return plots;
 }
 
 /// A device's four charts side by side; fewer where they would be too narrow to read.

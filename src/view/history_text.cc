@@ -8,9 +8,11 @@
 #include <set>
 #include <tuple>
 
+#include "base/aggregate.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "health/xid.h"
+#include "snapshot/fields.h"
 #include "view/paint.h"
 #include "view/values.h"
 
@@ -76,11 +78,13 @@ constexpr auto metric_words = std::to_array<MetricWords>({
     {"pcie_received_bytes", "PCIe received", std::nullopt},
 });
 
-/// One without words of its own goes by its key.
+/// One without words of its own goes by its field's header.
 MetricWords words_for(std::string_view key) {
   const auto found = std::find_if(metric_words.begin(), metric_words.end(),
                                   [&](const MetricWords& words) { return words.key == key; });
-  return found == metric_words.end() ? MetricWords{key, key, std::nullopt} : *found;
+  if (found != metric_words.end()) return *found;
+  const Field* field = find_field(key);
+  return {key, field != nullptr ? field->header : key, std::nullopt};
 }
 
 std::string number_text(double number, const std::string& unit, const Style& style) {
@@ -94,33 +98,25 @@ std::string number_text(double number, const std::string& unit, const Style& sty
   return fmt::format("{:.1f}", number);
 }
 
-/// All points together.
+/// All points together; its p95 is the highest of theirs.
 struct Overall {
-  double least = 0;
-  double mean = 0;
+  Aggregate<> values;
   double p95 = 0;
-  double most = 0;
 };
 std::optional<Overall> overall(const HistorySeries& series) {
   if (series.points.empty()) return std::nullopt;
-  Overall all{.least = series.points[0].least, .most = series.points[0].most};
-  double samples = 0;
+  Overall all;
   for (const SeriesPoint& point : series.points) {
-    all.least = std::min(all.least, point.least);
+    all.values.add({point.samples, point.least, point.mean, point.most});
     all.p95 = std::max(all.p95, point.p95);
-    all.most = std::max(all.most, point.most);
-    all.mean += point.mean * static_cast<double>(point.samples);
-    samples += static_cast<double>(point.samples);
   }
-  all.mean /= samples;
   return all;
 }
 
 /// The means in columns of equal time over the whole window; nothing where nobody looked.
 std::vector<Reading<double>> columns_of(const HistorySeries& series, const HistoryView& view,
                                         int columns) {
-  std::vector<double> sums(static_cast<std::size_t>(columns));
-  std::vector<double> samples(sums.size());
+  std::vector<Aggregate<>> all(static_cast<std::size_t>(columns));
   const auto window = static_cast<double>(view.until.unix_ms - view.since.unix_ms);
   for (const SeriesPoint& point : series.points) {
     // A step longer than a column fills all the columns it stands for.
@@ -131,15 +127,13 @@ std::vector<Reading<double>> columns_of(const HistorySeries& series, const Histo
     const std::int64_t first = place(point.at.unix_ms);
     const std::int64_t last = std::max(first, place(point.at.unix_ms + series.step_ms - 1));
     for (std::int64_t at = std::max<std::int64_t>(first, 0); at <= last && at < columns; ++at) {
-      const auto column = static_cast<std::size_t>(at);
-      sums[column] += point.mean * static_cast<double>(point.samples);
-      samples[column] += static_cast<double>(point.samples);
+      all[static_cast<std::size_t>(at)].add({point.samples, point.least, point.mean, point.most});
     }
   }
   std::vector<Reading<double>> values;
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    values.push_back(samples[i] > 0 ? Reading<double>(sums[i] / samples[i])
-                                    : Reading<double>(Absent::not_sampled));
+  for (const Aggregate<>& one : all) {
+    values.push_back(one.is_empty() ? Reading<double>(Absent::not_sampled)
+                                    : Reading<double>(one.mean()));
   }
   return values;
 }
@@ -147,7 +141,7 @@ std::vector<Reading<double>> columns_of(const HistorySeries& series, const Histo
 double top_of(const HistorySeries& series) {
   const auto fixed = words_for(series.metric).top;
   const auto all = overall(series);
-  return fixed.value_or(all ? std::max(all->most, 1.0) : 1.0);
+  return fixed.value_or(all ? std::max(all->values.most(), 1.0) : 1.0);
 }
 
 /// A chart of several rows: the part of each value above and below a row's own is cut off.
@@ -183,9 +177,9 @@ std::string series_text(const HistorySeries& series, const HistoryView& view, co
     return Line(style).add("  " + title + "  ").add(own(tr("nothing is known"), style)).text();
   }
   const auto word = [&](double number) { return number_text(number, series.unit, style); };
-  const std::string numbers =
-      own(trf("mean {}, 95 % up to {}, most {}", word(all->mean), word(all->p95), word(all->most)),
-          style);
+  const std::string numbers = own(trf("mean {}, 95 % up to {}, most {}", word(all->values.mean()),
+                                      word(all->p95), word(all->values.most())),
+                                  style);
   return Line(style).add("  " + title + "  ", Paint::bold).add(numbers).text() +
          tall_chart(series, view, style);
 }
@@ -220,21 +214,22 @@ std::string overview(const HistoryView& view, const Style& style) {
       {"GPU", own(tr("Name"), style), own(tr("Utilisation"), style), own(tr("mean"), style), "95 %",
        own(tr("Memory"), style), own(tr("Power"), style)}};
   for (const HistoryDevice& device : view.devices) {
-    const auto number = [&](std::string_view metric, double Overall::* member) {
+    const auto number = [&](std::string_view metric, auto part) {
       const HistorySeries* series = of(device.id, metric);
       const auto all = series == nullptr ? std::nullopt : overall(*series);
-      return all ? number_text((*all).*member, series->unit, style) : absent;
+      return all ? number_text(part(*all), series->unit, style) : absent;
     };
+    const auto mean = [](const Overall& all) { return all.values.mean(); };
+    const auto p95 = [](const Overall& all) { return all.p95; };
+    const auto most = [](const Overall& all) { return all.values.most(); };
     const HistorySeries* busy = of(device.id, "utilization_gpu_percent");
     rows.push_back({device_word(view.facts, device.id, style),
                     cut_to_width(outside(device.name, style), 20, !style.utf8),
                     busy == nullptr
                         ? std::string()
                         : sparkline(columns_of(*busy, view, columns), 100, columns, style),
-                    number("utilization_gpu_percent", &Overall::mean),
-                    number("utilization_gpu_percent", &Overall::p95),
-                    number("memory_used_bytes", &Overall::most),
-                    number("power_draw_milliwatts", &Overall::mean)});
+                    number("utilization_gpu_percent", mean), number("utilization_gpu_percent", p95),
+                    number("memory_used_bytes", most), number("power_draw_milliwatts", mean)});
   }
   return plain_table(rows, {false, false, false, true, true, true, true}, style);
 }

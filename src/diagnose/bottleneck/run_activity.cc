@@ -6,8 +6,6 @@
 
 namespace berth::bottleneck {
 
-namespace {
-
 DeviceStep step_of(const DeviceSample& before, const DeviceSample& now) {
   DeviceStep step;
   step.utilization = now.utilization_gpu;
@@ -20,6 +18,8 @@ DeviceStep step_of(const DeviceSample& before, const DeviceSample& now) {
   step.pcie_received = growth(before.pcie_received, now.pcie_received);
   return step;
 }
+
+namespace {
 
 /// The whole tree as one process: the record has no more.
 ProcessStep tree_step(const Sample& before, const Sample& now, pid_t pid) {

@@ -17,4 +17,7 @@ namespace berth::bottleneck {
 
 [[nodiscard]] DeviceFacts facts_of(const Device& device);
 
+/// What the recorded readings tell of the time between them.
+[[nodiscard]] DeviceStep step_of(const DeviceSample& before, const DeviceSample& now);
+
 }  // namespace berth::bottleneck

@@ -119,20 +119,14 @@ Watched::Watched(const Snapshot& first, const std::vector<DeviceId>& devices, st
 DeviceStep Watched::device_step(const Device& device, const Device* before,
                                 const Snapshot& snapshot, Milliseconds span,
                                 const std::set<pid_t>& job, bool sees_job) const {
-  DeviceStep step{.lost = device.lost};
+  DeviceStep step =
+      step_of(before != nullptr ? sample_of(*before) : DeviceSample{}, sample_of(device));
+  step.lost = device.lost;
   put_utilization(device, span, step);
-  step.utilization_memory = device.utilization_memory;
-  step.memory_used = device.memory_used;
   step.power = power_of(device);
-  step.temperature = device.temperature;
-  step.clock_sm = device.clock_sm;
   step.throttle = device.throttle_reasons.get()
                       ? Reading<Throttle>(throttle_in(*device.throttle_reasons.get()))
                       : Reading<Throttle>(device.throttle_reasons.why());
-  const Device nothing;
-  const Device& old = before != nullptr ? *before : nothing;
-  step.pcie_sent = growth(old.pcie_sent, device.pcie_sent);
-  step.pcie_received = growth(old.pcie_received, device.pcie_received);
   step.nvlink = nvlink_bytes(device, span);
   step.sm = device.details.get<Percent>(Detail::activity_sm);
   step.tensor = device.details.get<Percent>(Detail::activity_tensor);

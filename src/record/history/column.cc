@@ -20,9 +20,12 @@ constexpr std::uint8_t column_format = 2;
 // Higher levels gain nothing on a few kilobytes and cost ten times as much.
 constexpr int squeeze_level = 9;
 
+// What a shape byte says. One is written: `last` in `planes`. The others stand in older files.
 enum class Predictor : std::uint8_t { least, last, line };
-// `packed`: each in as many bits as the largest needs, which noise has no shorter form than.
 enum class Layout : std::uint8_t { varints, planes, packed };
+constexpr std::uint8_t squeezed_varints = 16;  // a flag
+constexpr std::uint8_t written_shape =
+    std::to_underlying(Predictor::last) | std::to_underlying(Layout::planes) << 2U;
 
 /// All differences wrap: of two 64-bit numbers any distance is one too.
 std::int64_t wrapped_minus(std::int64_t a, std::int64_t b) {
@@ -35,64 +38,34 @@ std::uint64_t magnitude(std::int64_t number) {
   return number < 0 ? ~static_cast<std::uint64_t>(number) + 1 : static_cast<std::uint64_t>(number);
 }
 
+/// How far each number is from the one before, in multiples of what divides all of it.
 struct Residuals {
-  Predictor predictor = Predictor::last;
-  std::int64_t origin = 0;
   std::uint64_t unit = 0;  // 0: all of them are 0
   std::vector<std::uint64_t> coded;
-  std::uint64_t bits = 0;  // about what they need
 };
 
-/// What is left of each number once its predictor has said its part.
-std::vector<std::int64_t> leftovers(const std::vector<std::int64_t>& numbers, Predictor predictor,
-                                    std::int64_t origin) {
-  std::vector<std::int64_t> left(numbers.size());
-  std::int64_t before = origin;
-  std::int64_t step = 0;
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const std::int64_t change = wrapped_minus(numbers[i], before);
-    left[i] = predictor == Predictor::line ? wrapped_minus(change, step) : change;
-    if (predictor == Predictor::least) continue;
-    before = numbers[i];
-    // The first change is 0 and says nothing of the slope.
-    step = change;
+Residuals residuals_of(const std::vector<std::int64_t>& numbers) {
+  std::vector<std::int64_t> changes;
+  std::int64_t before = numbers.front();
+  for (const std::int64_t number : numbers) {
+    changes.push_back(wrapped_minus(number, std::exchange(before, number)));
   }
-  return left;
-}
-
-Residuals residuals_by(const std::vector<std::int64_t>& numbers, Predictor predictor) {
-  Residuals found{.predictor = predictor};
-  found.origin = predictor == Predictor::least ? *std::min_element(numbers.begin(), numbers.end())
-                                               : numbers.front();
-  const std::vector<std::int64_t> left = leftovers(numbers, predictor, found.origin);
-  // Above the least there is no sign to keep.
-  const bool is_unsigned = predictor == Predictor::least;
-  const auto size_of = [&](std::int64_t one) {
-    return is_unsigned ? static_cast<std::uint64_t>(one) : magnitude(one);
-  };
-  for (const std::int64_t one : left) found.unit = std::gcd(found.unit, size_of(one));
-  found.coded.reserve(left.size());
-  for (const std::int64_t one : left) {
-    const std::uint64_t parts = found.unit == 0 ? 0 : size_of(one) / found.unit;
+  Residuals found;
+  for (const std::int64_t change : changes) found.unit = std::gcd(found.unit, magnitude(change));
+  for (const std::int64_t change : changes) {
+    const std::uint64_t parts = found.unit == 0 ? 0 : magnitude(change) / found.unit;
     // The largest magnitude, 2^63, is negative alone and fits.
-    const auto with_sign = static_cast<std::int64_t>(one < 0 ? ~parts + 1 : parts);
-    found.coded.push_back(is_unsigned ? parts : zigzag(with_sign));
-    found.bits += static_cast<std::uint64_t>(std::bit_width(found.coded.back()));
+    found.coded.push_back(zigzag(static_cast<std::int64_t>(change < 0 ? ~parts + 1 : parts)));
   }
   return found;
 }
 
-std::string as_varints(const std::vector<std::uint64_t>& coded) {
-  std::string bytes;
-  for (const std::uint64_t one : coded) put_varint(bytes, one);
-  return bytes;
-}
-
 /// The lowest bytes of all, then the next: noise stays with noise, and what hardly changes with its
 /// like. How many planes there are, then each with its size squeezed; 0: it is as it is.
-std::string as_planes(const std::vector<std::uint64_t>& coded, int width,
-                      const Squeezer& squeezer) {
-  const unsigned planes = (static_cast<unsigned>(width) + 7) / 8;
+std::string as_planes(const std::vector<std::uint64_t>& coded) {
+  const Squeezer squeezer(squeeze_level);
+  const auto width = static_cast<unsigned>(std::bit_width(*std::ranges::max_element(coded)));
+  const unsigned planes = (width + 7) / 8;
   std::string bytes(1, static_cast<char>(planes));
   for (unsigned number = 0; number < planes; ++number) {
     std::string plane;
@@ -107,63 +80,12 @@ std::string as_planes(const std::vector<std::uint64_t>& coded, int width,
   return bytes;
 }
 
-std::string as_packed(const std::vector<std::uint64_t>& coded, int width) {
-  std::string bytes(1, static_cast<char>(width));
-  std::uint64_t open = 0;  // fewer than eight bits, the first the lowest
-  int used = 0;
-  for (std::uint64_t one : coded) {
-    for (int left = width; left > 0;) {
-      const int taken = std::min(left, 8 - used);
-      open |= (one & ((std::uint64_t{1} << taken) - 1)) << used;
-      one >>= taken;
-      left -= taken;
-      used += taken;
-      if (used < 8) continue;
-      bytes += static_cast<char>(static_cast<std::uint8_t>(open));
-      open = 0;
-      used = 0;
-    }
-  }
-  if (used > 0) bytes += static_cast<char>(static_cast<std::uint8_t>(open));
-  return bytes;
-}
-
-std::uint8_t shape_of(Predictor predictor, Layout layout, bool is_squeezed) {
-  const unsigned shape = std::to_underlying(predictor) +
-                         (unsigned{std::to_underlying(layout)} << 2U) + (is_squeezed ? 16U : 0U);
-  return static_cast<std::uint8_t>(shape);
-}
-
-/// The shortest of all ways to write them down.
-std::string payload_of(const Residuals& residuals, std::uint8_t& shape) {
-  const std::uint64_t most = *std::max_element(residuals.coded.begin(), residuals.coded.end());
-  const auto width = static_cast<int>(std::bit_width(most));
-  std::string best = as_varints(residuals.coded);
-  shape = shape_of(residuals.predictor, Layout::varints, false);
-  const auto offer = [&](std::string bytes, Layout layout, bool is_squeezed) {
-    if (bytes.empty() || bytes.size() >= best.size()) return;
-    best = std::move(bytes);
-    shape = shape_of(residuals.predictor, layout, is_squeezed);
-  };
-  const Squeezer squeezer(squeeze_level);
-  offer(squeezer.squeezed(best), Layout::varints, true);
-  offer(as_planes(residuals.coded, width, squeezer), Layout::planes, false);
-  offer(as_packed(residuals.coded, width), Layout::packed, false);
-  return best;
-}
-
 void put_numbers(std::string& body, const std::vector<std::int64_t>& numbers) {
-  Residuals best = residuals_by(numbers, Predictor::last);
-  for (const Predictor predictor : {Predictor::least, Predictor::line}) {
-    Residuals other = residuals_by(numbers, predictor);
-    if (other.bits < best.bits) best = std::move(other);
-  }
-  std::uint8_t shape = shape_of(best.predictor, Layout::varints, false);
-  const std::string payload = best.unit == 0 ? std::string() : payload_of(best, shape);
-  body += static_cast<char>(shape);
-  put_varint(body, best.unit);
-  put_signed(body, best.origin);
-  body += payload;
+  const Residuals residuals = residuals_of(numbers);
+  body += static_cast<char>(written_shape);
+  put_varint(body, residuals.unit);
+  put_signed(body, numbers.front());
+  if (residuals.unit != 0) body += as_planes(residuals.coded);
 }
 
 std::unexpected<Error> damaged(std::string_view what) {
@@ -231,7 +153,7 @@ Result<std::vector<std::int64_t>> read_numbers(ByteReader& reader, std::size_t c
   if (!shape || !unit || !origin) return damaged("it ends too early");
   const auto predictor = static_cast<Predictor>(*shape & 3U);
   const auto layout = static_cast<Layout>((*shape >> 2U) & 3U);
-  const bool is_squeezed = (*shape & 16U) != 0;
+  const bool is_squeezed = (*shape & squeezed_varints) != 0;
   const bool is_known = (*shape & ~31U) == 0 && (*shape & 3U) <= 2 && layout <= Layout::packed;
   if (!is_known || (is_squeezed && layout != Layout::varints)) {
     return damaged("it has an unknown shape");

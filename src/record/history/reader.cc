@@ -127,8 +127,8 @@ Result<void> add_tail(Database& database, Steps& steps, const Window& window, st
 
 Result<void> add_raw(Database& database, Steps& steps, const Window& window, std::int64_t series,
                      const MetricFacts& facts, std::uint64_t& damaged) {
-  const auto chunks = history::chunks_between(database, window.since_ms - history::longest_step_ms,
-                                              window.until_ms);
+  const auto chunks =
+      history::chunks_between(database, window.since_ms - longest_step_ms, window.until_ms);
   if (!chunks) return std::unexpected(chunks.error());
   const auto points = history::points_in(database, *chunks, series, facts, damaged);
   if (!points) return std::unexpected(points.error());
@@ -226,7 +226,7 @@ Result<HistorySeries> HistoryReader::series(const SeriesQuery& query) {
   const auto series = database_->number(
       "SELECT series.id FROM series JOIN device ON device.id=series.device "
       "WHERE process=0 AND metric=? AND device.uuid=?",
-      {static_cast<std::int64_t>(facts->metric), std::string_view(query.device.text())});
+      {facts->number, std::string_view(query.device.text())});
   if (!series) return std::unexpected(series.error());
   if (!*series) return answer;
   const auto since = knows_since();

@@ -105,8 +105,8 @@ Result<std::int64_t> Registry::process(Database& database, std::int64_t device,
 }
 
 Result<std::int64_t> Registry::series(Database& database, std::int64_t device, std::int64_t process,
-                                      Metric metric) {
-  const SeriesKey key{process, device, static_cast<std::int64_t>(metric)};
+                                      std::int64_t metric) {
+  const SeriesKey key{process, device, metric};
   const auto found = series_.find(key);
   if (found != series_.end()) return found->second;
   const auto id = database.number("SELECT id FROM series WHERE process=? AND device=? AND metric=?",

@@ -31,7 +31,7 @@ class Registry {
                                              std::int64_t at_ms);
   /// `process` 0: of the device itself.
   [[nodiscard]] Result<std::int64_t> series(Database& database, std::int64_t device,
-                                            std::int64_t process, Metric metric);
+                                            std::int64_t process, std::int64_t metric);
 
   /// Writes what is new; within the caller's transaction. written() once that has succeeded.
   [[nodiscard]] Result<void> write(Database& database);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/aggregate.h"
 #include "record/history/bytes.h"
 
 namespace berth::history {
@@ -50,7 +51,7 @@ std::vector<Point> points_of(const MetricFacts& facts, std::span<const std::int6
     const auto number = entries[i].value();
     if (!number) continue;
     const Point now{times[i], *number};
-    if (!facts.is_counter) {
+    if (facts.kind == SeriesKind::gauge) {
       points.push_back(now);
       continue;
     }
@@ -62,42 +63,40 @@ std::vector<Point> points_of(const MetricFacts& facts, std::span<const std::int6
   return points;
 }
 
+namespace {
+
+Rollup rollup_with(const Aggregate<std::int64_t>& all, std::int64_t p95) {
+  // Beyond 2^53 a double of the mean may lie outside of what it is the mean of.
+  const double mean = all.mean();
+  const std::int64_t whole = std::abs(mean) < 9.2e18 ? std::llround(mean)
+                             : mean < 0              ? all.least()
+                                                     : all.most();
+  return {.samples = all.count(),
+          .least = all.least(),
+          .mean = std::clamp(whole, all.least(), all.most()),
+          .p95 = p95,
+          .most = all.most()};
+}
+
+Aggregate<std::int64_t> aggregate_of(const Rollup& rollup) {
+  return {rollup.samples, rollup.least, static_cast<double>(rollup.mean), rollup.most};
+}
+
+}  // namespace
+
 std::optional<Rollup> rollup_of(std::vector<std::int64_t>& numbers) {
   if (numbers.empty()) return std::nullopt;
-  Rollup rollup{.samples = numbers.size()};
-  const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end());
-  rollup.least = *least;
-  rollup.most = *most;
-  double sum = 0;
-  for (const std::int64_t number : numbers) sum += static_cast<double>(number);
-  const double mean = sum / static_cast<double>(numbers.size());
-  // Beyond 2^53 a double of the mean may lie outside of what it is the mean of.
-  rollup.mean = mean >= 9.2e18    ? rollup.most
-                : mean <= -9.2e18 ? rollup.least
-                                  : std::clamp(static_cast<std::int64_t>(std::llround(mean)),
-                                               rollup.least, rollup.most);
-  const std::size_t rank = (numbers.size() * 95 + 99) / 100 - 1;
-  const auto at = numbers.begin() + static_cast<std::ptrdiff_t>(rank);
-  std::nth_element(numbers.begin(), at, numbers.end());
-  rollup.p95 = *at;
-  return rollup;
+  Aggregate<std::int64_t> all;
+  for (const std::int64_t number : numbers) all.add(number);
+  return rollup_with(all, nearest_rank_95(numbers));
 }
 
 Rollup merged(const Rollup& a, const Rollup& b) {
   if (a.samples == 0) return b;
   if (b.samples == 0) return a;
-  Rollup both;
-  both.samples = a.samples + b.samples;
-  both.least = std::min(a.least, b.least);
-  both.most = std::max(a.most, b.most);
-  both.p95 = std::max(a.p95, b.p95);
-  const double share = static_cast<double>(b.samples) / static_cast<double>(both.samples);
-  const double mean =
-      static_cast<double>(a.mean) * (1 - share) + static_cast<double>(b.mean) * share;
-  both.mean = std::abs(mean) < 9.2e18
-                  ? std::clamp(static_cast<std::int64_t>(std::llround(mean)), both.least, both.most)
-                  : a.mean;
-  return both;
+  Aggregate<std::int64_t> both = aggregate_of(a);
+  both.add(aggregate_of(b));
+  return rollup_with(both, std::max(a.p95, b.p95));
 }
 
 std::string encode_rollups(const RollupRow& row) {

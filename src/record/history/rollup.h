@@ -15,9 +15,6 @@
 
 namespace berth::history {
 
-/// Between two samples further apart than this nobody was looking: what happened meanwhile is not
-/// known, and is not guessed.
-inline constexpr std::int64_t longest_step_ms = 10'000;
 inline constexpr std::int64_t hour_ms = 3'600'000;
 
 /// In the stored numbers of the metric (of a counter: per second).

@@ -69,28 +69,28 @@ using Entries = std::vector<Entry>;
 TEST(Points, OfACounterAreItsGrowthPerSecond) {
   const Times times = {0, 1000, 3000};
   const Entries entries = {Entry(100), Entry(300), Entry(1300)};
-  EXPECT_THAT(points_of(facts_of(Metric::energy), times, entries),
+  EXPECT_THAT(points_of(*find_metric("energy_millijoules"), times, entries),
               testing::ElementsAre(Point{1000, 200}, Point{3000, 500}));
 }
 
 TEST(Points, OfACounterLeaveOutWhereItWentBackOrNobodyLooked) {
   const Times times = {0, 1000, 2000, 60'000, 61'000};
   const Entries entries = {Entry(900), Entry(100), Entry(200), Entry(900), Entry(1000)};
-  EXPECT_THAT(points_of(facts_of(Metric::energy), times, entries),
+  EXPECT_THAT(points_of(*find_metric("energy_millijoules"), times, entries),
               testing::ElementsAre(Point{2000, 100}, Point{61'000, 100}));
 }
 
 TEST(Points, OfACounterGoOnFromTheChunkBefore) {
   const Times times = {1000};
   const Entries entries = {Entry(150)};
-  EXPECT_THAT(points_of(facts_of(Metric::pcie_sent), times, entries, Point{0, 100}),
+  EXPECT_THAT(points_of(*find_metric("pcie_sent_bytes"), times, entries, Point{0, 100}),
               testing::ElementsAre(Point{1000, 50}));
 }
 
 TEST(Points, LeaveOutWhatIsAbsent) {
   const Times times = {0, 1000, 2000};
   const Entries entries = {Entry(5), Entry(Absent::failed), Entry(6)};
-  EXPECT_THAT(points_of(facts_of(Metric::temperature), times, entries),
+  EXPECT_THAT(points_of(*find_metric("temperature_celsius"), times, entries),
               testing::ElementsAre(Point{0, 5}, Point{2000, 6}));
 }
 

@@ -263,12 +263,13 @@ Result<SampleRow> HistoryStore::row_of(const SnapshotIndex& index) {
     const auto number = registry_.device(*database_, device, at_ms);
     if (!number) return std::unexpected(number.error());
     numbers.emplace(device.id, *number);
+    const DeviceSample sample = sample_of(device);
     for (const history::MetricFacts& facts : history::metrics()) {
       if (facts.read == nullptr) continue;
-      const history::Entry entry = facts.read(device);
+      const history::Entry entry = history::entry_of(facts.read(sample));
       // What such a device never has costs nothing.
       if (entry == history::Entry(Absent::unsupported)) continue;
-      const auto series = registry_.series(*database_, *number, 0, facts.metric);
+      const auto series = registry_.series(*database_, *number, 0, facts.number);
       if (!series) return std::unexpected(series.error());
       row.readings.emplace_back(*series, entry);
     }
@@ -281,9 +282,9 @@ Result<SampleRow> HistoryStore::row_of(const SnapshotIndex& index) {
     if (!process) return std::unexpected(process.error());
     for (const history::MetricFacts& facts : history::metrics()) {
       if (facts.read_process == nullptr) continue;
-      const history::Entry entry = facts.read_process(use);
+      const history::Entry entry = history::entry_of(facts.read_process(use));
       if (entry == history::Entry(Absent::unsupported)) continue;
-      const auto series = registry_.series(*database_, device->second, *process, facts.metric);
+      const auto series = registry_.series(*database_, device->second, *process, facts.number);
       if (!series) return std::unexpected(series.error());
       row.readings.emplace_back(*series, entry);
     }

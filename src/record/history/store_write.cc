@@ -264,8 +264,7 @@ Result<void> update_row(history::Database& database, Level level, std::int64_t s
 
 Result<void> HistoryStore::refresh_rollups(std::int64_t hour, const OpenChunk& chunk) {
   // A counter's first step begins with the sample before.
-  const auto chunks =
-      history::chunks_between(*database_, hour - history::longest_step_ms, hour + hour_ms);
+  const auto chunks = history::chunks_between(*database_, hour - longest_step_ms, hour + hour_ms);
   if (!chunks) return std::unexpected(chunks.error());
   for (const auto& [series, column] : chunk.columns()) {
     const auto metric =

@@ -14,30 +14,6 @@ namespace berth {
 
 namespace {
 
-enum class Scale { as_is, bytes, rate };
-struct CurveRow {
-  Curve quantity;
-  std::string_view name;
-  std::string_view title;  // a key of the catalogue
-  std::string_view unit;
-  Scale scale;
-};
-constexpr CurveRow rows[] = {
-    {Curve::utilization, "utilization", as_key("GPU utilisation"), "%", Scale::as_is},
-    {Curve::memory, "memory", as_key("GPU memory"), "", Scale::bytes},
-    {Curve::power, "power", as_key("Power"), "W", Scale::as_is},
-    {Curve::temperature, "temperature", as_key("Temperature"), "°C", Scale::as_is},
-    {Curve::clock, "clock", as_key("SM clock"), "MHz", Scale::as_is},
-    {Curve::pcie_received, "pcie_received", as_key("PCIe, to the GPU"), "", Scale::rate},
-    {Curve::pcie_sent, "pcie_sent", as_key("PCIe, from the GPU"), "", Scale::rate},
-    {Curve::cpu, "cpu", as_key("CPUs busy with its processes"), "", Scale::as_is},
-    {Curve::main_memory, "main_memory", as_key("Main memory of its processes"), "", Scale::bytes},
-    {Curve::storage_read, "storage_read", as_key("Read from storage"), "", Scale::rate},
-    {Curve::storage_written, "storage_written", as_key("Written to storage"), "", Scale::rate},
-};
-
-bool is_of_device(Curve quantity) { return static_cast<std::size_t>(quantity) < device_quantities; }
-
 struct ByteUnit {
   double bytes;
   const char* size;
@@ -184,14 +160,14 @@ Chart chart_of(const Report& report, const CurveRow& row, std::vector<ChartLine>
               .title = std::string(tr(row.title)),
               .unit = std::string(row.unit),
               .lines = std::move(lines),
-              .levels = levels_of(report, row.quantity)};
+              .levels = levels_of(report, row.curve)};
   double most = most_of(chart.lines);
   for (const ChartLevel& level : chart.levels) most = std::max(most, level.value);
-  if (row.quantity == Curve::utilization) most = 100;
-  if (row.scale != Scale::as_is) {
+  if (row.curve == Curve::utilization) most = 100;
+  if (row.scale != CurveScale::as_is) {
     const ByteUnit unit = unit_for(most);
     chart.per_unit = unit.bytes;
-    chart.unit = row.scale == Scale::bytes ? unit.size : unit.rate;
+    chart.unit = row.scale == CurveScale::bytes ? unit.size : unit.rate;
   }
   for (ChartLevel& level : chart.levels) level.value /= chart.per_unit;
   set_axis_from_zero(chart, most / chart.per_unit);
@@ -226,11 +202,11 @@ void add_mark_charts(const Report& report, std::vector<Chart>& charts) {
 /// Nothing where it is plain why: a run without a device has no utilisation of one.
 std::optional<std::string> why_not_drawn(const Report& report, const CurveRow& row) {
   for (const ReportRun& run : report.runs) {
-    if (is_of_device(row.quantity) && run.curves.devices() == 0) continue;
+    if (is_of_device(row.curve) && run.curves.devices() == 0) continue;
     if (run.curves.samples() == 0) continue;
     const std::string_view why = run.curves.samples() < 2
                                      ? tr("there are too few samples")
-                                     : reason_text(run.curves.why_absent(row.quantity));
+                                     : reason_text(run.curves.why_absent(row.curve));
     return trf("{}: {}", tr(row.title), why);
   }
   return std::nullopt;
@@ -260,8 +236,8 @@ std::string run_letter(std::size_t run) {
 
 Charts charts_of(const Report& report) {
   Charts charts;
-  for (const CurveRow& row : rows) {
-    auto lines = lines_of(report, row.quantity);
+  for (const CurveRow& row : curve_rows) {
+    auto lines = lines_of(report, row.curve);
     if (!lines.empty()) {
       charts.drawn.push_back(chart_of(report, row, std::move(lines)));
     } else if (auto why = why_not_drawn(report, row)) {

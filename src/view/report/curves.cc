@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "snapshot/fields.h"
 #include "view/report/model.h"
 
 namespace berth {
@@ -12,15 +13,18 @@ namespace {
 
 constexpr std::size_t at(Curve quantity) { return static_cast<std::size_t>(quantity); }
 
+/// Of all devices together: of bytes and watts the sum, of all else the mean.
 bool is_mean(Curve quantity) {
-  return quantity == Curve::utilization || quantity == Curve::temperature ||
-         quantity == Curve::clock;
-}
-
-template <class T>
-std::optional<double> number(const Reading<T>& reading, double per_unit = 1) {
-  if (!reading.get()) return std::nullopt;
-  return static_cast<double>(reading.get()->count()) * per_unit;
+  static const auto means = [] {
+    std::array<bool, device_quantities> found{};
+    for (const CurveRow& row : curve_rows) {
+      if (row.reading.empty()) continue;
+      const Unit unit = find_field(row.reading)->unit;
+      found.at(at(row.curve)) = unit != Unit::bytes && unit != Unit::milliwatts;
+    }
+    return found;
+  }();
+  return means.at(at(quantity));
 }
 
 /// Per second; nothing where a counter went back (the driver or the sampler began anew) or one of
@@ -62,23 +66,21 @@ void RunCurves::add_reading(std::size_t device, Curve quantity, const Value& val
 
 void RunCurves::add_device(std::size_t device, const DeviceSample& now, double seconds,
                            std::int64_t at_ms) {
-  const DeviceSample* before =
-      before_ && device < before_->devices.size() ? &before_->devices[device] : nullptr;
-  const auto add = [&](Curve quantity, const auto& reading, double per_unit = 1) {
-    add_reading(device, quantity, {number(reading, per_unit), reading.why()}, at_ms);
-  };
-  const auto add_rate = [&](Curve quantity, Reading<Bytes> DeviceSample::* counter) {
-    const auto per_second =
-        rate(before != nullptr ? &(before->*counter) : nullptr, now.*counter, seconds);
-    add_reading(device, quantity, {per_second, (now.*counter).why()}, at_ms);
-  };
-  add(Curve::utilization, now.utilization_gpu);
-  add(Curve::memory, now.memory_used);
-  add(Curve::power, now.power_draw, 0.001);
-  add(Curve::temperature, now.temperature);
-  add(Curve::clock, now.clock_sm);
-  add_rate(Curve::pcie_sent, &DeviceSample::pcie_sent);
-  add_rate(Curve::pcie_received, &DeviceSample::pcie_received);
+  const bool has_before = before_ && device < before_->devices.size() && seconds > 0;
+  for (const CurveRow& row : curve_rows) {
+    if (row.reading.empty()) continue;
+    const RecordedReading& reading = recorded_readings[place_of_recorded(row.reading)];
+    const Cell cell = reading.read(now);
+    std::optional<double> number;
+    if (reading.kind == SeriesKind::gauge) {
+      number = plain_number(cell);
+    } else if (has_before) {
+      number = growth_in(reading.read(before_->devices[device]), cell);
+      if (number) *number /= seconds;
+    }
+    if (number) *number *= row.per_unit;
+    add_reading(device, row.curve, {number, cell.why()}, at_ms);
+  }
   if (const auto& busy = now.utilization_gpu.get()) {
     ++utilizations_[static_cast<std::size_t>(std::lround(std::clamp(busy->count(), 0.0, 100.0)))];
   } else {
@@ -127,7 +129,7 @@ void RunCurves::add(const Sample& sample) {
   if (__builtin_sub_overflow(sample.at.unix_ms, started_.unix_ms, &at_ms)) return;
   std::int64_t step_ms = 0;
   if (before_ && !__builtin_sub_overflow(sample.at.unix_ms, before_->at.unix_ms, &step_ms)) {
-    if (step_ms > Track::longest_step_ms) {
+    if (step_ms > longest_step_ms) {
       unsampled_ms_ += step_ms;
       before_.reset();  // a rate over a pause would be a guess of how it was spread
     }

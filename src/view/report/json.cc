@@ -1,5 +1,7 @@
 // A report as JSON, for programs: figures, curves in columns, and the whole record of each run.
 
+#include <algorithm>
+
 #include "base/json_archive.h"
 #include "view/findings_text.h"
 #include "view/manifest_text.h"
@@ -46,44 +48,30 @@ void write_track(Archive& archive, const Track& track) {
   column("begins", &Track::Point::begins);
 }
 
-struct CurveName {
-  Curve quantity;
-  const char* key;
-};
-constexpr CurveName curve_names[] = {{Curve::utilization, "utilization_percent"},
-                                     {Curve::memory, "memory_used_bytes"},
-                                     {Curve::power, "power_draw_watts"},
-                                     {Curve::temperature, "temperature_celsius"},
-                                     {Curve::clock, "clock_sm_megahertz"},
-                                     {Curve::pcie_sent, "pcie_sent_bytes_per_second"},
-                                     {Curve::pcie_received, "pcie_received_bytes_per_second"},
-                                     {Curve::cpu, "cpus_busy"},
-                                     {Curve::main_memory, "main_memory_bytes"},
-                                     {Curve::storage_read, "storage_read_bytes_per_second"},
-                                     {Curve::storage_written, "storage_written_bytes_per_second"}};
-
-void write_curve(Archive& archive, const CurveName& name, const Track& track) {
-  archive.derived_object(name.key, !track.empty(), [&] { write_track(archive, track); });
-}
-
-bool is_of_devices(const CurveName& name) {
-  return static_cast<std::size_t>(name.quantity) < device_quantities;
+/// In the order of the curves, those `of_devices` or the others.
+template <class TrackOf>
+void write_curves_of(Archive& archive, bool of_devices, TrackOf track_of) {
+  for (std::size_t at = 0; at < quantities; ++at) {
+    const auto curve = static_cast<Curve>(at);
+    if (is_of_device(curve) != of_devices) continue;
+    const Track& track = track_of(curve);
+    archive.derived_object(std::ranges::find(curve_rows, curve, &CurveRow::curve)->key,
+                           !track.empty(), [&] { write_track(archive, track); });
+  }
 }
 
 void write_curves(Archive& archive, const ReportRun& run) {
   std::size_t number = 0;
   archive.derived_list("devices", run.record.manifest.given.devices, [&](const Device& device) {
     archive.derived("id", device.id);
-    for (const CurveName& name : curve_names) {
-      if (!is_of_devices(name)) continue;
-      write_curve(archive, name, run.curves.of_device(number, name.quantity));
-    }
+    write_curves_of(archive, true, [&](Curve curve) -> const Track& {
+      return run.curves.of_device(number, curve);
+    });
     ++number;
   });
   archive.derived_object("processes", true, [&] {
-    for (const CurveName& name : curve_names) {
-      if (!is_of_devices(name)) write_curve(archive, name, run.curves.whole(name.quantity));
-    }
+    write_curves_of(archive, false,
+                    [&](Curve curve) -> const Track& { return run.curves.whole(curve); });
   });
 }
 

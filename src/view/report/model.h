@@ -3,26 +3,30 @@
 // from records, samples, marks, events and findings by pure functions; three writers (html.cc,
 // markdown.cc, json.cc) show it.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/tr.h"
 #include "diagnose/bottleneck/phases.h"
 #include "diagnose/manifest_diff/manifest_diff.h"
 #include "record/run_record.h"
 #include "record/summary.h"
 #include "snapshot/finding.h"
+#include "snapshot/recorded.h"
 #include "view/report/track.h"
 #include "view/style.h"
 
 namespace berth {
 
-/// What is drawn over the time of a run. Those of devices first.
+/// What is drawn over the time of a run, in the order of its JSON. Those of devices first.
 enum class Curve {
   utilization,    // percent of time
   memory,         // bytes used on the device
@@ -36,8 +40,59 @@ enum class Curve {
   storage_read,   // bytes per second
   storage_written,
 };
-inline constexpr std::size_t quantities = 11;
-inline constexpr std::size_t device_quantities = 7;
+
+enum class CurveScale { as_is, bytes, rate };
+/// How a curve is called and where it comes from. Charts stand in the order of these rows.
+struct CurveRow {
+  Curve curve;
+  std::string_view reading;  // the recorded one it is made of; empty: of the run's processes
+  std::string_view name;     // for programs and ids: "memory"
+  std::string_view key;      // in JSON, with its unit
+  std::string_view title;    // a key of the catalogue
+  std::string_view unit;     // empty: a number, or bytes scaled to be read
+  CurveScale scale = CurveScale::as_is;
+  double per_unit = 1;  // of the reading's unit
+};
+inline constexpr auto curve_rows = std::to_array<CurveRow>({
+    {Curve::utilization, "utilization_gpu_percent", "utilization", "utilization_percent",
+     as_key("GPU utilisation"), "%"},
+    {Curve::memory, "memory_used_bytes", "memory", "memory_used_bytes", as_key("GPU memory"), "",
+     CurveScale::bytes},
+    {Curve::power, "power_draw_milliwatts", "power", "power_draw_watts", as_key("Power"), "W",
+     CurveScale::as_is, 0.001},
+    {Curve::temperature, "temperature_celsius", "temperature", "temperature_celsius",
+     as_key("Temperature"), "°C"},
+    {Curve::clock, "clock_sm_megahertz", "clock", "clock_sm_megahertz", as_key("SM clock"), "MHz"},
+    {Curve::pcie_received, "pcie_received_bytes", "pcie_received", "pcie_received_bytes_per_second",
+     as_key("PCIe, to the GPU"), "", CurveScale::rate},
+    {Curve::pcie_sent, "pcie_sent_bytes", "pcie_sent", "pcie_sent_bytes_per_second",
+     as_key("PCIe, from the GPU"), "", CurveScale::rate},
+    {Curve::cpu, "", "cpu", "cpus_busy", as_key("CPUs busy with its processes"), ""},
+    {Curve::main_memory, "", "main_memory", "main_memory_bytes",
+     as_key("Main memory of its processes"), "", CurveScale::bytes},
+    {Curve::storage_read, "", "storage_read", "storage_read_bytes_per_second",
+     as_key("Read from storage"), "", CurveScale::rate},
+    {Curve::storage_written, "", "storage_written", "storage_written_bytes_per_second",
+     as_key("Written to storage"), "", CurveScale::rate},
+});
+inline constexpr std::size_t quantities = curve_rows.size();
+inline constexpr std::size_t device_quantities =
+    quantities - static_cast<std::size_t>(std::ranges::count(curve_rows, "", &CurveRow::reading));
+constexpr bool is_of_device(Curve curve) {
+  return static_cast<std::size_t>(curve) < device_quantities;
+}
+static_assert(std::ranges::all_of(curve_rows,
+                                  [](const CurveRow& row) {
+                                    const auto has_its_place = [&](const CurveRow& one) {
+                                      return one.curve == row.curve;
+                                    };
+                                    return std::ranges::count_if(curve_rows, has_its_place) == 1 &&
+                                           static_cast<std::size_t>(row.curve) < quantities &&
+                                           is_of_device(row.curve) == !row.reading.empty();
+                                  }),
+              "each curve has one row, and those of devices come first in the enumeration");
+static_assert(has_all_drawn(Drawn::in_report, curve_rows, &CurveRow::reading),
+              "each reading that is drawn in reports has a curve, and no other has one");
 
 /// A run's readings over time: fed sample by sample, of bounded size whatever the run's length.
 class RunCurves {

@@ -22,14 +22,9 @@ void Track::add_to_column(std::int64_t at_ms, double value, Gaps gaps) {
   Column& column = columns_[index];
   const bool gap = gaps == Gaps::shown && count_ > 0 &&
                    at_ms - last_ms_ > std::max(longest_step_ms, 2 * column_ms_);
-  if (column.count == 0) {
-    column = {.least = value, .most = value, .begins = broken_ || gap || count_ == 0};
-  }
-  column.least = std::min(column.least, value);
-  column.most = std::max(column.most, value);
-  column.sum += value;
+  if (column.values.is_empty()) column.begins = broken_ || gap || count_ == 0;
+  column.values.add(value);
   column.times += static_cast<double>(at_ms);
-  ++column.count;
   ++count_;
   last_ms_ = at_ms;
   broken_ = false;
@@ -40,16 +35,10 @@ void Track::halve() {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const Column& from = columns_[i];
     Column& into = merged[i / 2];
-    if (from.count == 0) continue;
-    if (into.count == 0) {
-      into = from;
-      continue;
-    }
-    into.least = std::min(into.least, from.least);
-    into.most = std::max(into.most, from.most);
-    into.sum += from.sum;
+    if (from.values.is_empty()) continue;
+    if (into.values.is_empty()) into.begins = from.begins;
+    into.values.add(from.values);
     into.times += from.times;
-    into.count += from.count;
   }
   columns_ = std::move(merged);
   column_ms_ *= 2;
@@ -58,31 +47,32 @@ void Track::halve() {
 std::vector<Track::Point> Track::points() const {
   std::vector<Point> points;
   for (const Column& column : columns_) {
-    if (column.count == 0) continue;
-    const auto count = static_cast<double>(column.count);
+    const Aggregate<>& values = column.values;
+    if (values.is_empty()) continue;
+    const auto count = static_cast<double>(values.count());
     points.push_back({.at_ms = static_cast<std::int64_t>(column.times / count),
-                      .least = column.least,
-                      .most = column.most,
-                      .mean = column.sum / count,
+                      .least = values.least(),
+                      .most = values.most(),
+                      .mean = values.mean(),
                       .begins = column.begins});
   }
   return points;
 }
 
+Aggregate<> Track::whole() const {
+  Aggregate<> all;
+  for (const Column& column : columns_) all.add(column.values);
+  return all;
+}
+
 std::optional<double> Track::least() const {
-  std::optional<double> least;
-  for (const Column& column : columns_) {
-    if (column.count > 0) least = std::min(least.value_or(column.least), column.least);
-  }
-  return least;
+  const Aggregate<> all = whole();
+  return all.is_empty() ? std::nullopt : std::optional(all.least());
 }
 
 std::optional<double> Track::most() const {
-  std::optional<double> most;
-  for (const Column& column : columns_) {
-    if (column.count > 0) most = std::max(most.value_or(column.most), column.most);
-  }
-  return most;
+  const Aggregate<> all = whole();
+  return all.is_empty() ? std::nullopt : std::optional(all.most());
 }
 
 }  // namespace berth

@@ -7,18 +7,19 @@
 #include <optional>
 #include <vector>
 
+#include "base/aggregate.h"
+#include "snapshot/recorded.h"
+
 namespace berth {
 
 class Track {
  public:
   /// A week of samples becomes this many columns at most, and never fewer than half of it.
   static constexpr std::size_t most_columns = 480;
-  /// Without a value for longer than this nothing is drawn between two values. At coarser columns,
-  /// for two of them.
-  static constexpr std::int64_t longest_step_ms = 10'000;
 
   /// `at_ms` since the start of the run; what is before it is left out, and so is what is no
-  /// number. In the order of time, else it is put where it belongs without a line.
+  /// number. In the order of time, else it is put where it belongs without a line. Without a value
+  /// for longer than longest_step_ms, and than two columns, there is a gap between two.
   void add(std::int64_t at_ms, double value);
   /// The same of what comes when it comes: however far apart, a line leads from one to the next.
   void add_mark(std::int64_t at_ms, double value);
@@ -40,16 +41,14 @@ class Track {
 
  private:
   struct Column {
-    std::uint64_t count = 0;
-    double least = 0;
-    double most = 0;
-    double sum = 0;
-    double times = 0;
+    Aggregate<> values;
+    double times = 0;  // the sum of theirs
     bool begins = false;
   };
   enum class Gaps { shown, none };
   void add_to_column(std::int64_t at_ms, double value, Gaps gaps);
   void halve();
+  [[nodiscard]] Aggregate<> whole() const;
   std::vector<Column> columns_;
   std::int64_t column_ms_ = 100;
   std::int64_t last_ms_ = 0;

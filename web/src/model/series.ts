@@ -1,15 +1,46 @@
 // Readings over time: the last minutes as the stream brought them, and what the history answers,
 // both as columns that a chart takes. A gap is null in a column, never 0.
 
+import { celsius, gib_axis, gib_steps, percent, used_of, watts } from "./format";
 import type { Device, History, Samples } from "./wire";
 
-export const metrics = [
-  "utilization_gpu_percent",
-  "memory_used_bytes",
-  "power_draw_milliwatts",
-  "temperature_celsius",
-] as const;
-export type Metric = (typeof metrics)[number];
+interface Look {
+  /// The name of a colour in the style sheet.
+  colour: string;
+  format: (value: number | null) => string;
+  /// Axis steps for units that are not decimal.
+  steps?: number[];
+  /// The top of its chart, and what it is a part of; null: as the values want it.
+  top: (device: Device) => number | null;
+  /// With what it is a part of, where that says more than the value alone.
+  text?: (value: number | null, top: number | null) => string;
+}
+
+/// The readings that are drawn over time: those that berth itself marks as live, each one row. A
+/// test of src/snapshot/recorded.h holds the two against each other.
+export const readings = {
+  utilization_gpu_percent: { colour: "--chart-load", format: percent, top: () => 100 },
+  memory_used_bytes: {
+    colour: "--chart-memory",
+    format: gib_axis,
+    steps: gib_steps,
+    top: (device) => device.memory_total_bytes,
+    text: used_of,
+  },
+  power_draw_milliwatts: {
+    colour: "--chart-power",
+    format: watts,
+    top: (device) => device.power_limit_milliwatts,
+    text: (value, top) =>
+      value !== null && top !== null ? `${watts(value)} / ${watts(top)}` : watts(value),
+  },
+  temperature_celsius: { colour: "--chart-heat", format: celsius, top: () => 100 },
+} satisfies Record<string, Look>;
+export type Metric = keyof typeof readings;
+export const metrics = Object.keys(readings) as Metric[];
+export function look_of(metric: Metric): Look {
+  return readings[metric];
+}
 
 export type Column = (number | null)[];
 
@@ -17,12 +48,9 @@ export type Column = (number | null)[];
 export class LiveSeries {
   static readonly most = 900;
   readonly times: number[] = [];
-  readonly columns: Record<Metric, Column> = {
-    utilization_gpu_percent: [],
-    memory_used_bytes: [],
-    power_draw_milliwatts: [],
-    temperature_celsius: [],
-  };
+  readonly columns = Object.fromEntries(
+    metrics.map((metric): [Metric, Column] => [metric, []]),
+  ) as Record<Metric, Column>;
 
   add(time_ms: number, device: Pick<Device, Metric>): void {
     const last = this.times.at(-1);
@@ -134,20 +162,23 @@ export interface Extent {
   last: number | null;
   mean: number;
 }
-export function extent_of(drawn: Drawn): Extent | null {
+/// Of the points from `begin` on and before `end`; null: all of them are gaps.
+export function extent_of(drawn: Drawn, begin = 0, end = drawn.mean.length): Extent | null {
   let low = Infinity;
   let high = -Infinity;
   let sum = 0;
   let count = 0;
-  drawn.mean.forEach((value, i) => {
-    if (value === null) return;
+  const stop = Math.min(end, drawn.mean.length);
+  for (let i = begin; i < stop; ++i) {
+    const value = drawn.mean[i] ?? null;
+    if (value === null) continue;
     low = Math.min(low, drawn.low[i] ?? value);
     high = Math.max(high, drawn.high[i] ?? value);
     sum += value;
     count += 1;
-  });
+  }
   if (count === 0) return null;
-  return { low, high, last: drawn.mean.at(-1) ?? null, mean: sum / count };
+  return { low, high, last: drawn.mean[stop - 1] ?? null, mean: sum / count };
 }
 
 /// At most `most` rows of [time, mean, low, high] for the table beside a chart.
@@ -158,18 +189,8 @@ export function table_of(
   const stride = Math.max(1, Math.ceil(drawn.times.length / most));
   const rows: [number, number | null, number | null, number | null][] = [];
   for (let start = 0; start < drawn.times.length; start += stride) {
-    const values: number[] = [];
-    let low = Infinity;
-    let high = -Infinity;
-    for (let i = start; i < Math.min(start + stride, drawn.times.length); ++i) {
-      const value = drawn.mean[i] ?? null;
-      if (value === null) continue;
-      values.push(value);
-      low = Math.min(low, drawn.low[i] ?? value);
-      high = Math.max(high, drawn.high[i] ?? value);
-    }
-    const mean = values.length ? values.reduce((a, b) => a + b, 0) / values.length : null;
-    rows.push([drawn.times[start]!, mean, mean === null ? null : low, mean === null ? null : high]);
+    const all = extent_of(drawn, start, start + stride);
+    rows.push([drawn.times[start]!, all?.mean ?? null, all?.low ?? null, all?.high ?? null]);
   }
   return rows;
 }

@@ -3,13 +3,13 @@
 import { get, type Answer } from "../api";
 import { el, section, set_attribute, set_hidden, set_share, set_text } from "../dom/element";
 import { change_shape, shape_of } from "../dom/shapes";
-import { dash, moment, short_name, used_of, watts } from "../model/format";
+import { dash, moment, short_name } from "../model/format";
 import { address_of } from "../model/route";
-import { drawn_history, drawn_live, metrics, type Metric } from "../model/series";
+import { drawn_history, drawn_live, look_of, metrics, type Metric } from "../model/series";
 import { find_device, label_of, people_of, standing_of, type State } from "../model/state";
 import type { Device, DeviceHealth, Health, History } from "../model/wire";
 import { t } from "../words/translate";
-import { chart_of, looks } from "./charts";
+import { chart_of } from "./charts";
 import { findings_list } from "./findings";
 import { lease_table, process_table, waiter_table } from "./people";
 import { instance_list } from "./tile";
@@ -26,19 +26,6 @@ const ranges = {
 } as const;
 type Range = keyof typeof ranges;
 let range: Range = "live"; // kept from one GPU to the next
-
-function top_of(metric: Metric, device: Device): number | null {
-  switch (metric) {
-    case "utilization_gpu_percent":
-      return 100;
-    case "memory_used_bytes":
-      return device.memory_total_bytes;
-    case "power_draw_milliwatts":
-      return device.power_limit_milliwatts;
-    case "temperature_celsius":
-      return 100;
-  }
-}
 
 export function gpu_view(world: World, id: string): View {
   const shape = shape_of("unknown");
@@ -124,7 +111,7 @@ export function gpu_view(world: World, id: string): View {
     const window = { from: to - ranges[range], to };
     metrics.forEach((metric, i) => {
       const chart = charts[i]!;
-      if (device) chart.set_top(top_of(metric, device));
+      if (device) chart.set_top(look_of(metric).top(device));
       const history = histories.get(metric);
       if (range === "live") {
         if (live)
@@ -236,7 +223,7 @@ class Gauge {
 
   constructor(private readonly metric: Metric) {
     this.name = t(`metric.${metric}`);
-    this.bar.style.setProperty("--fill", `var(${looks[metric].colour})`);
+    this.bar.style.setProperty("--fill", `var(${look_of(metric).colour})`);
     this.root = el(
       "div",
       { class: "gauge" },
@@ -248,15 +235,11 @@ class Gauge {
 
   update(device: Device): void {
     const value = device[this.metric];
-    const top = top_of(this.metric, device);
+    const { top: top_of, text, format } = look_of(this.metric);
+    const top = top_of(device);
     const why = device.why?.[this.metric];
-    const text =
-      this.metric === "memory_used_bytes"
-        ? used_of(value, device.memory_total_bytes)
-        : this.metric === "power_draw_milliwatts" && value !== null && top !== null
-          ? `${watts(value)} / ${watts(top)}`
-          : looks[this.metric].format(value);
-    set_text(this.value, value === null && why ? `${dash} (${why})` : text);
+    const told_as = text ? text(value, top) : format(value);
+    set_text(this.value, value === null && why ? `${dash} (${why})` : told_as);
     // What is not known is no meter at 0, and without a top there is nothing to be a share of.
     const meter = value === null || top === null ? null : { value, top };
     const told: Record<string, string | number> = {
