@@ -33,7 +33,7 @@ class Kind {
     move_on();
     const std::vector<Address> wanted(ports, {.host = "127.0.0.1", .port = 0});
     auto server =
-        HttpServer::open(loop_, desk_, clock_, {.socket = {}, .listen = wanted, .tls = {}});
+        HttpServer::open(loop_, handler_, clock_, {.socket = {}, .listen = wanted, .tls = {}});
     if (!server) return std::unexpected(server.error());
     server_ = *std::move(server);
     return server_->addresses();
@@ -51,11 +51,11 @@ class Kind {
         device.utilization_gpu = Percent(static_cast<double>((salt >> 33U) % 101));
       if (device.memory_used.get()) device.memory_used = Bytes((salt >> 20U) % (70ULL << 30U));
     }
-    World world;
-    world.snapshot = std::make_shared<const Snapshot>(snapshot_);
-    world.sequence = sequence_;
-    world.now = snapshot_.taken;
-    desk_.publish(std::move(world));
+    RequestContext context;
+    context.snapshot = std::make_shared<const Snapshot>(snapshot_);
+    context.sequence = sequence_;
+    context.now = snapshot_.taken;
+    handler_.publish(std::move(context));
     loop_.after(std::chrono::seconds(1), [this] { move_on(); });
   }
 
@@ -64,7 +64,7 @@ class Kind {
   Snapshot snapshot_;
   std::uint64_t number_;
   std::uint64_t sequence_ = 0;
-  RequestHandler desk_{[](const std::string&) {}};
+  RequestHandler handler_{[](const std::string&) {}};
   std::unique_ptr<HttpServer> server_;
 };
 

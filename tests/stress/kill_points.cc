@@ -22,7 +22,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-const Look look_at_eight = [] { return Result<Snapshot>(eight_devices()); };
+const TakeSnapshot look_at_eight = [] { return Result<Snapshot>(eight_devices()); };
 
 struct Pipe {
   Fd read_end;

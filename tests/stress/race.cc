@@ -23,7 +23,7 @@ using std::chrono::seconds;
 int job(const Scene& scene, int number, milliseconds hold) {
   SystemClock clock;
   Ledger ledger = open_ledger(scene, clock);
-  const Look look = [] { return Result<Snapshot>(eight_devices()); };
+  const TakeSnapshot look = [] { return Result<Snapshot>(eight_devices()); };
   const AcquireOptions options = options_for(std::to_string(number), 1, std::nullopt);
   auto answer = acquire(ledger, look, clock, options);
   if (!answer) give_up(answer.error().message());
@@ -139,7 +139,7 @@ int stopped_head() {
   const Scene scene = make_scene();
   SystemClock clock;
   Ledger ledger = open_ledger(scene, clock);
-  const Look look = [] { return Result<Snapshot>(eight_devices()); };
+  const TakeSnapshot look = [] { return Result<Snapshot>(eight_devices()); };
   auto all = acquire(ledger, look, clock, options_for("all", 8, milliseconds(0)));
   if (!all || !std::holds_alternative<Acquired>(*all)) give_up("cannot take all devices");
 

@@ -53,7 +53,7 @@ void become(uid_t uid) {
 int short_job(const Scene& scene, int number) {
   SystemClock clock;
   Ledger ledger = open_ledger(scene, clock, LedgerPlace::Kind::shared);
-  const Look look = [] { return Result<Snapshot>(eight_devices()); };
+  const TakeSnapshot look = [] { return Result<Snapshot>(eight_devices()); };
   auto answer = acquire(ledger, look, clock, options_for(std::to_string(number), 2, seconds(30)));
   if (!answer) give_up(answer.error().message());
   auto* got = std::get_if<Acquired>(&*answer);
@@ -68,7 +68,7 @@ int short_job(const Scene& scene, int number) {
 int ann_holds(const Scene& scene, int ready) {
   SystemClock clock;
   Ledger ledger = open_ledger(scene, clock, LedgerPlace::Kind::shared);
-  const Look look = [] { return Result<Snapshot>(eight_devices()); };
+  const TakeSnapshot look = [] { return Result<Snapshot>(eight_devices()); };
   auto answer = acquire(ledger, look, clock, options_for("ann", 8, milliseconds(0)));
   if (!answer || !std::holds_alternative<Acquired>(*answer)) give_up("ann gets nothing");
   expect(::write(ready, "r", 1) == 1, "ann cannot say that she is ready");
@@ -92,7 +92,7 @@ int bob_meddles(const Scene& scene, bool ann_lives) {
     return short_job(scene, 1);
   }
   expect(claims.size() == 1 && claims[0].uid == ann, "ann's claim is not seen as hers");
-  const Look look = [] { return Result<Snapshot>(eight_devices()); };
+  const TakeSnapshot look = [] { return Result<Snapshot>(eight_devices()); };
   const auto answer = acquire(ledger, look, clock, options_for("bob", 1, milliseconds(0)));
   expect(answer && std::holds_alternative<NotAcquired>(*answer), "bob got one of ann's devices");
   return 0;
