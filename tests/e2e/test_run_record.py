@@ -379,7 +379,7 @@ def test_a_run_has_the_name_and_project_that_it_was_given(machine, tmp_path):
     assert re.search(r"Name +lr 1e-4\n", text) and re.search(r"Project +vision\n", text), text
     assert "lr 1e-4: true" in machine.run("runs").stdout
     refused = machine.run("run", "--name", "\x1b[2J", "--", "true")
-    assert refused.returncode == 2 and "1 to 64 bytes" in refused.stderr and "\x1b" not in refused.stderr
+    assert refused.returncode == 125 and "1 to 64 bytes" in refused.stderr and "\x1b" not in refused.stderr
 
 
 def test_a_gpu_job_gets_no_switch_of_a_cpu_job(machine):
