@@ -16,8 +16,8 @@ namespace berth {
 
 /// The newest format this program writes and understands beyond line 1.
 constexpr unsigned ledger_format = 1;
-/// How the queue is ordered (lease/ledger_directory.h). There is this rule alone; once there are
-/// more, the lowest number in the queue applies.
+/// How the queue is ordered (lease/ledger_directory.h). There is this rule alone, and nothing
+/// compares it; once there are more, the lowest number in the queue is to apply.
 constexpr unsigned order_rule = 1;
 
 /// A lease file's content. Line 1 gives the claim; the rest only describes.
