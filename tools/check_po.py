@@ -46,8 +46,6 @@ TABLES = [
     Table("src/app/main.cc", r"constexpr auto all_verbs\b", 2, (1,)),
     Table("src/app/recipes.cc", r"constexpr Recipe table\b", 3, (1,)),
     Table("src/probe/sim/scenario.cc", r"constexpr .*\bbuiltins\b", 2, (1,)),
-    Table("src/view/status_devices.cc", r"constexpr .*\bcolumns\b", 1, (0,)),
-    Table("src/view/process_list.cc", r"constexpr .*\bcolumns\b", 1, (0,)),
     Table("src/view/history_text.cc", r"constexpr auto metric_words\b", 2, (1,)),
     Table("src/health/xid.cc", r"constexpr auto catalogue\b", 1, (0,)),
     Table("src/diagnose/doctor/rules/cuda.cc", r"constexpr auto codes\b", 3, (0, 1)),

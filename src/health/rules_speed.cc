@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "health/rules.h"
+#include "snapshot/heat.h"
 #include "snapshot/questions.h"
 
 namespace berth::health {

@@ -7,6 +7,7 @@
 #include "serve/api_json.h"
 #include "serve/fleet.h"
 #include "snapshot/device_kind.h"
+#include "snapshot/heat.h"
 #include "snapshot/json.h"
 #include "snapshot/process.h"
 #include "snapshot/questions.h"

@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "snapshot/heat.h"
 
-#include "snapshot/questions.h"
+#include <algorithm>
 
 namespace berth {
 

@@ -96,17 +96,6 @@ enum class Division { whole, divided, unknown };
 /// Whether it is in the compute mode in which its administrator lets nobody compute.
 [[nodiscard]] bool is_prohibited(const Device& device);
 
-/// How near a device is to slowing itself down for its heat, by its own limits and its driver's
-/// word; nothing: neither is known.
-enum class Heat { normal, warm, hot };
-[[nodiscard]] std::optional<Heat> heat_of(const Device& device);
-[[nodiscard]] std::string_view name_of(Heat heat);
-/// How many degrees it may still get warmer before it does; 0 or less: it does. Nothing: it tells
-/// no temperature or no limit of its own.
-[[nodiscard]] std::optional<Celsius> degrees_to_slowdown(const Device& device);
-/// What a table colours as hot and health calls too hot, by so many degrees left.
-[[nodiscard]] constexpr bool is_hot(Celsius left) { return left <= Celsius{0}; }
-
 /// The number that a program of its runtime knows it by (CUDA with CUDA_DEVICE_ORDER=PCI_BUS_ID).
 [[nodiscard]] inline std::optional<int> runtime_number(const Device& device) {
   return device.runtime_index ? device.runtime_index : device.index;

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "snapshot/heat.h"
 #include "snapshot/questions.h"
 #include "top/devices.h"
 #include "top/painter.h"

@@ -14,6 +14,30 @@ namespace berth {
 
 namespace {
 
+Paint severity_paint(AlertSeverity severity) {
+  switch (severity) {
+    case AlertSeverity::notice:
+      return Paint::blue;
+    case AlertSeverity::warning:
+      return Paint::yellow;
+    case AlertSeverity::critical:
+      return Paint::red;
+  }
+  return Paint::red;
+}
+
+std::string_view severity_word(AlertSeverity severity) {
+  switch (severity) {
+    case AlertSeverity::notice:
+      return tr("notice");
+    case AlertSeverity::warning:
+      return tr("warning");
+    case AlertSeverity::critical:
+      return tr("critical");
+  }
+  return "";
+}
+
 std::string where_text(const Alert& alert, const Style& style) {
   if (alert.index) return fmt::format("GPU {}", *alert.index);
   if (alert.device) return cut_to_width(outside(alert.device->text(), style), 14, !style.utf8);
@@ -97,36 +121,8 @@ std::string rule_lines(const AlertRuleFacts& facts, const AlertRuleSettings& set
 
 }  // namespace
 
-std::string_view severity_word(AlertSeverity severity) {
-  switch (severity) {
-    case AlertSeverity::notice:
-      return tr("notice");
-    case AlertSeverity::warning:
-      return tr("warning");
-    case AlertSeverity::critical:
-      return tr("critical");
-  }
-  return "";
-}
-
-Paint severity_paint(AlertSeverity severity) {
-  switch (severity) {
-    case AlertSeverity::notice:
-      return Paint::blue;
-    case AlertSeverity::warning:
-      return Paint::yellow;
-    case AlertSeverity::critical:
-      return Paint::red;
-  }
-  return Paint::red;
-}
-
 std::string render_alerts(const AlertList& list, const Style& style) {
-  std::string text;
-  if (list.simulated) {
-    // Never translated: the mark on a screenshot must be understood by everybody.
-    text += Line(style).add("SIMULATED " + outside(*list.simulated, style), Paint::yellow).text();
-  }
+  std::string text = simulated_line(list.simulated, style);
   const bool none_goes_on = std::ranges::none_of(
       list.alerts, [](const Alert& alert) { return !alert.resolved.has_value(); });
   if (none_goes_on) {
@@ -148,7 +144,7 @@ std::string render_alerts(const AlertList& list, const Style& style) {
         one.trouble.empty()
             ? trf("{} is not reached", printable(one.receiver))
             : trf("{} is not reached: {}", printable(one.receiver), printable(one.trouble));
-    text += wrapped("! ", own(said, style), 2, style, Paint::yellow);
+    text += warning_line(own(said, style), style);
   }
   return text;
 }

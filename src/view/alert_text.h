@@ -32,7 +32,4 @@ struct AlertList {
 [[nodiscard]] std::string render_alert_rules(const AlertSettings& settings, const Style& style);
 [[nodiscard]] std::string alert_rules_json(const AlertSettings& settings);
 
-[[nodiscard]] std::string_view severity_word(AlertSeverity severity);
-[[nodiscard]] Paint severity_paint(AlertSeverity severity);
-
 }  // namespace berth

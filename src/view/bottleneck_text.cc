@@ -142,7 +142,7 @@ std::string render_bottleneck(const BottleneckAnswer& answer, const Style& style
                 2, style, Paint::dim);
   }
   for (const std::string& remark : answer.remarks) {
-    text += wrapped("! ", outside(remark, style), 2, style, Paint::yellow);
+    text += warning_line(outside(remark, style), style);
   }
   if (activity.torn_lines > 0) {
     text += wrapped(

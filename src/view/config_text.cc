@@ -50,10 +50,10 @@ std::string render_config(const Config& config, ConfigDetail detail, const Style
     for (const ConfigFile& file : config.files) text += file_line(file, style);
   }
   for (const Error& mistake : config.mistakes) {
-    text += wrapped("! ", outside(tr_composed(mistake.message()), style), 2, style, Paint::yellow);
+    text += warning_line(outside(tr_composed(mistake.message()), style), style);
   }
   for (const std::string& unknown : config.unknown) {
-    text += wrapped("! ", outside(unknown, style), 2, style, Paint::yellow);
+    text += warning_line(outside(unknown, style), style);
   }
   return text;
 }

@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
-#include "view/paint.h"
+#include "view/table.h"
 
 namespace berth {
 
@@ -149,33 +149,18 @@ std::string render_csv(const Snapshot& snapshot, std::span<const Field* const> c
 }
 
 std::string render_fields(const Style& style) {
-  std::vector<ColumnWidth> wishes = {{0, 12, 0}, {0, 4, 2}, {0, 8, 3}, {0, 16, 1}};
-  const auto cells = [&](const Field& field) {
-    return std::array<std::string, 4>{std::string(field.key), std::string(name_of(field.unit)),
-                                      std::string(field.smi), own(tr(field.help), style)};
-  };
-  const std::array<std::string, 4> heads = {own(tr("Field"), style), own(tr("Unit"), style),
-                                            "nvidia-smi", own(tr("What it is"), style)};
-  for (std::size_t i = 0; i < wishes.size(); ++i) wishes[i].wanted = display_width(heads[i]);
-  for (const Field& field : fields()) {
-    const auto row = cells(field);
-    for (std::size_t i = 0; i < wishes.size(); ++i) {
-      wishes[i].wanted = std::max(wishes[i].wanted, display_width(row[i]));
-    }
-  }
   // A field's name is there to be copied: never cut.
-  for (std::size_t i = 0; i < 3; ++i) wishes[i].minimum = wishes[i].wanted;
-  const std::vector<int> widths = fitted(wishes, style.width, 2);
-  const auto line_of = [&](const std::array<std::string, 4>& row, Paint paint) {
-    Line line(style);
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      if (widths[i] > 0) line.cell(row[i], widths[i], Align::left, paint).add("  ");
-    }
-    return line.text();
-  };
-  std::string text = line_of(heads, Paint::dim);
-  for (const Field& field : fields()) text += line_of(cells(field), Paint::plain);
-  return text;
+  static constexpr auto columns = std::to_array<TableColumn>(
+      {{.header = as_key("Field")},
+       {.header = as_key("Unit"), .drop_order = 2},
+       {.header = "nvidia-smi", .drop_order = 3},
+       {.header = as_key("What it is"), .minimum = 16, .drop_order = 1}});
+  std::vector<TableRow> rows;
+  for (const Field& field : fields()) {
+    rows.push_back({std::string(field.key), std::string(name_of(field.unit)),
+                    std::string(field.smi), own(tr(field.help), style)});
+  }
+  return Table(columns, std::move(rows), 2, style).text();
 }
 
 std::string render_metrics_markdown() {

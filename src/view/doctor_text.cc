@@ -271,13 +271,7 @@ std::string remarks_text(const Examined& host, const Style& style) {
 }  // namespace
 
 std::string render_doctor(const Examined& host, const Findings& findings, const Style& style) {
-  std::string text;
-  if (host.snapshot.simulated) {
-    // Never translated: the mark on a screenshot must be understood by everybody.
-    text += Line(style)
-                .add("SIMULATED " + outside(*host.snapshot.simulated, style), Paint::yellow)
-                .text();
-  }
+  std::string text = simulated_line(host.snapshot.simulated, style);
   for (const std::string& line : {driver_line(host), cuda_line(host), framework_line(host),
                                   numbers_line(host), free_line(host), reserved_line(host)}) {
     if (!line.empty()) text += wrapped("", own(outside(line, style), style), 2, style);

@@ -25,6 +25,18 @@ std::string steps_text(const Finding& finding, const Style& style) {
   return text;
 }
 
+Paint finding_paint(Severity severity) {
+  switch (severity) {
+    case Severity::hint:
+      return Paint::blue;
+    case Severity::warning:
+      return Paint::yellow;
+    case Severity::error:
+      return Paint::red;
+  }
+  return Paint::plain;
+}
+
 }  // namespace
 
 std::string_view finding_word(Severity severity) {
@@ -37,18 +49,6 @@ std::string_view finding_word(Severity severity) {
       return tr("error");
   }
   return "";
-}
-
-Paint finding_paint(Severity severity) {
-  switch (severity) {
-    case Severity::hint:
-      return Paint::blue;
-    case Severity::warning:
-      return Paint::yellow;
-    case Severity::error:
-      return Paint::red;
-  }
-  return Paint::plain;
 }
 
 std::string render_findings(const Findings& findings, const Style& style) {

@@ -20,7 +20,6 @@ namespace berth {
 [[nodiscard]] std::string render_fixes(const Findings& findings, const Style& style);
 
 [[nodiscard]] std::string_view finding_word(Severity severity);
-[[nodiscard]] Paint finding_paint(Severity severity);
 
 // Findings for programs, as a part of whatever JSON a command writes.
 

@@ -221,10 +221,7 @@ std::string run_line(const FitAnswer& answer) {
 }
 
 std::string render_fit(const FitAnswer& answer, const Style& style) {
-  std::string text;
-  if (answer.simulated) {
-    text += Line(style).add("SIMULATED " + outside(*answer.simulated, style), Paint::yellow).text();
-  }
+  std::string text = simulated_line(answer.simulated, style);
   text += wrapped("", heading_text(answer, style), 2, style, Paint::bold);
   for (const PartSize& part : answer.estimate.parts) {
     text += row_text(part_words(part.part), part.size, Paint::plain, style);

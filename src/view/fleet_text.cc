@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/questions.h"
-#include "view/paint.h"
+#include "view/table.h"
 #include "view/values.h"
 
 namespace berth {
@@ -17,8 +17,20 @@ namespace {
 
 /// A host's line: its name, how many cards are free, how busy each of them is, their
 /// memory, who waits, who uses them.
-constexpr std::size_t fleet_column_count = 6;
-using FleetCells = std::array<std::string, fleet_column_count>;
+constexpr auto fleet_columns = std::to_array<TableColumn>({
+    {.header = as_key("SERVER"), .minimum = 8},
+    {.header = as_key("FREE"), .align = Align::right},
+    {.header = as_key("LOAD"), .drop_order = 3, .when_empty = WhenEmpty::goes},
+    {.header = as_key("MEMORY"),
+     .align = Align::right,
+     .drop_order = 2,
+     .when_empty = WhenEmpty::goes},
+    {.header = as_key("WAITING"),
+     .align = Align::right,
+     .drop_order = 1,
+     .when_empty = WhenEmpty::goes},
+    {.header = as_key("USERS"), .minimum = 8, .drop_order = 4, .when_empty = WhenEmpty::goes},
+});
 
 /// A line of more cards than this says nothing that one could see.
 constexpr std::size_t most_bars = 32;
@@ -98,41 +110,18 @@ std::string users_text(const HostOverview& overview, const Style& style) {
   return text;
 }
 
-FleetCells cells_of(const HostReport& host, const Style& style) {
-  FleetCells cells;
-  cells[0] = outside(host.name, style);
+TableRow cells_of(const HostReport& host, const Style& style) {
+  TableRow cells(fleet_columns.size());
+  cells[0] = {outside(host.name, style), Paint::bold};
   if (!host.seen) return cells;
   const Sum sum = sum_of(*host.seen);
-  cells[1] = fmt::format("{}/{}", sum.free, sum.devices);
+  cells[1] = {fmt::format("{}/{}", sum.free, sum.devices),
+              sum.free > 0 ? Paint::green : Paint::yellow};
   cells[2] = load_text(*host.seen, style);
   cells[3] = memory_text(*host.seen, style);
   if (host.seen->waiting > 0) cells[4] = std::to_string(host.seen->waiting);
   cells[5] = users_text(*host.seen, style);
   return cells;
-}
-
-std::vector<int> widths_of(const FleetCells& heads, const std::vector<FleetCells>& rows,
-                           const Style& style) {
-  std::vector<ColumnWidth> wishes = {{0, 8, 0}, {0, 4, 0}, {0, 8, 3},
-                                     {0, 9, 2}, {0, 4, 1}, {0, 8, 4}};
-  for (std::size_t i = 0; i < fleet_column_count; ++i) {
-    for (const FleetCells& row : rows) {
-      wishes[i].wanted = std::max(wishes[i].wanted, display_width(row[i]));
-    }
-    if (wishes[i].wanted > 0)
-      wishes[i].wanted = std::max(wishes[i].wanted, display_width(heads[i]));
-    // Half a number is a wrong number.
-    const bool may_be_cut = i == 0 || i == fleet_column_count - 1;
-    wishes[i].minimum =
-        may_be_cut ? std::min(wishes[i].minimum, wishes[i].wanted) : wishes[i].wanted;
-  }
-  return fitted(wishes, style.width, 2);
-}
-
-Paint paint_of(std::size_t column, const HostReport& host) {
-  if (column == 0) return Paint::bold;
-  if (column != 1 || !host.seen) return Paint::plain;
-  return sum_of(*host.seen).free > 0 ? Paint::green : Paint::yellow;
 }
 
 /// What stands below a host's line: simulated, not answering, broken cards, alerts.
@@ -188,26 +177,12 @@ std::string summary(const std::vector<HostReport>& hosts, const Style& style) {
 }  // namespace
 
 std::string render_fleet(const std::vector<HostReport>& hosts, const Style& style) {
-  const auto word = [&](std::string_view text) { return own(text, style); };
-  const FleetCells heads = {word(tr("SERVER")), word(tr("FREE")),    word(tr("LOAD")),
-                            word(tr("MEMORY")), word(tr("WAITING")), word(tr("USERS"))};
-  std::vector<FleetCells> rows;
+  std::vector<TableRow> rows;
   for (const HostReport& host : hosts) rows.push_back(cells_of(host, style));
-  const std::vector<int> widths = widths_of(heads, rows, style);
-  constexpr std::array align = {Align::left,  Align::right, Align::left,
-                                Align::right, Align::right, Align::left};
-  const auto line_of = [&](const FleetCells& row, const auto& paint) {
-    Line line(style);
-    for (std::size_t i = 0; i < fleet_column_count; ++i) {
-      if (widths[i] > 0) line.cell(row[i], widths[i], align[i], paint(i)).add("  ");
-    }
-    return line.text();
-  };
-  std::string text = summary(hosts, style);
-  text += line_of(heads, [](std::size_t) { return Paint::dim; });
+  const Table table(fleet_columns, std::move(rows), 2, style);
+  std::string text = summary(hosts, style) + table.head();
   for (std::size_t i = 0; i < hosts.size(); ++i) {
-    text += line_of(rows[i], [&](std::size_t column) { return paint_of(column, hosts[i]); });
-    text += notes_of(hosts[i], style);
+    text += table.line(i) + notes_of(hosts[i], style);
   }
   return text;
 }

@@ -79,12 +79,7 @@ Paint health_paint(HealthState state) {
 
 std::string render_health(const std::vector<DeviceHealth>& devices, const Snapshot& snapshot,
                           const Style& style) {
-  std::string text;
-  if (snapshot.simulated) {
-    // Never translated: the mark on a screenshot must be understood by everybody.
-    text +=
-        Line(style).add("SIMULATED " + outside(*snapshot.simulated, style), Paint::yellow).text();
-  }
+  std::string text = simulated_line(snapshot.simulated, style);
   if (devices.empty()) {
     text += own(tr("No device whose health could be examined."), style) + "\n";
   }
@@ -104,7 +99,7 @@ std::string render_health(const std::vector<DeviceHealth>& devices, const Snapsh
     text += line.text() + findings_text(health, style);
   }
   for (const Problem& problem : snapshot.problems) {
-    text += wrapped("! ", outside(tr_composed(problem.message), style), 2, style, Paint::yellow);
+    text += warning_line(outside(tr_composed(problem.message), style), style);
   }
   return text;
 }

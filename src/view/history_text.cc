@@ -13,7 +13,7 @@
 #include "base/tr.h"
 #include "health/xid.h"
 #include "snapshot/fields.h"
-#include "view/paint.h"
+#include "view/table.h"
 #include "view/values.h"
 
 namespace berth {
@@ -27,30 +27,6 @@ std::string device_word(const HistoryFacts& facts, const DeviceId& id, const Sty
   }
   return id.text().empty() ? std::string(absent_mark(style))
                            : cut_to_width(outside(id.text(), style), 12, !style.utf8);
-}
-
-std::string plain_table(const std::vector<std::vector<std::string>>& rows,
-                        const std::vector<bool>& right, const Style& style) {
-  std::vector<int> widths(right.size());
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      widths[i] = std::max(widths[i], display_width(row[i]));
-    }
-  }
-  std::string text;
-  bool is_head = true;
-  for (const auto& row : rows) {
-    Line line(style);
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      if (widths[i] == 0) continue;  // a column in which nobody has anything
-      if (line.width() > 0) line.add("  ");
-      const Paint paint = is_head ? Paint::dim : Paint::plain;
-      line.cell(row[i], widths[i], right[i] ? Align::right : Align::left, paint);
-    }
-    text += line.text();
-    is_head = false;
-  }
-  return text;
 }
 
 std::string simulated_line(const HistoryFacts& facts, const Style& style) {
@@ -210,9 +186,15 @@ std::string overview(const HistoryView& view, const Style& style) {
   };
   const std::string absent(absent_mark(style));
   const int columns = std::clamp(style.width - 58, 8, 80);
-  std::vector<std::vector<std::string>> rows = {
-      {"GPU", own(tr("Name"), style), own(tr("Utilisation"), style), own(tr("mean"), style), "95 %",
-       own(tr("Memory"), style), own(tr("Power"), style)}};
+  static constexpr auto table_columns =
+      std::to_array<TableColumn>({{.header = "GPU"},
+                                  {.header = as_key("Name")},
+                                  {.header = as_key("Utilisation")},
+                                  {.header = as_key("mean"), .align = Align::right},
+                                  {.header = "95 %", .align = Align::right},
+                                  {.header = as_key("Memory"), .align = Align::right},
+                                  {.header = as_key("Power"), .align = Align::right}});
+  std::vector<TableRow> rows;
   for (const HistoryDevice& device : view.devices) {
     const auto number = [&](std::string_view metric, auto part) {
       const HistorySeries* series = of(device.id, metric);
@@ -231,7 +213,7 @@ std::string overview(const HistoryView& view, const Style& style) {
                     number("utilization_gpu_percent", mean), number("utilization_gpu_percent", p95),
                     number("memory_used_bytes", most), number("power_draw_milliwatts", mean)});
   }
-  return plain_table(rows, {false, false, false, true, true, true, true}, style);
+  return Table(table_columns, std::move(rows), 2, style).text();
 }
 
 /// As many as one reads: leases and waits before users without one, the newest of them; by when
@@ -253,9 +235,14 @@ std::string spans_text(const HistoryView& view, const Style& style) {
   if (view.spans.empty()) return {};
   const std::vector<Span> shown = most_telling(view.spans);
   const std::size_t left_out = view.spans.size() - shown.size();
-  std::vector<std::vector<std::string>> rows = {{own(tr("From"), style), own(tr("To"), style),
-                                                 own(tr("For"), style), "GPU",
-                                                 own(tr("User"), style), own(tr("What"), style)}};
+  static constexpr auto table_columns =
+      std::to_array<TableColumn>({{.header = as_key("From")},
+                                  {.header = as_key("To")},
+                                  {.header = as_key("For"), .align = Align::right},
+                                  {.header = "GPU", .align = Align::right},
+                                  {.header = as_key("User")},
+                                  {.header = as_key("What"), .minimum = 8}});
+  std::vector<TableRow> rows;
   for (const Span& span : shown) {
     const WallTime end{span.to_ms.value_or(view.now.unix_ms)};
     std::string what;
@@ -278,7 +265,7 @@ std::string spans_text(const HistoryView& view, const Style& style) {
     text += wrapped("", own(trf("({} more: --user, --gpu and --json show them)", left_out), style),
                     2, style, Paint::dim);
   }
-  return text + plain_table(rows, {false, false, true, true, false, false}, style);
+  return text + Table(table_columns, std::move(rows), 2, style).text();
 }
 
 std::string events_text(const HistoryView& view, const Style& style) {
@@ -338,9 +325,8 @@ std::string render_history(const HistoryView& view, const Style& style) {
   std::uint64_t damaged = 0;
   for (const HistorySeries& series : view.series) damaged += series.damaged_blocks;
   if (damaged > 0) {
-    text +=
-        wrapped("! ", own(trf("{} blocks of the history are damaged and left out", damaged), style),
-                2, style, Paint::yellow);
+    text += warning_line(
+        own(trf("{} blocks of the history are damaged and left out", damaged), style), style);
   }
   return text + spans_text(view, style) + events_text(view, style);
 }

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "base/tr.h"
 #include "view/history_text.h"
-#include "view/paint.h"
+#include "view/table.h"
 #include "view/values.h"
 
 namespace berth {
@@ -96,21 +97,30 @@ std::string render_usage(const UsageReport& report, const HistoryFacts& facts,
   double most = 0;
   for (const UsageRow& row : report.rows) most = std::max(most, row.gpu_hours);
   const std::string cost_title = currency.empty() ? std::string(tr("Cost")) : currency;
-  std::vector<std::vector<std::string>> rows = {
-      {own(key_title(report.by), style), report.by == UsageBy::job ? own(tr("User"), style) : "",
-       own(tr("GPU hours"), style), "", own(tr("busy"), style), own(tr("idle, held"), style),
-       own(tr("load unknown"), style), own(tr("Energy"), style),
-       report.price_per_kwh ? outside(cost_title, style) : "",
-       report.by == UsageBy::user || report.by == UsageBy::day ? own(tr("Waited"), style) : "",
-       report.by == UsageBy::job ? "" : own(tr("Runs"), style)}};
+  constexpr TableColumn number{.align = Align::right, .when_empty = WhenEmpty::goes};
+  const auto titled = [](TableColumn column, std::string_view header) {
+    column.header = header;
+    return column;
+  };
+  const std::array columns = {TableColumn{.header = key_title(report.by)},
+                              TableColumn{.header = report.by == UsageBy::job ? as_key("User") : "",
+                                          .when_empty = WhenEmpty::goes},
+                              titled(number, as_key("GPU hours")),
+                              TableColumn{},
+                              titled(number, as_key("busy")),
+                              titled(number, as_key("idle, held")),
+                              titled(number, as_key("load unknown")),
+                              titled(number, as_key("Energy")),
+                              titled(number, cost_title),
+                              titled(number, as_key("Waited")),
+                              titled(number, as_key("Runs"))};
+  std::vector<TableRow> rows;
   constexpr int bar_columns = 10;
   const bool any_unknown =
       std::any_of(report.rows.begin(), report.rows.end(),
                   [](const UsageRow& row) { return row.unknown_load_hours >= 0.005; });
-  if (!any_unknown) rows[0][6].clear();
   const bool any_waits = std::any_of(report.rows.begin(), report.rows.end(),
                                      [](const UsageRow& row) { return row.waits.value_or(0) > 0; });
-  if (!any_waits) rows[0][9].clear();
   for (const UsageRow& row : report.rows) {
     rows.push_back(
         {key_text(row, report, facts, style),
@@ -123,8 +133,7 @@ std::string render_usage(const UsageReport& report, const HistoryFacts& facts,
              : "",
          row.runs ? std::to_string(*row.runs) : ""});
   }
-  text += plain_table(rows, {false, false, true, false, true, true, true, true, true, true, true},
-                      style);
+  text += Table(columns, std::move(rows), 2, style).text();
   return text + notes_text(report, facts, now, style);
 }
 

@@ -11,15 +11,34 @@
 #include "base/tr.h"
 #include "snapshot/questions.h"
 #include "snapshot/walk.h"
-#include "view/paint.h"
+#include "view/table.h"
 #include "view/values.h"
 
 namespace berth {
 
 namespace {
 
-constexpr std::size_t cell_count = 7;
-using Cells = std::array<std::string, cell_count>;
+constexpr auto lease_columns = std::to_array<TableColumn>({
+    {.header = "GPU", .minimum = 3},
+    {.header = as_key("User"), .minimum = 6},
+    {.header = as_key("Promised"), .minimum = 8, .drop_order = 2},
+    {.header = as_key("Since"), .drop_order = 1},  // half a time is a wrong time
+    {.header = as_key("Run"), .minimum = 8, .drop_order = 3, .when_empty = WhenEmpty::goes},
+    {.header = as_key("Command"), .minimum = 8},
+});
+
+constexpr auto waiter_columns = std::to_array<TableColumn>({
+    {.header = as_key("Place"), .minimum = 3},
+    {.header = as_key("User"), .minimum = 6},
+    {.header = as_key("Wants"), .minimum = 8, .drop_order = 2},
+    {.header = as_key("Waited"), .drop_order = 1},
+    {.header = as_key("Reserved GPUs"),
+     .minimum = 8,
+     .drop_order = 4,
+     .when_empty = WhenEmpty::goes},
+    {.header = as_key("Run"), .minimum = 8, .drop_order = 3, .when_empty = WhenEmpty::goes},
+    {.header = as_key("Command"), .minimum = 8, .when_empty = WhenEmpty::goes},
+});
 
 std::string device_text(const DeviceId& id, const Snapshot& snapshot, const Style& style) {
   const Device* device = find_device(id, snapshot);
@@ -45,20 +64,19 @@ std::string promised_text(const Claim& claim, const Style& style) {
   return first ? bytes_text(*first) : own(tr("whole"), style);
 }
 
-Cells claim_cells(const Claim& claim, const Snapshot& snapshot, const Style& style) {
+TableRow claim_cells(const Claim& claim, const Snapshot& snapshot, const Style& style) {
   const bool dated = claim.since.unix_ms > 0;
   return {
       devices_text(claim, snapshot, style),
       outside(claim.user, style),
       promised_text(claim, style),
       dated ? since_text(claim.since, snapshot.taken, style) : std::string(absent_mark(style)),
-      "",
       outside(claim.run, style),
       claim.parsed ? outside(claim.command, style) : own(tr("(lease in a newer format)"), style)};
 }
 
-Cells waiter_cells(const Waiter& waiter, std::size_t place, const Snapshot& snapshot,
-                   const Style& style) {
+TableRow waiter_cells(const Waiter& waiter, std::size_t place, const Snapshot& snapshot,
+                      const Style& style) {
   std::string reserved;
   for (const ClaimedDevice& part : waiter.reserved) {
     reserved += (reserved.empty() ? "" : ",") + device_text(part.device, snapshot, style);
@@ -71,31 +89,6 @@ Cells waiter_cells(const Waiter& waiter, std::size_t place, const Snapshot& snap
           reserved,
           waiter.run.empty() ? std::string(absent_mark(style)) : outside(waiter.run, style),
           outside(waiter.command, style)};
-}
-
-std::string table(const Cells& heads, const std::vector<Cells>& rows, const Style& style) {
-  std::vector<ColumnWidth> wishes = {{0, 3, 0}, {0, 6, 0}, {0, 8, 2}, {0, 6, 1},
-                                     {0, 8, 4}, {0, 8, 3}, {0, 8, 0}};
-  for (std::size_t i = 0; i < cell_count; ++i) {
-    bool filled = false;
-    for (const Cells& row : rows) {
-      wishes[i].wanted = std::max(wishes[i].wanted, display_width(row[i]));
-      filled = filled || !row[i].empty();
-    }
-    wishes[i].wanted = filled ? std::max(wishes[i].wanted, display_width(heads[i])) : 0;
-  }
-  wishes[3].minimum = wishes[3].wanted;  // half a time is a wrong time
-  const std::vector<int> widths = fitted(wishes, style.width, 2);
-  const auto line_of = [&](const Cells& row, Paint paint) {
-    Line line(style);
-    for (std::size_t i = 0; i < cell_count; ++i) {
-      if (widths[i] > 0) line.cell(row[i], widths[i], Align::left, paint).add("  ");
-    }
-    return line.text();
-  };
-  std::string text = line_of(heads, Paint::dim);
-  for (const Cells& row : rows) text += line_of(row, Paint::plain);
-  return text;
 }
 
 /// Whose leases can be seen here at all: an empty list means different things.
@@ -123,39 +116,29 @@ std::string scope_text(const std::optional<LedgerPlace>& place, const Style& sty
 
 std::string render_leases(const Snapshot& snapshot, const std::optional<LedgerPlace>& place,
                           const Style& style) {
-  std::string text;
-  if (snapshot.simulated) {
-    text +=
-        Line(style).add("SIMULATED " + outside(*snapshot.simulated, style), Paint::yellow).text();
-  }
+  std::string text = simulated_line(snapshot.simulated, style);
   if (snapshot.claims.empty()) {
     text += wrapped(
         "", own(place ? tr("Nobody holds a lease.") : tr("The recording holds no leases."), style),
         0, style);
   } else {
-    std::vector<Cells> rows;
+    std::vector<TableRow> rows;
     for (const Claim& claim : snapshot.claims) rows.push_back(claim_cells(claim, snapshot, style));
-    text += table({"GPU", own(tr("User"), style), own(tr("Promised"), style),
-                   own(tr("Since"), style), "", own(tr("Run"), style), own(tr("Command"), style)},
-                  rows, style);
+    text += Table(lease_columns, std::move(rows), 2, style).text();
   }
   if (!snapshot.waiters.empty()) {
-    std::vector<Cells> rows;
+    std::vector<TableRow> rows;
     for (const Waiter& waiter : snapshot.waiters) {
       rows.push_back(waiter_cells(waiter, rows.size() + 1, snapshot, style));
     }
-    text += "\n" + table({own(tr("Place"), style), own(tr("User"), style), own(tr("Wants"), style),
-                          own(tr("Waited"), style), own(tr("Reserved GPUs"), style),
-                          own(tr("Run"), style), own(tr("Command"), style)},
-                         rows, style);
+    text += "\n" + Table(waiter_columns, std::move(rows), 2, style).text();
   }
   text += scope_text(place, style);
   for (const Problem& problem : snapshot.problems) {
     if (problem.source != "ledger") continue;
-    text += wrapped("! ", outside(tr_composed(problem.message), style), 2, style, Paint::yellow);
+    text += warning_line(outside(tr_composed(problem.message), style), style);
     if (problem.remedy.empty()) continue;
-    text += wrapped(style.utf8 ? "  → " : "  > ", outside(tr_composed(problem.remedy), style), 4,
-                    style);
+    text += advice_line(outside(tr_composed(problem.remedy), style), style);
   }
   return text;
 }

@@ -161,12 +161,7 @@ std::vector<ManifestSection> manifest_sections(const Manifest& manifest, const S
 
 std::string render_manifest(const Manifest& manifest, const Style& style) {
   constexpr int label_columns = 22;
-  std::string text;
-  if (manifest.given.simulated) {
-    text += Line(style)
-                .add("SIMULATED " + outside(*manifest.given.simulated, style), Paint::yellow)
-                .text();
-  }
+  std::string text = simulated_line(manifest.given.simulated, style);
   text += Line(style).add(date_time_text(manifest.started, style), Paint::dim).text();
   if (manifest.given.devices.empty()) {
     text += "\n" + wrapped("", own(tr("No device that a job could be given was seen."), style), 2,
@@ -175,15 +170,12 @@ std::string render_manifest(const Manifest& manifest, const Style& style) {
   for (const ManifestSection& section : manifest_sections(manifest, style)) {
     text += "\n" + Line(style).add(outside(section.heading, style), Paint::bold).text();
     for (const ManifestRow& row : section.rows) {
-      std::string start = "  " + outside(row.label, style) + "  ";
-      const int missing = label_columns + 2 - display_width(start);
-      if (missing > 0) start.append(static_cast<std::size_t>(missing), ' ');
-      text += wrapped(start, outside(row.value, style), label_columns + 2, style);
+      text += labelled("  " + outside(row.label, style) + "  ", label_columns + 2,
+                       outside(row.value, style), style);
     }
   }
   for (const Problem& problem : manifest.given.problems) {
-    text +=
-        "\n" + wrapped("! ", outside(tr_composed(problem.message), style), 2, style, Paint::yellow);
+    text += "\n" + warning_line(outside(tr_composed(problem.message), style), style);
   }
   return text;
 }

@@ -178,20 +178,40 @@ std::string wrapped(std::string_view first_indent, std::string_view text, int ne
   return all;
 }
 
-std::vector<int> fitted(const std::vector<ColumnWidth>& wishes, int width, int gap) {
+std::string simulated_line(const std::optional<std::string>& server, const Style& style) {
+  if (!server) return "";
+  return Line(style).add("SIMULATED " + outside(*server, style), Paint::yellow).text();
+}
+
+std::string warning_line(std::string_view text, const Style& style) {
+  return wrapped("! ", text, 2, style, Paint::yellow);
+}
+
+std::string advice_line(std::string_view text, const Style& style, Paint paint) {
+  return wrapped(style.utf8 ? "  → " : "  > ", text, 4, style, paint);
+}
+
+std::string labelled(std::string_view label, int columns, std::string_view value,
+                     const Style& style, Paint paint) {
+  std::string start(label);
+  start.append(static_cast<std::size_t>(std::max(columns - display_width(start), 0)), ' ');
+  return wrapped(start, value, display_width(start), style, paint);
+}
+
+std::vector<int> fitted(const std::vector<ColumnWidth>& wanted, int width, int gap) {
   std::vector<int> widths;
   std::vector<int> minima;
-  for (const ColumnWidth& wish : wishes) {
-    widths.push_back(wish.wanted);
-    minima.push_back(std::min(wish.minimum, wish.wanted));
+  for (const ColumnWidth& one : wanted) {
+    widths.push_back(one.wanted);
+    minima.push_back(std::min(one.minimum, one.wanted));
   }
   const auto drop_one = [&](int from) {
-    std::size_t worst = wishes.size();
-    for (std::size_t i = 0; i < wishes.size(); ++i) {
-      if (widths[i] == 0 || wishes[i].drop_order < from) continue;
-      if (worst == wishes.size() || wishes[i].drop_order > wishes[worst].drop_order) worst = i;
+    std::size_t worst = wanted.size();
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (widths[i] == 0 || wanted[i].drop_order < from) continue;
+      if (worst == wanted.size() || wanted[i].drop_order > wanted[worst].drop_order) worst = i;
     }
-    if (worst == wishes.size()) return false;
+    if (worst == wanted.size()) return false;
     widths[worst] = minima[worst] = 0;
     return true;
   };

@@ -2,6 +2,7 @@
 // Lines of text with colours, measured in columns: what every table in view/ is put together from.
 // The only file that knows escape codes, together with refresh.cc.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +55,19 @@ class Line {
 [[nodiscard]] std::string wrapped(std::string_view first_indent, std::string_view text,
                                   int next_indent, const Style& style, Paint paint = Paint::plain);
 
+/// "SIMULATED name" on a line of its own; empty: what is shown is real. Never translated: the mark
+/// on a screenshot must be understood by everybody.
+[[nodiscard]] std::string simulated_line(const std::optional<std::string>& server,
+                                         const Style& style);
+/// "! …": something does not work as it should.
+[[nodiscard]] std::string warning_line(std::string_view text, const Style& style);
+/// "  → …": what to do about the line above.
+[[nodiscard]] std::string advice_line(std::string_view text, const Style& style,
+                                      Paint paint = Paint::plain);
+/// The label in `columns`, the value behind it and wrapped beneath itself.
+[[nodiscard]] std::string labelled(std::string_view label, int columns, std::string_view value,
+                                   const Style& style, Paint paint = Paint::plain);
+
 /// What a column wants.
 struct ColumnWidth {
   int wanted = 0;   // columns its widest cell takes; 0: nothing to show, dropped
@@ -64,6 +78,6 @@ struct ColumnWidth {
   static constexpr int luxury = 10;
 };
 /// Widths (0: dropped) that fit into `width` with `gap` spaces between columns.
-[[nodiscard]] std::vector<int> fitted(const std::vector<ColumnWidth>& wishes, int width, int gap);
+[[nodiscard]] std::vector<int> fitted(const std::vector<ColumnWidth>& wanted, int width, int gap);
 
 }  // namespace berth

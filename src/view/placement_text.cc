@@ -171,19 +171,18 @@ std::string why_never(const Placement& placement) {
 std::string hidden_text(const Placement& placement, const Style& style) {
   if (placement.hidden_by_variable == 0 || placement.satisfied()) return "";
   if (placement.variable_hides_all) {
-    return wrapped(style.utf8 ? "  → " : "  > ",
-                   own(tr("CUDA_VISIBLE_DEVICES hides every GPU. For a GPU: unset "
-                          "CUDA_VISIBLE_DEVICES. To run on the CPU on purpose: --cpu"),
-                       style),
-                   4, style, Paint::yellow);
+    return advice_line(own(tr("CUDA_VISIBLE_DEVICES hides every GPU. For a GPU: unset "
+                              "CUDA_VISIBLE_DEVICES. To run on the CPU on purpose: --cpu"),
+                           style),
+                       style, Paint::yellow);
   }
-  return wrapped(style.utf8 ? "  → " : "  > ",
-                 own(trf("CUDA_VISIBLE_DEVICES is set and keeps {} of the devices out. "
-                         "Unless a batch system set it (`berth pick --format env` does too): unset "
-                         "CUDA_VISIBLE_DEVICES",
-                         placement.hidden_by_variable),
-                     style),
-                 4, style, Paint::yellow);
+  return advice_line(
+      own(trf("CUDA_VISIBLE_DEVICES is set and keeps {} of the devices out. Unless a "
+              "batch system set it (`berth pick --format env` does too): unset "
+              "CUDA_VISIBLE_DEVICES",
+              placement.hidden_by_variable),
+          style),
+      style, Paint::yellow);
 }
 
 std::string waiting_at(int position) {
@@ -234,11 +233,10 @@ std::string silence_text(const Placement& placement, const Snapshot& snapshot, c
           style),
       2, style, Paint::yellow);
   return text +
-         wrapped(style.utf8 ? "  → " : "  > ",
-                 own(tr("look for \"NVRM\" and \"Xid\" in the kernel log; a device that hangs "
-                        "may need a reset or a reboot"),
-                     style),
-                 4, style);
+         advice_line(own(tr("look for \"NVRM\" and \"Xid\" in the kernel log; a device that hangs "
+                            "may need a reset or a reboot"),
+                         style),
+                     style);
 }
 
 }  // namespace
@@ -271,8 +269,7 @@ std::string render_refusals(const Placement& placement, const Snapshot& snapshot
                         " " + outside(tr_composed(why->message), style),
                     2, style, Paint::yellow);
     if (!why->remedy.empty()) {
-      text +=
-          wrapped(style.utf8 ? "  → " : "  > ", outside(tr_composed(why->remedy), style), 4, style);
+      text += advice_line(outside(tr_composed(why->remedy), style), style);
     }
   } else if (placement.refused.empty() && placement.available.empty() && placement.chosen.empty()) {
     text += wrapped("  ",

@@ -30,7 +30,7 @@ std::string heading(const Explained& what, const Moment& now, const Style& style
     text += wrapped("  ", outside(shell_joined(run.manifest.command), style), 4, style, Paint::dim);
   }
   if (has_invented_figures(run)) {
-    text += wrapped("! ", own(invented_figures_text(), style), 2, style, Paint::yellow);
+    text += warning_line(own(invented_figures_text(), style), style);
   }
   return text + "\n";
 }
@@ -54,12 +54,12 @@ std::string render_explanation(const Explained& what, const Findings& findings, 
   text += findings.empty() ? nothing_found(what, style) : render_findings(findings, style);
   const bool well = what.run != nullptr && ended_well(*what.run);
   if (!what.why_no_log.empty() && !well) {
-    text += "\n" + wrapped("! ", own(what.why_no_log, style), 2, style, Paint::yellow);
+    text += "\n" + warning_line(own(what.why_no_log, style), style);
   }
   if (what.log_cut) {
     text +=
-        "\n" + wrapped("! ", own(tr("The log is larger than 8 MiB: only its end was read."), style),
-                       2, style, Paint::yellow);
+        "\n" +
+        warning_line(own(tr("The log is larger than 8 MiB: only its end was read."), style), style);
   }
   return text;
 }

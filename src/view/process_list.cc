@@ -12,18 +12,13 @@
 #include "base/tr.h"
 #include "snapshot/process.h"
 #include "snapshot/questions.h"
-#include "view/paint.h"
 #include "view/process_rows.h"
+#include "view/table.h"
 #include "view/values.h"
 
 namespace berth {
 
 namespace {
-
-struct Cell {
-  std::string text;
-  Paint paint = Paint::plain;
-};
 
 // The columns of the table, from left to right.
 enum Column : std::size_t {
@@ -45,32 +40,53 @@ enum Column : std::size_t {
   column_count
 };
 
-struct ColumnFacts {
-  std::string_view header;
-  Align align;
-  int minimum;
-  int drop_order;
-};
-constexpr std::array<ColumnFacts, column_count> columns = {{
-    {"GPU", Align::left, 3, 0},
-    {"PID", Align::right, 5, 0},
-    {"User", Align::left, 6, 0},
-    {"Type", Align::left, 1, 5},
-    {"Age", Align::right, 5, 3},
-    {"State", Align::left, 5, 6},
-    {"CPU", Align::right, 4, 4},
-    {"RAM", Align::right, 5, 7},
-    {"GPU mem", Align::right, 5, 0},
-    {"SM", Align::right, 4, 8},
+// A number cut in half is a wrong number: those are whole.
+constexpr std::array<TableColumn, column_count> columns = {{
+    {.header = as_key("GPU"), .minimum = 3, .when_empty = WhenEmpty::absent_goes},
+    {.header = as_key("PID"), .align = Align::right, .when_empty = WhenEmpty::absent_goes},
+    {.header = as_key("User"), .minimum = 6, .when_empty = WhenEmpty::absent_goes, .most = 16},
+    {.header = as_key("Type"), .minimum = 1, .drop_order = 5, .when_empty = WhenEmpty::absent_goes},
+    {.header = as_key("Age"),
+     .align = Align::right,
+     .drop_order = 3,
+     .when_empty = WhenEmpty::absent_goes},
+    {.header = as_key("State"),
+     .minimum = 5,
+     .drop_order = 6,
+     .when_empty = WhenEmpty::absent_goes},
+    {.header = as_key("CPU"),
+     .align = Align::right,
+     .drop_order = 4,
+     .when_empty = WhenEmpty::absent_goes},
+    {.header = as_key("RAM"),
+     .align = Align::right,
+     .drop_order = 7,
+     .when_empty = WhenEmpty::absent_goes},
+    {.header = as_key("GPU mem"), .align = Align::right, .when_empty = WhenEmpty::absent_goes},
+    {.header = as_key("SM"),
+     .align = Align::right,
+     .drop_order = 8,
+     .when_empty = WhenEmpty::absent_goes},
     // Beside the command only where it is told whole.
-    {"Mem%", Align::right, 4, ColumnWidth::luxury},
-    {"Enc", Align::right, 4, ColumnWidth::luxury + 2},
-    {"Dec", Align::right, 4, ColumnWidth::luxury + 1},
-    {"Under", Align::left, 5, 2},
-    {"Command", Align::left, 12, 0},
+    {.header = as_key("Mem%"),
+     .align = Align::right,
+     .drop_order = ColumnWidth::luxury,
+     .when_empty = WhenEmpty::absent_goes},
+    {.header = as_key("Enc"),
+     .align = Align::right,
+     .drop_order = ColumnWidth::luxury + 2,
+     .when_empty = WhenEmpty::absent_goes},
+    {.header = as_key("Dec"),
+     .align = Align::right,
+     .drop_order = ColumnWidth::luxury + 1,
+     .when_empty = WhenEmpty::absent_goes},
+    {.header = as_key("Under"),
+     .minimum = 5,
+     .drop_order = 2,
+     .when_empty = WhenEmpty::absent_goes,
+     .most = 28},
+    {.header = as_key("Command"), .minimum = 12},
 }};
-
-using Cells = std::array<Cell, column_count>;
 
 std::string device_text(const Device& device, const Style& style) {
   std::string text =
@@ -99,7 +115,7 @@ std::string command_text(const HostProcess* process, Presence presence, const St
   }
 }
 
-Cell state_cell(const ProcessRow& row, const Style& style) {
+TableCell state_cell(const ProcessRow& row, const Style& style) {
   switch (row.presence) {
     case Presence::alive:
       return {reading_text(row.process->state, style,
@@ -133,8 +149,8 @@ std::string under_text(const ProcessRow& row, const Style& style) {
   return text;
 }
 
-Cells host_cells(const HostProcess& process, WallTime now, const Style& style) {
-  Cells cells;
+TableRow host_cells(const HostProcess& process, WallTime now, const Style& style) {
+  TableRow cells(column_count);
   const auto shown = [&](const std::string& text) { return outside(text, style); };
   cells[pid_column].text = std::to_string(process.id.pid);
   cells[user_column] = {reading_text(process.user, style, shown), Paint::bold};
@@ -145,10 +161,10 @@ Cells host_cells(const HostProcess& process, WallTime now, const Style& style) {
   return cells;
 }
 
-Cells cells_of(const ProcessRow& row, WallTime now, const Style& style) {
+TableRow cells_of(const ProcessRow& row, WallTime now, const Style& style) {
   HostProcess unseen;
   unseen.user = Absent::failed;
-  Cells cells = host_cells(row.process != nullptr ? *row.process : unseen, now, style);
+  TableRow cells = host_cells(row.process != nullptr ? *row.process : unseen, now, style);
   cells[device_column].text = device_text(*row.device, style);
   cells[pid_column].text = std::to_string(row.use->pid);
   cells[type_column] = {std::string(word_of(row.use->use)), Paint::dim};
@@ -161,41 +177,6 @@ Cells cells_of(const ProcessRow& row, WallTime now, const Style& style) {
   cells[under_column] = {under_text(row, style), Paint::blue};
   cells[command_column].text = command_text(row.process, row.presence, style);
   return cells;
-}
-
-std::string table(const std::vector<Cells>& rows, const Style& style) {
-  std::vector<ColumnWidth> wishes;
-  for (std::size_t at = 0; at < column_count; ++at) {
-    ColumnWidth wish{display_width(own(tr(columns[at].header), style)), columns[at].minimum,
-                     columns[at].drop_order};
-    bool filled = at == command_column;
-    for (const Cells& row : rows) {
-      wish.wanted = std::max(wish.wanted, display_width(row[at].text));
-      filled = filled || (!row[at].text.empty() && row[at].text != absent_mark(style));
-    }
-    if (!filled) wish.wanted = 0;
-    if (at == user_column) wish.wanted = std::min(wish.wanted, 16);
-    if (at == under_column) wish.wanted = std::min(wish.wanted, 28);
-    // A number cut in half is a wrong number.
-    if (columns[at].align == Align::right) wish.minimum = wish.wanted;
-    wishes.push_back(wish);
-  }
-  const std::vector<int> widths = fitted(wishes, style.width, 1);
-  const auto line_of = [&](const std::function<Cell(std::size_t)>& cell) {
-    Line line(style);
-    for (std::size_t at = 0; at < column_count; ++at) {
-      if (widths[at] == 0) continue;
-      const Cell shown = cell(at);
-      line.cell(shown.text, widths[at], columns[at].align, shown.paint).add(" ");
-    }
-    return line.text();
-  };
-  std::string text =
-      line_of([&](std::size_t at) { return Cell{own(tr(columns[at].header), style), Paint::dim}; });
-  for (const Cells& row : rows) {
-    text += line_of([&](std::size_t at) { return row[at]; });
-  }
-  return text;
 }
 
 // --- under their parents -------------------------------------------------------------------------
@@ -215,7 +196,7 @@ class Forest {
     for (const ProcessRow& row : rows) add(row.use->pid);
   }
 
-  std::vector<Cells> lines() {
+  std::vector<TableRow> lines() {
     const std::set<pid_t> roots = children_[no_parent];
     for (const pid_t root : roots) walk(root, "", true, true);
     // A file may say that two are each other's parents: then neither hangs on a root.
@@ -253,7 +234,7 @@ class Forest {
     for (const pid_t child : children) walk(child, below, child == *children.rbegin(), false);
   }
 
-  void put(Cells cells, const std::string& lead, bool again) {
+  void put(TableRow cells, const std::string& lead, bool again) {
     if (again) {  // on its second device
       cells[command_column].text = lead + own(tr("(the same)"), style_);
       for (const Column at : {user_column, age_column, state_column, cpu_column, resident_column}) {
@@ -268,7 +249,7 @@ class Forest {
   void put_parent(pid_t pid, const std::string& lead) {
     const HostProcess* process = index_.process(pid);
     if (process == nullptr) return;
-    Cells cells = host_cells(*process, index_.snapshot().taken, style_);
+    TableRow cells = host_cells(*process, index_.snapshot().taken, style_);
     cells[command_column] = {lead + command_text(process, Presence::alive, style_), Paint::dim};
     lines_.push_back(std::move(cells));
   }
@@ -279,17 +260,17 @@ class Forest {
   std::set<pid_t> seen_;
   std::set<pid_t> walked_;
   std::map<pid_t, std::set<pid_t>> children_;  // under no_parent: the roots
-  std::vector<Cells> lines_;
+  std::vector<TableRow> lines_;
 };
 
 // --- below the table -----------------------------------------------------------------------------
 
 std::string bullet(const std::string& text, const Style& style) {
-  return wrapped("! ", own(text, style), 2, style, Paint::yellow);
+  return warning_line(own(text, style), style);
 }
 
 std::string advice(std::string_view text, const Style& style) {
-  return wrapped(style.utf8 ? "  → " : "  > ", own(text, style), 4, style);
+  return advice_line(own(text, style), style);
 }
 
 /// Why it is not known who has the device's file open, and what to do; empty: it is.
@@ -447,20 +428,15 @@ std::string render_process_list(const Snapshot& snapshot, const Style& style,
                                 const ProcessListOptions& options) {
   const SnapshotIndex index(snapshot);
   const std::vector<ProcessRow> rows = process_rows(index, options);
-  std::string text;
-  if (snapshot.simulated) {
-    // Never translated: the mark on a screenshot must be understood by everybody.
-    text +=
-        Line(style).add("SIMULATED " + outside(*snapshot.simulated, style), Paint::yellow).text();
-  }
+  std::string text = simulated_line(snapshot.simulated, style);
   if (rows.empty()) {
     text += own(empty_text(snapshot, options), style) + "\n";
   } else if (options.tree) {
-    text += table(Forest(rows, index, style).lines(), style);
+    text += Table(columns, Forest(rows, index, style).lines(), 1, style).text();
   } else {
-    std::vector<Cells> cells;
+    std::vector<TableRow> cells;
     for (const ProcessRow& row : rows) cells.push_back(cells_of(row, snapshot.taken, style));
-    text += table(cells, style);
+    text += Table(columns, std::move(cells), 1, style).text();
   }
   const std::vector<GhostRow> ghosts = options.user ? std::vector<GhostRow>() : ghost_rows(index);
   return text + notes(rows, ghosts, index, style);

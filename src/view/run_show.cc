@@ -19,10 +19,8 @@ class Facts {
   explicit Facts(const Style& style) : style_(style) {}
   void add(std::string_view label, const std::string& value, Paint paint = Paint::plain) {
     if (value.empty()) return;
-    std::string start = "  " + cut_to_width(own(label, style_), label_width, !style_.utf8);
-    start.append(static_cast<std::size_t>(std::max(label_width + 3 - display_width(start), 1)),
-                 ' ');
-    text_ += wrapped(start, value, display_width(start), style_, paint);
+    const std::string start = "  " + cut_to_width(own(label, style_), label_width, !style_.utf8);
+    text_ += labelled(start, label_width + 3, value, style_, paint);
   }
   [[nodiscard]] const std::string& text() const { return text_; }
 
@@ -121,10 +119,8 @@ std::string facts_text(const RunRecord& run, const Moment& now, const Style& sty
   const Manifest& manifest = run.manifest;
   Facts facts(style);
   facts.add(tr("Command"), outside(shell_joined(manifest.command), style), Paint::bold);
-  for (const auto& [key, text] : manifest.spec) {
-    if (key == "name") facts.add(tr("Name"), outside(text, style));
-    if (key == "project") facts.add(tr("Project"), outside(text, style));
-  }
+  facts.add(tr("Name"), outside(manifest.spec_of("name"), style));
+  facts.add(tr("Project"), outside(manifest.spec_of("project"), style));
   facts.add(tr("Directory"), outside(manifest.working_directory, style));
   facts.add(tr("User"), outside(manifest.user, style));
   facts.add(has_no_job(run) ? tr("Queued") : tr("Started"), times_text(run, now, style));
@@ -134,6 +130,10 @@ std::string facts_text(const RunRecord& run, const Moment& now, const Style& sty
               own(trf("{}, whose device went wrong", printable(manifest.retry_of)), style));
   }
   facts.add(tr("Asked for"), outside(manifest.wanted, style));
+  facts.add("CPUs", outside(manifest.spec_of("cpus"), style));
+  facts.add(tr("RAM"), outside(manifest.spec_of("host_memory"), style));
+  facts.add(tr("Priority"), outside(manifest.spec_of("priority"), style));
+  facts.add(tr("After"), outside(manifest.spec_of("after"), style));
   if (manifest.log) facts.add(tr("Output"), outside(*manifest.log, style));
   facts.add(tr("Machine"), machine_text(manifest, style));
   facts.add("CPU", cpu_text(manifest.machine, style));
@@ -271,7 +271,7 @@ std::string render_run(const RunRecord& run, const RunDetails& details, const Mo
   }
   text += facts_text(run, now, style);
   if (has_invented_figures(run)) {
-    text += "\n" + wrapped("! ", own(invented_figures_text(), style), 2, style, Paint::yellow);
+    text += "\n" + warning_line(own(invented_figures_text(), style), style);
   }
   for (std::size_t i = 0; i < run.manifest.given.devices.size(); ++i) {
     text += device_text(i, run, details, style);
@@ -280,7 +280,7 @@ std::string render_run(const RunRecord& run, const RunDetails& details, const Mo
   text += marks_text(details.marks, now.wall, style);
   text += events_text(details.events, now.wall, style);
   for (const std::string& problem : run.problems) {
-    text += wrapped("! ", outside(tr_composed(problem), style), 2, style, Paint::yellow);
+    text += warning_line(outside(tr_composed(problem), style), style);
   }
   return text;
 }

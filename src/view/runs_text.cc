@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
-#include "view/paint.h"
+#include "view/table.h"
 #include "view/values.h"
 
 namespace berth {
@@ -27,7 +27,16 @@ enum Column : std::size_t {
   command_column,
   column_count
 };
-using Cells = std::array<std::string, column_count>;
+constexpr std::array<TableColumn, column_count> run_columns = {{
+    {.header = as_key("Run")},
+    {.header = as_key("Started"), .drop_order = 3},
+    {.header = as_key("Took"), .align = Align::right, .drop_order = 1},
+    {.header = as_key("How it went"), .minimum = 12},
+    {.header = "GPU", .minimum = 7, .drop_order = 2},
+    {.header = as_key("Util"), .align = Align::right, .drop_order = 4},
+    {.header = as_key("Memory"), .align = Align::right, .drop_order = 5},
+    {.header = as_key("Command"), .minimum = 12},
+}};
 
 std::string signal_name(int signal) {
   const char* name = sigabbrev_np(signal);
@@ -94,11 +103,11 @@ std::string course_text(const RunRecord& run) {
   return state_text(run) + trf(", again after {}", printable(end));
 }
 
-Cells cells_of(const RunRecord& run, const Moment& now, const Style& style) {
+TableRow cells_of(const RunRecord& run, const Moment& now, const Style& style) {
   const auto took = lasted(run, now);
   const Summary summary = run.end ? run.end->summary : Summary{};
   const std::string absent(absent_mark(style));
-  Cells cells;
+  TableRow cells(column_count);
   cells[id_column] = outside(run.manifest.id, style);
   cells[started_column] =
       has_no_job(run) ? absent : since_text(run.manifest.started, now.wall, style);
@@ -108,40 +117,10 @@ Cells cells_of(const RunRecord& run, const Moment& now, const Style& style) {
   cells[busy_column] = reading_text(summary.mean_utilization, style, percent_text);
   cells[memory_column] = reading_text(memory_peak(summary), style, bytes_short);
   const std::string command = shell_joined(run.manifest.command);
-  const std::string_view name = run.manifest.name();
+  const std::string_view name = run.manifest.spec_of("name");
   cells[command_column] =
       outside(name.empty() ? command : fmt::format("{}: {}", name, command), style);
   return cells;
-}
-
-std::vector<int> widths_for(const Cells& heads, const std::vector<Cells>& rows,
-                            const Style& style) {
-  constexpr std::array<int, column_count> drop_order = {0, 3, 1, 0, 2, 4, 5, 0};
-  std::vector<ColumnWidth> wishes(column_count);
-  for (std::size_t i = 0; i < column_count; ++i) {
-    wishes[i].wanted = display_width(heads[i]);
-    for (const Cells& row : rows) {
-      wishes[i].wanted = std::max(wishes[i].wanted, display_width(row[i]));
-    }
-    wishes[i].minimum = wishes[i].wanted;
-    wishes[i].drop_order = drop_order[i];
-  }
-  wishes[state_column].minimum = std::min(wishes[state_column].wanted, 12);
-  wishes[devices_column].minimum = std::min(wishes[devices_column].wanted, 7);
-  wishes[command_column].minimum = 12;
-  return fitted(wishes, style.width, 2);
-}
-
-std::string line_of(const Cells& cells, const std::vector<int>& widths, Paint paint,
-                    const Style& style) {
-  constexpr std::array<Align, column_count> aligns = {Align::left,  Align::left, Align::right,
-                                                      Align::left,  Align::left, Align::right,
-                                                      Align::right, Align::left};
-  Line line(style);
-  for (std::size_t i = 0; i < column_count; ++i) {
-    if (widths[i] > 0) line.cell(cells[i], widths[i], aligns[i], paint).add("  ");
-  }
-  return line.text();
 }
 
 /// "GPU 2 (H100 80GB HBM3)", "GPU 0,1 (…)", "the CPU".
@@ -351,15 +330,7 @@ std::string render_runs(const RunList& list, const Moment& now, const Style& sty
                         style),
                     2, style);
   } else {
-    const Cells heads = {own(tr("Run"), style),
-                         own(tr("Started"), style),
-                         own(tr("Took"), style),
-                         own(tr("How it went"), style),
-                         "GPU",
-                         own(tr("Util"), style),
-                         own(tr("Memory"), style),
-                         own(tr("Command"), style)};
-    std::vector<Cells> rows;
+    std::vector<TableRow> rows;
     const auto is_simulated = [](const RunRecord& run) {
       return run.manifest.given.simulated.has_value();
     };
@@ -369,22 +340,21 @@ std::string render_runs(const RunList& list, const Moment& now, const Style& sty
     for (const RunRecord& run : list.runs) {
       rows.push_back(cells_of(run, now, style));
       if (!all && is_simulated(run)) {
-        rows.back()[state_column] = "SIMULATED " + rows.back()[state_column];
+        rows.back()[state_column].text.insert(0, "SIMULATED ");
       }
     }
-    const std::vector<int> widths = widths_for(heads, rows, style);
-    if (all || (any && widths[state_column] < 13)) {
+    const Table table(run_columns, std::move(rows), 2, style);
+    if (all || (any && table.widths()[state_column] < 13)) {
       text += Line(style).add("SIMULATED", Paint::yellow).text();
     }
-    text += line_of(heads, widths, Paint::dim, style);
-    for (const Cells& row : rows) text += line_of(row, widths, Paint::plain, style);
+    text += table.text();
   }
   if (std::ranges::any_of(list.runs, has_invented_figures)) {
     const std::string mark = "SIMULATED: ";  // also where it is of some of the rows alone
     text += wrapped("", mark + own(invented_figures_text(), style), 2, style, Paint::dim);
   }
   for (const std::string& problem : list.problems) {
-    text += wrapped("! ", outside(tr_composed(problem), style), 2, style, Paint::yellow);
+    text += warning_line(outside(tr_composed(problem), style), style);
   }
   return text;
 }

@@ -307,10 +307,7 @@ std::vector<SpecSubject> cards_here(const Snapshot& snapshot) {
 }
 
 std::string render_spec(const SpecAnswer& answer, const Style& style) {
-  std::string text;
-  if (answer.simulated) {
-    text += Line(style).add("SIMULATED " + outside(*answer.simulated, style), Paint::yellow).text();
-  }
+  std::string text = simulated_line(answer.simulated, style);
   const int room = std::max(style.width - label_column, least_column);
   const std::size_t fit = static_cast<std::size_t>(std::max(room / least_column, 1));
   for (std::size_t from = 0; from < answer.subjects.size(); from += fit) {

@@ -141,14 +141,15 @@ std::string host_line(const Snapshot& snapshot, const Style& style) {
   return line.width() > 0 ? line.text() : "";
 }
 
-std::string users_text(const std::vector<OccupantRow>& occupants) {
+std::string users_text(const std::vector<TableRow>& occupants) {
   std::vector<std::string> seen;
   std::string text;
-  for (const OccupantRow& one : occupants) {
-    if (std::find(seen.begin(), seen.end(), one.user) != seen.end()) continue;
-    seen.push_back(one.user);
+  for (const TableRow& one : occupants) {
+    const std::string& user = one.front().text;
+    if (std::find(seen.begin(), seen.end(), user) != seen.end()) continue;
+    seen.push_back(user);
     if (!text.empty()) text += ", ";
-    text += one.user;
+    text += user;
   }
   return text;
 }
@@ -165,14 +166,13 @@ std::string line_below(const DeviceRow& row, const DeviceColumns& columns, const
 }
 
 std::string device_table(const std::vector<DeviceRow>& rows,
-                         const std::vector<std::vector<OccupantRow>>& occupants,
-                         const Style& style) {
+                         const std::vector<std::vector<TableRow>>& occupants, const Style& style) {
   const bool behind = style.width >= wide_terminal;
   const int room =
       behind ? style.width - 2 - std::max(narrowest_pane, style.width * 2 / 5) : style.width;
   const DeviceColumns columns(rows, room, style);
   const int start = behind ? columns.width() + 1 : std::min(indent_below, style.width / 10);
-  const OccupantColumns occupant_columns(occupants, style.width - start);
+  const Table occupant_columns = occupant_table(occupants, style.width - start, style);
   std::string text = columns.header();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     Line line(style);
@@ -184,7 +184,7 @@ std::string device_table(const std::vector<DeviceRow>& rows,
         line = Line(style);
       }
       line.space_to(start);
-      occupant_columns.add(line, occupants[i][k]);
+      occupant_columns.add_to(line, occupants[i][k]);
     }
     text += line.text() + below;
   }
@@ -226,7 +226,7 @@ std::string problems_text(const Snapshot& snapshot, const Style& style) {
     const Problem& problem = snapshot.problems[i];
     if (!said.insert(problem.message).second) continue;
     if (text.empty()) text = "\n";
-    text += wrapped("! ", outside(tr_composed(problem.message), style), 2, style, Paint::yellow);
+    text += warning_line(outside(tr_composed(problem.message), style), style);
     // A remedy shared by several stands once, under the last of them.
     const bool follows =
         std::any_of(snapshot.problems.begin() + static_cast<std::ptrdiff_t>(i) + 1,
@@ -234,8 +234,7 @@ std::string problems_text(const Snapshot& snapshot, const Style& style) {
                       return later.remedy == problem.remedy && !said.contains(later.message);
                     });
     if (problem.remedy.empty() || follows) continue;
-    text += wrapped(style.utf8 ? "  → " : "  > ", outside(tr_composed(problem.remedy), style), 4,
-                    style);
+    text += advice_line(outside(tr_composed(problem.remedy), style), style);
   }
   return text;
 }
@@ -329,7 +328,7 @@ std::string render_status(const Snapshot& snapshot, const Style& style,
                           const StatusOptions& options) {
   const SnapshotIndex index(snapshot);
   std::vector<DeviceRow> rows;
-  std::vector<std::vector<OccupantRow>> occupants;
+  std::vector<std::vector<TableRow>> occupants;
   for (const Device* device : chosen_devices(index, options)) {
     occupants.push_back(occupants_of(*device, index, options.user, style));
     const bool behind = style.width >= wide_terminal;  // then the names stand there

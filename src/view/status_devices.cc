@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "snapshot/heat.h"
 #include "view/health_text.h"
 #include "view/status_rows.h"
 #include "view/values.h"
@@ -31,34 +32,39 @@ enum Column : std::size_t {
   column_count
 };
 
-struct ColumnFacts {
-  std::string_view header;  // through tr(); the same words as in snapshot/fields.cc where it can be
-  Align align;
-  int minimum;
-  int drop_order;
-};
-
-constexpr std::array<ColumnFacts, column_count> columns = {{
-    {"GPU", Align::right, 1, 0},
-    {"Name", Align::left, 8, 0},
-    {"Temp", Align::right, 4, 4},
-    {"Util", Align::right, 4, 0},
-    {"", Align::left, 6, 6},
-    {"Memory", Align::right, 9, 0},
-    {"Power", Align::right, 8, 5},
-    {"Clock", Align::right, 7, 13},
-    {"PCIe", Align::right, 5, 12},
-    {"Fan", Align::right, 4, 11},
-    {"PCI address", Align::left, 10, 14},
-    {"State", Align::left, 6, 0},
-    {"Users", Align::left, 5, 3},
+constexpr std::array<TableColumn, column_count> columns = {{
+    // The words of snapshot/fields.cc where it can be.
+    {.header = as_key("GPU"), .align = Align::right},
+    {.header = as_key("Name"), .minimum = 8},
+    {.header = as_key("Temp"), .align = Align::right, .drop_order = 4},
+    {.header = as_key("Util"), .align = Align::right},
+    {.header = "", .minimum = 6, .drop_order = 6},
+    {.header = as_key("Memory"), .align = Align::right},
+    {.header = as_key("Power"), .align = Align::right, .drop_order = 5},
+    {.header = as_key("Clock"),
+     .align = Align::right,
+     .drop_order = 13,
+     .when_empty = WhenEmpty::absent_goes},
+    {.header = as_key("PCIe"),
+     .align = Align::right,
+     .drop_order = 12,
+     .when_empty = WhenEmpty::absent_goes},
+    {.header = as_key("Fan"),
+     .align = Align::right,
+     .drop_order = 11,
+     .when_empty = WhenEmpty::absent_goes},
+    {.header = as_key("PCI address"),
+     .minimum = 10,
+     .drop_order = 14,
+     .when_empty = WhenEmpty::absent_goes},
+    {.header = as_key("State")},
+    {.header = as_key("Users"),
+     .minimum = 5,
+     .drop_order = 3,
+     .when_empty = WhenEmpty::absent_goes},
 }};
 
 constexpr int bar_wanted = 10;
-
-bool is_empty_or_absent(const std::string& cell) {
-  return cell.empty() || cell == "–" || cell == "-";
-}
 
 /// "NVIDIA GeForce RTX 3090" → "RTX 3090"; a MIG instance's is what comes after its parent's.
 std::string short_name(const Device& device, const Style& style) {
@@ -207,7 +213,6 @@ DeviceRow device_row(const Device& device, const SnapshotIndex& index, const std
   const std::vector<Device>& all = index.snapshot().devices;
   row.divided = std::any_of(all.begin(), all.end(),
                             [&](const Device& other) { return other.parent == device.id; });
-  row.heat_paint = heat_paint(device);
   const auto& used = device.memory_used.get();
   const auto& total = device.memory_total.get();
   if (used && total && total->count() > 0) {
@@ -221,10 +226,13 @@ DeviceRow device_row(const Device& device, const SnapshotIndex& index, const std
                             : device.index ? std::to_string(*device.index)
                                            : std::string(absent_mark(style));
   row.cells[name_column] = short_name(device, style);
-  row.cells[temperature_column] = reading_text(
-      device.temperature, style, [&](Celsius c) { return temperature_text(c, style); });
+  row.cells[temperature_column] = {
+      reading_text(device.temperature, style,
+                   [&](Celsius c) { return temperature_text(c, style); }),
+      heat_paint(device)};
   row.cells[utilization_column] = reading_text(device.utilization_gpu, style, percent_text);
-  row.cells[bar_column] = row.has_memory_share ? bar(row.memory_share, bar_wanted, style) : "";
+  row.cells[bar_column] = {row.has_memory_share ? bar(row.memory_share, bar_wanted, style) : "",
+                           Paint::dim};
   row.cells[memory_column] = memory_text(device, style);
   row.cells[power_column] = power_and_limit(device, style);
   row.cells[clock_column] = reading_text(device.clock_sm, style, clock_text);
@@ -232,79 +240,53 @@ DeviceRow device_row(const Device& device, const SnapshotIndex& index, const std
   row.cells[fan_column] = reading_text(device.fan_speed, style, percent_text);
   row.cells[address_column] = reading_text(device.pci_address, style,
                                            [&](const std::string& a) { return outside(a, style); });
-  row.cells[state_column] = row.divided ? "MIG" : own(state_word(row.state), style);
+  row.cells[state_column] = {row.divided ? "MIG" : own(state_word(row.state), style),
+                             row.divided ? Paint::plain : state_paint(row.state)};
   row.cells[users_column] = users;
   return row;
 }
 
-DeviceColumns::DeviceColumns(const std::vector<DeviceRow>& rows, int width, const Style& style)
-    : style_(style) {
-  std::vector<ColumnWidth> wishes;
-  for (std::size_t column = 0; column < column_count; ++column) {
-    const std::string header = own(tr(columns[column].header), style);
-    ColumnWidth wish{display_width(header), columns[column].minimum, columns[column].drop_order};
-    bool has_something = false;
-    for (const DeviceRow& row : rows) {
-      if (!row.reason.empty() && column > name_column && column < state_column) continue;
-      wish.wanted = std::max(wish.wanted, display_width(row.cells[column]));
-      has_something = has_something || !is_empty_or_absent(row.cells[column]);
-    }
-    const bool may_go = columns[column].drop_order >= ColumnWidth::luxury || column == users_column;
-    if (!has_something && may_go) wish.wanted = 0;
-    // A number cut in half is a wrong number: these go whole or stay whole.
-    const bool is_number = columns[column].align == Align::right || column == state_column;
-    if (is_number) wish.minimum = wish.wanted;
-    wishes.push_back(wish);
+/// The rows by which columns are measured: where a reason stands, there are no readings.
+std::vector<TableRow> measured_rows(const std::vector<DeviceRow>& rows) {
+  std::vector<TableRow> measured;
+  for (const DeviceRow& row : rows) {
+    measured.push_back(row.cells);
+    if (row.reason.empty()) continue;
+    for (std::size_t at = name_column + 1; at < state_column; ++at) measured.back()[at] = {};
   }
-  widths_ = fitted(wishes, width, 1);
+  return measured;
 }
+
+DeviceColumns::DeviceColumns(const std::vector<DeviceRow>& rows, int width, const Style& style)
+    : style_(style), table_(columns, measured_rows(rows), 1, style, width) {}
 
 int DeviceColumns::width() const {
   int width = 0;
-  for (const int column : widths_) width += column > 0 ? column + 1 : 0;
+  for (const int column : table_.widths()) width += column > 0 ? column + 1 : 0;
   return width;
-}
-
-std::string DeviceColumns::header() const {
-  Line line(style_);
-  for (std::size_t column = 0; column < column_count; ++column) {
-    if (widths_[column] == 0) continue;
-    line.cell(own(tr(columns[column].header), style_), widths_[column], columns[column].align,
-              Paint::dim);
-    line.add(" ");
-  }
-  return line.text();
 }
 
 int DeviceColumns::reason_room() const {
   int room = -1;
   for (std::size_t column = name_column + 1; column < state_column; ++column) {
-    if (widths_[column] > 0) room += widths_[column] + 1;
+    if (table_.widths()[column] > 0) room += table_.widths()[column] + 1;
   }
   return room;
 }
 
-void DeviceColumns::add_reason(Line& line, const DeviceRow& row) const {
-  const int room = reason_room();
-  if (room > 0) line.cell(row.reason, room, Align::left, Paint::dim).add(" ");
-}
-
 void DeviceColumns::add(Line& line, const DeviceRow& row) const {
-  for (std::size_t column = 0; column < column_count; ++column) {
-    if (!row.reason.empty() && column == name_column + 1) {
-      add_reason(line, row);
-      column = state_column;
+  if (row.reason.empty()) {
+    TableRow cells = row.cells;
+    if (row.has_memory_share) {
+      cells[bar_column].text = bar(row.memory_share, table_.widths()[bar_column], style_);
     }
-    const int width = widths_[column];
-    if (width == 0) continue;
-    Paint paint = Paint::plain;
-    std::string text = row.cells[column];
-    if (column == bar_column && row.has_memory_share) text = bar(row.memory_share, width, style_);
-    if (column == bar_column) paint = Paint::dim;
-    if (column == temperature_column) paint = row.heat_paint;
-    if (column == state_column) paint = row.divided ? Paint::plain : state_paint(row.state);
-    line.cell(text, width, columns[column].align, paint).add(" ");
+    table_.add_to(line, cells);
+    return;
   }
+  const int room = reason_room();
+  table_.add_to(line, row.cells, 0, name_column + 1);
+  if (room > 0) line.cell(row.reason, room, Align::left, Paint::dim).add(" ");
+  table_.add_to(line, row.cells, state_column, column_count);
 }
 
 }  // namespace berth

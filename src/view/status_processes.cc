@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "base/tr.h"
@@ -57,6 +58,35 @@ Bytes used_under(const Claim& claim, const DeviceId& device, const SnapshotIndex
     if (index.claim_of(use->pid) == &claim && use->memory.get()) sum += *use->memory.get();
   }
   return sum;
+}
+
+/// One process, lease or unexplained amount of memory on a device.
+struct OccupantRow {
+  std::string user;
+  std::string pid;
+  std::string command;
+  std::string age;
+  std::string memory;
+  std::string note;  // how it stands to the leases
+  Paint note_paint = Paint::plain;
+};
+
+constexpr auto columns = std::to_array<TableColumn>({
+    {.header = "", .minimum = 6, .most = 16},                              // user
+    {.header = "", .align = Align::right, .minimum = 5, .drop_order = 3},  // PID
+    {.header = "", .minimum = 12},                                         // command
+    {.header = "", .align = Align::right, .minimum = 6, .drop_order = 1},  // age
+    {.header = "", .align = Align::right, .minimum = 5},                   // memory
+    {.header = "", .minimum = 5, .drop_order = 2, .most = 32},             // note
+});
+
+TableRow cells_of(OccupantRow row) {
+  return {{std::move(row.user), Paint::bold},
+          {std::move(row.pid), Paint::dim},
+          std::move(row.command),
+          std::move(row.age),
+          std::move(row.memory),
+          {std::move(row.note), row.note_paint}};
 }
 
 void note_lease(OccupantRow& row, const GpuProcess& use, const SnapshotIndex& index) {
@@ -161,14 +191,6 @@ std::optional<OccupantRow> unexplained_row(const Device& device, const SnapshotI
   return row;
 }
 
-int widest(const std::vector<std::vector<OccupantRow>>& all, std::string OccupantRow::* cell) {
-  int width = 0;
-  for (const auto& rows : all) {
-    for (const OccupantRow& row : rows) width = std::max(width, display_width(row.*cell));
-  }
-  return width;
-}
-
 }  // namespace
 
 bool has_something_on(const std::string& user, const Device& device, const SnapshotIndex& index) {
@@ -183,56 +205,39 @@ bool has_something_on(const std::string& user, const Device& device, const Snaps
                      [&](const GpuProcess* use) { return is_of(user, index.process(use->pid)); });
 }
 
-std::vector<OccupantRow> occupants_of(const Device& device, const SnapshotIndex& index,
-                                      const std::optional<std::string>& user, const Style& style) {
-  std::vector<OccupantRow> leased;
-  std::vector<OccupantRow> strangers;
+std::vector<TableRow> occupants_of(const Device& device, const SnapshotIndex& index,
+                                   const std::optional<std::string>& user, const Style& style) {
+  std::vector<TableRow> leased;
+  std::vector<TableRow> strangers;
   std::vector<const Claim*> used;
   for (const GpuProcess* use : index.processes_itself(device.id)) {
     const Claim* claim = index.claim_of(use->pid);
     if (claim != nullptr) used.push_back(claim);
     if (user && !is_of(*user, index.process(use->pid))) continue;
     const bool is_leased = claim != nullptr && part_of(*claim, device.id) != nullptr;
-    (is_leased ? leased : strangers).push_back(process_row(*use, index, style));
+    (is_leased ? leased : strangers).push_back(cells_of(process_row(*use, index, style)));
   }
   for (const Claim* claim : index.claims_on(device.id)) {
     if (std::find(used.begin(), used.end(), claim) != used.end()) continue;
     if (user && !is_of(*user, *claim)) continue;
-    leased.push_back(unused_lease_row(*claim, *part_of(*claim, device.id), index, style));
+    leased.push_back(cells_of(unused_lease_row(*claim, *part_of(*claim, device.id), index, style)));
   }
   leased.insert(leased.end(), strangers.begin(), strangers.end());
   for (const Waiter* waiter : waiters_for(device, index.snapshot())) {
     if (user && !is_of(*user, *waiter)) continue;
-    leased.push_back(reservation_row(*waiter, device.id, index, style));
+    leased.push_back(cells_of(reservation_row(*waiter, device.id, index, style)));
   }
   if (!user) {
-    if (auto rest = unexplained_row(device, index, style)) leased.push_back(std::move(*rest));
+    if (auto rest = unexplained_row(device, index, style))
+      leased.push_back(cells_of(*std::move(rest)));
   }
   return leased;
 }
 
-OccupantColumns::OccupantColumns(const std::vector<std::vector<OccupantRow>>& all, int width) {
-  const int command = std::max(widest(all, &OccupantRow::command), 1);
-  widths_ = fitted({{std::min(widest(all, &OccupantRow::user), 16), 6, 0},
-                    {widest(all, &OccupantRow::pid), 5, 3},
-                    {command, 12, 0},
-                    {widest(all, &OccupantRow::age), 6, 1},
-                    {widest(all, &OccupantRow::memory), 5, 0},
-                    {std::min(widest(all, &OccupantRow::note), 32), 5, 2}},
-                   width, 1);
-}
-
-void OccupantColumns::add(Line& line, const OccupantRow& occupant) const {
-  const auto put = [&](std::size_t column, const std::string& text, Align align, Paint paint) {
-    if (widths_[column] == 0) return;
-    line.cell(text, widths_[column], align, paint).add(" ");
-  };
-  put(0, occupant.user, Align::left, Paint::bold);
-  put(1, occupant.pid, Align::right, Paint::dim);
-  put(2, occupant.command, Align::left, Paint::plain);
-  put(3, occupant.age, Align::right, Paint::plain);
-  put(4, occupant.memory, Align::right, Paint::plain);
-  put(5, occupant.note, Align::left, occupant.note_paint);
+Table occupant_table(const std::vector<std::vector<TableRow>>& all, int width, const Style& style) {
+  std::vector<TableRow> rows;
+  for (const auto& one : all) rows.insert(rows.end(), one.begin(), one.end());
+  return {columns, std::move(rows), 1, style, width};
 }
 
 }  // namespace berth

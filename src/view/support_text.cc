@@ -64,10 +64,7 @@ std::string support_file_text(const SupportFile& file) {
 
 std::string render_support_list(const SupportFile& file, const std::string& path,
                                 const Style& style) {
-  std::string text;
-  if (file.simulated) {
-    text += Line(style).add("SIMULATED " + outside(*file.simulated, style), Paint::yellow).text();
-  }
+  std::string text = simulated_line(file.simulated, style);
   text += wrapped("", own(trf("What {} would hold:", outside(path, style)), style), 2, style);
   int name_columns = 4;
   for (const SupportPart& part : file.parts) {

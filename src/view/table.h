@@ -1,0 +1,67 @@
+#pragma once
+// A table of text for people: says what its columns are, takes the rows, and finds the widths that
+// fit.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "view/paint.h"
+
+namespace berth {
+
+/// Its text is outside() or own() already.
+struct TableCell {
+  std::string text;
+  Paint paint = Paint::plain;
+
+  TableCell() = default;
+  TableCell(std::string words, Paint colour = Paint::plain)  // NOLINT(*-explicit-*): a cell is text
+      : text(std::move(words)), paint(colour) {}
+};
+using TableRow = std::vector<TableCell>;
+
+/// What becomes of a column in which no row has anything, or (`absent_goes`) no row has anything
+/// but an absent_mark().
+enum class WhenEmpty { stays, goes, absent_goes };
+
+struct TableColumn {
+  std::string_view header;  // goes through tr()
+  Align align = Align::left;
+  /// What it can be cut to. `whole`: never cut, for half a number is a wrong number.
+  int minimum = whole;
+  int drop_order = 0;  // see ColumnWidth
+  WhenEmpty when_empty = WhenEmpty::stays;
+  int most = whole;  // wider than this it never is
+  static constexpr int whole = 1 << 20;
+};
+
+class Table {
+ public:
+  /// The columns outlive it. `gap`: spaces between two of them. `width`: 0: the style's.
+  Table(std::span<const TableColumn> columns, std::vector<TableRow> rows, int gap,
+        const Style& style, int width = 0);
+
+  /// Of each column; 0: not shown.
+  [[nodiscard]] const std::vector<int>& widths() const { return widths_; }
+  [[nodiscard]] std::string head() const;
+  [[nodiscard]] std::string line(std::size_t row) const;
+  /// Adds cells (those from `begin` to before `end`) to a line that has something else as well.
+  void add_to(Line& line, const TableRow& row, std::size_t begin = 0,
+              std::size_t end = std::string::npos) const;
+  /// The head, then each row.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  [[nodiscard]] ColumnWidth measured(std::size_t at) const;
+  [[nodiscard]] std::string drawn(const TableRow& row) const;
+
+  std::span<const TableColumn> columns_;
+  std::vector<TableRow> rows_;
+  int gap_;
+  Style style_;
+  std::vector<int> widths_;
+};
+
+}  // namespace berth
