@@ -16,11 +16,13 @@ void RunFlags::declare(Options& options) {
   options.flag("--uuids", uuids_, "give the job UUIDs instead of indices");
   options.flag("-q,--quiet", quiet_, "say nothing but what went wrong");
   options.flag("-v,--verbose", verbose_, "say also which variables are set for the job");
-  request_.declare_labels(options);
+  request_.declare_part(options, JobPart::label);
   options.begin_group("The job's life");
   options.flag("-d,--detach", detach_, "leave it running, or waiting, also after logout");
   options.filled_value("--log", log_, "where a detached job's output goes", "FILE");
-  request_.declare_life(options);
+  request_.declare_part(options, JobPart::life);
+  options.begin_group("For a cluster: recorded, and berth itself holds no job to it");
+  request_.declare_part(options, JobPart::cluster);
 }
 
 Result<RunOptions> RunFlags::options(const Context& context,

@@ -25,9 +25,8 @@ enum class MayWait { yes, no };
 class RequestOptions {
  public:
   void declare(Options& options, MayWait may_wait);
-  /// Those of the job's life and its names, which nobody has who only picks.
-  void declare_life(Options& options) { declare_part(options, JobPart::life); }
-  void declare_labels(Options& options) { declare_part(options, JobPart::label); }
+  /// Those of a job's life and its names: whoever only picks has none.
+  void declare_part(Options& options, JobPart part);
   /// `--wait` and `--or-cpu` may stand without a value.
   [[nodiscard]] static std::vector<OptionalValue> optional_values();
 
@@ -40,7 +39,6 @@ class RequestOptions {
 
  private:
   void declare_one(Options& options, std::string_view name);
-  void declare_part(Options& options, JobPart part);
   [[nodiscard]] std::string& typed(std::string_view name);
   [[nodiscard]] const std::string& typed(std::string_view name) const;
   [[nodiscard]] Result<void> settle_patience(JobSpec& job) const;

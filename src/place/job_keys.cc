@@ -1,8 +1,11 @@
 // The members of a job besides its request, and what is made of all of them.
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 
+#include "base/ids.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "place/key_text.h"
@@ -168,6 +171,42 @@ Result<void> parse_label(std::string_view text, std::string& member) {
   return {};
 }
 
+// --- what a cluster is told ---------------------------------------------------------------
+
+Result<void> parse_cpus(std::string_view text, JobSpec& job) {
+  const auto cpus = parse_unsigned(text);
+  if (!cpus || *cpus < 1 || *cpus > 65536) {
+    return refused(trf("\"{}\" is not a number of CPUs from 1 to 65536", printable(text)), text);
+  }
+  job.cpus = static_cast<int>(*cpus);
+  return {};
+}
+
+Result<void> parse_priority(std::string_view text, JobSpec& job) {
+  const auto priority = parse_signed(text);
+  if (!priority || *priority < -1'000'000 || *priority > 1'000'000) {
+    return refused(trf("\"{}\" is not a number from -1000000 to 1000000", printable(text)), text);
+  }
+  job.priority = static_cast<int>(*priority);
+  return {};
+}
+
+Result<void> parse_after(std::string_view text, JobSpec& job) {
+  std::vector<std::string> runs;
+  for (const std::string_view run : split(text, ',')) {
+    if (!is_plain_id(run)) {
+      return refused(trf("\"{}\" is not a list of runs with commas between them: see `berth runs`",
+                         printable(text)),
+                     text);
+    }
+    runs.emplace_back(run);
+  }
+  job.after = std::move(runs);
+  return {};
+}
+
+std::string typed_after(const JobSpec& job) { return fmt::format("{}", fmt::join(job.after, ",")); }
+
 // --- the table ----------------------------------------------------------------------------
 
 using Text = std::string_view;
@@ -282,6 +321,50 @@ const JobKey other_keys[] = {
      true,
      [](Text text, JobSpec& job) { return parse_label(text, job.project); },
      [](const JobSpec& job) { return job.project; },
+     nullptr},
+    {JobPart::cluster,
+     "cpus",
+     "--cpus",
+     "N",
+     as_key("CPUs that it needs"),
+     {},
+     true,
+     parse_cpus,
+     [](const JobSpec& job) { return job.cpus ? std::to_string(*job.cpus) : std::string(); },
+     nullptr},
+    {JobPart::cluster,
+     "host_memory",
+     "--host-memory",
+     "SIZE",
+     as_key("main memory that it needs: 64G"),
+     {},
+     true,
+     [](Text text, JobSpec& job) { return keep(parse_size(text), job.host_memory); },
+     [](const JobSpec& job) {
+       return job.host_memory ? typed_size(*job.host_memory) : std::string();
+     },
+     nullptr},
+    {JobPart::cluster,
+     "priority",
+     "--priority",
+     "N",
+     as_key("higher goes first; 0 by itself"),
+     {},
+     true,
+     parse_priority,
+     [](const JobSpec& job) {
+       return job.priority != 0 ? std::to_string(job.priority) : std::string();
+     },
+     nullptr},
+    {JobPart::cluster,
+     "after",
+     "--after",
+     "RUNS",
+     as_key("runs that have to end well first"),
+     {},
+     true,
+     parse_after,
+     typed_after,
      nullptr},
 };
 

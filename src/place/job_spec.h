@@ -32,6 +32,12 @@ struct JobSpec {
   std::string name;
   std::string project;
   Request request;
+  /// What a cluster's scheduler would be told. Carried and recorded: berth itself holds no job to
+  /// it.
+  std::optional<int> cpus;
+  std::optional<Bytes> host_memory;
+  int priority = 0;                // higher goes first
+  std::vector<std::string> after;  // runs that have to end well first
   RunWhere where = RunWhere::gpu;
   /// 0: answer at once. Nothing: wait as long as it takes.
   std::optional<std::chrono::milliseconds> wait = std::chrono::milliseconds(0);
@@ -62,7 +68,7 @@ struct JobSpec {
 }
 
 /// Which part of a job a key is about: --help has a heading for each.
-enum class JobPart { devices, patience, life, label };
+enum class JobPart { devices, patience, life, label, cluster };
 
 /// One member of a job, and all that is known of how it is written.
 struct JobKey {

@@ -34,6 +34,8 @@ Result<void> keep(Result<Value> parsed, Member& member) {
 [[nodiscard]] Result<void> parse_switch(std::string_view text, bool& member);
 [[nodiscard]] std::string typed_switch(bool on);
 
+/// "10G", "512M", "1000": with the largest unit that divides it.
+[[nodiscard]] std::string typed_size(Bytes size);
 [[nodiscard]] std::string typed_duration(std::chrono::milliseconds duration);
 /// Empty where it is as it is by itself.
 [[nodiscard]] std::string typed_duration(std::chrono::milliseconds duration,

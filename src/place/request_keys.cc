@@ -10,11 +10,6 @@
 
 namespace berth {
 
-// Found by the namespace of what it puts, hence not in the nameless one.
-static void put(Archive& archive, DevicePattern& pattern) { put(archive, pattern.text); }
-
-namespace {
-
 std::string typed_size(Bytes size) {
   constexpr std::array<std::pair<int, char>, 4> units = {
       {{40, 'T'}, {30, 'G'}, {20, 'M'}, {10, 'K'}}};
@@ -26,6 +21,11 @@ std::string typed_size(Bytes size) {
   }
   return std::to_string(size.count());
 }
+
+// Found by the namespace of what it puts, hence not in the nameless one.
+static void put(Archive& archive, DevicePattern& pattern) { put(archive, pattern.text); }
+
+namespace {
 
 std::string typed_patterns(const std::vector<DevicePattern>& patterns) {
   std::string list;

@@ -206,7 +206,11 @@ constexpr std::pair<std::string_view, std::string_view> texts[] = {{"devices", "
                                                                    {"retry_on", "gpu-lost"},
                                                                    {"retries", "3"},
                                                                    {"name", "lr 1e-4, 二"},
-                                                                   {"project", "vision"}};
+                                                                   {"project", "vision"},
+                                                                   {"cpus", "8"},
+                                                                   {"host_memory", "64G"},
+                                                                   {"priority", "-5"},
+                                                                   {"after", "a1-b2,c3-d4"}};
 
 TEST(JobKeys, ReadWhatTheyType) {
   ASSERT_EQ(std::size(texts), job_keys().size()) << "a key without a text here";
@@ -239,7 +243,7 @@ TEST(JobKeys, ANameIsShortAndNothingThatATerminalObeys) {
 
 TEST(JobKeys, TypedMembersMakeTheSameJob) {
   JobSpec job;
-  EXPECT_TRUE(typed_members(job).empty() || typed_members(job).front().first == "devices");
+  EXPECT_THAT(typed_members(job), ElementsAre(testing::Pair("devices", "1")));
   for (const auto& [name, text] : texts) {
     if (name != "cpu") {
       ASSERT_TRUE(find_job_key(name)->parse(text, job));
