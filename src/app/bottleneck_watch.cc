@@ -91,14 +91,14 @@ class BottleneckWatch {
     for (Watch& watch : watches_) complete_header(watch, first);
   }
 
-  void run(const WatchOptions& wish) {
+  void run(const WatchOptions& options) {
     const InterruptNote interrupt;
     const Instant begin = context_.clock().now();
     Instant next = begin;
-    while (context_.clock().now() < begin + wish.length && InterruptNote::signal() == 0) {
-      next = std::max(next + wish.interval, context_.clock().now());
-      InterruptNote::wait_until(std::min(next, begin + wish.length), context_.clock());
-      show_progress(context_.clock().now() - begin, wish.length);
+    while (context_.clock().now() < begin + options.length && InterruptNote::signal() == 0) {
+      next = std::max(next + options.interval, context_.clock().now());
+      InterruptNote::wait_until(std::min(next, begin + options.length), context_.clock());
+      show_progress(context_.clock().now() - begin, options.length);
       take(live_.look(Depth::details));
       if (std::ranges::all_of(watches_, &Watch::has_ended)) break;
     }
@@ -222,11 +222,11 @@ class BottleneckWatch {
 
 Result<std::vector<WatchedTarget>> watch_bottleneck(Context& context,
                                                     const std::vector<BottleneckTarget>& targets,
-                                                    const WatchOptions& wish) {
+                                                    const WatchOptions& options) {
   auto live = Live::start(context);
   if (!live) return std::unexpected(std::move(live).error());
   BottleneckWatch watch(context, targets, std::move(*live));
-  watch.run(wish);
+  watch.run(options);
   return watch.answers();
 }
 

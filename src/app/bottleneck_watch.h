@@ -24,6 +24,6 @@ struct WatchOptions {
 /// Watches all of them at once. Ctrl-C ends it early: what was seen until then is the answer;
 /// SIGTERM too. Progress is shown on stderr where that is a terminal.
 [[nodiscard]] Result<std::vector<WatchedTarget>> watch_bottleneck(
-    Context& context, const std::vector<BottleneckTarget>& targets, const WatchOptions& wish);
+    Context& context, const std::vector<BottleneckTarget>& targets, const WatchOptions& options);
 
 }  // namespace berth

@@ -18,18 +18,3 @@ namespace berth {
                                                         GlobalOptions& globals);
 
 }  // namespace berth
-
-namespace CLI {
-
-// How a verb's --help looks: options on the left, what they do on the right, 80 columns wide in
-// every language.
-
-class FormatterBase;
-}  // namespace CLI
-
-namespace berth {
-
-/// `takes_command`: a command line follows the options ("berth run").
-[[nodiscard]] std::shared_ptr<CLI::FormatterBase> make_help_format(bool takes_command);
-
-}  // namespace berth

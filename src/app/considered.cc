@@ -11,7 +11,7 @@ namespace berth {
 Result<Considered> considered(Context& context, const Request& request, Snapshot looked) {
   auto limits = inherited_limits(context, looked);
   if (!limits) return std::unexpected(std::move(limits).error());
-  AcquireOptions wish{.request = request, .limits = std::move(*limits)};
+  AcquireOptions options{.request = request, .limits = std::move(*limits)};
   Considered made{.snapshot = std::move(looked)};
   // A recording has its own leases, and we are in none of them.
   if (!context.replay()) {
@@ -23,7 +23,7 @@ Result<Considered> considered(Context& context, const Request& request, Snapshot
       auto opened = context.open_ledger();
       if (!opened) return std::unexpected(std::move(opened).error());
       ledger.emplace(std::move(*opened));
-      auto inside = enter_outer_lease(*ledger, lease, context.clock(), wish, look);
+      auto inside = enter_outer_lease(*ledger, lease, context.clock(), options, look);
       if (!inside) return std::unexpected(std::move(inside).error());
       auto inner = *inside ? (*inside)->ledger.read() : Result<LedgerView>(std::move(view));
       if (!inner) return std::unexpected(std::move(inner).error());
@@ -34,8 +34,8 @@ Result<Considered> considered(Context& context, const Request& request, Snapshot
     add_ledger(made.snapshot, std::move(view), context.clock().now(), names);
   }
   const std::size_t waiting = made.snapshot.waiters.size();
-  made.placement = place_behind(made.snapshot, waiting, wish.request, wish.limits);
-  made.request = std::move(wish.request);
+  made.placement = place_behind(made.snapshot, waiting, options.request, options.limits);
+  made.request = std::move(options.request);
   return made;
 }
 

@@ -246,12 +246,12 @@ void Context::open_driver() {
   opened_->open(clock_);
 }
 
-Result<Snapshot> Context::collected(CollectRequest wish) {
+Result<Snapshot> Context::collected(CollectRequest request) {
   auto started =
       opened_ ? Result<Collector>(*std::exchange(opened_, std::nullopt)) : collector_of_one_look();
   if (!started) return std::unexpected(std::move(started).error());
   ending_ = std::move(*started);
-  return ending_->collect(std::move(wish), clock_);
+  return ending_->collect(std::move(request), clock_);
 }
 
 bool Context::needs_leases(const Wanted& wanted) const {
@@ -267,19 +267,19 @@ bool Context::needs_leases(const Wanted& wanted) const {
 
 Result<Snapshot> Context::look_without_claims(const Wanted& wanted) {
   // Who is about to give a card to a job has it woken up.
-  CollectRequest wish{.wanted = Wanted(wanted).add(Extra::sleepers)};
+  CollectRequest request{.wanted = Wanted(wanted).add(Extra::sleepers)};
   if (needs_leases(wanted.without(Wanted().add(Extra::leases)))) {
     const auto ledger = open_ledger();
     auto leases = ledger ? ledger->read_with_tickets({}) : Result<LedgerView>(LedgerView{});
-    if (leases) wish.claims = std::move(leases->claims);
+    if (leases) request.claims = std::move(leases->claims);
   }
-  return judged(collected(std::move(wish)), wanted);
+  return judged(collected(std::move(request)), wanted);
 }
 
 Result<Snapshot> Context::look(const Wanted& wanted, Relations relations) {
   LedgerView view = needs_leases(wanted) ? read_ledger() : LedgerView{};
-  CollectRequest wish{.wanted = wanted, .relations = relations, .claims = view.claims};
-  auto snapshot = judged(collected(std::move(wish)), wanted);
+  CollectRequest request{.wanted = wanted, .relations = relations, .claims = view.claims};
+  auto snapshot = judged(collected(std::move(request)), wanted);
   if (!snapshot || replay_ || !wanted.has(Extra::leases)) return snapshot;
   add_ledger(*snapshot, std::move(view), clock_.now(), names_);
   return snapshot;

@@ -111,7 +111,7 @@ class Context {
   [[nodiscard]] Patience patience() const;
   [[nodiscard]] Result<Collector> collector_of_one_look() const;
   [[nodiscard]] Config read_config(const std::string& working_directory) const;
-  [[nodiscard]] Result<Snapshot> collected(CollectRequest wish);
+  [[nodiscard]] Result<Snapshot> collected(CollectRequest request);
 
   SystemClock clock_;
   GlobalOptions globals_;

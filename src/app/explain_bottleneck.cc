@@ -22,7 +22,7 @@ namespace berth {
 namespace {
 
 int answer(Context& context, const std::vector<BottleneckAnswer>& answers,
-           const BottleneckOptions& wish) {
+           const BottleneckOptions& options) {
   std::optional<Severity> worst;
   std::string text;
   bool saw_anything = false;
@@ -33,7 +33,7 @@ int answer(Context& context, const std::vector<BottleneckAnswer>& answers,
     if (!text.empty()) text += "\n";
     text += render_bottleneck(one, context.out_uncut());
   }
-  print(wish.json ? bottleneck_json(answers) : text);
+  print(options.json ? bottleneck_json(answers) : text);
   if (!saw_anything && !worst) return could_not_look;
   return worst ? static_cast<int>(*worst) : exit_code::ok;
 }
@@ -68,32 +68,32 @@ Result<std::string> series_text(const std::string& path) {
 
 /// The answer first: what was watched is not lost where it cannot be saved.
 int answer_and_save(Context& context, const std::vector<BottleneckAnswer>& answers,
-                    const BottleneckOptions& wish) {
-  const int code = answer(context, answers, wish);
-  if (wish.save.empty()) return code;
-  const auto saved = save(answers, wish.save);
+                    const BottleneckOptions& options) {
+  const int code = answer(context, answers, options);
+  if (options.save.empty()) return code;
+  const auto saved = save(answers, options.save);
   return saved ? code : report(saved.error(), could_not_look);
 }
 
 }  // namespace
 
 int explain_targets(Context& context, const std::vector<BottleneckTarget>& targets,
-                    const BottleneckOptions& wish) {
-  if (!wish.save.empty()) {
-    if (const auto place = check_output(wish.save, Existing::keep); !place) {
+                    const BottleneckOptions& options) {
+  if (!options.save.empty()) {
+    if (const auto place = check_output(options.save, Existing::keep); !place) {
       return report(place.error(), could_not_look);
     }
   }
-  auto watched = watch_bottleneck(context, targets, {.length = wish.length});
+  auto watched = watch_bottleneck(context, targets, {.length = options.length});
   if (!watched) return report(watched.error(), could_not_look);
   std::vector<BottleneckAnswer> answers;
   for (WatchedTarget& one : *watched) {
     answers.push_back(judged(std::move(one.activity), std::move(one.remarks)));
   }
-  return answer_and_save(context, answers, wish);
+  return answer_and_save(context, answers, options);
 }
 
-int explain_series(Context& context, const std::string& path, const BottleneckOptions& wish) {
+int explain_series(Context& context, const std::string& path, const BottleneckOptions& options) {
   const auto text = series_text(path);
   if (!text) return report(text.error(), could_not_look);
   if (text->starts_with("\x1f\x8b")) {
@@ -105,10 +105,11 @@ int explain_series(Context& context, const std::string& path, const BottleneckOp
   if (!activity) return report(activity.error(), could_not_look);
   std::vector<BottleneckAnswer> answers;
   answers.push_back(judged(std::move(*activity)));
-  return answer(context, answers, wish);
+  return answer(context, answers, options);
 }
 
-int explain_run_bottleneck(Context& context, const RunRecord& run, const BottleneckOptions& wish) {
+int explain_run_bottleneck(Context& context, const RunRecord& run,
+                           const BottleneckOptions& options) {
   ThinnedSamples samples;
   const auto read = for_each_sample(run, [&](const Sample& one) { samples.add(one); });
   if (!read) return report(read.error(), could_not_look);
@@ -117,7 +118,7 @@ int explain_run_bottleneck(Context& context, const RunRecord& run, const Bottlen
   for (const DeviceSummary& device : summary_of(run).devices) {
     answers.back().run_means.push_back(device.mean_utilization);
   }
-  return answer_and_save(context, answers, wish);
+  return answer_and_save(context, answers, options);
 }
 
 namespace {

@@ -45,12 +45,12 @@ constexpr int could_not_look = 3;
 
 /// Watches, answers on stdout. The exit code is by the worst finding: 0 none or hints, 1 warnings.
 [[nodiscard]] int explain_targets(Context& context, const std::vector<BottleneckTarget>& targets,
-                                  const BottleneckOptions& wish);
+                                  const BottleneckOptions& options);
 /// A saved series; "-" is stdin.
 [[nodiscard]] int explain_series(Context& context, const std::string& path,
-                                 const BottleneckOptions& wish);
+                                 const BottleneckOptions& options);
 /// A run's record.
 [[nodiscard]] int explain_run_bottleneck(Context& context, const RunRecord& run,
-                                         const BottleneckOptions& wish);
+                                         const BottleneckOptions& options);
 
 }  // namespace berth

@@ -154,14 +154,14 @@ class Tester {
     if (!snapshot) return std::unexpected(std::move(snapshot).error());
     auto limits = inherited_limits(context_, *snapshot);
     if (!limits) return std::unexpected(std::move(limits).error());
-    AcquireOptions wish{.limits = std::move(*limits)};
-    wish.request.only = {{*device.uuid.get()}};
+    AcquireOptions options{.limits = std::move(*limits)};
+    options.request.only = {{*device.uuid.get()}};
     // One that is not well is what a test is for.
-    wish.request.allow_failed = true;
-    wish.run = "gpu-test";
-    wish.command = "berth doctor --gpu-test";
-    wish.wait = std::chrono::milliseconds(0);
-    auto answer = acquire(*ledger_, look, context_.clock(), wish);
+    options.request.allow_failed = true;
+    options.run = "gpu-test";
+    options.command = "berth doctor --gpu-test";
+    options.wait = std::chrono::milliseconds(0);
+    auto answer = acquire(*ledger_, look, context_.clock(), options);
     if (!answer) return std::unexpected(std::move(answer).error());
     if (auto* got = std::get_if<Acquired>(&*answer)) {
       (void)got->lease.describe(own_process_id(), own_process_id());
@@ -186,8 +186,8 @@ class Tester {
 }  // namespace
 
 Result<std::vector<GpuProof>> prove_gpus(Context& context, const Snapshot& snapshot,
-                                         const GpuProofOptions& wish) {
-  const auto devices = wanted_devices(snapshot, wish.devices);
+                                         const GpuProofOptions& options) {
+  const auto devices = wanted_devices(snapshot, options.devices);
   if (!devices) return std::unexpected(devices.error());
   std::vector<GpuProof> tests;
   if (context.sources().simulated || context.replay()) {
@@ -197,7 +197,7 @@ Result<std::vector<GpuProof>> prove_gpus(Context& context, const Snapshot& snaps
     }
     return tests;
   }
-  Tester tester(context, wish.force);
+  Tester tester(context, options.force);
   if (auto opened = tester.open(); !opened) return std::unexpected(std::move(opened).error());
   for (const Device* device : *devices) {
     if (context.stderr_is_terminal()) {

@@ -20,6 +20,6 @@ struct GpuProofOptions {
 /// Tests one after the other: two at once would share the host's memory and bus. invalid: -i names
 /// no device; busy, io: the ledger.
 [[nodiscard]] Result<std::vector<GpuProof>> prove_gpus(Context& context, const Snapshot& snapshot,
-                                                       const GpuProofOptions& wish);
+                                                       const GpuProofOptions& options);
 
 }  // namespace berth

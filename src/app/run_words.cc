@@ -163,21 +163,21 @@ void WaitingReporter::finish() {
   told_.reset();
 }
 
-RunCallbacks words_of_a_run(const Context& context, WaitingReporter& teller, Talk talk) {
+RunCallbacks words_of_a_run(const Context& context, WaitingReporter& reporter, Talk talk) {
   const bool quiet = talk == Talk::quiet;
   RunCallbacks words;
   if (!quiet) {
-    words.on_waiting = [&teller](const WaitingNews& news) { teller(news); };
+    words.on_waiting = [&reporter](const WaitingNews& news) { reporter(news); };
     words.on_waiting_tells_time = context.stderr_is_terminal();
   }
-  words.on_cpu_fallback = [&context, &teller, quiet](const NotAcquired& refusal) {
-    teller.finish();
+  words.on_cpu_fallback = [&context, &reporter, quiet](const NotAcquired& refusal) {
+    reporter.finish();
     if (quiet) return;
     to_stderr(render_refusals(refusal.placement, refusal.snapshot, context.err()));
     complain(tr("no device: running on the CPU, as --or-cpu says"));
   };
-  words.on_starting = [&context, &teller, talk](const RunStarted& started) {
-    teller.finish();
+  words.on_starting = [&context, &reporter, talk](const RunStarted& started) {
+    reporter.finish();
     if (talk == Talk::quiet) return;
     to_stderr(render_started({.id = started.id,
                               .cpu_only = started.cpu_only,
@@ -187,8 +187,8 @@ RunCallbacks words_of_a_run(const Context& context, WaitingReporter& teller, Tal
                              context.err()));
     if (talk == Talk::verbose) say_what_is_set(started);
   };
-  words.say = [&teller](std::string_view sentence) {
-    teller.finish();
+  words.say = [&reporter](std::string_view sentence) {
+    reporter.finish();
     complain(tr_composed(sentence));
   };
   if (quiet) return words;

@@ -30,7 +30,7 @@ class WaitingReporter {
 enum class Talk { normal, quiet, verbose };
 
 /// The callbacks of run_job. References outlive the call.
-[[nodiscard]] RunCallbacks words_of_a_run(const Context& context, WaitingReporter& teller,
+[[nodiscard]] RunCallbacks words_of_a_run(const Context& context, WaitingReporter& reporter,
                                           Talk talk);
 
 /// Why a run that has ended failed, in one line, where it is known: also by its log, where that was

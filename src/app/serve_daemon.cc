@@ -47,7 +47,7 @@ constexpr std::size_t longest_mountinfo = 16 << 20;
 /// Descriptors for everything that is not a connection.
 constexpr rlim_t own_descriptors = 256;
 
-/// How many connections there is fleet for.
+/// How many connections there is room for.
 std::size_t connections_with_room() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return most_connections / 8;

@@ -63,8 +63,8 @@ ServeMetrics::KeptPage& ServeMetrics::page_of_look(const std::shared_ptr<const S
   auto place = std::ranges::find(kept_, nullptr, &KeptPage::seen);
   if (place == kept_.end() && kept_.size() == most_kept) place = kept_.begin();
   if (place == kept_.end()) place = kept_.insert(place, KeptPage{});
-  std::string fleet = place->text.use_count() == 1 ? std::move(*place->text) : std::string();
-  std::string text = metrics_of_look(scrape, options, format, std::move(fleet));
+  std::string room = place->text.use_count() == 1 ? std::move(*place->text) : std::string();
+  std::string text = metrics_of_look(scrape, options, format, std::move(room));
   const std::size_t size = text.size();
   *place = {.seen = seen,
             .profiles = options.profiles,

@@ -48,9 +48,9 @@ class TopLoop {
   void seen_on_tape();
   void hear(const top::Event& event);
   void pause_or_go_on();
-  void grant(const top::Command& wish);
-  void grant_signal(const top::SendSignal& wish);
-  void grant_renice(const top::Renice& wish);
+  void carry_out(const top::Command& command);
+  void send_signal_to(const top::SendSignal& command);
+  void renice(const top::Renice& command);
   void read_keys();
   void read_signals();
   void suspend(int signal);
@@ -104,7 +104,7 @@ void TopLoop::hear(const top::Event& event) {
     next_look_ = std::min(next_look_, context_.clock().now() + state_.interval);
   }
   if (state_.language != language) set_language(state_.language);
-  for (const top::Command& wish : std::exchange(state_.wanted, {})) grant(wish);
+  for (const top::Command& command : std::exchange(state_.wanted, {})) carry_out(command);
 }
 
 void TopLoop::pause_or_go_on() {
@@ -165,48 +165,49 @@ void TopLoop::show_tape() {
   hear(top::TapePlace{.position = tape_->position(), .count = tape_->size()});
 }
 
-void TopLoop::grant_signal(const top::SendSignal& wish) {
+void TopLoop::send_signal_to(const top::SendSignal& command) {
   std::string failed;
-  for (const top::Target& target : wish.to) {
-    const auto sent = send_signal(target.process, wish.signal);
+  for (const top::Target& target : command.to) {
+    const auto sent = send_signal(target.process, command.signal);
     if (!sent) failed += (failed.empty() ? "" : "; ") + tr_composed(sent.error().message());
   }
   if (failed.empty()) {
-    hear(top::Outcome{.text = wish.to.size() == 1
-                                  ? trf("{} was sent to {}", wish.name, wish.to[0].process.pid)
-                                  : trf("{} was sent to {} processes", wish.name, wish.to.size())});
+    hear(top::Outcome{
+        .text = command.to.size() == 1
+                    ? trf("{} was sent to {}", command.name, command.to[0].process.pid)
+                    : trf("{} was sent to {} processes", command.name, command.to.size())});
   } else {
     hear(top::Outcome{.text = failed, .good = false});
   }
   next_look_ = std::min(next_look_, context_.clock().now() + milliseconds(100));
 }
 
-void TopLoop::grant_renice(const top::Renice& wish) {
+void TopLoop::renice(const top::Renice& command) {
   std::string failed;
-  for (const top::Target& target : wish.to) {
-    const auto set = set_nice(target.process, wish.nice);
+  for (const top::Target& target : command.to) {
+    const auto set = set_nice(target.process, command.nice);
     if (!set) failed += (failed.empty() ? "" : "; ") + tr_composed(set.error().message());
   }
   if (!failed.empty()) return hear(top::Outcome{.text = failed, .good = false});
-  hear(top::Outcome{
-      .text = wish.to.size() == 1
-                  ? trf("the nice value of {} is {} now", wish.to[0].process.pid, wish.nice)
-                  : trf("the nice value of {} processes is {} now", wish.to.size(), wish.nice)});
+  hear(top::Outcome{.text = command.to.size() == 1 ? trf("the nice value of {} is {} now",
+                                                         command.to[0].process.pid, command.nice)
+                                                   : trf("the nice value of {} processes is {} now",
+                                                         command.to.size(), command.nice)});
 }
 
-void TopLoop::grant(const top::Command& wish) {
-  if (const auto* signal = std::get_if<top::SendSignal>(&wish)) return grant_signal(*signal);
-  if (const auto* renice = std::get_if<top::Renice>(&wish)) return grant_renice(*renice);
-  if (const auto* details = std::get_if<top::ReadDetails>(&wish)) {
+void TopLoop::carry_out(const top::Command& command) {
+  if (const auto* signal = std::get_if<top::SendSignal>(&command)) return send_signal_to(*signal);
+  if (const auto* niceness = std::get_if<top::Renice>(&command)) return renice(*niceness);
+  if (const auto* details = std::get_if<top::ReadDetails>(&command)) {
     if (tape_) return;
     auto look = ProcessFilesLook::start(details->process, context_.clock());
     if (look) files_.emplace(std::move(*look));
     if (!look) hear(top::Outcome{.text = look.error().message(), .good = false});
-  } else if (const auto* step = std::get_if<top::SkipSnapshots>(&wish)) {
+  } else if (const auto* step = std::get_if<top::SkipSnapshots>(&command)) {
     if (!tape_) return;
     tape_->step(step->by);
     show_tape();
-  } else if (std::holds_alternative<top::Suspend>(wish)) {
+  } else if (std::holds_alternative<top::Suspend>(command)) {
     suspend(SIGTSTP);
   } else {
     shown_.reset();

@@ -148,7 +148,7 @@ class DoctorVerb final : public Verb {
     auto snapshot = context.look(Wanted(Depth::details).add(Extra::sleepers), Relations::none);
     if (!snapshot) return report(snapshot.error(), could_not_look);
     Examined host{.snapshot = std::move(*snapshot)};
-    host.facts = surroundings(context, doctor::driver_works(host));
+    host.facts = facts_of_host(context, doctor::driver_works(host));
     if (!python_.empty() && !host.facts.python) {
       complain(tr_composed(host.facts.python_problem));
       return could_not_look;
@@ -181,7 +181,7 @@ class DoctorVerb final : public Verb {
   }
 
  private:
-  [[nodiscard]] HostFacts surroundings(Context& context, bool driver_answers) const {
+  [[nodiscard]] HostFacts facts_of_host(Context& context, bool driver_answers) const {
     HostFactsQuestion question{.environment = context.environment(),
                                .working_directory = working_directory(),
                                .python = python_};

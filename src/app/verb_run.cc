@@ -119,7 +119,7 @@ class RunVerb final : public Verb {
       ledger.emplace(std::move(*opened));
       say_whose_ledger(context, ledger->place());
     }
-    WaitingReporter teller(context);
+    WaitingReporter reporter(context);
     RunServices services{.clock = context.clock(),
                          .ledger = ledger ? &*ledger : nullptr,
                          .look = [&] { return context.look_without_claims(Depth::placement); },
@@ -129,7 +129,7 @@ class RunVerb final : public Verb {
     if (const auto limited = take_inherited_limits(context, options); !limited) {
       return report(limited.error(), usage_code());
     }
-    RunCallbacks words = words_of_a_run(context, teller, flags_.talk());
+    RunCallbacks words = words_of_a_run(context, reporter, flags_.talk());
     if (let_go) {
       words.on_waits_alone = [&](const RunWaits& waits) {
         tell_that_it_waits(waits);
@@ -138,7 +138,7 @@ class RunVerb final : public Verb {
       };
     }
     const auto outcome = run_job(options, services, words);
-    teller.finish();
+    reporter.finish();
     if (!outcome) return report(outcome.error(), usage_code());
     return finish(context, options, *outcome);
   }

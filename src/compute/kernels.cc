@@ -51,39 +51,9 @@ void multiply_block(std::span<void* const> buffers, std::span<const std::uint32_
   }
 }
 
-}  // namespace
-
-int filled_number(std::uint32_t i, std::uint32_t seed) {
-  std::uint32_t mixed = i * 2654435761U + seed;
-  mixed = (mixed ^ (mixed >> 15U)) * 2246822519U;
-  mixed ^= mixed >> 13U;
-  return static_cast<int>(mixed % 5U) - 2;
-}
-
-std::uint32_t filled_word(std::uint32_t i, std::uint32_t seed) {
-  return std::bit_cast<std::uint32_t>(static_cast<float>(filled_number(i, seed)));
-}
-
-const Kernel fill_kernel = {.name = "berth_fill", .ptx = &fill_ptx, .block = &fill_block};
-const Kernel multiply_kernel = {
-    .name = "berth_multiply", .ptx = &multiply_ptx, .block = &multiply_block};
-
-Arguments fill_arguments(Buffer& buffer, std::uint32_t seed) {
-  const auto words = static_cast<std::uint32_t>(buffer.bytes() / sizeof(std::uint32_t));
-  const unsigned blocks = words / fill_share + (words % fill_share == 0 ? 0 : 1);
-  return {.buffers = {&buffer},
-          .numbers = {words, seed},
-          .shape = {.grid_x = blocks, .block_x = threads_per_block}};
-}
-
-Arguments multiply_arguments(Buffer& a, Buffer& b, Buffer& product, std::uint32_t side) {
-  const unsigned tiles = side / tile;
-  return {.buffers = {&a, &b, &product},
-          .numbers = {side},
-          .shape = {.grid_x = tiles, .grid_y = tiles, .block_x = 16, .block_y = 16}};
-}
-
-namespace {
+// The kernels' bodies for CUDA devices, in PTX 6.0 for compute capability 5.0: any driver since
+// CUDA 9 compiles them for the card that it finds, the newest included, so that no toolkit is
+// needed.
 
 constexpr auto head = ".version 6.0\n.target sm_50\n.address_size 64\n";
 
@@ -112,8 +82,6 @@ std::string step_text(int k) {
   }
   return text;
 }
-
-}  // namespace
 
 std::string fill_ptx() {
   return std::string(head) + R"(
@@ -245,6 +213,38 @@ std::string multiply_ptx() {
     if (row < 3) text += "  add.u64 %to, %to, %stride;\n";
   }
   return text + "  ret;\n}\n";
+}
+
+}  // namespace
+
+int filled_number(std::uint32_t i, std::uint32_t seed) {
+  std::uint32_t mixed = i * 2654435761U + seed;
+  mixed = (mixed ^ (mixed >> 15U)) * 2246822519U;
+  mixed ^= mixed >> 13U;
+  return static_cast<int>(mixed % 5U) - 2;
+}
+
+std::uint32_t filled_word(std::uint32_t i, std::uint32_t seed) {
+  return std::bit_cast<std::uint32_t>(static_cast<float>(filled_number(i, seed)));
+}
+
+const Kernel fill_kernel = {.name = "berth_fill", .ptx = &fill_ptx, .block = &fill_block};
+const Kernel multiply_kernel = {
+    .name = "berth_multiply", .ptx = &multiply_ptx, .block = &multiply_block};
+
+Arguments fill_arguments(Buffer& buffer, std::uint32_t seed) {
+  const auto words = static_cast<std::uint32_t>(buffer.bytes() / sizeof(std::uint32_t));
+  const unsigned blocks = words / fill_share + (words % fill_share == 0 ? 0 : 1);
+  return {.buffers = {&buffer},
+          .numbers = {words, seed},
+          .shape = {.grid_x = blocks, .block_x = threads_per_block}};
+}
+
+Arguments multiply_arguments(Buffer& a, Buffer& b, Buffer& product, std::uint32_t side) {
+  const unsigned tiles = side / tile;
+  return {.buffers = {&a, &b, &product},
+          .numbers = {side},
+          .shape = {.grid_x = tiles, .grid_y = tiles, .block_x = 16, .block_y = 16}};
 }
 
 }  // namespace berth::compute

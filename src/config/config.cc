@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "base/tr.h"
-#include "config/config_files.h"
+#include "config/toml.h"
 
 namespace berth {
 

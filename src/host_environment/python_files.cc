@@ -41,6 +41,20 @@ std::optional<std::string_view> dict_value(std::string_view text, std::string_vi
   return std::nullopt;
 }
 
+/// "sm_86" or "8.6"; nothing: neither.
+std::optional<ComputeCapability> parse_architecture(std::string_view word) {
+  if (word.starts_with("sm_") || word.starts_with("compute_")) {
+    std::string_view digits = word.substr(word.find('_') + 1);
+    while (!digits.empty() && (digits.back() < '0' || digits.back() > '9')) digits.remove_suffix(1);
+    const auto number = parse_unsigned(digits);
+    if (!number || *number < 10 || *number > 999) return std::nullopt;
+    return ComputeCapability{static_cast<int>(*number / 10), static_cast<int>(*number % 10)};
+  }
+  const auto parts = two_part(word);
+  if (!parts || word.find('.') == word.npos) return std::nullopt;
+  return ComputeCapability{parts->major, parts->minor};
+}
+
 }  // namespace
 
 TorchVersionFile parse_torch_version(std::string_view text) {
@@ -58,19 +72,6 @@ TorchVersionFile parse_torch_version(std::string_view text) {
     }
   }
   return file;
-}
-
-std::optional<ComputeCapability> parse_architecture(std::string_view word) {
-  if (word.starts_with("sm_") || word.starts_with("compute_")) {
-    std::string_view digits = word.substr(word.find('_') + 1);
-    while (!digits.empty() && (digits.back() < '0' || digits.back() > '9')) digits.remove_suffix(1);
-    const auto number = parse_unsigned(digits);
-    if (!number || *number < 10 || *number > 999) return std::nullopt;
-    return ComputeCapability{static_cast<int>(*number / 10), static_cast<int>(*number % 10)};
-  }
-  const auto parts = two_part(word);
-  if (!parts || word.find('.') == word.npos) return std::nullopt;
-  return ComputeCapability{parts->major, parts->minor};
 }
 
 TensorFlowBuildFile parse_tensorflow_build(std::string_view text) {

@@ -29,9 +29,6 @@ struct TensorFlowBuildFile {
 };
 [[nodiscard]] TensorFlowBuildFile parse_tensorflow_build(std::string_view text);
 
-/// "sm_86" or "8.6"; nothing: neither.
-[[nodiscard]] std::optional<ComputeCapability> parse_architecture(std::string_view word);
-
 /// index-url of a pip.conf's [global] or [install] section; empty: none.
 [[nodiscard]] std::string parse_pip_index(std::string_view text);
 

@@ -156,13 +156,13 @@ namespace {
 constexpr std::string_view stopped_by = "stopped by ";
 }  // namespace
 
-Result<void> note_stop_wish(const std::string& directory) {
-  return write_file_atomically(directory + "/" + std::string(record_file::stop_wish),
+Result<void> note_stop_request(const std::string& directory) {
+  return write_file_atomically(directory + "/" + std::string(record_file::stop_request),
                                std::string(stopped_by) + local_user_name(::getuid()) + "\n", 0600);
 }
 
-std::optional<std::string> stop_wish_in(const std::string& directory) {
-  const std::string file(record_file::stop_wish);
+std::optional<std::string> stop_request_in(const std::string& directory) {
+  const std::string file(record_file::stop_request);
   if (!is_there(directory + "/" + file)) return std::nullopt;
   constexpr std::size_t longest = 256;
   const auto text = read_file_of(FileOwner::ourselves(), directory, file, longest);

@@ -21,7 +21,7 @@ inline constexpr std::string_view end = "end.json";
 /// Room on the disk for the end, taken at the start.
 inline constexpr std::string_view end_room = "end.room";
 inline constexpr std::string_view keeper_lock = "keeper.lock";
-inline constexpr std::string_view stop_wish = "stop";
+inline constexpr std::string_view stop_request = "stop";
 inline constexpr std::string_view output = "output";
 }  // namespace record_file
 
@@ -44,9 +44,9 @@ inline constexpr std::string_view unrecorded_run_prefix = "unrecorded/";
 [[nodiscard]] Result<RunEnd> end_from_json(std::string_view text);
 
 /// Asks for the end of the run with that record, in this user's name.
-[[nodiscard]] Result<void> note_stop_wish(const std::string& directory);
+[[nodiscard]] Result<void> note_stop_request(const std::string& directory);
 /// Who asked for it, as they say; empty: an older berth. Nothing: nobody did.
-[[nodiscard]] std::optional<std::string> stop_wish_in(const std::string& directory);
+[[nodiscard]] std::optional<std::string> stop_request_in(const std::string& directory);
 
 /// Also where the disk has filled up since the run began.
 [[nodiscard]] Result<void> write_end_into(const std::string& directory, const RunEnd& end);

@@ -124,8 +124,8 @@ void settle_state(RunRecord& run) {
 
 }  // namespace
 
-std::string_view Manifest::name() const {
-  const auto found = std::ranges::find(spec, "name", &std::pair<std::string, std::string>::first);
+std::string_view Manifest::spec_of(std::string_view key) const {
+  const auto found = std::ranges::find(spec, key, &std::pair<std::string, std::string>::first);
   return found == spec.end() ? std::string_view() : found->second;
 }
 

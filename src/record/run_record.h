@@ -91,8 +91,8 @@ struct Manifest {
   /// The whole job as asked for: keys of berth.toml (place/job_spec.h) and their texts. Empty: an
   /// older record.
   std::vector<std::pair<std::string, std::string>> spec;
-  /// What it was called with --name; empty: nothing.
-  [[nodiscard]] std::string_view name() const;
+  /// One of them, by its key ("name"); empty: nothing was said.
+  [[nodiscard]] std::string_view spec_of(std::string_view key) const;
   /// How many devices that is; nothing: none (--cpu), or an older record.
   std::optional<int> devices_wanted;
   bool cpu_only = false;

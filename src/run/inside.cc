@@ -74,11 +74,11 @@ std::unexpected<Error> hidden(const Claim& claim, const std::vector<DeviceId>& s
 }
 }  // namespace
 
-Result<void> narrow_to(const Claim& claim, AcquireOptions& wish) {
+Result<void> narrow_to(const Claim& claim, AcquireOptions& options) {
   std::vector<DeviceId> devices;
   std::optional<Bytes> smallest;
   for (const ClaimedDevice& device : claim.devices) {
-    const auto& visible = wish.limits.visible;
+    const auto& visible = options.limits.visible;
     if (visible && std::find(visible->begin(), visible->end(), device.device) == visible->end()) {
       continue;
     }
@@ -86,15 +86,16 @@ Result<void> narrow_to(const Claim& claim, AcquireOptions& wish) {
     if (device.promised)
       smallest = smallest ? std::min(*smallest, *device.promised) : device.promised;
   }
-  if (static_cast<std::size_t>(wish.request.devices) > devices.size()) {
+  if (static_cast<std::size_t>(options.request.devices) > devices.size()) {
     if (devices.size() < claim.devices.size()) return hidden(claim, devices);
     return fail(ErrorCode::invalid,
                 trf("this runs inside a lease of {} device(s) and asks for {}: ask for more "
                     "in the outer `berth run`",
-                    devices.size(), wish.request.devices));
+                    devices.size(), options.request.devices));
   }
   if (smallest) {
-    const auto* bytes = wish.request.memory ? std::get_if<Bytes>(&*wish.request.memory) : nullptr;
+    const auto* bytes =
+        options.request.memory ? std::get_if<Bytes>(&*options.request.memory) : nullptr;
     if (bytes != nullptr && *bytes > *smallest) {
       return fail(ErrorCode::invalid, trf("this runs inside a lease of {} per device and asks for "
                                           "{}: ask for more in the outer "
@@ -102,12 +103,12 @@ Result<void> narrow_to(const Claim& claim, AcquireOptions& wish) {
                                           short_size(*smallest), short_size(*bytes)));
     }
     // A percentage of the device could be more than the lease has, and none means all of it.
-    if (bytes == nullptr) wish.request.memory = *smallest;
+    if (bytes == nullptr) options.request.memory = *smallest;
   }
-  wish.limits.visible = std::move(devices);
-  wish.limits.visible_by = VisibleBy::lease;
+  options.limits.visible = std::move(devices);
+  options.limits.visible_by = VisibleBy::lease;
   // What the outer run was given is its own, however well it is.
-  wish.request.allow_failed = true;
+  options.request.allow_failed = true;
   return {};
 }
 
@@ -160,7 +161,7 @@ TakeSnapshot without_run(TakeSnapshot look, const Ledger& ledger, Claim found) {
 
 Result<std::optional<Inside>> enter_outer_lease(const Ledger& outer,
                                                 const std::optional<std::string>& lease,
-                                                Clock& clock, AcquireOptions& wish,
+                                                Clock& clock, AcquireOptions& options,
                                                 TakeSnapshot& look) {
   std::optional<Inside> inside;
   const std::string within = lease.value_or("");
@@ -172,7 +173,7 @@ Result<std::optional<Inside>> enter_outer_lease(const Ledger& outer,
     if (!view) return std::unexpected(view.error());
     const Claim* claim = find_claim(id, view->claims);
     if (claim == nullptr) break;
-    auto narrowed = narrow_to(*claim, wish);
+    auto narrowed = narrow_to(*claim, options);
     if (!narrowed) return std::unexpected(std::move(narrowed).error());
     // Whoever runs inside descends from the outermost run, so that its processes are all of theirs.
     if (!inside) look = without_run(std::move(look), outer, *claim);

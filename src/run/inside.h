@@ -19,16 +19,16 @@ struct Inside {
   Ledger ledger;
 };
 
-/// If BERTH_LEASE names a living lease of this user: narrows the wish to its devices, makes the
+/// If BERTH_LEASE names a living lease of this user: narrows the options to its devices, makes the
 /// look leave out what the outer run itself has on them, and opens the lease's own ledger. Of
 /// several, one within the other, the innermost that lives. Nothing: no such lease, an ordinary
 /// run. invalid: more is wanted than the lease has.
 [[nodiscard]] Result<std::optional<Inside>> enter_outer_lease(
     const Ledger& outer, const std::optional<std::string>& lease, Clock& clock,
-    AcquireOptions& wish, TakeSnapshot& look);
+    AcquireOptions& options, TakeSnapshot& look);
 
-/// The wish narrowed to the outer claim. Pure.
-[[nodiscard]] Result<void> narrow_to(const Claim& claim, AcquireOptions& wish);
+/// The options narrowed to the outer claim. Pure.
+[[nodiscard]] Result<void> narrow_to(const Claim& claim, AcquireOptions& options);
 
 /// The snapshot without what processes of the outer run have on the devices. Pure.
 [[nodiscard]] Snapshot without_run_of(const Claim& claim, Snapshot snapshot);

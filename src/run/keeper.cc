@@ -366,10 +366,10 @@ class Keeper {
     if (to_heir_.is_open()) end_.cpu_ms = children_cpu_time().count();
     if (task_.record == nullptr) return;
     // Who wants an end themselves is not to find the job started again.
-    if (const auto wish = stop_wish_in(task_.record->directory());
-        wish && (end_.because.empty() || end_.because == end_cause::gpu_fault)) {
+    if (const auto stop = stop_request_in(task_.record->directory());
+        stop && (end_.because.empty() || end_.because == end_cause::gpu_fault)) {
       end_.because = end_cause::stopped;
-      end_.stopped_by = *wish;
+      end_.stopped_by = *stop;
     }
     const RunRecord run{.directory = task_.record->directory(), .manifest = manifest_};
     end_.summary = summary_until(run, end_.at);

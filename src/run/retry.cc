@@ -60,7 +60,7 @@ bool is_stopped_between(const RunOptions& next) {
   std::string id = next.retry_of;
   for (int start = 0; !id.empty() && start < most_starts; ++start) {
     const std::string directory = runs_directory(next.state_directory) + "/" + id;
-    if (stop_wish_in(directory)) return true;
+    if (stop_request_in(directory)) return true;
     const auto earlier = read_run(directory);
     id = earlier ? earlier->manifest.retry_of : std::string();
   }

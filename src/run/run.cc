@@ -120,25 +120,25 @@ class Run {
       return fail(ErrorCode::unsupported,
                   "there is no ledger to claim devices in: see `berth setup`");
     }
-    AcquireOptions wish{.request = job_.request, .limits = options_.limits};
+    AcquireOptions options{.request = job_.request, .limits = options_.limits};
     TakeSnapshot look = services_.look;
     auto inside = enter_outer_lease(*ledger_, value_of(options_.environment, "BERTH_LEASE"),
-                                    services_.clock, wish, look);
+                                    services_.clock, options, look);
     if (!inside) return std::unexpected(std::move(inside).error());
     if (inside->has_value()) {
       manifest_.inside = (*inside)->lease;
       inner_ledger_.emplace(std::move((*inside)->ledger));
       ledger_ = &*inner_ledger_;
     }
-    wish.run = manifest_.id;
-    wish.command = command_for_others();
-    wish.wait = wait_for_devices(job_);
-    wish.on_news = [this](const WaitingNews& news) { hear_news(news); };
-    wish.tells_time = callbacks_.on_waiting_tells_time;
-    wish.say = callbacks_.say;
-    wish.interrupted = [this] { return is_interrupted(); };
+    options.run = manifest_.id;
+    options.command = command_for_others();
+    options.wait = wait_for_devices(job_);
+    options.on_news = [this](const WaitingNews& news) { hear_news(news); };
+    options.tells_time = callbacks_.on_waiting_tells_time;
+    options.say = callbacks_.say;
+    options.interrupted = [this] { return is_interrupted(); };
     const WaitingSignals noted;
-    auto answer = acquire(*ledger_, look, services_.clock, wish);
+    auto answer = acquire(*ledger_, look, services_.clock, options);
     if (!answer) return std::unexpected(std::move(answer).error());
     if (auto* got = std::get_if<Acquired>(&*answer)) {
       if (is_interrupted()) {  // it came with the device: nobody wants the job any more
@@ -171,7 +171,7 @@ class Run {
       if (signal->number == SIGTSTP) stop_self(SIGTSTP);
       if (asks_for_the_end({.signal = *signal})) WaitingSignals::note(signal->number);
     }
-    if (record_ && manifest_.waiting && stop_wish_in(record_->directory())) return true;
+    if (record_ && manifest_.waiting && stop_request_in(record_->directory())) return true;
     return WaitingSignals::noted() != 0 || cannot_wait_ || is_stopped_between(options_);
   }
 
@@ -410,11 +410,9 @@ class Run {
   }
 
   RunOutcome outcome_of(const LauncherReport& report, Instant began) {
-    RunOutcome outcome{.how = RunOutcome::How::finished,
-                       .id = manifest_.id,
-                       .exit = {},
-                       .error = std::nullopt,
-                       .refusal = std::nullopt};
+    RunOutcome outcome;
+    outcome.how = RunOutcome::How::finished;
+    outcome.id = manifest_.id;
     if (report.not_started) return not_started(*report.not_started);
     if (!report.exit) {
       outcome.how = RunOutcome::How::detached;

@@ -237,12 +237,12 @@ TEST(OthersBeside, AreSummedByUserAndASumWithAGapIsMissing) {
 TEST(Inside, AsksOnlyForTheLeasesDevicesAndItsShare) {
   Claim claim;
   claim.devices = {{DeviceId("A"), 10_GiB}, {DeviceId("B"), 8_GiB}};
-  AcquireOptions wish;
-  ASSERT_TRUE(narrow_to(claim, wish));
-  EXPECT_THAT(*wish.limits.visible, testing::ElementsAre(DeviceId("A"), DeviceId("B")));
-  EXPECT_EQ(std::get<Bytes>(*wish.request.memory), 8_GiB);
-  wish.request.devices = 3;
-  EXPECT_EQ(narrow_to(claim, wish).error().message(),
+  AcquireOptions options;
+  ASSERT_TRUE(narrow_to(claim, options));
+  EXPECT_THAT(*options.limits.visible, testing::ElementsAre(DeviceId("A"), DeviceId("B")));
+  EXPECT_EQ(std::get<Bytes>(*options.request.memory), 8_GiB);
+  options.request.devices = 3;
+  EXPECT_EQ(narrow_to(claim, options).error().message(),
             "this runs inside a lease of 2 device(s) and asks for 3: ask for more in the outer "
             "`berth run`");
 }
@@ -250,13 +250,13 @@ TEST(Inside, AsksOnlyForTheLeasesDevicesAndItsShare) {
 TEST(Inside, SaysOfWhatIsHiddenThatItIsAndNotThatTheLeaseHasNone) {
   Claim claim;
   claim.devices = {{DeviceId("A"), {}}, {DeviceId("B"), {}}};
-  AcquireOptions wish{.limits = {.visible = std::vector{DeviceId("C")}}};
-  EXPECT_EQ(narrow_to(claim, wish).error().message(),
+  AcquireOptions options{.limits = {.visible = std::vector{DeviceId("C")}}};
+  EXPECT_EQ(narrow_to(claim, options).error().message(),
             "this runs inside a lease of A, B, and CUDA_VISIBLE_DEVICES shows none of them: unset "
             "it to use what the lease has");
-  wish = {.limits = {.visible = std::vector{DeviceId("B"), DeviceId("C")}}};
-  wish.request.devices = 2;
-  EXPECT_EQ(narrow_to(claim, wish).error().message(),
+  options = {.limits = {.visible = std::vector{DeviceId("B"), DeviceId("C")}}};
+  options.request.devices = 2;
+  EXPECT_EQ(narrow_to(claim, options).error().message(),
             "this runs inside a lease of A, B, and CUDA_VISIBLE_DEVICES shows B: unset it to use "
             "what the lease has");
 }
@@ -285,8 +285,8 @@ TEST(Inside, WhatTheOuterRunIsFoundToUseOnlyAfterWeBeganIsItsOwnToo) {
     EXPECT_TRUE(lease->describe({.pid = 50}, ProcessId{.pid = 7}));
     return SnapshotBuilder().gpu("A", 24_GiB).used(2_GiB).process(7, "ann", 2_GiB).build();
   };
-  AcquireOptions wish;
-  const auto inside = enter_outer_lease(*outer, lease->id(), clock, wish, look);
+  AcquireOptions options;
+  const auto inside = enter_outer_lease(*outer, lease->id(), clock, options, look);
   ASSERT_TRUE(inside && inside->has_value());
   EXPECT_THAT(look()->gpu_processes, testing::IsEmpty());
 }

@@ -109,11 +109,11 @@ class Sampler {
       const Duration left = next - clock.now();
       if (left > Duration(0) && !wait_readable({from_keeper_.get()}, left).front()) continue;
       if (left > Duration(0)) {
-        char wish = 0;
-        if (::read(from_keeper_.get(), &wish, 1) != 1) return 0;
+        char command = 0;
+        if (::read(from_keeper_.get(), &command, 1) != 1) return 0;
         take_sample();
         tell("sampled");
-        if (wish == finish_up) return 0;
+        if (command == finish_up) return 0;
         continue;
       }
       take_sample();

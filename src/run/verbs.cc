@@ -123,13 +123,13 @@ bool has_lost_its_device(const RunRecord& run) {
 
 /// Tells the keeper why its job ends: without it the record says only how, and whoever is to start
 /// the job again after a fault of its device does.
-Result<void> note_stop_wish_of(const RunRecord& run) {
+Result<void> note_stop_request_of(const RunRecord& run) {
   if (run.directory.empty()) return {};
   const OwnersRights rights(run.owner);
   if (!rights.are_there()) {
     return fail(ErrorCode::no_permission, "root may not take its owner's rights here");
   }
-  return note_stop_wish(run.directory);
+  return note_stop_request(run.directory);
 }
 
 /// By the job itself where that is known, else until nobody carries the run's name.
@@ -157,7 +157,7 @@ Result<Exit> wait_without_record(const RunRecord& run, Clock& clock,
 /// get its device just then: what it has started is stopped as any other.
 Result<StopResult> stop_waiting(const RunRecord& run, milliseconds grace, Clock& clock,
                                 const std::string& proc) {
-  if (const auto noted = note_stop_wish_of(run); !noted) return std::unexpected(noted.error());
+  if (const auto noted = note_stop_request_of(run); !noted) return std::unexpected(noted.error());
   const ProcessId waiter = run.manifest.keeper;
   if (!is_there(run, waiter, proc)) return StopResult::had_ended;
   signal_all({waiter}, SIGTERM);
@@ -197,7 +197,7 @@ Result<StopResult> stop_run(const RunRecord& run, milliseconds grace, Clock& clo
   auto left = left_of(as_of_now(run), proc);
   const bool may_come_again = has_lost_its_device(run);
   if (left.empty() && !may_come_again) return StopResult::had_ended;
-  const auto noted = note_stop_wish_of(run);
+  const auto noted = note_stop_request_of(run);
   if (!noted && may_come_again) {
     return fail(
         noted.error().code(),

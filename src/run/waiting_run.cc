@@ -44,7 +44,7 @@ NeverStarted never_started_by(const Result<RunOutcome>& outcome) {
   if (outcome->how != RunOutcome::How::interrupted) {
     return {.exit = {.code = exit_of_no_device}, .because = end_cause::no_device};
   }
-  const int signal = outcome->exit.signal;  // none: by the wish of `berth stop` alone
+  const int signal = outcome->exit.signal;  // none: by `berth stop` alone
   return {.exit = {.signal = signal != 0 ? signal : SIGTERM}, .because = end_cause::left_queue};
 }
 
@@ -56,7 +56,7 @@ Result<void> end_waiting(const RecordWriter& record, Manifest manifest, const Ne
   auto told = record.write_manifest(manifest);
   RunEnd end{.at = now, .exit = how.exit, .because = std::string(how.because), .released = now};
   if (how.because == end_cause::left_queue) {
-    end.stopped_by = stop_wish_in(record.directory()).value_or("");
+    end.stopped_by = stop_request_in(record.directory()).value_or("");
   }
   auto written = record.write_end(end);
   return written ? told : written;

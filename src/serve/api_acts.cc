@@ -60,17 +60,17 @@ struct ActRequest {
 };
 
 /// Nothing: it is not {"signal": a name, "start_ticks": a number}.
-std::optional<ActRequest> wish_in(std::string_view body) {
+std::optional<ActRequest> act_in(std::string_view body) {
   std::string name;
-  ActRequest wish;
+  ActRequest act;
   const auto read = read_json(body, [&](Archive& archive) {
     archive.member("signal", name, Form::required);
-    archive.member("start_ticks", wish.start_ticks, Form::required);
+    archive.member("start_ticks", act.start_ticks, Form::required);
   });
   const auto known = std::ranges::find(signal_names, name, &SignalName::name);
   if (!read || known == signal_names.end()) return std::nullopt;
-  wish.signal = known->number;
-  return wish;
+  act.signal = known->number;
+  return act;
 }
 
 bool is_on_a_device(pid_t pid, const Snapshot& snapshot) {
@@ -101,8 +101,8 @@ HttpResponse answer_release(const Question& question) {
 
 HttpResponse answer_signal(const Question& question) {
   if (auto refusal = refused(question)) return *refusal;
-  const auto wish = wish_in(question.request.body);
-  if (!wish || wish->start_ticks == 0) {
+  const auto act = act_in(question.request.body);
+  if (!act || act->start_ticks == 0) {
     return error_response(400, "bad_body", "this is no signal",
                           "{\"signal\":\"TERM\",\"start_ticks\":N}; N as the process is listed");
   }
@@ -118,13 +118,13 @@ HttpResponse answer_signal(const Question& question) {
                           "");
   }
   if (!may_act_for(question.principal, process->uid.get())) return not_yours("this process");
-  if (process->id.start_ticks != wish->start_ticks) {
+  if (process->id.start_ticks != act->start_ticks) {
     return error_response(404, "not_found", "that process has ended; its number is another's now",
                           "look again");
   }
   const auto sent =
-      question.context.acts->signal({.pid = process->id.pid, .start_ticks = wish->start_ticks},
-                                    wish->signal, name_of_act(question.principal));
+      question.context.acts->signal({.pid = process->id.pid, .start_ticks = act->start_ticks},
+                                    act->signal, name_of_act(question.principal));
   if (!sent) return error_response(sent.error());
   return json_answer([&](Archive& archive) {
     archive.derived("pid", process->id.pid);

@@ -143,7 +143,7 @@ std::vector<HostReport> ask_once(const std::vector<FleetMember>& members, Durati
   const Instant deadline = clock.now() + patience;
   std::size_t next = 0;
   std::size_t under_way = 0;
-  // Each answer makes fleet for the next question; descriptors are not endless.
+  // Each answer makes room for the next question; descriptors are not endless.
   std::function<void()> go_on = [&] {
     while (next < members.size() && under_way < most_at_once) {
       const std::size_t i = next++;

@@ -101,8 +101,7 @@ std::string_view reason_of(int status) {
   }
 }
 
-}  // namespace
-
+/// "Sat, 21 Nov 2026 12:00:00 GMT"
 std::string http_date(WallTime time) {
   constexpr std::string_view days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
   constexpr std::string_view months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -114,6 +113,8 @@ std::string http_date(WallTime time) {
                      months[parts.tm_mon], parts.tm_year + 1900, parts.tm_hour, parts.tm_min,
                      parts.tm_sec);
 }
+
+}  // namespace
 
 std::string head_of(const HttpResponse& response, Afterwards afterwards, WallTime now) {
   std::string head = fmt::format("HTTP/1.1 {} {}\r\ndate: {}\r\n", response.status,

@@ -1,5 +1,5 @@
 #pragma once
-// The listeners: sockets that requests come in through. What comes in goes over the handler; this
+// The listeners: sockets that requests come in through. What comes in goes to the handler; this
 // file knows bytes, connections and time.
 
 #include <functional>

@@ -94,7 +94,7 @@ class Exposition {
   MetricsFormat format_;
   Family family_;
   bool head_written_ = false;
-  std::string text_;      // longer than what is written: each line is put into fleet made once
+  std::string text_;      // longer than what is written: each line is put into room made once
   std::size_t used_ = 0;  // of it
 };
 

@@ -76,8 +76,6 @@ struct Page {
 /// Devices of a snapshot that can be told apart by their labels.
 [[nodiscard]] std::vector<PageDevice> page_devices(const Snapshot& snapshot);
 
-/// Whether the driver answered in the newest look.
-[[nodiscard]] bool driver_answered(const Snapshot& snapshot);
 /// The device at an address, as XID errors name it; null: none is there now.
 [[nodiscard]] const Device* device_at(std::string_view pci_address, const Snapshot& snapshot);
 

@@ -1,5 +1,5 @@
 #pragma once
-// RequestHandler: where a request that has come through a listener is received. It asks the gate,
+// RequestHandler: where a request that has come through a listener is received. It asks the guard,
 // finds out who asks, and answers at once, or says that the answer is to be made elsewhere or never
 // ends. It also keeps what many ask for until the next look. One thread; no sockets.
 

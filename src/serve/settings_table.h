@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "config/config_files.h"
+#include "config/toml.h"
 #include "serve/settings.h"
 
 namespace berth::serve {

@@ -19,7 +19,7 @@ namespace berth::serve {
 
 struct Token {
   std::string name;
-  /// Whom it stands for. Nothing, and no administrator: it opens a listener, and shows what
+  /// Whom it stands for. Nothing, and no administrator: it lets a request in, and shows what
   /// everybody may see.
   std::optional<uid_t> uid;
   bool admin = false;

@@ -150,11 +150,12 @@ std::optional<std::uint64_t> rank_behind(const RankStory& story) {
   return least->first;
 }
 
-}  // namespace
-
+/// The rank whose line this is: "[rank3]: …", "[rank1]:[E504 …"; nothing: it does not say.
 std::optional<std::uint64_t> rank_of_line(std::string_view line) {
   return line.starts_with("[rank") ? number_behind(line.substr(0, 24), "[rank") : std::nullopt;
 }
+
+}  // namespace
 
 RankStory rank_story(const LogText& log) {
   RankStory story;

@@ -49,7 +49,4 @@ struct RankStory {
 };
 [[nodiscard]] RankStory rank_story(const LogText& log);
 
-/// The rank whose line this is: "[rank3]: …", "[rank1]:[E504 …"; nothing: it does not say.
-[[nodiscard]] std::optional<std::uint64_t> rank_of_line(std::string_view line);
-
 }  // namespace berth
