@@ -146,15 +146,15 @@ def replay_corpora(report: Report, folder: Path) -> None:
 
 E2E = ROOT / "tests" / "e2e"
 IN_A_BROWSER = E2E / "test_page.py"
-# What asks why: it waits for children, imports and watched seconds and looks at no clock, so that it
-# can go on beside the others.
-BESIDE_THE_OTHERS = [
+# What holds a bound of a few seconds: one after the other. The rest waits for events, however long they take.
+LOOK_AT_THE_CLOCK = [
     E2E / f"test_{name}.py"
     for name in (
-        *("gpu_test", "explain_pace", "explain_together", "report", "doctor", "support", "fit"),
-        *("spec", "recipes", "alert_rules", "gpu_fault", "ledger_others"),
+        *("bad_luck", "idle", "join", "pagers", "run_begins", "run_kill_points", "run_waiting"),
+        *("serve_bad_input", "slow_directory", "smi", "top"),
     )
 ]
+LANES_OF_THE_REST = 2
 
 
 # What is done in samples by ./dev test, and in full where BERTH_LONG is set.
@@ -170,22 +170,18 @@ def in_full(report: Report) -> None:
         test_programs.run_pytest(report, tests, ROOT, patience_s=LONG_PATIENCE_S)
 
 
-def end_to_end_beside(report: Report) -> None:
-    for tests in BESIDE_THE_OTHERS:
-        test_programs.run_pytest(report, tests, ROOT)
+def the_rest() -> list[Path]:
+    """The largest first: the last should not be the longest."""
+    files = set(E2E.glob("test_*.py")) - {IN_A_BROWSER, *LOOK_AT_THE_CLOCK}
+    return sorted(files, key=lambda file: -file.stat().st_size)
 
 
 def end_to_end(report: Report) -> None:
     # The browser first, while compilers are beside it: of what looks at the clock, nothing should be.
-    test_programs.run_pytest(report, IN_A_BROWSER, ROOT)
-    for folder in ("tools", "e2e", "habits", "parity"):
-        tests = ROOT / "tests" / folder
-        if any(tests.glob("test_*.py")):
-            test_programs.run_pytest(
-                report, tests, ROOT, without=[IN_A_BROWSER, *BESIDE_THE_OTHERS]
-            )
-        else:
-            report.add_failed(f"tests/{folder}", "there is no test in it")
+    for tests in (IN_A_BROWSER, *LOOK_AT_THE_CLOCK):
+        test_programs.run_pytest(report, tests, ROOT)
+    for folder in ("tools", "habits", "parity"):
+        test_programs.run_pytest(report, ROOT / "tests" / folder, ROOT)
 
 
 def sanitized(report: Report) -> None:
@@ -214,14 +210,14 @@ def everything(report: Report) -> None:
         report.add_skipped("generated documents, README's commands, binary", "not built")
     page_tests(report, no_page_tools)
     check(report, "what must not compile", check_compile_fail.findings(ROOT))
-    # End-to-end tests need the release alone and wait most of the time (382 s on the clock, 83 of them
-    # processor time on 2 cores): the sanitized build and its tests go on beside them.
+    # End-to-end tests need the release alone and wait most of the time: the sanitized build and its
+    # tests go on beside them.
     os.environ.update({"BERTH": str(BERTH), "BERTH_BUILD": str(RELEASE)})
-    with ThreadPoolExecutor(2) as beside:
+    with ThreadPoolExecutor(1) as beside, ThreadPoolExecutor(LANES_OF_THE_REST) as lanes:
         others = [beside.submit(sanitized, report)]
         try:
             if released:
-                others.append(beside.submit(end_to_end_beside, report))
+                others += [lanes.submit(test_programs.run_pytest, report, file, ROOT) for file in the_rest()]
                 end_to_end(report)
             else:
                 report.add_skipped(

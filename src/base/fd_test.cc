@@ -1,18 +1,33 @@
 #include "base/fd.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <filesystem>
+#include <thread>
 
 #include "base/lock.h"
 #include "base/process.h"
 #include "base/temporary_directory.h"
+
+static std::atomic<int> signals_to_threads = 0;
+
+/// In libc's place: counts them.
+extern "C" int pthread_kill(pthread_t thread, int signal) noexcept {
+  ++signals_to_threads;
+  static const auto real =
+      reinterpret_cast<int (*)(pthread_t, int)>(::dlsym(RTLD_NEXT, "pthread_kill"));
+  return real(thread, signal);
+}
 
 namespace berth {
 namespace {
@@ -132,6 +147,29 @@ TEST_F(Files, FlockGivesUpAtItsDeadline) {
   const Instant deadline = clock.now() + std::chrono::seconds(1);
   EXPECT_EQ(take_flock(other.get(), clock, deadline).error().code(), ErrorCode::timeout);
   EXPECT_EQ(clock.now(), deadline);
+}
+TEST_F(Files, WhoIsHandedTheFlockIsNotCalledOutOfTheLine) {
+  // On one processor whoever is woken often runs before the one that woke it goes on.
+  cpu_set_t before{};
+  ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
+  cpu_set_t one{};
+  CPU_SET(::sched_getcpu(), &one);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  SystemClock clock;
+  signals_to_threads = 0;
+  for (int round = 0; round < 200; ++round) {
+    Fd owner = open_file();
+    const Fd other = open_file();
+    ASSERT_TRUE(take_flock(owner.get(), clock, clock.now()));
+    std::jthread leaves([&] {
+      std::this_thread::sleep_for(std::chrono::microseconds(500));
+      owner.close();
+    });
+    ASSERT_TRUE(take_flock(other.get(), clock, Instant::max()));
+  }
+  ASSERT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
+  // One that asks at the very moment may send one.
+  EXPECT_LT(signals_to_threads, 20);
 }
 
 TEST(Process, EndIsReportedAsAShellWould) {

@@ -91,10 +91,10 @@ class FlockQueue {
   }
   ~FlockQueue() {
     given_up_ = true;
-    // A signal may come just before the thread goes to sleep: until it has seen one.
+    // A signal may come just before the thread goes to sleep: until it has seen one. Each has its
+    // millisecond, for signals that come faster than they are taken let the thread do nothing else.
     while (thread_.joinable() && !left_) {
       ::pthread_kill(thread_.native_handle(), wake_signal());
-      // One after the other would leave it no time to see the first.
       (void)wait_readable({done_.get()}, std::chrono::milliseconds(1));
     }
     if (thread_.joinable()) thread_.join();
@@ -112,9 +112,9 @@ class FlockQueue {
   void stand_in_line() {
     int failed = EINTR;
     while (!given_up_ && failed == EINTR) failed = ::flock(fd_, LOCK_EX) != 0 ? errno : 0;
+    left_ = true;  // before anybody hears of it: whoever does sends no signal any more
     const std::uint64_t one = 1;
     if (failed == 0) static_cast<void>(!::write(done_.get(), &one, sizeof one));
-    left_ = true;
   }
 
   int fd_;

@@ -39,6 +39,12 @@ def test_the_long_tests_are_those_that_know_of_it_and_run_alone(monkeypatch):
     assert sorted(ran) == sorted((name, "1") for name in knowing - {own})
 
 
+def test_each_end_to_end_file_is_run_once():
+    files = sorted((ROOT / "tests" / "e2e").glob("test_*.py"))
+    serial = [run_tests.IN_A_BROWSER, *run_tests.LOOK_AT_THE_CLOCK]
+    assert sorted(run_tests.the_rest() + serial) == files
+
+
 def test_dev_tells_of_the_long_tests_and_of_no_other_word():
     told = subprocess.run([ROOT / "dev", "help"], capture_output=True, text=True, check=True).stdout
     assert re.search(r"^ +--long: ", told, re.M)
