@@ -162,7 +162,7 @@ TEST_F(Files, WhoIsHandedTheFlockIsNotCalledOutOfTheLine) {
     const Fd other = open_file();
     ASSERT_TRUE(take_flock(owner.get(), clock, clock.now()));
     std::jthread leaves([&] {
-      std::this_thread::sleep_for(std::chrono::microseconds(500));
+      clock.wait_until(clock.now() + std::chrono::microseconds(500));
       owner.close();
     });
     ASSERT_TRUE(take_flock(other.get(), clock, Instant::max()));
