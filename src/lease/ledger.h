@@ -162,8 +162,9 @@ class Ledger {
   [[nodiscard]] Result<LedgerView> read() const;
   /// As read(), with the tickets named alone: what somebody deep in a long queue can afford.
   [[nodiscard]] Result<LedgerView> read_with_tickets(const std::vector<std::string>& ids) const;
-  /// Of all tickets, also dead ones, first in the queue first: what a queue of hundreds can afford.
-  [[nodiscard]] Result<std::vector<std::string>> tickets_in_order() const;
+  /// The tickets that stand before `own`, also dead ones, first in the queue first: what a queue of
+  /// hundreds can afford. All of them where `own` is not there: who comes now stands behind them.
+  [[nodiscard]] Result<std::vector<std::string>> tickets_before(const std::string& own) const;
   /// One ticket's state; nothing: it is dead or gone.
   [[nodiscard]] std::optional<WaiterState> waiter_state(const std::string& id) const;
 

@@ -189,7 +189,7 @@ std::optional<WaiterState> Ledger::waiter_state(const std::string& id) const {
   return state_of(fd->get(), flags_of(fd->get()), id);
 }
 
-Result<std::vector<std::string>> Ledger::tickets_in_order() const {
+Result<std::vector<std::string>> Ledger::tickets_before(const std::string& own) const {
   const auto names = names_in(directory_.get());
   if (!names) return std::unexpected(names.error());
   std::vector<QueueKey> keys;
@@ -201,7 +201,11 @@ Result<std::vector<std::string>> Ledger::tickets_in_order() const {
   }
   std::ranges::sort(keys);
   std::vector<std::string> ids;
-  for (const QueueKey& key : keys) ids.push_back(without(ticket_prefix, key.ticket));
+  for (const QueueKey& key : keys) {
+    std::string id = without(ticket_prefix, key.ticket);
+    if (id == own) break;
+    ids.push_back(std::move(id));
+  }
   return ids;
 }
 

@@ -98,7 +98,7 @@ class Acquisition {
   /// mostly the first few leave nothing.
   Result<void> consider_the_queue(LedgerView& view) {
     if (!now_.placement.satisfied() || !view.has_tickets) return {};
-    const auto ids = ledger_.tickets_in_order();
+    const auto ids = ledger_.tickets_before({});
     if (!ids) return std::unexpected(ids.error());
     for (std::size_t few = lookers_at_most; now_.placement.satisfied(); few *= 8) {
       const auto end = ids->begin() + static_cast<std::ptrdiff_t>(std::min(few, ids->size()));
@@ -126,12 +126,17 @@ class Acquisition {
       if (is_out_of_time()) return give_up(NotAcquired::Why::timed_out);
       (void)clock_.wait_readable(-1, clock_.now() + beat_interval);
     }
-    // Only now: what is published later stands behind us.
-    auto ids = ledger_.tickets_in_order();
-    if (!ids) return std::unexpected(std::move(ids).error());
-    ids->erase(std::find(ids->begin(), ids->end(), ticket_->id()), ids->end());
-    ahead_ = *std::move(ids);
+    if (auto read = see_who_is_ahead(); !read) return std::unexpected(read.error());
     return std::optional<Answer>();
+  }
+
+  /// Before each look that may end in a claim: who came later may stand before us.
+  Result<void> see_who_is_ahead() {
+    auto ids = ledger_.tickets_before(ticket_->id());
+    if (!ids) return std::unexpected(std::move(ids).error());
+    std::erase_if(*ids, [this](const std::string& id) { return dead_.contains(id); });
+    ahead_ = *std::move(ids);
+    return {};
   }
 
   Result<Answer> wait_for_turn() {
@@ -182,6 +187,7 @@ class Acquisition {
       const auto state = ledger_.waiter_state(ahead_[i]);
       if (!state) {
         ledger_.sweep_ticket(ahead_[i]);
+        dead_.insert(ahead_[i]);  // which others may own, so that it stays
         ahead_.erase(ahead_.begin() + static_cast<std::ptrdiff_t>(i));
         next_look_ = now;
         pause_ = shortest_pause;
@@ -245,6 +251,7 @@ class Acquisition {
       }
       last_good_look_ = clock_.now();
       now_.snapshot = *std::move(machine);
+      if (auto read = see_who_is_ahead(); !read) return std::unexpected(read.error());
       view = ledger_.read_with_tickets(tickets_in_sight());
       if (!view) return std::unexpected(std::move(view).error());
       now_ = consider(std::move(now_.snapshot), *view);
@@ -440,6 +447,7 @@ class Acquisition {
   std::optional<Ticket> ticket_;
   std::string wanted_;              // as the ticket says it
   std::vector<std::string> ahead_;  // ids, first in the queue first
+  std::set<std::string> dead_;      // ids
   std::map<std::string, bool> same_;
   std::optional<LedgerWatch> watch_;
   bool watch_failed_ = false;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <filesystem>
@@ -247,6 +248,30 @@ TEST_F(AcquireTest, PassesOverAHeadThatIsAwakeAndDoesNotTakeItsTurn) {
   const Acquired got = must_get(1, minutes(10));
   EXPECT_LE(got.waited, seconds(5));
   EXPECT_GE(got.waited, seconds(4)) << "not before it had its chance";
+}
+
+TEST_F(AcquireTest, LeavesItsTurnToWhoCameLaterAndStandsBeforeItNow) {
+  Acquired first = must_get(2);
+  std::optional<Ticket> later;
+  std::optional<Instant> ended;
+  clock_.meanwhile = [&] {
+    const auto ahead = ledger_.tickets_before({});
+    if (!later && ahead && ahead->size() == 1) {
+      const std::string own = folder_ / ("l/ticket-" + ahead->front());
+      later.emplace(waiter({.devices = 2}));
+      // What changes a ticket's file moves it to the end of the queue.
+      while (ledger_.tickets_before({})->front() != later->id()) {
+        ASSERT_EQ(::chmod(own.c_str(), 0600), 0);
+        ASSERT_EQ(::chmod(own.c_str(), 0644), 0);
+      }
+      ASSERT_TRUE(first.lease.end(ledger_));
+      ended = clock_.now();
+    }
+    if (later) later->beat(clock_.now());
+  };
+  const Acquired got = must_get(1, minutes(10));
+  ASSERT_TRUE(ended);
+  EXPECT_GE(clock_.now() - *ended, seconds(4)) << "not before that one had its chance";
 }
 
 TEST_F(AcquireTest, GathersDevicesAtTheHeadForABoundedTime) {
