@@ -4,7 +4,8 @@ Words are what tr(), trf() and the local helpers that pass text on to them are g
 few constant tables, and the English that is composed elsewhere and shown through tr_composed():
 errors, problems and events ("open " + path, in fail_system(), is the word "cannot open {}: {}"). Each
 must have a translation that uses the same placeholders; a translation of words that are gone is an
-error as well. With --update, adds empty entries for new words and drops those that are gone; with
+error as well. One thing has one Chinese word, on the command line, on the page and in the documents:
+a word that NOTIONS replaces is an error in any of them. With --update, adds empty entries for new words and drops those that are gone; with
 --keys, lists the words.
 """
 
@@ -24,6 +25,51 @@ OPTIONS = ["flag", "value", "filled_value", "number", "choice", "word", "words",
 KEYWORDS = ["tr", "trf", "as_key", "said", "sentence", "begin_group", *(f"{name}:3" for name in OPTIONS)]
 LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"(?:\s*"(?:\\.|[^"\\\n])*")*')
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
+
+# English notion: its Chinese word, and the words it replaces, as one regular expression.
+NOTIONS = {
+    "job": ("任务", "作业"),
+    "held idle": ("占而不用", "空占|闲占"),
+    "allocate to": ("分配到", "(?<![切划平部])分到|(?<!部)分给"),
+    "lease": ("租约", "租赁|租借|租期"),
+    "ledger": ("台账", "账本|总账"),
+    "token": ("令牌", "凭证|口令|词元"),
+    "recording": ("录制文件", "录像"),
+    "replay": ("回放", "重放"),
+    "probe": ("探测", "探针|探查"),
+    "queue": ("队列", "等待队列|等候队列"),
+    "keeper": ("看护进程", "守护进程|保管进程|看守进程"),
+    "worker": ("工作进程", "(?:数据)?加载进程|[一-鿿“，] ?worker(?!_)|worker(?!_) ?[一-鿿”，]"),
+    "throttle": ("降频", "降速|限频"),
+    "clock": ("频率", "时钟"),
+    "utilisation": ("利用率", "使用率|带宽率"),
+    "power": ("功率", "功耗"),
+    "power limit": ("功率上限", "(?<!受)功率限制|功率墙"),
+    "energy": ("能耗", "电能"),
+    "GPU memory": ("显存", "设备内存|GPU 内存"),
+    "host memory": ("内存", "主内存|主存|主机内存"),
+    "driver": ("驱动", "驱动程序"),
+    "persistence mode": ("持久模式", "常驻模式|持续模式|持久化模式"),
+    "Tensor Core": ("Tensor Core", "张量核心?|张量内核"),
+    "kernel of CUDA": ("核函数", "内核函数|(?:CUDA|小|个|单个) ?内核(?!日志|模块)"),
+    "NVLink fabric": ("NVLink 互连", "(?<!相)互联|互连网络|互连结构|NVLink 网络"),
+    "one card, one GPU": ("一张卡、一块 GPU", "块(?:显卡|卡)|[张个] ?GPU"),
+    "fall off the bus": ("掉线", "失联|脱落|掉卡"),
+    "reset": ("重置", "复位"),
+    "divide by MIG": ("划分", "MIG 切分|切分 MIG|切分后的卡"),
+    "cannot read": ("无法读取", "读不到|读不出|不能读取|未能读取"),
+    "answer": ("响应", "应答|回应"),
+    "since the last sample": ("自上次采样以来", "上次查看|上次观测"),
+    "over its life": ("出厂以来", "一生"),
+    "index": ("编号", "序号"),
+    "batch": ("批次", "批量|批大小"),
+    "copy": ("复制", "拷贝"),
+    "alert": ("告警", "警报|报警"),
+    "cgroup": ("cgroup", "控制组"),
+    "notebook": ("notebook", "笔记本(?!电脑)"),
+    "you": ("你", "您"),
+}
+CHINESE = ["po/zh_CN.po", "web/src/words/*.ts", "*.zh-CN.md"]
 
 
 @dataclass(frozen=True)
@@ -222,6 +268,18 @@ def placeholders(text: str) -> list[str]:
     return sorted(found)
 
 
+def replaced_words(root: Path) -> list[str]:
+    found = []
+    names = [name for name in repository.files(root) if any(name.match(glob) for glob in CHINESE)]
+    for name in names:
+        lines = (root / name).read_text(encoding="utf-8").splitlines()
+        for number, line in enumerate(lines, 1):
+            for notion, (word, replaced) in NOTIONS.items():
+                for match in re.finditer(replaced, line):
+                    found.append(f"{name}:{number}: {match[0]!r} is {word!r} here ({notion})")
+    return found
+
+
 def findings(root: Path) -> list[str]:
     wanted = words(root)
     have = parse_po((root / CATALOGUE).read_text(encoding="utf-8"))
@@ -237,7 +295,7 @@ def findings(root: Path) -> list[str]:
         elif word.endswith("\n") != translation.endswith("\n"):
             found.append(f"{CATALOGUE}: one ends the line, the other does not: {word!r}")
     found += [f"{CATALOGUE}: nothing says this any more: {word!r}" for word in sorted(have.keys() - wanted)]
-    return found
+    return found + replaced_words(root)
 
 
 def quoted(text: str) -> str:

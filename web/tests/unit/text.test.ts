@@ -185,7 +185,7 @@ test("an alert is told with its sense in the reader's language, and its evidence
   const alert = { rule: "idle_holder", summary: "20 GiB are held and nothing is computed: bob" };
   assert.equal(alert_text(alert), alert.summary);
   set_language("zh");
-  assert.equal(alert_text(alert), `占用 GPU 却没有计算: ${alert.summary}`);
+  assert.equal(alert_text(alert), `GPU 占而不用: ${alert.summary}`);
   assert.equal(alert_text({ ...alert, rule: "of a newer server" }), alert.summary);
   set_language("en");
 });
