@@ -276,7 +276,7 @@ def replaced_words(root: Path) -> list[str]:
         for number, line in enumerate(lines, 1):
             for notion, (word, replaced) in NOTIONS.items():
                 for match in re.finditer(replaced, line):
-                    found.append(f"{name}:{number}: {match[0]!r} is {word!r} here ({notion})")
+                    found.append(f"{name}:{number}: {match[0]!r}: write {word!r} ({notion})")
     return found
 
 
