@@ -53,7 +53,7 @@ NOTIONS = {
     "Tensor Core": ("Tensor Core", "张量核心?|张量内核"),
     "kernel of CUDA": ("核函数", "内核函数|(?:CUDA|小|个|单个) ?内核(?!日志|模块)"),
     "NVLink fabric": ("NVLink 互连", "(?<!相)互联|互连网络|互连结构|NVLink 网络"),
-    "one card, one GPU": ("一张卡、一块 GPU", "块(?:显卡|卡)|[张个] ?GPU"),
+    "one card, one GPU": ("一张卡、一块 GPU", "块(?:显卡|卡)|[张个] ?GPU(?! ?任务)"),
     "fall off the bus": ("掉线", "失联|脱落|掉卡"),
     "reset": ("重置", "复位"),
     "divide by MIG": ("划分", "MIG 切分|切分 MIG|切分后的卡"),
@@ -276,7 +276,7 @@ def replaced_words(root: Path) -> list[str]:
         for number, line in enumerate(lines, 1):
             for notion, (word, replaced) in NOTIONS.items():
                 for match in re.finditer(replaced, line):
-                    found.append(f"{name}:{number}: {match[0]!r} is {word!r} here ({notion})")
+                    found.append(f"{name}:{number}: {match[0]!r}: write {word!r} ({notion})")
     return found
 
 

@@ -176,7 +176,7 @@ def test_a_build_without_cuda_is_named_with_the_command_that_replaces_it(host, t
     assert finding["steps"][0]["command"] in fix.stdout.splitlines()
     assert fix.stdout.startswith("# error: ")
     chinese = machine.run("doctor", "--lang", "zh_CN", "--python", prefix).stdout
-    assert "这个 torch 用不了 GPU" in chinese and "cannot" not in chinese
+    assert "这个 torch 无法使用 GPU" in chinese and "cannot" not in chinese
 
 
 def test_the_users_own_mirror_is_kept(host, tmp_path):

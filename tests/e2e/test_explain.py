@@ -95,7 +95,7 @@ def test_memory_used_up_is_read_from_a_detached_runs_log(machine):
     shown = machine.run("explain", run)
     assert "SIMULATED" in shown.stdout and "4.0 GiB" in shown.stdout
     chinese = machine.run("--lang", "zh_CN", "explain", run)
-    assert "显存被作业自己用尽" in chinese.stdout
+    assert "显存被任务自己用尽" in chinese.stdout
 
 
 def test_where_nothing_is_known_the_last_lines_are_shown(machine):

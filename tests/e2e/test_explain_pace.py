@@ -92,7 +92,7 @@ def test_a_running_job_is_explained_by_run_process_and_gpu(follows):
         text = said_with("num_workers", follows, *words)
         assert text.startswith("SIMULATED") and f"GPU {device}" in text
         assert "py-spy top" in text and "\x1b" not in text
-        said_with("GPU 在等一个一直忙碌的线程", follows, "--lang", "zh_CN", *words)
+        said_with("GPU 等待一个一直忙碌的线程", follows, "--lang", "zh_CN", *words)
     finally:
         follows.run("stop", run)
 

@@ -228,7 +228,7 @@ def test_stop_ends_the_whole_tree_and_says_why(losing):
 def test_a_lost_device_is_said_in_the_users_language(losing):
     words = ("run", "--prefer", "1", "--retry-on", "gpu-lost", "--", *losing.job())
     chinese = losing.run(*words, env={"BERTH_LANG": "zh_CN", "LC_ALL": "C.UTF-8"}).stderr
-    assert "已从总线脱落" in chinese and "fell off" not in chinese
+    assert "已从总线掉线" in chinese and "fell off" not in chinese
     assert "starting" not in chinese
 
 

@@ -445,7 +445,7 @@ def test_health_of_faults_names_them_and_exits_as_a_monitoring_plugin(machine_of
     assert {"lost", "ecc_uncorrected", "memory_of_nobody"} <= codes, codes
     assert any("thermal" in code for code in codes), codes
     chinese = machine.run("health", "--lang", "zh_CN", env={"LC_ALL": "C.UTF-8"}).stdout
-    assert "已从总线脱落" in chinese
+    assert "已从总线掉线" in chinese
 
 
 def test_status_says_under_each_card_what_is_not_ok_with_it(machine_of):

@@ -1,5 +1,6 @@
 """Each check lets pass what is right and can fail."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -201,6 +202,20 @@ def test_po_finds_words_that_helpers_and_errors_pass_on(tmp_path: Path, source: 
 def test_po_leaves_alone_an_error_that_is_translated_already(tmp_path: Path) -> None:
     found = po(tmp_path, 'void f() { fail(ErrorCode::io, trf("{} is gone", x)); }', "")
     assert found == ["po/zh_CN.po: no translation of '{} is gone'"]
+
+
+@pytest.mark.parametrize("name", ["po/zh_CN.po", "web/src/words/words.ts", "doc/HABITS.zh-CN.md"])
+def test_po_finds_a_replaced_word_wherever_chinese_stands(tmp_path: Path, name: str) -> None:
+    texts = {"po/zh_CN.po": PO, name: PO + "# 一个任务\n# 一个作业\n", "README.md": "作业\n"}
+    line = texts[name].count("\n")
+    found = check_po.findings(write(tmp_path, texts))
+    assert found == [f"{name}:{line}: '作业': write '任务' (job)"]
+
+
+def test_po_replaces_no_notion_s_own_word() -> None:
+    words = [word for word, _ in check_po.NOTIONS.values()]
+    replaced = [pattern for _, pattern in check_po.NOTIONS.values()]
+    assert not [word for word in words if any(re.search(pattern, word) for pattern in replaced)]
 
 
 def test_binary_refuses_a_symbol_of_a_newer_glibc() -> None:

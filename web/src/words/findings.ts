@@ -57,34 +57,34 @@ export const alert_titles: Record<string, string> = {
 // The sentences of src/health and src/alert, as they stand there.
 export const advices: Record<string, string> = {
   "reboot; if it comes back, look at seating, power and cooling":
-    "重启机器；若再次出现，请检查插接、供电与散热",
+    "请重启；若再次出现，请检查插接、供电和散热",
   "no new jobs on it until that is done": "完成之前不要在其上启动新任务",
   "no new jobs on it, then a reset by root (nvidia-smi --gpu-reset) or a reboot":
     "不要再启动新任务，然后由 root 重置（nvidia-smi --gpu-reset）或重启机器",
-  "ask for its replacement": "申请更换此卡",
-  "berth ps says who has the device open": "用 berth ps 查看谁打开了此设备",
-  "look at fans, dust and the air of the room": "检查风扇、积灰与机房通风",
-  "look at the power supply and its cables": "检查电源及其线缆",
+  "ask for its replacement": "请申请更换",
+  "berth ps says who has the device open": "berth ps 会显示是谁打开了设备",
+  "look at fans, dust and the air of the room": "请检查风扇、积灰和机房通风",
+  "look at the power supply and its cables": "请检查电源及其线缆",
   "normal under full load; nvidia-smi -q -d POWER shows whether somebody lowered the limit":
-    "满载时属正常；nvidia-smi -q -d POWER 可查看上限是否被人调低",
-  "look at temperature and power supply": "检查温度与供电",
-  "look at the slot, the riser and the seating of the card": "检查插槽、转接卡和显卡是否插紧",
+    "满载时属正常；nvidia-smi -q -d POWER 可看出是否有人调低了上限",
+  "look at temperature and power supply": "请检查温度和供电",
+  "look at the slot, the riser and the seating of the card": "请检查插槽、转接卡和显卡是否插紧",
   "look again under load: idle, some cards narrow the link themselves": "请在有负载时再看：空闲时有些卡会自行减少通道",
-  "look at the slot, the riser and the BIOS setting": "检查插槽、转接卡与 BIOS 设置",
-  "many at once: look at the riser and the seating of the card": "若短时间内很多：检查转接卡和显卡是否插紧",
+  "look at the slot, the riser and the BIOS setting": "请检查插槽、转接卡和 BIOS 设置",
+  "many at once: look at the riser and the seating of the card": "若短时间内很多：请检查转接卡和显卡是否插紧",
   "systemctl status nvidia-fabricmanager": "查看 systemctl status nvidia-fabricmanager",
   "look at `nvidia-smi nvlink -s` and -e; a reset of all linked GPUs trains them anew":
-    "查看 `nvidia-smi nvlink -s` 和 -e；重置所有相连的 GPU 会重新训练链路",
+    "请查看 `nvidia-smi nvlink -s` 和 -e；重置所有相连的 GPU 会重新训练链路",
   "normal where no bridge is mounted on it; else look at the bridge":
-    "没有安装桥接器时属正常；否则检查桥接器",
+    "没有安装桥接器时属正常；否则请检查桥接器",
   "normal where fewer bridges are mounted than would fit": "桥接器没有装满时属正常",
-  "nothing to do while they do not become more": "只要不再增多，无需处理",
+  "nothing to do while they do not become more": "只要不再增加，就无需处理",
   "start the job again; if it happens with other jobs too, tell the administrator":
-    "重新启动任务；若其他任务也出现，请告知管理员",
-  "shut down and look at the power cables of the card": "关机并检查此卡的供电线缆",
-  "update driver and firmware together": "同时更新驱动与固件",
+    "请重新启动任务；若其他任务也出现，请告知管理员",
+  "shut down and look at the power cables of the card": "请关机并检查显卡的供电线缆",
+  "update driver and firmware together": "请同时更新驱动和固件",
   "ask whoever keeps the machine, with the lines of the kernel log":
-    "把内核日志的相关行发给机器管理员",
+    "请把内核日志的相关行发给机器管理员",
   "berth ps and berth leases say by what; ask whose it is, or berth stop":
     "berth ps 和 berth leases 会显示占用者；请询问其所有者，或使用 berth stop",
   "jobs that counted on the old one may need another start": "依赖旧环境的任务可能需要重新启动",

@@ -39,7 +39,7 @@ test(
     const events = page.locator("section", { hasText: "30 天内的事件" }).locator(".event");
     await events
       .filter({ hasText: "XID 79: it has fallen off the bus" })
-      .getByText("重启机器；若再次出现，请检查插接、供电与散热")
+      .getByText("请重启；若再次出现，请检查插接、供电和散热")
       .waitFor();
   },
 );
@@ -65,7 +65,7 @@ test(
     await server.go(page, "#/health", ".health-card");
     const lost = page.locator(".health-card .event", { hasText: "GPU 已从总线掉线" });
     await lost.getByText("it fell off the bus and answers nobody").waitFor();
-    await lost.getByText("重启机器；若再次出现，请检查插接、供电与散热").waitFor();
+    await lost.getByText("请重启；若再次出现，请检查插接、供电和散热").waitFor();
   },
 );
 
@@ -80,7 +80,7 @@ test(
     });
     const alert = page.locator(".room .event", { hasText: told.summary });
     await alert.getByText(`有显存不属于驱动列表中的任何进程: ${told.summary}`).waitFor();
-    await alert.getByText("用 berth ps 查看谁打开了此设备").waitFor();
+    await alert.getByText("berth ps 会显示是谁打开了设备").waitFor();
   },
 );
 
