@@ -251,4 +251,24 @@ int nesting_depth(std::string_view json) {
   return deepest;
 }
 
+std::optional<std::string> normal_pci_address(std::string_view text) {
+  const auto parts = split(trimmed(text), ':');
+  if (parts.size() != 2 && parts.size() != 3) return std::nullopt;
+  const std::string_view slot = parts.back();
+  const std::size_t dot = slot.find('.');
+  if (dot == std::string_view::npos || dot != 2 || slot.size() != 4) return std::nullopt;
+  const std::string_view bus = parts[parts.size() - 2];
+  std::string domain(parts.size() == 3 ? parts[0] : "0");
+  if (bus.size() != 2 || domain.empty() || domain.size() > 8) return std::nullopt;
+  for (const std::string_view digits :
+       {std::string_view(domain), bus, slot.substr(0, 2), slot.substr(3)}) {
+    if (digits.empty() || digits.find_first_not_of("0123456789abcdefABCDEF") != digits.npos) {
+      return std::nullopt;
+    }
+  }
+  domain.insert(0, 8 - domain.size(), '0');
+  std::string address = domain + ":" + std::string(bus) + ":" + std::string(slot);
+  return small_letters(address);
+}
+
 }  // namespace berth

@@ -21,6 +21,10 @@ namespace berth {
 [[nodiscard]] std::string small_letters(std::string_view text);
 [[nodiscard]] bool equals_ignoring_case(std::string_view a, std::string_view b);
 
+/// A PCI function's address as everybody writes it, "0000:3b:00.0", "3B:00.0", to ours with an
+/// 8-digit domain and small letters. Nothing: not an address.
+[[nodiscard]] std::optional<std::string> normal_pci_address(std::string_view text);
+
 /// The whole text as a decimal number, nothing else around it.
 [[nodiscard]] std::optional<std::uint64_t> parse_unsigned(std::string_view text);
 [[nodiscard]] std::optional<std::int64_t> parse_signed(std::string_view text);

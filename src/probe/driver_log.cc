@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "probe/procfs/parse.h"
+#include "snapshot/kernel_messages.h"
 
 namespace berth {
 
@@ -40,8 +41,8 @@ DriverMessages DriverLog::read(WallTime now) {
     const auto message =
         procfs::parse_kernel_message({record.data(), static_cast<std::size_t>(got)});
     if (!message) continue;
-    auto error = procfs::parse_xid(message->text);
-    if (!error && !procfs::parse_driver_load(message->text)) continue;
+    auto error = parse_xid(message->text);
+    if (!error && !parse_driver_load(message->text)) continue;
     if (!boot_ms) boot_ms = procfs::boot_time_ms(proc_, now);
     if (!boot_ms) {
       told.errors = Absent::failed;

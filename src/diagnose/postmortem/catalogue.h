@@ -21,17 +21,13 @@ enum class LogPart { cause, consequence, remark };
   return names[static_cast<int>(part)];
 }
 
-/// Where a text counts. `raised` only in a line that is an error (is_error_line): its words are
-/// also said in comments, warnings and retries. `anywhere` nobody else says it so.
-enum class LogWhere { raised, anywhere };
-
 struct LogEntry {
   std::string_view code;  // a word for programs, the same for ever
   Severity severity;
   LogPart part;
-  LogWhere where;
-  /// Alternatives, one per line; "*" stands for anything within the line, "^" in front for its
-  /// beginning (behind a launcher's prefix), "$" behind for its end.
+  /// Alternatives, one per line, in small letters. "*" stands for anything within the line, "{a|b}"
+  /// for one of both, "^" in front for the message's beginning, "$" behind for its end. "!" in
+  /// front: it counts in an error alone (raised_lines); comments, warnings and retries say it, too.
   std::string_view patterns;
   // Keys of the catalogue of words.
   std::string_view title;
@@ -53,11 +49,11 @@ struct LogFamily {
 /// Null: there is none of this name.
 [[nodiscard]] const LogEntry* log_entry(std::string_view code);
 
-/// Whether one of the alternatives fits somewhere in the line.
-[[nodiscard]] bool fits_any(std::string_view patterns, std::string_view line);
+/// Whether the pattern fits somewhere in the line, which is in small letters.
+[[nodiscard]] bool fits(std::string_view pattern, std::string_view line);
 
-/// The entry whose text stands in this line; null: none.
-[[nodiscard]] const LogEntry* entry_of_line(std::string_view line);
+/// The entry whose text stands in this line; null: none. `is_raised`: the line is an error's.
+[[nodiscard]] const LogEntry* entry_of_line(std::string_view line, bool is_raised);
 
 // What to try that several families of the catalogue name.
 

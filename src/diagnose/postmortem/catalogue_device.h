@@ -20,22 +20,22 @@ inline constexpr auto device_entries = std::to_array<LogEntry>({
     {"different_types",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
      // Before different_devices: a type of tensor says both, and only "cuda." tells where it is.
-     "Input type (torch.cuda.*) and weight type (torch.cuda.*) should be the same*\n"
-     "Input type (torch.HalfTensor) and weight type (torch.FloatTensor) should be the same*\n"
-     "Input type (torch.FloatTensor) and weight type (torch.HalfTensor) should be the same*\n"
-     "Input type (torch.BFloat16Tensor) and weight type (torch.FloatTensor) should be the same*\n"
-     "Input type (torch.FloatTensor) and weight type (torch.BFloat16Tensor) should be the same*\n"
-     "Input type (torch.DoubleTensor) and weight type (torch.FloatTensor) should be the same*\n"
-     "Input type (torch.ByteTensor) and weight type (torch.FloatTensor) should be the same*\n"
-     "Input type (*) and bias type (*) should be the same*\n"
-     "mat1 and mat2 must have the same dtype*\nexpected m1 and m2 to have the same dtype*\n"
-     "Expected query, key, and value to have the same dtype*\n"
-     "RNN input dtype (*) does not match weight dtype (*)*\n"
-     "input must have the type torch.*, got type torch.*\n"
-     "expected scalar type * but found *\nFound dtype * but expected *\n"
-     "expected target dtype to be *, but got *",
+     "!input type (torch.cuda.*) and weight type (torch.cuda.*) should be the same\n"
+     "!input type (torch.{half|float|bfloat16|double|byte}tensor) and weight type "
+     "(torch.{half|float|bfloat16|double|byte}tensor) should be the same\n"
+     "!input type ({double|float|half|c10::}*) and bias type (\n"
+     "!input type (*) and bias type (*) should be the same\n"
+     "!must have the same dtype\n"
+     "!expected m1 and m2 to have the same dtype\n"
+     "!rnn input dtype (*) does not match weight dtype (*)\n"
+     "!input must have the type torch.*, got type torch.\n"
+     "!expected scalar type * but found\n"
+     "!found dtype * but expected \n"
+     "!expected target dtype to be *, but got \n"
+     "!expected object of scalar type * but got scalar type\n"
+     "!expected object of type torch.{floa|doub|long|int|half|byte|shor|char|bool}*but found type "
+     "torch.{floa|doub|long|int|half|byte|shor|char|bool}",
      as_key("two tensors hold different types of numbers"),
      as_key("An operation got float16 or bfloat16 together with float32, float64 from NumPy, or "
             "labels that are not whole numbers. They are on the same device."),
@@ -48,19 +48,28 @@ inline constexpr auto device_entries = std::to_array<LogEntry>({
     {"different_devices",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "Expected all tensors to be on the same device*\n"
-     "Expected object of device type * but got device type *\n"
-     "Expected object of backend * but got backend *\n"
-     "Input type (*) and weight type (*) should be the same*",
+     "expected all tensors to be on the same device\n"
+     "expected object of device type * but {got|found} device type\n"
+     "expected object of backend * but {got|found} backend\n"
+     "expected object of type torch.cuda.* but found type "
+     "torch.{floa|doub|long|int|half|byte|shor|char|bool}\n"
+     "expected object of type torch.{floa|doub|long|int|half|byte|shor|char|bool}* but found type "
+     "torch.cuda.\n"
+     "input type (*) and weight type (*) should be the same\n"
+     "expected device {cuda|cpu}*but got device {cuda|cpu}\n"
+     "expected tensor to have {cuda|cpu} device\n"
+     "is on cuda*, but expected {them to be on |}cpu\n"
+     "tensors must be on the same device\n"
+     "arguments are located on different gpus\n"
+     "all input tensors must be on the same device\n"
+     "indices should be either on cpu or on the same device",
      as_key("two tensors are on different devices"),
      as_key("An operation got one tensor from the GPU and one from the CPU, or from two GPUs."),
      {move_both}},
     {"expected_cuda_device",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "Expected a cuda device, but got: *",
+     "expected a cuda device, but got",
      as_key("a function for GPUs was given the CPU as its device"),
      as_key("Functions like torch.cuda.set_device() want a GPU; the program chose the CPU, mostly "
             "because it saw no GPU."),
@@ -68,17 +77,20 @@ inline constexpr auto device_entries = std::to_array<LogEntry>({
     {"device_without_index",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "Expected a torch.device with a specified index or an integer, but got*",
+     "!expected a torch.device with a specified index or an integer, but got*",
      as_key("a function wants to know which GPU and was told \"cuda\" only"),
      as_key("torch.cuda.set_device() needs a number."),
      {{as_key("write \"cuda:0\", or int(os.environ[\"LOCAL_RANK\"]) in a distributed job"), ""}}},
     {"invalid_device_ordinal",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "invalid device ordinal\nCUDA_ERROR_INVALID_DEVICE\n"
-     "Attempting to deserialize object on CUDA device * but torch.cuda.device_count() is *",
+     "invalid device ordinal\n"
+     "cuda_error_invalid_device\n"
+     "cudaerrorinvaliddevice\n"
+     "attempting to deserialize object on cuda device * but torch.cuda.device_count() is \n"
+     "invalid device id\n"
+     "invalid device_ids\n"
+     "invalid cuda 'device=",
      as_key("the program asks for a GPU number that it does not have"),
      as_key(
          "A job sees only the GPUs that it was given, numbered from 0, whatever nvidia-smi calls "
@@ -91,14 +103,16 @@ inline constexpr auto device_entries = std::to_array<LogEntry>({
     {"not_compiled_with_cuda",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "Torch not compiled with CUDA enabled*\nPyTorch is not linked with support for cuda devices*\n"
-     "Not compiled with CUDA support*\nNot compiled with GPU support*\n"
-     "Cannot get CUDA generator without ATen_cuda library*\n"
-     "Device type CUDA is not supported for torch.Generator()*\n"
-     "module 'torch._C' has no attribute '_cuda_*\n"
-     "Could not run '*' with arguments from the 'CUDA' backend*\n"
-     "torch.cuda.* requires CUDA support*\nTried to instantiate dummy base class CUDAGraph*",
+     "!torch not compiled with cuda enabled*\n"
+     "!pytorch is not linked with support for cuda devices*\n"
+     "!not compiled with cuda support*\n"
+     "!not compiled with gpu support*\n"
+     "!cannot get cuda generator without aten_cuda library*\n"
+     "!device type cuda is not supported for torch.generator()*\n"
+     "!module 'torch._c' has no attribute '_cuda_*\n"
+     "!could not run '*' with arguments from the 'cuda' backend*\n"
+     "!torch.cuda.* requires cuda support*\n"
+     "!tried to instantiate dummy base class cudagraph*",
      as_key("the installed build has no GPU support"),
      as_key(
          "This PyTorch, or an extension, is a build for the CPU alone, whatever the machine has."),
@@ -110,16 +124,14 @@ inline constexpr auto device_entries = std::to_array<LogEntry>({
     {"checkpoint_from_gpu",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False*",
+     "!attempting to deserialize object on a cuda device but torch.cuda.is_available() is false*",
      as_key("a checkpoint from a GPU is loaded where PyTorch sees none"),
      as_key("The file says that its tensors belong on a GPU, and here is none for this program."),
      {{as_key("torch.load(file, map_location=\"cpu\") where the CPU is meant"), ""}, check_cuda}},
     {"checkpoint_weights_only",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "Weights only load failed*",
+     "!weights only load failed*",
      as_key("the checkpoint holds more than tensors"),
      as_key("Since 2.6 torch.load() reads tensors alone unless told otherwise: a file with other "
             "objects in it (a whole model, settings) is refused, because loading it could run any "
@@ -129,8 +141,13 @@ inline constexpr auto device_entries = std::to_array<LogEntry>({
     {"no_cuda_gpus",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "No CUDA GPUs are available*\nno CUDA-capable device is detected*",
+     "no cuda gpus are available\n"
+     "no cuda-capable device is detected\n"
+     "cuda_error_no_device\n"
+     "cudaerrornodevice\n"
+     "no gpu devices found\n"
+     "no nvidia gpu{ detected| found|s detected|s found}\n"
+     "no devices were found",
      as_key("the program sees no GPU"),
      as_key("CUDA_VISIBLE_DEVICES is empty or names none that exists, the container was started "
             "without GPUs, or the driver is not there."),
@@ -140,33 +157,34 @@ inline constexpr auto device_entries = std::to_array<LogEntry>({
     {"devices_busy",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "all CUDA-capable devices are busy or unavailable*\n"
-     "CUDA-capable device(s) is/are busy or unavailable*\nCUDA_ERROR_DEVICE_UNAVAILABLE*",
+     "cuda-capable device{s|(s)} {are|is/are} busy or unavailable\n"
+     "cuda_error_device_unavailable\n"
+     "cudaerrordevicesunavailable",
      as_key("the device lets nobody in"),
      as_key("It is in exclusive mode and somebody is on it, or it hangs after a fault."),
      {who_is_on_it, ask_health}},
     {"cuda_tensor_to_numpy",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "can't convert cuda:* device type tensor to numpy*\ncan't convert CUDA tensor to numpy*",
+     "can't convert cuda\n"
+     "implicit conversion to a numpy array is not allowed\n"
+     "cuda device type tensor to numpy",
      as_key("a tensor on the GPU was given to NumPy"),
      as_key("NumPy reads main memory only."),
      {{as_key("write tensor.detach().cpu().numpy()"), ""}}},
     {"generator_device",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "Expected a '*' device type for generator but found '*'",
+     "!expected a '*' device type for generator but found '*'",
      as_key("the random generator is on another device than the operation"),
      as_key("With a default device set, a data loader's shuffle wants its generator there."),
      {{as_key("make it there: torch.Generator(device=device)"), ""}}},
     {"cuda_in_fork",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "Cannot re-initialize CUDA in forked subprocess*\nCUDA error: initialization error*",
+     "cannot re-initialize cuda in forked subprocess\n"
+     "cuda error: initialization error\n"
+     "cudaerrorinitializationerror",
      as_key("a forked child uses CUDA after its parent did"),
      as_key("CUDA does not survive fork(): a data loader's worker must not touch the GPU, other "
             "children must be spawned."),
@@ -176,8 +194,7 @@ inline constexpr auto device_entries = std::to_array<LogEntry>({
     {"half_on_cpu",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "_cpu*\" not implemented for 'Half'*\n\"LayerNormKernelImpl\" not implemented for 'Half'*",
+     "not implemented for 'half'",
      as_key("half precision was used where only the GPU has it"),
      as_key(
          "The operation ran on the CPU, which lacks it for float16 in this PyTorch: the model or "
@@ -186,12 +203,22 @@ inline constexpr auto device_entries = std::to_array<LogEntry>({
     {"flash_attention_card",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "FlashAttention only supports Ampere GPUs or newer*",
+     "!flashattention only supports ampere gpus or newer*",
      as_key("the card is too old for FlashAttention"),
      as_key("It needs compute capability 8.0 or more."),
      {{as_key("use PyTorch's own attention: attn_implementation=\"sdpa\" or \"eager\""), ""},
       {as_key("ask for a newer card"), "berth run --min-compute 8.0 -- python train.py"}}},
+    {"python_invalid_character",
+     Severity::error,
+     LogPart::cause,
+     "invalid character '*' (u+\n"
+     "invalid non-printable character u+\n"
+     "invalid character in identifier",
+     as_key("the program has a character that Python does not know"),
+     as_key("Mostly quotation marks or blanks that a web page or a word processor has put in place "
+            "of plain ones."),
+     {{as_key("see every character that is not ASCII"), "grep -nP '[^\\\\x00-\\\\x7F]' train.py"},
+      {as_key("type it anew in the line that the message names"), ""}}},
 });
 
 }  // namespace berth

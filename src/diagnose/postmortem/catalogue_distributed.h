@@ -17,8 +17,7 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
     {"nccl_duplicate_gpu",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "Duplicate GPU detected : rank * and rank * both on CUDA device *",
+     "duplicate gpu detected",
      as_key("two ranks chose the same GPU"),
      as_key("Each rank needs a GPU of its own: one was started more often than there are GPUs, or "
             "the device was not set before the first tensor."),
@@ -31,10 +30,7 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
     {"nccl_peer_access",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "NCCL WARN *peer access is not supported between these two devices*\n"
-     "^Cuda failure *'peer access is not supported between these two devices'\n"
-     "Error: CUDA error: peer access is not supported between these two devices",
+     "peer access is not supported between these two devices",
      as_key("two GPUs cannot reach each other's memory"),
      as_key("Direct access from card to card was taken for possible and is not: cards without it, "
             "a virtual machine, or ranks that each see one GPU alone."),
@@ -46,8 +42,7 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
     {"nccl_not_built_in",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "Distributed package doesn't have NCCL built in*",
+     "!distributed package doesn't have nccl built in*",
      as_key("this PyTorch has no NCCL"),
      as_key("It is a build for the CPU alone, or one for a system that NCCL does not run on."),
      {{as_key("where the CPU is meant: init_process_group(\"gloo\")"), ""},
@@ -56,8 +51,7 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
     {"torch_without_libuv",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "use_libuv was requested but PyTorch was buil* without libuv support*",
+     "!use_libuv was requested but pytorch was buil* without libuv support*",
      as_key("torchrun asks for a library that this PyTorch was built without"),
      as_key("Since 2.4 the ranks find each other through libuv unless told otherwise; some "
             "distributions' PyTorch and those for Windows lack it."),
@@ -70,8 +64,10 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
     {"nccl_cuda_error",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "NCCL error*unhandled cuda error*\nncclUnhandledCudaError: Call to CUDA function failed*",
+     "nccl error*unhandled cuda error\n"
+     "ncclunhandledcudaerror\n"
+     "nccl warn cuda failure\n"
+     "unhandled cuda error",
      as_key("a CUDA call within NCCL failed"),
      as_key("Often the device's memory is full, a kernel had failed before, or peer access between "
             "the cards does not work."),
@@ -81,8 +77,14 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
     {"nccl_system_error",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "NCCL error*unhandled system error*\nncclSystemError: System call (*",
+     "unhandled system error\n"
+     "ncclsystemerror\n"
+     "net/ib : got {completion|event|async}\n"
+     "nccl warn net/{ib|socket}\n"
+     "ibv_{modify_qp|create_qp|reg_mr|poll_cq|post_send}*failed\n"
+     "nccl warn *{connect to|connection refused|no route to host|connection timed out}\n"
+     "nccl warn {bootstrap|call to}\n"
+     "nccl warn error while creating shared memory",
      as_key("NCCL could not reach another rank, or lacked something of the system"),
      as_key(
          "A closed port, the wrong network interface, too little shared memory (/dev/shm) or too "
@@ -94,16 +96,17 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
     {"nccl_remote_error",
      Severity::error,
      LogPart::consequence,
-     LogWhere::anywhere,
-     "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting*",
+     "ncclremoteerror\n"
+     "nccl communicator was aborted\n"
+     "ncclcommabort",
      as_key("another rank went away"),
      as_key("The error is the other rank's: it died, or the network between them."),
      {first_error, nccl_says}},
     {"nccl_internal_error",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "ncclInternalError: Internal check failed*",
+     "ncclinternalerror\n"
+     "nccl error*internal error",
      as_key("NCCL found something that does not fit"),
      as_key(
          "Mostly the ranks have different versions of NCCL, or the machine's topology could not be "
@@ -112,8 +115,17 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
     {"nccl_timeout",
      Severity::error,
      LogPart::consequence,
-     LogWhere::anywhere,
-     "Watchdog caught collective operation timeout: WorkNCCL(*",
+     "watchdog caught collective operation timeout\n"
+     "timeout at nccl work\n"
+     "watchdog got stuck\n"
+     "some nccl operations have failed or timed out\n"
+     "either an error or timeout) detected by watchdog\n"
+     "collective operation timeout\n"
+     "watchdog thread terminated with exception\n"
+     "worknccl(*timed out\n"
+     "heartbeat monitor timed out\n"
+     "timed out waiting * for {recv|send} operation to complete\n"
+     "monitoredbarrier*",
      as_key("the ranks waited for each other until the time was over"),
      as_key(
          "One rank did not come to the same operation: it had died, hung, does another number of "
@@ -126,9 +138,11 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
     {"address_in_use",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "has failed to listen on any local network address*\nAddress already in use*\n"
-     "EADDRINUSE*",
+     "!has failed to listen on any local network address\n"
+     "!address already in use\n"
+     "!eaddrinuse\n"
+     "!errno 98\n"
+     "!errno: 98",
      as_key("the port is taken already"),
      as_key(
          "Another job of this machine meets at the same port (29500 is everybody's default), or a "
@@ -138,10 +152,15 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
     {"rendezvous_timeout",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "The client socket has timed out after * while trying to connect to*\n"
-     "Timed out after * seconds waiting for clients*\n"
-     "The client socket has failed to connect to any network address of*",
+     "the client socket has timed out after * while trying to connect to\n"
+     "wait timeout after * keys: \n"
+     "timed out after * waiting for clients\n"
+     "timed out*waiting for clients\n"
+     "the client socket has failed to connect to any network address of\n"
+     "rendezvous{timeouterror|connectionerror}\n"
+     "rendezvoustimeouterror\n"
+     "store based barrier*timed out\n"
+     "timed out initializing process group in store based barrier",
      as_key("the ranks did not find each other"),
      as_key("Fewer came than were expected, or the address or port of the first one cannot be "
             "reached."),
@@ -150,18 +169,25 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
     {"peer_gone",
      Severity::error,
      LogPart::consequence,
-     LogWhere::anywhere,
-     "gloo/transport/tcp/*Connection closed by peer*\ngloo/transport/tcp/*Connection reset by "
-     "peer*\n"
-     "^Connection closed by peer [",
+     "gloo/transport/tcp/*connection {closed by peer|reset by peer}\n"
+     "^connection closed by peer\n"
+     "socket{timeout|} closed by remote\n"
+     "connection reset by peer\n"
+     "remote process has terminated",
      as_key("another rank went away"),
      as_key("The error is the other rank's: it died, or the network between them."),
      {first_error}},
     {"rank_segfault",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "Signal 11 (SIGSEGV) received by PID *\nfailed (exitcode: -11) local_rank: *",
+     "signal 11 (sigsegv\n"
+     "signal 11 (segmentation fault)\n"
+     "exitcode: -11\n"
+     "signal: segmentation fault (11)\n"
+     "killed by signal: 11\n"
+     "return code = -11\n"
+     "return code -11\n"
+     "signals.sigsegv: 11",
      as_key("one rank died of a segmentation fault"),
      as_key("A mistake in compiled code: an extension, a library of another version, or a full "
             "stack."),
@@ -169,16 +195,15 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
     {"torchrun_child_failed",
      Severity::error,
      LogPart::consequence,
-     LogWhere::anywhere,
-     "torch.distributed.elastic.multiprocessing.errors.ChildFailedError*",
+     "childfailederror\n"
+     "exits with return code = 1",
      as_key("one of the processes that torchrun started failed"),
      as_key("Its own error stands above, or in its own log; torchrun only tells that it ended."),
      {first_error}},
     {"ddp_unused_parameters",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "Expected to have finished reduction in the prior iteration before starting a new one*",
+     "!expected to have finished reduction in the prior iteration before starting a new one*",
      as_key("some parameters took no part in the loss"),
      as_key("Distributed data parallel waits for the gradient of every parameter."),
      {{as_key(

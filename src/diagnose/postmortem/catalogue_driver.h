@@ -27,19 +27,28 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
     {"driver_too_old",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "The NVIDIA driver on your system is too old (found version *)\n"
-     "CUDA driver version is insufficient for CUDA runtime version",
+     "nvidia driver on your system is too old\n"
+     "driver version is insufficient\n"
+     "cudaerrorinsufficientdriver\n"
+     "insufficient driver version\n"
+     "unsatisfied condition: {cuda|driver|brand}\n"
+     "driver is too old\n"
+     "installed driver * does not support\n"
+     "requires a driver * or newer\n"
+     "requires nvidia driver *, but",
      as_key("the driver is too old for the CUDA of the framework"),
      as_key("A driver runs programs of its own CUDA's major version and older ones."),
      {update_driver, older_build}},
     {"no_driver",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "Found no NVIDIA driver on your system*\n"
-     "ImportError: libcuda.so.1: cannot open shared object file*\n"
-     "OSError: libcuda.so.1: cannot open shared object file*",
+     "found no nvidia driver on your system\n"
+     "{importerror|oserror|error}: libcuda.so.1: cannot open shared object file\n"
+     "libcuda.so{.1|}*cannot open shared object file\n"
+     "nvml{: | }shared library not found\n"
+     "nvml library couldn't be found\n"
+     "nvmlerror_librarynotfound\n"
+     "could not find libcuda",
      as_key("there is no NVIDIA driver for this program"),
      as_key("The machine has none, its module is not loaded, or the container was started without "
             "GPUs."),
@@ -47,9 +56,12 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
     {"driver_library_mismatch",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "Failed to initialize NVML: Driver/library version mismatch\n"
-     "nvml error: driver/library version mismatch",
+     "driver/library version mismatch\n"
+     "api mismatch: the client has\n"
+     "api mismatch: this client has\n"
+     "nvmlerror_libraryversionmismatch\n"
+     "nvml_error_lib_rm_version_mismatch\n"
+     "kernel module has the version",
      as_key("the driver's module and its library are of different versions"),
      as_key("The driver was updated while its old module was in use; it stays until the module is "
             "loaded again."),
@@ -57,8 +69,9 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
     {"nvml_unknown_error",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "Failed to initialize NVML: Unknown Error",
+     "failed to initialize nvml: unknown error\n"
+     "nvml{:| error:} unknown error\n"
+     "nvmlerror_unknown",
      as_key("the container has lost its GPUs"),
      as_key("A container's right to its devices goes when systemd is reloaded on the host."),
      {{as_key("start the container again"), ""},
@@ -67,8 +80,10 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
     {"driver_unreachable",
      Severity::warning,
      LogPart::remark,
-     LogWhere::anywhere,
-     "NVIDIA-SMI has failed because it couldn*t communicate with the NVIDIA driver",
+     "nvidia-smi has failed because it couldn*t communicate with the nvidia driver\n"
+     "failed to initialize nvml: driver not loaded\n"
+     "nvml: driver not loaded\n"
+     "driver not loaded",
      as_key("nvidia-smi does not reach the driver"),
      as_key("Its module is not loaded: mostly it was not built for the kernel that runs since the "
             "last update, or nouveau has the card."),
@@ -78,9 +93,10 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
     {"container_without_driver",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "nvidia-container-cli: initialization error: *driver not loaded*\n"
-     "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: *",
+     "nvidia-container-cli: initialization error: *driver not loaded\n"
+     "nvidia-container-cli: initialization error: load library failed\n"
+     "nvidia-container-cli: initialization error: nvml error: driver not loaded\n"
+     "initialization error: driver {error|rpc error}: failed to process request",
      as_key("the container could not be given GPUs: its host has no driver that runs"),
      as_key("A container uses the driver of its host. There it is not installed or its module is "
             "not loaded, whatever the image brings."),
@@ -89,8 +105,16 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
     {"container_toolkit_missing",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "could not select device driver * with capabilities: [[*gpu",
+     "could not select device driver\n"
+     "unknown or invalid runtime name: nvidia\n"
+     "unknown runtime specified nvidia\n"
+     "nvidia-container-runtime{-hook|}\": {executable file not found|no such file}\n"
+     "nvidia-container-runtime: no such file\n"
+     "no runtime for \"nvidia\" is configured\n"
+     "nvidia-container-toolkit*not found\n"
+     "no cdi devices found\n"
+     "could not load nvml library\n"
+     "did you configure the nvidia container toolkit",
      as_key("Docker does not know how to give a container GPUs"),
      as_key("NVIDIA's container toolkit is not installed on the host, or this Docker was not told "
             "of it (one from snap and Docker Desktop are others than the system's)."),
@@ -100,9 +124,11 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
     {"driver_combination",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "Error 803: system has unsupported display driver / cuda driver combination\n"
-     "CUDA error: system has unsupported display driver / cuda driver combination",
+     "unsupported display driver / cuda driver combination\n"
+     "cudaerrorsystemdrivermismatch\n"
+     "cuda_error_system_driver_mismatch\n"
+     "error 803\n"
+     "cuda error 803",
      as_key("libcuda and the driver's module are of different versions"),
      as_key("Often a container brings a libcuda of its own that does not fit the host's driver, or "
             "the driver was updated and the machine not restarted."),
@@ -110,16 +136,21 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
     {"forward_compatibility",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "forward compatibility was attempted on non supported HW",
+     "forward compatibility was attempted on non supported hw\n"
+     "cudaerrorcompatnotsupportedondevice\n"
+     "cuda_error_compat_not_supported_on_device\n"
+     "error 804",
      as_key("a newer libcuda is used with an old driver on a card that cannot do so"),
      as_key("NVIDIA's compatibility package (cuda-compat) works with data centre cards alone."),
      {update_driver, unset_library_path}},
     {"fabric_not_ready",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "Error 802: system not yet initialized\nCUDA error: system not yet initialized",
+     "system not yet initialized\n"
+     "cudaerrorsystemnotready\n"
+     "cuda_error_system_not_ready\n"
+     "error 802\n"
+     "fabric manager*{not running|not ready|failed to start|in progress}",
      as_key("the machine's NVSwitches are not set up"),
      as_key("Cards that are joined by NVSwitch do nothing until the fabric manager of the driver's "
             "own version runs."),
@@ -127,8 +158,7 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
     {"cuda_environment",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "CUDA unknown error - this may be due to an incorrectly set up environment*",
+     "cuda unknown error - this may be due to an incorrectly set up environment*",
      as_key("CUDA could not be started"),
      as_key("CUDA_VISIBLE_DEVICES was changed after the program had begun, or the driver's module "
             "nvidia_uvm is not loaded."),
@@ -137,9 +167,11 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
     {"cudnn_mismatch",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "cuDNN version incompatibility: PyTorch was compiled*\n"
-     "Loaded runtime CuDNN library: * but source was compiled with*",
+     "cudnn version incompatibility\n"
+     "loaded runtime cudnn library: * but source was compiled with\n"
+     "cudnn version * incompatible\n"
+     "cudnn*version mismatch\n"
+     "linked against cudnn * but * found",
      as_key("another cuDNN is loaded than the framework was built with"),
      as_key("A cuDNN of the system or of LD_LIBRARY_PATH comes before the framework's own, or two "
             "frameworks in one environment want different ones."),
@@ -148,8 +180,9 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
     {"cudnn_parts_mixed",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH*",
+     "cudnn_status_sublibrary_version_mismatch\n"
+     "sublibrary_version_mismatch\n"
+     "sublibrary_loading_failed",
      as_key("parts of two versions of cuDNN are loaded together"),
      as_key("cuDNN is several libraries that must be of one version. Some were found in the "
             "environment, others in the system, in LD_LIBRARY_PATH or in another package of the "
@@ -161,18 +194,31 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
     {"cuda_undefined_symbol",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "libcu*.so*: undefined symbol: *\nlibnv*.so*: undefined symbol: *\n"
-     "libnccl*.so*: undefined symbol: *\nundefined symbol: __nvJitLink*\nundefined symbol: nccl*",
+     "!libcu*.so*: undefined symbol: \n"
+     "!libnv*.so*: undefined symbol: \n"
+     "!libnccl*.so*: undefined symbol: \n"
+     "undefined symbol: "
+     "{__nvjitlink|nvjitlink|nccl|cudnn|cublas|cusparse|cusolver|cufft|cupti|cudagetdriver|"
+     "cudagraph}\n"
+     "symbol lookup error: *libcu\n"
+     "version `libcu*' not found",
      as_key("two CUDA libraries of different versions are mixed"),
      as_key("One was found in LD_LIBRARY_PATH or in the system, the other in the environment."),
      {unset_library_path, {as_key("install the framework again into a fresh environment"), ""}}},
     {"extension_for_other_torch",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     ".so: undefined symbol: _ZN*c10*\n.so: undefined symbol: _ZN*torch*\n"
-     ".so: undefined symbol: _ZN2at*",
+     "undefined symbol: _zn{3c10|2at|5torch|k3c10|k2at|k5torch|r3c10|8c10}\n"
+     "undefined symbol: _z*{c10|torch}\n"
+     "couldn't load custom c++ ops\n"
+     "dll load failed while importing "
+     "{flash_attn|_c|_ext|causal_conv|mamba|selective|deform|xformers|gptq|awq}\n"
+     "operator torchvision::nms does not exist\n"
+     "no such operator torchvision\n"
+     "xformers wasn't build\n"
+     "xformers was built for:\n"
+     "libtorch*.so*: cannot open shared object\n"
+     "libc10*.so*: cannot open shared object",
      as_key("an extension was built for another PyTorch"),
      as_key("Its names are not those of the PyTorch that is installed (flash-attn, mmcv and their "
             "like are built for one version each)."),
@@ -181,9 +227,23 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
     {"cuda_library_missing",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "libcu*.so*: cannot open shared object file*\nlibnccl.so*: cannot open shared object file*\n"
-     "libnv*.so*: cannot open shared object file*",
+     "libcu*.so*: cannot open shared object file\n"
+     "libnccl.so*: cannot open shared object file\n"
+     "libnv*.so*: cannot open shared object file\n"
+     "!libcu{blas|dnn|dart|solver|sparse|fft|rand|pti}*{not found|cannot be loaded|could not be "
+     "loaded|no such file}\n"
+     "!libn{vrtc|ccl}.so*{not found|cannot be loaded|could not be loaded|no such file}\n"
+     "cuda setup failed despite gpu being available\n"
+     "no libcudart.so found! install\n"
+     "unable to load any of *libcu\n"
+     "could not load library {libcu|cudnn|cublas}\n"
+     "failed to load library libonnxruntime_providers_{cuda|tensorrt}\n"
+     "onnxruntime_providers_{cuda|tensorrt}.dll\n"
+     "{cudart64|cublas64|cudnn64|cufft64|cusolver64|cublaslt64|cudnn_}*.dll\n"
+     "cuda_path is set but cuda wasn't able to be loaded\n"
+     "library {cublas|cudnn|libcu|cudart|nvrtc}*is not found\n"
+     "failed to create cudaexecutionprovider\n"
+     "dynamic library (lib{cu|nccl}",
      as_key("a CUDA library is not found"),
      as_key("What was installed was built for a CUDA (the number in its name) that is not on this "
             "machine."),
@@ -194,53 +254,52 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
     {"jax_on_cpu",
      Severity::warning,
      LogPart::remark,
-     LogWhere::anywhere,
-     "No GPU/TPU found, falling back to CPU*\n"
-     "An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed*\n"
-     "CUDA backend failed to initialize: *",
+     "no gpu/tpu found, falling back to cpu\n"
+     "a cuda-enabled jaxlib is not installed\n"
+     "cuda backend failed to initialize\n"
+     "unable to initialize backend '{cuda|gpu}'",
      as_key("JAX runs on the CPU"),
      as_key("It found no GPU that it can use: mostly jaxlib is the build for the CPU alone."),
      {jax_with_cuda, driver_there}},
     {"torch_on_cpu",
      Severity::warning,
      LogPart::remark,
-     LogWhere::anywhere,
-     "Warning: torch.cuda.amp.GradScaler is enabled, but CUDA is not available. *\n"
-     "Warning: User provided device_type of 'cuda', but CUDA is not available. Disabling*\n"
-     "Warning: CUDA is not available or torch_xla is imported. Disabling autocast*",
+     "warning: torch.cuda.amp.gradscaler is enabled, but cuda is not available. *\n"
+     "warning: user provided device_type of 'cuda', but cuda is not available. disabling*\n"
+     "warning: cuda is not available or torch_xla is imported. disabling autocast*",
      as_key("PyTorch runs on the CPU"),
      as_key("Mixed precision for the GPU was asked for and PyTorch sees none; it goes on without."),
      {torch_sees, driver_there}},
     {"tensorflow_on_cpu",
      Severity::warning,
      LogPart::remark,
-     LogWhere::anywhere,
-     "Could not find cuda drivers on your machine, GPU will not be used*\n"
-     "Cannot dlopen some GPU libraries*\nCould not load dynamic library 'libcu*'*\n"
-     "failed call to cuInit: *",
+     "could not find cuda drivers on your machine, gpu will not be used\n"
+     "cannot dlopen some gpu libraries\n"
+     "could not load dynamic library 'libcu\n"
+     "could not load dynamic library 'cu\n"
+     "failed call to cuinit",
      as_key("TensorFlow runs on the CPU"),
      as_key("It found no driver or not all of its CUDA libraries."),
      {tensorflow_with_cuda, driver_there}},
     {"card_not_in_build",
      Severity::warning,
      LogPart::remark,
-     LogWhere::anywhere,
-     "with CUDA capability sm_* is not compatible with the current PyTorch installation*\n"
-     "which is of cuda capability *",
+     "is not compatible with the current pytorch installation\n"
+     "pytorch no longer supports this gpu\n"
+     "which is of cuda capability ",
      as_key("this PyTorch was not built for this card"),
      as_key("It warns only; the first kernel will fail."),
      {build_for_card}},
     {"tensorflow_1_call",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "module 'tensorflow' has no attribute 'ConfigProto'\n"
-     "module 'tensorflow' has no attribute 'GPUOptions'\n"
-     "module 'tensorflow' has no attribute 'Session'\n"
-     "module 'tensorflow' has no attribute 'placeholder'\n"
-     "module 'tensorflow' has no attribute 'get_default_graph'\n"
-     "module 'tensorflow' has no attribute 'global_variables_initializer'\n"
-     "No module named 'tensorflow.contrib'",
+     "!module 'tensorflow' has no attribute 'configproto'\n"
+     "!module 'tensorflow' has no attribute 'gpuoptions'\n"
+     "!module 'tensorflow' has no attribute 'session'\n"
+     "!module 'tensorflow' has no attribute 'placeholder'\n"
+     "!module 'tensorflow' has no attribute 'get_default_graph'\n"
+     "!module 'tensorflow' has no attribute 'global_variables_initializer'\n"
+     "!no module named 'tensorflow.contrib'",
      as_key("the program calls TensorFlow 1 and TensorFlow 2 is installed"),
      as_key("Sessions, placeholders and ConfigProto are gone since 2.0; most of the rest lives on "
             "in tf.compat.v1. What ConfigProto said about GPU memory is "
@@ -252,14 +311,168 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
     {"nvprof_gone",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
      "nvprof is not supported on devices with compute capability *\n"
-     "nvprof: command not found\nnvprof: not found\ncannot run nvprof: *",
+     "nvprof: command not found\n"
+     "nvprof: not found\n"
+     "cannot run nvprof: *",
      as_key("nvprof does not work with this card or is not there any more"),
      as_key("From compute capability 8.0 on (A100, RTX 30) it refuses, and CUDA 13 comes without "
             "it: Nsight Systems and Nsight Compute are in its place."),
      {{as_key("profile the whole program"), "nsys profile python train.py"},
       {as_key("or single kernels"), "ncu python train.py"}}},
+    {"cuda_toolkit_mismatch",
+     Severity::error,
+     LogPart::cause,
+     "detected cuda version (*) mismatches\n"
+     "cuda version (*) mismatches the version that was used to compile\n"
+     "was compiled with cuda * but * cuda",
+     as_key("the CUDA toolkit is not the one that PyTorch was built with"),
+     as_key("An extension is built with the nvcc found first, and its CUDA must have the major "
+            "version of PyTorch's own."),
+     {{as_key("see which CUDA PyTorch wants"),
+       "python -c \"import torch; print(torch.version.cuda)\""},
+      {as_key("point CUDA_HOME to a toolkit of that version, or install a PyTorch of the toolkit's "
+              "version"),
+       ""}}},
+    {"host_compiler_too_new",
+     Severity::error,
+     LogPart::cause,
+     "unsupported gnu version\n"
+     "gcc versions later than\n"
+     "unsupported microsoft visual studio version\n"
+     "unsupported clang version",
+     as_key("the C++ compiler is newer than this CUDA takes"),
+     as_key("Each CUDA names the newest gcc that its nvcc works with."),
+     {{as_key("name an older compiler"), "CUDAHOSTCXX=g++-12 CC=gcc-12 CXX=g++-12 pip install ."},
+      {as_key("or install a newer CUDA toolkit"), ""}}},
+    {"no_cuda_toolkit",
+     Severity::error,
+     LogPart::cause,
+     "cuda_home environment variable is not set\n"
+     "nvcc: command not found\n"
+     "nvcc: not found\n"
+     "nvcc{' | }was not found\n"
+     "could not find nvcc\n"
+     "no cuda toolset found\n"
+     "cannot find cuda_home\n"
+     "cuda_home does not exist\n"
+     "bare_metal_version\n"
+     "failed to find nvcc\n"
+     "could not find cuda",
+     as_key("there is no CUDA toolkit to build with"),
+     as_key("The driver and PyTorch bring what is needed to run; to build an extension nvcc is "
+            "needed."),
+     {{as_key("use a package that is built already (a wheel), if there is one for this PyTorch"),
+       ""},
+      {as_key("or install a toolkit of PyTorch's CUDA version and name it"),
+       "export CUDA_HOME=/usr/local/cuda"}}},
+    {"mkl_mismatch",
+     Severity::error,
+     LogPart::cause,
+     "undefined symbol: {ijit_|mkl_}",
+     as_key("another MKL is loaded than PyTorch was built with"),
+     as_key("The symbol belongs to Intel's MKL and has nothing to do with the GPU."),
+     {{as_key("install the MKL that fits"), "pip install \"mkl<2024.1\""},
+      {as_key("or install the framework again into a fresh environment"), ""}}},
+    {"tensorrt_engine_version",
+     Severity::error,
+     LogPart::cause,
+     "version tag does not match\n"
+     "engine plan file is {generated on an incompatible device|not compatible}\n"
+     "serialization assertion stdversionread\n"
+     "serialized engine*version\n"
+     "stdversionread == ",
+     as_key("the TensorRT engine was made by another version or for another card"),
+     as_key("An engine file holds code for one version of TensorRT and one kind of card."),
+     {{as_key("make the engine again on this machine"),
+       "trtexec --onnx=model.onnx --saveEngine=model.plan"}}},
+    {"device_init_failed",
+     Severity::error,
+     LogPart::cause,
+     "rminitadapter failed\n"
+     "rm_init_adapter failed\n"
+     "unable to initialize the gpu\n"
+     "installed in this system requires use of the nvidia open kernel modules\n"
+     "kgspinitialize_ghgb",
+     as_key("the driver is loaded and could not start the card"),
+     as_key("The card does not answer as it should, needs another kind of driver (the open kernel "
+            "modules), or lacks power or memory addresses."),
+     {{as_key("let berth say what the driver says"), "berth doctor"},
+      {as_key("have an administrator look at the lines of NVRM around it"),
+       "sudo dmesg | grep NVRM"}}},
+    {"device_bound_elsewhere",
+     Severity::error,
+     LogPart::cause,
+     "nvrm: gpu * is already bound to\n"
+     "nvidia probe routine was not called\n"
+     "obtained ownership of the nvidia device",
+     as_key("another driver has the card"),
+     as_key("vfio-pci (a card given to a virtual machine) or nouveau holds it, so that NVIDIA's "
+            "driver cannot."),
+     {{as_key("see which driver has it"), "lspci -k -d 10de:"},
+      {as_key("have an administrator give it back to the nvidia driver"), ""}}},
+    {"driver_module_not_loaded",
+     Severity::error,
+     LogPart::cause,
+     "modprobe: {error|fatal}*nvidia\n"
+     "could not insert 'nvidia\n"
+     "insmod*nvidia*.ko\n"
+     "nvrm: no nvidia {gpu found|devices probed|graphics adapter found}\n"
+     "required key not available\n"
+     "nvrm: the nvidia*supported through the nvidia * legacy drivers\n"
+     "module nvidia not found",
+     as_key("the driver's kernel module could not be loaded"),
+     as_key("Secure Boot refuses a module without a known key, the module was built for another "
+            "kernel, or the driver does not know the card."),
+     {{as_key("let berth say why"), "berth doctor"},
+      {as_key("see whether the module was built for this kernel"), "dkms status; uname -r"}}},
+    {"container_hook_failed",
+     Severity::error,
+     LogPart::cause,
+     "nvidia-container-cli: {mount|device|detection|ldcache|container|permission|filesystem} "
+     "error\n"
+     "nvidia-container-cli.real: \n"
+     "error running hook*nvidia\n"
+     "nvidia-container-cli: ",
+     as_key("the container could not be given its GPUs"),
+     as_key("NVIDIA's hook failed on the control group, a file or the driver of the host."),
+     {{as_key("on the host: let it say more"), "sudo nvidia-container-cli -k -d /dev/stderr info"},
+      {as_key(
+           "where control groups are not allowed (a container in a container): no-cgroups = true"),
+       "/etc/nvidia-container-runtime/config.toml"}}},
+    {"cdi_device_unresolved",
+     Severity::error,
+     LogPart::cause,
+     "unresolvable cdi devices\n"
+     "failed to inject cdi devices\n"
+     "cdi device injection failed\n"
+     "unresolvable cdi device",
+     as_key("the container names a GPU that CDI does not know"),
+     as_key("The description of the devices (/etc/cdi or /var/run/cdi) is missing or older than "
+            "the machine's cards."),
+     {{as_key("see which devices it knows"), "nvidia-ctk cdi list"},
+      {as_key("have an administrator write it anew"),
+       "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"}}},
+    {"gpu_access_blocked",
+     Severity::error,
+     LogPart::cause,
+     "gpu access blocked by the operating system",
+     as_key("the operating system blocks the GPU"),
+     as_key("In WSL the driver of Windows and the container toolkit do not fit each other, or the "
+            "library is not Windows' own."),
+     {{as_key("update the driver of Windows, then restart WSL"), "wsl --shutdown"}}},
+    {"nvswitch_error",
+     Severity::error,
+     LogPart::cause,
+     "nvidia-nvswitch*sxid\n"
+     "sxid (pci\n"
+     "nvswitch*fatal",
+     as_key("an NVSwitch reported an error"),
+     as_key("The switch that joins the cards had an error: what runs over several cards may fail "
+            "or hang."),
+     {{as_key("see how the devices are now"), "berth health"},
+      {as_key("have an administrator look at the fabric manager"),
+       "sudo systemctl status nvidia-fabricmanager"}}},
 });
 
 }  // namespace berth

@@ -21,9 +21,12 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
     {"shared_memory_full",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "is killed by signal: Bus error*\nUnexpected bus error encountered in worker*\n"
-     "RuntimeError: unable to write to file </torch_*\n^Bus error",
+     "is killed by signal: bus error\n"
+     "unexpected bus error encountered in worker\n"
+     "unable to write to file </torch\n"
+     "insufficient shared memory (shm)\n"
+     "out of shared memory. please try to raise\n"
+     "^bus error",
      as_key("the shared memory (/dev/shm) is full"),
      as_key(
          "Data loader workers hand over their batches there; a container has 64 MiB of it unless "
@@ -32,8 +35,7 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
     {"loader_worker_killed",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "DataLoader worker (pid *) is killed by signal: Killed*",
+     "dataloader worker (pid*) is killed by signal: {killed|terminated|aborted|hangup|interrupt}",
      as_key("a data loader worker was killed"),
      as_key(
          "Mostly the kernel does this when the main memory is used up: each worker holds its own "
@@ -42,9 +44,8 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
     {"loader_worker_segfault",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "DataLoader worker (pid *) is killed by signal: Segmentation fault*\n"
-     "Unexpected segmentation fault encountered in worker*",
+     "dataloader worker (pid*) is killed by signal: segmentation fault\n"
+     "unexpected segmentation fault encountered in worker",
      as_key("a data loader worker died of a segmentation fault"),
      as_key("A mistake in compiled code that reads the data (image, video, HDF5 libraries after a "
             "fork)."),
@@ -52,16 +53,14 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
     {"loader_worker_exited",
      Severity::error,
      LogPart::consequence,
-     LogWhere::raised,
-     "DataLoader worker (pid* exited unexpectedly*",
+     "dataloader worker (pid* exited unexpectedly",
      as_key("a data loader worker ended"),
      as_key("Why it did so is lost between the processes."),
      {no_workers, killed_by_kernel}},
     {"loader_timeout",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "DataLoader timed out after * seconds*",
+     "dataloader timed out after",
      as_key("a data loader worker gave nothing for too long"),
      as_key(
          "The storage is slow, a worker hangs in a lock that it had at the fork, or the limit is "
@@ -70,8 +69,10 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
     {"shared_memory_object",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "unable to open shared memory object *\nunable to mmap * bytes from file <*",
+     "unable to open shared memory object\n"
+     "unable to mmap * bytes from file\n"
+     "could not unlink the shared memory file\n"
+     "shm_open*failed",
      as_key("shared memory for tensors could not be had"),
      as_key("Too many files are open, or /dev/shm is full."),
      {{as_key("allow more open files"), "ulimit -n 65536"},
@@ -80,8 +81,9 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
     {"too_many_open_files",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "Too many open files*",
+     "too many open files\n"
+     "received 0 items of ancdata\n"
+     "emfile",
      as_key("too many files were open at once"),
      as_key("Every tensor that a worker hands over is an open file, and so is every file that the "
             "program forgets to close."),
@@ -90,8 +92,14 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
     {"disk_full",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "No space left on device*\nDisk quota exceeded*\nPytorchStreamWriter failed writing file*",
+     "no space left on device\n"
+     "disk quota exceeded\n"
+     "pytorchstreamwriter failed writing file\n"
+     "inline_container.cc*unexpected pos\n"
+     "errno 28\n"
+     "enospc\n"
+     "not enough disk space\n"
+     "not enough free disk space",
      as_key("the disk is full, or a quota is used up"),
      as_key("A checkpoint that was being written then is not whole. The disk may be /tmp or "
             "/dev/shm."),
@@ -101,9 +109,14 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
     {"too_many_threads",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "OpenBLAS blas_thread_init: pthread_create failed*\nRuntimeError: can't start new thread*\n"
-     "BlockingIOError: [Errno 11] Resource temporarily unavailable*",
+     "pthread_create failed\n"
+     "can't start new thread\n"
+     "unable to create {new native|native} thread\n"
+     "[errno 11] resource temporarily unavailable\n"
+     "fork: {retry: |}resource temporarily unavailable\n"
+     "fork: cannot allocate memory\n"
+     "thread creation failed\n"
+     "libgomp: thread creation failed",
      as_key("no more threads or processes may be started"),
      as_key("The limit of the user or of the container is reached: workers times threads of each."),
      {{as_key("one thread per process"), "export OMP_NUM_THREADS=1"},
@@ -112,9 +125,11 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
     {"segmentation_fault",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "^Segmentation fault\nFatal Python error: Segmentation fault*\n"
-     "^*: line *: * Segmentation fault *",
+     "^segmentation fault\n"
+     "fatal python error: segmentation fault\n"
+     "^*: line *: * segmentation fault \n"
+     "sigsegv\n"
+     "段错误",
      as_key("segmentation fault: compiled code touched memory that is not its own"),
      as_key(
          "Not Python itself: an extension, a library of another version, or a full stack. Below a "
@@ -124,9 +139,11 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
     {"compiler_missing",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "No working C++ compiler found in torch._inductor.config*\n"
-     "Failed to find C compiler. Please specify via CC*",
+     "no working c++ compiler found\n"
+     "failed to find c compiler\n"
+     "failed to find c compiler. please specify via cc\n"
+     "cl.exe* not found\n"
+     "command '{gcc|g++|cc|/usr/bin/gcc}' failed: no such file",
      as_key("torch.compile found no compiler"),
      as_key("It makes C++ (and Triton, for the GPU, C) that has to be compiled on this machine."),
      {{as_key("install one"), "sudo apt install g++"},
@@ -135,16 +152,18 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
     {"cpu_illegal_instruction",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "^Illegal instruction\nFatal Python error: Illegal instruction*",
+     "^illegal instruction\n"
+     "fatal python error: illegal instruction*",
      as_key("the program uses an instruction that this CPU lacks"),
      as_key("It was built for a newer CPU (AVX2, AVX-512) than the machine has."),
      {{as_key("install a build for older CPUs, or use another machine"), ""}}},
     {"libc_too_old",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "version `GLIBC_*' not found*\nversion `GLIBCXX_*' not found*\nversion `CXXABI_*' not found*",
+     "version `glibc_*' not found\n"
+     "version `glibcxx_*' not found\n"
+     "version `cxxabi_*' not found\n"
+     "version 'glibc",
      as_key("the system's C or C++ library is older than the program"),
      as_key("What was installed was built on a newer system."),
      {{as_key("in a conda environment: its newer libstdc++"),
@@ -153,19 +172,38 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
     {"scheduler_time_limit",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "slurmstepd: error: *CANCELLED AT * DUE TO TIME LIMIT*",
+     "slurmstepd: error: *cancelled at * due to time limit\n"
+     "cancelled at * due to time limit\n"
+     "exceeded walltime\n"
+     "job killed: walltime * exceeded limit\n"
+     "term_runlimit",
      as_key("the scheduler's time limit was over"),
      as_key("Slurm ended the job; the program had no fault."),
      {{as_key("ask for more time, or save checkpoints and go on from the last"), ""}}},
     {"interrupted",
      Severity::warning,
      LogPart::cause,
-     LogWhere::anywhere,
-     "^KeyboardInterrupt$",
+     "^keyboardinterrupt\n"
+     "exited on signal 2 (interrupt)",
      as_key("somebody interrupted it (Ctrl-C)"),
      as_key("SIGINT came from its terminal, or from a launcher that ends its children."),
      {}},
+    {"jupyter_kernel_died",
+     Severity::error,
+     LogPart::consequence,
+     "deadkernelerror\n"
+     "^kernel died\n"
+     "the kernel crashed while executing code\n"
+     "kernelrestarter: restarting kernel\n"
+     "the kernel appears to have died\n"
+     "kernel * died",
+     as_key("the notebook's kernel died"),
+     as_key("Jupyter sees only that the process has gone. Mostly the main memory was used up; a "
+            "crash in compiled code ends it so, too."),
+     {{as_key("ask the kernel of the machine whether it was for want of memory"),
+       "dmesg -T | grep -i 'killed process'"},
+      {as_key("run the notebook as a script, so that its last words are seen"),
+       "jupyter nbconvert --to script notebook.ipynb"}}},
 });
 
 }  // namespace berth

@@ -13,10 +13,10 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
     {"device_assert",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "CUDA error: device-side assert triggered\ncuda runtime error (59) : device-side assert*\n"
-     "block: [*], thread: [*] Assertion *\ncudaErrorAssert: device-side assert triggered\n"
-     "CUDA_ERROR_ASSERT: device-side assert triggered",
+     "device-side assert triggered\n"
+     "cuda_error_assert\n"
+     "cudaerrorassert\n"
+     "block: [*], thread: [*] assertion ",
      as_key("a check inside a kernel failed: mostly an index out of range"),
      as_key(
          "A label that is not below the number of classes, or a token that is not below the size "
@@ -28,8 +28,12 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
     {"ecc_error",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "uncorrectable ECC error encountered\nCUDA_ERROR_ECC_UNCORRECTABLE",
+     "uncorrectable ecc error\n"
+     "cuda_error_ecc_uncorrectable\n"
+     "cudaerroreccuncorrectable\n"
+     "double bit ecc error\n"
+     "dbe (double bit error)\n"
+     "xid (*): {48|94|95|140|171|172}",
      as_key("the device's memory has a fault that could not be corrected"),
      as_key("It is the hardware, not the program. The card replaces such memory at its next reset; "
             "where it comes again the card is to be returned."),
@@ -39,8 +43,10 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
     {"device_lost",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "GPU is lost\nUnable to determine the device handle for GPU*\nGPU has fallen off the bus",
+     "gpu is lost\n"
+     "unable to determine the device handle for gpu\n"
+     "fallen off the bus\n"
+     "xid (*): 79,",
      as_key("the device answers nobody any more"),
      as_key(
          "It has fallen off the bus: heat, power, its slot or a fault of the card. Every program "
@@ -49,8 +55,12 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
     {"illegal_address",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "an illegal memory access was encountered\nCUDA_ERROR_ILLEGAL_ADDRESS",
+     "an illegal memory access was encountered\n"
+     "cuda_error_illegal_address\n"
+     "cudaerrorillegaladdress\n"
+     "xid (*): 31,\n"
+     "xid (*): 13,*out of range address\n"
+     "error code{: |=| }700",
      as_key("a kernel touched memory that is not its own"),
      as_key(
          "It is a mistake in a kernel (an extension of one's own, or a framework's with shapes it "
@@ -60,8 +70,9 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
     {"misaligned_address",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "CUDA error: misaligned address*\nCUDA_ERROR_MISALIGNED_ADDRESS",
+     "!misaligned address\n"
+     "!cuda_error_misaligned_address\n"
+     "!cudaerrormisalignedaddress",
      as_key("a kernel read memory at an address that does not fit its type"),
      as_key("It is a mistake in a kernel, or a tensor whose first element is not aligned as a fast "
             "kernel wants it."),
@@ -69,8 +80,9 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
     {"launch_failure",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "unspecified launch failure\nCUDA_ERROR_LAUNCH_FAILED",
+     "unspecified launch failure\n"
+     "cuda_error_launch_failed\n"
+     "cudaerrorlaunchfailure",
      as_key("a kernel was ended by an error of the device"),
      as_key("Mostly a kernel that touches memory that is not its own; sometimes a fault of the "
             "card."),
@@ -78,16 +90,19 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
     {"illegal_instruction_on_device",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "CUDA error: an illegal instruction was encountered*\nCUDA_ERROR_ILLEGAL_INSTRUCTION",
+     "an illegal instruction was encountered\n"
+     "cuda_error_illegal_instruction\n"
+     "cudaerrorillegalinstruction",
      as_key("a kernel met an instruction that the device does not have"),
      as_key("A kernel of another architecture, or a fault of the card or its clocks."),
      {build_for_card, ask_health}},
     {"launch_timeout",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "the launch timed out and was terminated\nCUDA_ERROR_LAUNCH_TIMEOUT",
+     "the launch timed out and was terminated\n"
+     "cuda_error_launch_timeout\n"
+     "cudaerrorlaunchtimeout\n"
+     "xid (*): 8,",
      as_key("a kernel ran longer than a card with a display may"),
      as_key("The driver ends kernels of more than some seconds on a card that draws a desktop, and "
             "some cards that hang end so, too."),
@@ -96,10 +111,13 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
     {"no_kernel_image",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "no kernel image is available for execution on the device\n"
-     "CUDA error: invalid device function\ndevice kernel image is invalid\n"
-     "CUDA_ERROR_NO_BINARY_FOR_GPU",
+     "no kernel image is available for execution\n"
+     "cuda error: invalid device function\n"
+     "invalid device function\n"
+     "device kernel image is invalid\n"
+     "cuda_error_no_binary_for_gpu\n"
+     "cudaerrornokernelimagefordevice\n"
+     "cudaerrorinvaliddevicefunction",
      as_key("the program holds no code for this card"),
      as_key("The framework or an extension was built for other compute capabilities: the card is "
             "newer than the build, or too old for it."),
@@ -108,9 +126,12 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
     {"ptx_too_new",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "the provided PTX was compiled with an unsupported toolchain*\n"
-     "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+     "ptx was compiled with an unsupported toolchain\n"
+     "cuda_error_unsupported_ptx_version\n"
+     "cudaerrorunsupportedptxversion\n"
+     "unsupported .version *; current version is\n"
+     "cuda_error_invalid_ptx\n"
+     "a ptx jit compilation failed",
      as_key("the driver is older than the CUDA that the code was made with"),
      as_key("Code that is translated for the card at its start needs a driver of the same CUDA "
             "version or newer."),
@@ -118,16 +139,19 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
     {"nvrtc_architecture",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "nvrtc: error: invalid value for --gpu-architecture*",
+     "nvrtc: error: invalid value for --gpu-architecture\n"
+     "nvrtc_error_invalid_option\n"
+     "ptxas fatal*value 'sm_{1|9|89}*is not defined for option",
      as_key("the card is newer than the CUDA of the framework"),
      as_key("The compiler in the framework's CUDA does not know this card's architecture."),
      {build_for_card}},
     {"too_many_resources",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "too many resources requested for launch*\nCUDA error: invalid configuration argument*",
+     "too many resources requested for launch\n"
+     "cuda error: invalid configuration argument\n"
+     "cuda_error_launch_out_of_resources\n"
+     "cudaerrorlaunchoutofresources",
      as_key("a kernel was started with sizes that the device cannot run"),
      as_key("A kernel of one's own with too many threads or registers, or an operation on a tensor "
             "that is empty or far too large."),
@@ -135,8 +159,9 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
     {"triton_out_of_resources",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "OutOfResources: out of resource: *",
+     "out of resource: {shared memory|registers|tensor memory}\n"
+     "outofresources: \n"
+     "uses too much shared data",
      as_key("a Triton kernel needs more than this card has"),
      as_key("Not the GPU's memory: the shared memory (or the registers) of its multiprocessors. "
             "The kernel's sizes were chosen for another card."),
@@ -147,9 +172,9 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
     {"stream_capture",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "operation not permitted when stream is capturing*\n"
-     "operation failed due to a previous error during capture*",
+     "operation not permitted when stream is capturing\n"
+     "operation failed due to a previous error during capture\n"
+     "cudaerrorstreamcapture",
      as_key("something was done that a CUDA graph cannot hold"),
      as_key("While a graph is recorded nothing may wait for the device or ask for its memory."),
      {{as_key("leave the operation out of the graph, or run without graphs (torch.compile: "
@@ -157,9 +182,12 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
        ""}}},
     {"cublas_failed",
      Severity::error,
-     LogPart::cause,
-     LogWhere::raised,
-     "CUBLAS_STATUS_EXECUTION_FAILED*\nCUBLAS_STATUS_INTERNAL_ERROR*\nCUBLAS_STATUS_INVALID_VALUE*",
+     LogPart::consequence,
+     "!cublas_status_{execution_failed|internal_error|invalid_value|mapping_error|not_supported|"
+     "arch_mismatch}\n"
+     "!cublas error\n"
+     "!failed to run cublas routine\n"
+     "!cublas library returned",
      as_key("a matrix product failed on the device"),
      as_key(
          "Mostly an earlier kernel had failed already (an index out of range); else shapes that do "
@@ -168,10 +196,12 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
       {as_key("run it once on the CPU: there the error names the line and the index"), ""}}},
     {"cudnn_failed",
      Severity::error,
-     LogPart::cause,
-     LogWhere::raised,
-     "CUDNN_STATUS_EXECUTION_FAILED*\nCUDNN_STATUS_INTERNAL_ERROR*\nCUDNN_STATUS_MAPPING_ERROR*\n"
-     "CUDNN_STATUS_BAD_PARAM*",
+     LogPart::consequence,
+     "!cudnn_status_{execution_failed|internal_error|mapping_error|bad_param|not_supported|arch_"
+     "mismatch}\n"
+     "!cudnn error\n"
+     "!unable to find a valid cudnn algorithm\n"
+     "!unable to find an engine to execute this computation",
      as_key("a cuDNN operation failed on the device"),
      as_key("Mostly too little memory was left for its workspace, or an earlier kernel had failed; "
             "else cuDNN and the driver do not fit each other."),
@@ -179,13 +209,44 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
     {"cuda_unknown_error",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "CUDA error: unknown error*\ncuda runtime error (30) : unknown error*\nCUDA_ERROR_UNKNOWN*",
+     "!cuda error: unknown error\n"
+     "!cuda runtime error (30) : unknown error\n"
+     "!cuda_error_unknown\n"
+     "!cudaerrorunknown\n"
+     "!cuda error 999\n"
+     "!error 999",
      as_key("the driver answers with an error that it does not explain"),
      as_key(
          "After a laptop's sleep, an update of the driver or a fault of the card it does so until "
          "its module is loaded again."),
      {ask_health, {as_key("have an administrator restart the machine"), ""}}},
+    {"nvcc_unsupported_architecture",
+     Severity::error,
+     LogPart::cause,
+     "nvcc fatal*unsupported gpu architecture\n"
+     "ptxas fatal*is not defined for option\n"
+     "unknown cuda {arch|architecture}\n"
+     "unsupported gpu architecture",
+     as_key("the CUDA compiler does not know the architecture that it was asked for"),
+     as_key("The list of architectures of the build names one that is newer than this CUDA, or one "
+            "that it has dropped."),
+     {{as_key("name only the card's own architecture (its compute capability)"),
+       "TORCH_CUDA_ARCH_LIST=9.0 pip install --no-build-isolation ."},
+      {as_key("or build with a CUDA that knows it"), ""}}},
+    {"card_too_old",
+     Severity::error,
+     LogPart::cause,
+     "!only supported on gpus with compute capability\n"
+     "!requires {a gpu with |}compute capability\n"
+     "!compute capability * is not supported\n"
+     "!gpu is too old\n"
+     "!not supported on {this gpu|compute capability}",
+     as_key("the card is too old for this program"),
+     as_key("The program uses what only cards of a newer compute capability have."),
+     {{as_key("ask for a newer card"), "berth run --min-compute 8.0 -- python train.py"},
+      {as_key("or install a release of the program that still knew this card, or choose another "
+              "number format (float16 for bfloat16)"),
+       ""}}},
 });
 
 }  // namespace berth

@@ -15,20 +15,48 @@ inline constexpr auto memory_entries = std::to_array<LogEntry>({
     {"cuda_out_of_memory",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "CUDA out of memory. Tried to allocate *\nHIP out of memory. Tried to allocate *",
+     "!{cuda|hip|xpu} out of memory. tried to allocate",
      as_key("the GPU's memory was used up"),
      as_key("PyTorch could not get the memory for one more tensor."),
      {smaller_batch, who_is_on_it}},
     {"cuda_out_of_memory_plain",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "CUDA error: out of memory\ncuda runtime error (2) : out of memory\n"
-     "cudaErrorMemoryAllocation: out of memory\nCUDA Error: out of memory\n"
-     "cupy.cuda.memory.OutOfMemoryError: Out of memory allocating *\n"
-     "OutOfMemoryError: Allocation on device*\nout_of_memory: CUDA error*\n"
-     "cudaErrorMemoryAllocation out of memory*",
+     "cuda error: out of memory\n"
+     "error == cudasuccess (2 vs. 0)\n"
+     "error=2 : out of memory\n"
+     "cuda runtime error (2) : out of memory\n"
+     "{cuda|hip|cudart|nvml} {error|failure|runtime failure}* out of memory\n"
+     "cudaerrormemoryallocation\n"
+     "cudamalloc failed: out of memory\n"
+     "cudamalloc{async|managed|host}*out of memory\n"
+     "cuda{malloc|hostalloc|mallochost}* failed*out of memory\n"
+     "hiperroroutofmemory\n"
+     "{cuda|hip} out of memory\n"
+     "erroroutofdevicememory\n"
+     "vk_error_out_of_device_memory\n"
+     "out of memory error on gpu\n"
+     "out of gpu memory\n"
+     "gpu* out of memory\n"
+     "out of memory* on {device|gpu}\n"
+     "outofmemoryerror: out of memory allocating\n"
+     "outofmemoryerror: allocation on device\n"
+     "out_of_memory: cuda error\n"
+     "insufficient gpu memory\n"
+     "not enough gpu memory\n"
+     "unable to allocate {cuda|rocm|vulkan|metal|sycl}* buffer\n"
+     "failed to allocate {cuda|rocm|vulkan|metal|sycl}* buffer\n"
+     "failed to allocate buffer for kv cache\n"
+     "bfc_arena*failed to allocate memory\n"
+     "failed to allocate memory for requested buffer of size\n"
+     "is less than desired gpu memory utilization\n"
+     "no available memory for the cache blocks\n"
+     "larger than the available kv cache memory\n"
+     "larger than the maximum number of tokens that can be stored in kv cache\n"
+     "not enough memory. please try to increase --mem-fraction-static\n"
+     "--mem-fraction-static*out of memory\n"
+     "out of memory. please {use|reduce|decrease|try}*gpu\n"
+     "cuda_error_out_of_memory: out of memory",
      as_key("the GPU's memory was used up"),
      as_key("The CUDA runtime itself could not get memory: often another process holds nearly all "
             "of it already, so that not even this one's context fits."),
@@ -36,8 +64,10 @@ inline constexpr auto memory_entries = std::to_array<LogEntry>({
     {"tensorflow_out_of_memory",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "OOM when allocating tensor with shape*",
+     "!oom when allocating tensor\n"
+     "!resourceexhaustederror\n"
+     "!unable to allocate output tensor\n"
+     "!ran out of memory trying to allocate",
      as_key("the GPU's memory was used up"),
      as_key("TensorFlow could not get the memory for the tensor that it names."),
      {smaller_batch,
@@ -47,8 +77,11 @@ inline constexpr auto memory_entries = std::to_array<LogEntry>({
     {"xla_out_of_memory",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "RESOURCE_EXHAUSTED: Out of memory*\nResource exhausted: Out of memory*",
+     "!resource_exhausted\n"
+     "!resource exhausted: out of memory\n"
+     "!out of memory while trying to allocate\n"
+     "!out of memory allocating * bytes\n"
+     "!failed to allocate request for * on device ordinal",
      as_key("the GPU's memory was used up"),
      as_key("XLA (JAX or TensorFlow) could not get the memory that its compiled program needs. JAX "
             "takes three quarters of the device at its start, whoever else is on it."),
@@ -58,9 +91,11 @@ inline constexpr auto memory_entries = std::to_array<LogEntry>({
       who_is_on_it}},
     {"cublas_no_memory",
      Severity::error,
-     LogPart::cause,
-     LogWhere::raised,
-     "CUBLAS_STATUS_ALLOC_FAILED*\nCUBLAS_STATUS_NOT_INITIALIZED*",
+     LogPart::consequence,
+     "!cublas_status_alloc_failed\n"
+     "!cublas_status_not_initialized\n"
+     "!failed to create cublas handle\n"
+     "!could not create cublas handle",
      as_key("cuBLAS could not be started"),
      as_key("cuBLAS needs some memory of its own and did not get it: the device is nearly full. "
             "After an index out of range in an earlier kernel it fails in the same way."),
@@ -70,9 +105,14 @@ inline constexpr auto memory_entries = std::to_array<LogEntry>({
        "export CUDA_LAUNCH_BLOCKING=1"}}},
     {"cudnn_no_memory",
      Severity::error,
-     LogPart::cause,
-     LogWhere::raised,
-     "CUDNN_STATUS_NOT_INITIALIZED*\nCUDNN_STATUS_ALLOC_FAILED*",
+     LogPart::consequence,
+     "cudnn_status_not_initialized\n"
+     "cudnn_status_alloc_failed\n"
+     "could not create cudnn handle\n"
+     "failed to get convolution algorithm\n"
+     "fail to find the dnn implementation\n"
+     "dnn library {initialization failed|is not found}\n"
+     "cudnn {failed|launch failure}*initializ",
      as_key("cuDNN could not be started"),
      as_key("Mostly there is too little memory left on the device for it; else its libraries and "
             "the driver do not fit each other."),
@@ -80,19 +120,49 @@ inline constexpr auto memory_entries = std::to_array<LogEntry>({
     {"kernel_out_of_memory",
      Severity::error,
      LogPart::cause,
-     LogWhere::anywhere,
-     "ut of memory: Killed process *\nut of memory: Kill process *\n"
-     "slurmstepd: error: Detected * oom*kill event*\nslurmstepd: error: Detected * oom_kill event*",
+     "ut of memory: kill\n"
+     "invoked oom-killer\n"
+     "oom_reaper: reaped process\n"
+     "oomkilled\n"
+     "detected*oom*kill event\n"
+     "some of the step tasks have been oom killed\n"
+     "killed due to memory pressure (oom)\n"
+     "exceeded {job |step |}memory limit\n"
+     "exceeded memory limit (*), being killed\n"
+     "state: out_of_memory\n"
+     "memory cgroup out of memory\n"
+     "node running low on memory\n"
+     "system-oom\n"
+     "killed by the oom killer\n"
+     "out-of-memory (oom) killer",
      as_key("the kernel killed it: the main memory was used up"),
      as_key("The machine, or the control group of the job (a container's or a scheduler's limit), "
             "had no main memory left. It is not the GPU's memory."),
      {less_main_memory, {as_key("ask the scheduler or the container for more main memory"), ""}}},
     {"killed_line",
      Severity::warning,
-     LogPart::cause,
-     LogWhere::anywhere,
-     "^Killed$\n^*: line *: * Killed *\nSignal 9 (SIGKILL) received by PID *\n"
-     "failed (exitcode: -9) local_rank: *",
+     LogPart::consequence,
+     "^killed$\n"
+     "^killed: 9\n"
+     "^killed  \n"
+     "^*: line *: * killed \n"
+     "signal 9 ({sigkill|killed})\n"
+     "signal 9: sigkill\n"
+     "exit{code: |s with return code = |ed with code |ed with return code |ed with exit code |code "
+     "= |_code: |status: }{-9|137}\n"
+     "exit {code|status}{ |: |:}{-9|137}\n"
+     "exit code:    137\n"
+     "returncode: -9\n"
+     "return code -9\n"
+     "signals.sigkill: 9\n"
+     "died with signal 9\n"
+     "terminated by signal sigkill\n"
+     "killed by signal: 9\n"
+     "signal sigkill\n"
+     "已杀死\n"
+     "退出代码*137\n"
+     "退出代码* -9\n"
+     "退出码*137",
      as_key("it was killed (SIGKILL)"),
      as_key("Mostly the kernel does this when the main memory is used up; a scheduler or a person "
             "can do it, too. The program itself could say nothing."),
@@ -102,9 +172,20 @@ inline constexpr auto memory_entries = std::to_array<LogEntry>({
     {"host_out_of_memory",
      Severity::error,
      LogPart::cause,
-     LogWhere::raised,
-     "DefaultCPUAllocator: can't allocate memory*\nDefaultCPUAllocator: not enough memory*\n"
-     "^MemoryError*\nArrayMemoryError: *\n[Errno 12] Cannot allocate memory*",
+     "defaultcpuallocator: {can't|not}\n"
+     "^memoryerror\n"
+     "arraymemoryerror: \n"
+     "unable to allocate * for an array with shape\n"
+     "cannot allocate memory\n"
+     "std::bad_alloc\n"
+     "not enough memory: you tried to allocate\n"
+     "java.lang.outofmemoryerror: {java heap|gc overhead|direct buffer|metaspace}\n"
+     "paging file is too small\n"
+     "requires more system memory\n"
+     "os can't allocate memory\n"
+     "failed to allocate * in host memory\n"
+     "unable to allocate cpu buffer\n"
+     "{ggml|llama}*failed to allocate cpu buffer",
      as_key("the main memory was used up"),
      as_key("The program asked for more main memory than it may have. It is not the GPU's memory."),
      {less_main_memory}},

@@ -1,5 +1,7 @@
 #include "diagnose/postmortem/explain_log.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -9,6 +11,8 @@
 #include "base/text.h"
 #include "diagnose/postmortem/catalogue.h"
 #include "diagnose/postmortem/sibling_ranks.h"
+#include "health/xid.h"
+#include "snapshot/kernel_messages.h"
 
 namespace berth {
 
@@ -71,7 +75,8 @@ class Aftermath {
 };
 
 struct Seen {
-  const LogEntry* entry = nullptr;
+  const LogEntry* entry = nullptr;  // null: the XID
+  std::uint64_t xid = 0;
   std::size_t first = 0;  // of those that count: the earliest of the last block
   std::size_t last = 0;
   std::size_t times = 0;
@@ -80,12 +85,16 @@ struct Seen {
 /// Each entry with the lines in which it stands, in the order of their first.
 std::vector<Seen> seen_in(const LogText& log, const Aftermath& after) {
   std::vector<Seen> found;
+  const std::vector<bool> raised = raised_lines(log);
   for (std::size_t i = 0; i < log.size(); ++i) {
-    const LogEntry* entry = entry_of_line(log.line(i));
-    if (entry == nullptr) continue;
-    const auto known = std::ranges::find(found, entry, &Seen::entry);
+    const LogEntry* entry = entry_of_line(log.line(i), raised[i]);
+    const auto xid = entry == nullptr ? parse_xid(log.line(i)) : std::nullopt;
+    if (entry == nullptr && !xid) continue;
+    const std::uint64_t code = xid ? xid->code : 0;
+    const auto known = std::ranges::find_if(
+        found, [&](const Seen& seen) { return seen.entry == entry && seen.xid == code; });
     if (known == found.end()) {
-      found.push_back({entry, i, i, 1});
+      found.push_back({entry, code, i, i, 1});
       continue;
     }
     // After a pause in which work went on it is another story.
@@ -102,7 +111,18 @@ Sentence place_of(const LogText& log, std::size_t line) {
   return sentence("line {} of the log: {}", log.number(line), text);
 }
 
+/// Of those with nothing to be done, most follow from another.
+LogPart part_of(const Seen& seen) {
+  if (seen.entry != nullptr) return seen.entry->part;
+  return xid_facts(seen.xid).action == XidAction::none ? LogPart::consequence : LogPart::cause;
+}
+
 Finding finding_of(const Seen& seen, const LogText& log) {
+  if (seen.entry == nullptr) {
+    return finding_of_xid(*parse_xid(log.line(seen.first)),
+                          sentence("the driver reported XID {}", seen.xid),
+                          place_of(log, seen.first));
+  }
   const LogEntry& entry = *seen.entry;
   Finding finding{.rule = std::string(entry.code),
                   .severity = entry.severity,
@@ -192,19 +212,31 @@ Findings explain_log(const LogText& log, const OomSurroundings& around) {
   std::vector<std::pair<LogPart, Finding>> found;
   const Aftermath after(log);
   for (const Seen& seen : seen_in(log, after)) {
-    if (seen.entry->part != LogPart::remark && after.is_survived(seen.last)) continue;
+    const LogPart part = part_of(seen);
+    if (part != LogPart::remark && after.is_survived(seen.last)) continue;
     Finding finding = finding_of(seen, log);
-    if (seen.entry->code == "cuda_out_of_memory") add_oom(seen, log, around, finding);
-    if (seen.entry->code == "nccl_timeout") add_ranks(log, finding);
+    if (finding.rule.starts_with("cuda_out_of_memory")) add_oom(seen, log, around, finding);
+    if (finding.rule == "nccl_timeout") add_ranks(log, finding);
     if (seen.times > 1) {
       finding.evidence.push_back(sentence("it stands {} times in the log", seen.times));
     }
-    found.emplace_back(seen.entry->part, std::move(finding));
+    found.emplace_back(part, std::move(finding));
   }
   keep_what_tells(found);
   Findings findings;
   for (auto& one : found) findings.push_back(std::move(one.second));
   return findings;
+}
+
+Finding finding_of_xid(const XidEvent& xid, Sentence title, Sentence evidence) {
+  const XidFacts facts = xid_facts(xid.code);
+  return {.rule = fmt::format("xid_{}", xid.code),
+          .severity = Severity::error,
+          .title = std::move(title),
+          .evidence = {std::move(evidence)},
+          .meaning = Sentence(facts.meaning, {}),
+          .steps = {{Sentence(advice_for(facts.action), {}), ""}},
+          .doubt = {}};
 }
 
 std::optional<GpuMemoryShortage> gpu_memory_shortage(const LogText& log) {
@@ -213,7 +245,8 @@ std::optional<GpuMemoryShortage> gpu_memory_shortage(const LogText& log) {
                                 "cublas_no_memory",         "cudnn_no_memory"};
   const Aftermath after(log);
   for (const Seen& seen : seen_in(log, after)) {
-    if (std::ranges::find(codes, seen.entry->code) == codes.end()) continue;
+    if (seen.entry == nullptr || std::ranges::find(codes, seen.entry->code) == codes.end())
+      continue;
     if (!after.is_survived(seen.last)) return GpuMemoryShortage{message_at(seen, log)};
   }
   return std::nullopt;

@@ -11,12 +11,16 @@
 #include "diagnose/postmortem/oom_message.h"
 #include "diagnose/postmortem/oom_verdict.h"
 #include "snapshot/finding.h"
+#include "snapshot/snapshot.h"
 
 namespace berth {
 
 /// The causes in the order in which they stand in the log, else what follows from a cause that is
 /// not there, then remarks.
 [[nodiscard]] Findings explain_log(const LogText& log, const OomSurroundings& around = {});
+
+/// What NVIDIA's catalogue says of it, and what to do.
+[[nodiscard]] Finding finding_of_xid(const XidEvent& xid, Sentence title, Sentence evidence);
 
 /// The GPU's memory was used up: a cause that stands in the log.
 struct GpuMemoryShortage {

@@ -15,7 +15,9 @@ constexpr std::size_t longest_line = 4096;
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-constexpr bool is_of_name(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '.'; }
+constexpr std::string_view name_letters =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
+constexpr bool is_of_name(char c) { return name_letters.contains(c); }
 
 /// How many bytes the escape sequence that begins at `at` takes (ECMA-48: CSI, OSC, two bytes).
 std::size_t escape_length(std::string_view text, std::size_t at) {
@@ -38,44 +40,95 @@ bool contains(std::string_view text, std::string_view piece) {
   return text.find(piece) != std::string_view::npos;
 }
 
-/// "[rank3]:" or "[default3]:" (torchrun), "[1,2]<stderr>:" (mpirun).
+/// Of a word from which on what follows is the message, no further in than prefixes reach.
+std::size_t behind(std::string_view line, std::string_view word) {
+  constexpr std::size_t longest_prefix = 96;
+  const std::size_t at = line.substr(0, longest_prefix).find(word);
+  return at == std::string_view::npos ? 0 : at + word.size();
+}
+
+/// "[rank3]:", "[1,2]<stderr>:" (mpirun), "[core.py:1108]", "[    9.247039]", "[ERROR]",
+/// "(RayTrainWorker pid=7046)".
 std::size_t bracket_prefix(std::string_view line) {
-  if (!line.starts_with('[')) return 0;
-  const std::size_t close = line.substr(0, 24).find(']');
-  if (close == std::string_view::npos) return 0;
-  const std::string_view inside = line.substr(1, close - 1);
-  const std::string_view rest = line.substr(close + 1);
-  const bool is_rank = inside.starts_with("rank") || inside.starts_with("default");
-  if (is_rank && rest.starts_with(':')) return close + 2;
-  if (!inside.empty() && is_digit(inside.front()) && rest.starts_with("<std")) {
-    const std::size_t colon = rest.substr(0, 16).find(">:");
-    if (colon != std::string_view::npos) return close + 1 + colon + 2;
+  if (!line.starts_with('[') && !line.starts_with('(')) return 0;
+  const std::size_t end = behind(line, line.front() == '[' ? "]" : ")");
+  if (end < 3) return 0;
+  const std::string_view rest = line.substr(end);
+  if (rest.starts_with("<std")) return end + behind(rest.substr(0, 16), ">");
+  return rest.empty() || std::string_view(" :[(|").contains(rest.front()) ? end : 0;
+}
+
+/// "2021-12-08T01:25:15.387865564Z", "04-03", "21:32:52", "2026-04-19".
+std::size_t time_prefix(std::string_view line) {
+  const std::size_t end = std::min(line.find(' '), line.size());
+  const std::string_view word = line.substr(0, end);
+  const bool is_time = word.size() >= 5 && is_digit(word.front()) &&
+                       word.find_first_not_of("0123456789-/:.,TZ+") == std::string_view::npos &&
+                       word.find_first_of(":-/") != std::string_view::npos;
+  return is_time ? end : 0;
+}
+
+/// glog's "F0804 08:28:56.961689  2742 net.cpp:816]".
+std::size_t glog_prefix(std::string_view line) {
+  const bool is_glog = line.size() > 5 && std::string_view("IWEF").contains(line[0]) &&
+                       is_digit(line[1]) && is_digit(line[2]) && is_digit(line[3]);
+  return is_glog ? behind(line, "]") : 0;
+}
+
+/// "Feb 22 06:35:27 host env[2827]:", "Dec  6 17:49:03 host kernel:", in any language.
+std::size_t syslog_prefix(std::string_view line) {
+  if (const std::size_t end = behind(line, " kernel:")) return end;
+  const std::size_t end = behind(line, "]:");
+  const std::string_view front = line.substr(0, end);
+  const bool is_syslog =
+      front.size() > 20 && is_letter(front.front()) && is_digit(front[7]) && front.find(':') < 16;
+  return is_syslog ? end : 0;
+}
+
+/// "ERROR", "E" (pytest's).
+std::size_t level_prefix(std::string_view line) {
+  constexpr std::array levels = {"ERROR", "CRITICAL", "FATAL", "WARNING",
+                                 "WARN",  "INFO",     "DEBUG", "E"};
+  for (const std::string_view level : levels) {
+    const std::string_view rest = line.substr(std::min(level.size(), line.size()));
+    if (line.starts_with(level) && (rest.starts_with(' ') || rest.starts_with(':'))) {
+      return level.size();
+    }
   }
   return 0;
 }
 
-/// "(RayTrainWorker pid=7046) ", "(VllmWorker rank=0 pid=13543) ".
-std::size_t worker_prefix(std::string_view line) {
-  if (!line.starts_with('(')) return 0;
-  const std::size_t close = line.substr(0, 80).find(')');
-  if (close == std::string_view::npos || !contains(line.substr(0, close), "pid=")) return 0;
-  return close + 1;
+/// docker compose's "app-1  |".
+std::size_t compose_prefix(std::string_view line) {
+  if (line.starts_with('|')) return 1;
+  const std::size_t end = behind(line, " |");
+  if (end == 0) return 0;
+  const std::string_view name = trimmed(line.substr(0, end - 1));
+  const bool is_name =
+      !name.empty() && std::ranges::all_of(name, [](char c) { return is_of_name(c) || c == '-'; });
+  return is_name ? end : 0;
 }
 
-/// The exception's name at the line's beginning: "torch.cuda.OutOfMemoryError"; empty: none.
-std::string_view exception_name(std::string_view line) {
-  const auto* end = std::ranges::find_if_not(line, is_of_name);
-  const std::string_view name(line.begin(), end);
-  const std::string_view rest = line.substr(name.size());
-  if (!rest.starts_with(':') && !rest.starts_with(" (")) return {};
+/// "torch.cuda.OutOfMemoryError: …", "… failed: RuntimeError: …".
+bool is_exception(std::string_view message) {
   // "OutOfResources" is Triton's.
   constexpr std::array endings = {"Error", "Exception", "Interrupt", "Failure", "OutOfResources"};
-  // pynvml's are "NVMLError_GpuIsLost" and the like.
-  const bool fits =
-      contains(name, "Error_") ||
-      std::ranges::any_of(endings, [&](std::string_view ending) { return name.ends_with(ending); });
-  // "_pickle.UnpicklingError" is Python's own.
-  return fits && (is_letter(name.front()) || name.front() == '_') ? name : std::string_view{};
+  for (std::size_t at = 0; at < message.size();) {
+    const std::size_t colon = std::min(message.find_first_of(":(", at), message.size());
+    std::string_view name = message.substr(0, colon);
+    if (colon < message.size() && message[colon] == '(') name = trimmed(name);
+    name.remove_prefix(std::min(name.find_last_not_of(name_letters) + 1, name.size()));
+    if (name.ends_with("Warning")) return false;
+    // pynvml's are "NVMLError_GpuIsLost" and the like.
+    const bool fits =
+        contains(name, "Error_") || std::ranges::any_of(endings, [&](std::string_view ending) {
+          return name.ends_with(ending) && name != "Error";
+        });
+    // "_pickle.UnpicklingError" is Python's own.
+    if (fits && (is_letter(name.front()) || name.front() == '_')) return true;
+    at = colon + 1;
+  }
+  return false;
 }
 
 /// "E0325 20:57:27.62 2606 file.py:869] ", "[E ProcessGroupNCCL.cpp:737] ", "F0426 …",
@@ -96,9 +149,16 @@ bool is_glog_error(std::string_view line) {
 /// "2025-11-21 10:02:03,123 ERROR trainer: RuntimeError: …": an error by a log's own words.
 bool is_logged_error(std::string_view line) {
   const std::string_view front = line.substr(0, 120);
-  if (line.empty() || !(is_digit(line.front()) || line.front() == '[' || line.starts_with("ERROR")))
-    return false;
-  constexpr std::array levels = {"ERROR", "CRITICAL", "FATAL"};
+  constexpr std::array levels = {" ERROR", "[ERROR", "| ERROR", "CRITICAL", "FATAL"};
+  return line.starts_with("ERROR") || std::ranges::any_of(levels, [&](std::string_view level) {
+           return contains(front, level);
+         });
+}
+
+/// By its own words no part of an error before it: "INFO 05-25 15:29:28 …", "W tensorflow/…".
+bool is_other_message(std::string_view line) {
+  constexpr std::array levels = {"INFO ", "INFO:", "[INFO]", "WARNING", "DEBUG ", ": I ", ": W "};
+  const std::string_view front = line.substr(0, 96);
   return std::ranges::any_of(levels,
                              [&](std::string_view level) { return contains(front, level); });
 }
@@ -158,24 +218,28 @@ std::string LogText::joined(std::size_t first, std::size_t count) const {
 }
 
 std::string_view without_prefix(std::string_view line) {
-  for (int times = 0; times < 3; ++times) {
-    const std::size_t length = std::max(bracket_prefix(line), worker_prefix(line));
+  constexpr std::array prefixes = {bracket_prefix, time_prefix,  glog_prefix,
+                                   syslog_prefix,  level_prefix, compose_prefix};
+  constexpr int most = 8;
+  for (int times = 0; times < most; ++times) {
+    std::size_t length = 0;
+    for (const auto prefix : prefixes) length = std::max(length, prefix(line));
     if (length == 0) break;
-    line.remove_prefix(length);
-    if (line.starts_with(' ')) line.remove_prefix(1);
+    line.remove_prefix(std::min(length, line.size()));
+    if (line.starts_with(':')) line.remove_prefix(1);
+    line = trimmed(line);
   }
   return line;
 }
 
 bool is_error_line(std::string_view line) {
-  line = without_prefix(line);
-  if (!exception_name(line).empty() || is_glog_error(line) || is_logged_error(line)) return true;
-  const std::string_view text = trimmed(line);
-  constexpr std::array beginnings = {
-      "what():",    "terminate called", "Fatal Python error:", "CUDA error",
-      "Cuda error", "CUDA Error",       "NCCL error"};
+  const std::string_view message = trimmed(without_prefix(line));
+  if (is_exception(message) || is_glog_error(line) || is_logged_error(line)) return true;
+  constexpr std::array beginnings = {"what():",    "terminate called", "fatal", "error",
+                                     "cuda error", "nccl error",       "panic:"};
+  const std::string start = small_letters(message.substr(0, 20));
   return std::ranges::any_of(
-      beginnings, [&](std::string_view beginning) { return text.starts_with(beginning); });
+      beginnings, [&](std::string_view beginning) { return start.starts_with(beginning); });
 }
 
 bool is_progress_line(std::string_view line) {
@@ -186,6 +250,24 @@ bool is_progress_line(std::string_view line) {
   constexpr std::array words = {"epoch", "step",  "loss",      "it/s",     "s/it",
                                 "iter ", "iter:", "iteration", "accuracy", "eta "};
   return std::ranges::any_of(words, [&](std::string_view word) { return contains(small, word); });
+}
+
+std::vector<bool> raised_lines(const LogText& log) {
+  constexpr std::size_t longest_message = 15;
+  std::vector<bool> raised(log.size());
+  std::size_t left = 0;
+  for (std::size_t i = 0; i < log.size(); ++i) {
+    const std::string_view line = log.line(i);
+    if (is_error_line(line)) {
+      left = longest_message;
+    } else if (left > 0 && (is_other_message(line) || is_progress_line(line))) {
+      left = 0;
+    } else if (left > 0) {
+      --left;
+    }
+    raised[i] = left > 0;
+  }
+  return raised;
 }
 
 }  // namespace berth

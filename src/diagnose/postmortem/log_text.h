@@ -41,14 +41,18 @@ class LogText {
   bool cut_ = false;
 };
 
-/// The line without what launchers put in front of it: "[rank3]: ", "(RayTrain pid=7046) ",
-/// "[1,2]<stderr>:".
+/// The line without what programs put in front of a message: "[rank3]: ", "(EngineCore pid=7046) ",
+/// "2026-02-22 16:58:20 ERROR [core.py:946] ", "Feb 22 06:35:27 host kernel: [ 8659.7] ", "app-1 |
+/// ".
 [[nodiscard]] std::string_view without_prefix(std::string_view line);
 
 /// Whether a line is an error as frameworks print one when it ends them or their caller: Python's
-/// "package.SomeError: …", C++'s "what():  …", glog's "[E …" or "F0321 …". Not: a warning, a remark
-/// that quotes one, source code.
+/// "package.SomeError: …", C++'s "what():  …", glog's "[E …" or "F0321 …", a log's level. Not: a
+/// warning, source code.
 [[nodiscard]] bool is_error_line(std::string_view line);
+
+/// The lines of errors: is_error_line(), and those behind it that its message goes on in.
+[[nodiscard]] std::vector<bool> raised_lines(const LogText& log);
 
 /// Whether a line shows that work goes on: "Epoch 3 loss 0.12", "40%|### | 12/30
 /// [00:05<…, 2.5it/s]".

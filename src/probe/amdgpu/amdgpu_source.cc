@@ -145,7 +145,7 @@ std::vector<AmdgpuSource::Card> AmdgpuSource::cards_here() const {
   std::vector<Card> cards;
   const auto entries = list_directory(sys_ + "/bus/pci/drivers/amdgpu");
   for (const std::string& entry : entries.value_or(std::vector<std::string>{})) {
-    auto address = pci::normal_address(entry);
+    auto address = normal_pci_address(entry);
     if (!address) continue;
     const std::string folder = sys_ + "/bus/pci/devices/" + entry;
     const Reading<std::string> told = line_of(folder + "/class");

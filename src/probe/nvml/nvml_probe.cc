@@ -81,7 +81,7 @@ Reading<std::vector<ExcludedDevice>> excluded_devices(const Api& api) {
     if (const Return code = info_of.call(i, &info); code != success) return why_absent(code);
     const std::string place = text_in(info.place.bus_id);
     excluded.push_back(
-        {.pci_address = pci::normal_address(place).value_or(place), .uuid = text_in(info.uuid)});
+        {.pci_address = normal_pci_address(place).value_or(place), .uuid = text_in(info.uuid)});
   }
   return excluded;
 }

@@ -50,27 +50,6 @@ std::optional<std::uint32_t> parse_hex(std::string_view text) {
   return hex_number(text);
 }
 
-std::optional<std::string> normal_address(std::string_view text) {
-  const auto parts = split(trimmed(text), ':');
-  if (parts.size() != 2 && parts.size() != 3) return std::nullopt;
-  const std::string_view slot = parts.back();
-  const std::size_t dot = slot.find('.');
-  if (dot == std::string_view::npos || dot != 2 || slot.size() != 4) return std::nullopt;
-  const std::string_view bus = parts[parts.size() - 2];
-  std::string domain(parts.size() == 3 ? parts[0] : "0");
-  if (bus.size() != 2 || domain.empty() || domain.size() > 8) return std::nullopt;
-  for (const std::string_view digits :
-       {std::string_view(domain), bus, slot.substr(0, 2), slot.substr(3)}) {
-    if (!hex_number(digits)) return std::nullopt;
-  }
-  domain.insert(0, 8 - domain.size(), '0');
-  std::string address = domain + ":" + std::string(bus) + ":" + std::string(slot);
-  for (char& c : address) {
-    if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return address;
-}
-
 std::optional<std::uint64_t> generation_from_speed(std::string_view text) {
   // PCI Express Base Specification: each generation's transfers per second on one lane.
   constexpr std::array<std::string_view, 6> speeds = {"2.5", "5.0", "8.0", "16.0", "32.0", "64.0"};

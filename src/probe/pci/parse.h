@@ -13,10 +13,6 @@ namespace berth::pci {
 /// "0x10de\n", at most 32 bits.
 [[nodiscard]] std::optional<std::uint32_t> parse_hex(std::string_view text);
 
-/// A function's address as everybody writes it, "0000:3b:00.0", "3B:00.0", to ours with an 8-digit
-/// domain and lower case. Nothing: not an address.
-[[nodiscard]] std::optional<std::string> normal_address(std::string_view text);
-
 /// PCIe generation of a link speed, "16.0 GT/s PCIe". Nothing: unknown, or no link.
 [[nodiscard]] std::optional<std::uint64_t> generation_from_speed(std::string_view text);
 
@@ -31,7 +27,7 @@ namespace berth::pci {
 [[nodiscard]] bool is_wanted_class(std::uint32_t pci_class);
 
 struct Function {
-  std::string address;  // normal_address()
+  std::string address;  // normal_pci_address()
   std::uint32_t vendor = 0;
   std::uint32_t device = 0;
   std::uint32_t pci_class = 0;        // 24 bits: base class, subclass, interface

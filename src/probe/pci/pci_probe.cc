@@ -143,7 +143,7 @@ void PciProbe::place(Snapshot& snapshot) const {
 bool PciProbe::is_another_containers(const std::string& address) const {
   const auto shown = list_directory(source_.proc + "/driver/nvidia/gpus");
   return shown && !shown->empty() && std::ranges::none_of(*shown, [&](const std::string& name) {
-           return pci::normal_address(name) == address;
+           return normal_pci_address(name) == address;
          });
 }
 
@@ -198,7 +198,7 @@ void PciProbe::observe(Snapshot& snapshot) {
         kept != before.end() ? std::optional(kept->second) : hex_of(path_of(entry, "class"));
     if (pci_class) classes_.emplace(entry, *pci_class);
     if (!pci_class || !pci::is_wanted_class(*pci_class)) continue;
-    const auto address = pci::normal_address(entry);
+    const auto address = normal_pci_address(entry);
     const auto vendor = hex_of(path_of(entry, "vendor"));
     const auto number = hex_of(path_of(entry, "device"));
     if (!address || !vendor || !number) continue;

@@ -1,14 +1,13 @@
 // What it stood on failed: its devices, the driver, the main memory. By the run's events or the
 // kernel's log.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <csignal>
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "diagnose/postmortem/explain_log.h"
 #include "diagnose/postmortem/postmortem.h"
 #include "health/xid.h"
 #include "snapshot/device_kind.h"
@@ -86,15 +85,9 @@ Findings of_kernel_log(const PostmortemEvidence& evidence) {
   Findings findings;
   for (const XidEvent& xid : *evidence.xids.get()) {
     if (!is_of_run(xid, evidence.run) || is_of_neighbour(xid, evidence)) continue;
-    const XidFacts facts = xid_facts(xid.code);
-    Finding finding{.rule = fmt::format("xid_{}", xid.code),
-                    .severity = Severity::error,
-                    .title = sentence("the driver reported XID {} while it ran", xid.code),
-                    .evidence = {sentence("the kernel log, {}: {}", printable(xid.pci_address),
-                                          printable(xid.text))},
-                    .meaning = Sentence(facts.meaning, {}),
-                    .steps = {{Sentence(advice_for(facts.action), {}), ""}},
-                    .doubt = {}};
+    Finding finding = finding_of_xid(
+        xid, sentence("the driver reported XID {} while it ran", xid.code),
+        sentence("the kernel log, {}: {}", printable(xid.pci_address), printable(xid.text)));
     if (!xid.pid.get()) {
       finding.doubt =
           sentence("the driver names no process: it may be of another job on the device");
