@@ -83,7 +83,7 @@ function ask_first(world: World, wish: Wish): void {
 export function ask_release(world: World, lease: Lease): void {
   ask_first(world, {
     title: t("act.release_title"),
-    about: `${lease.user ?? dash}  ${lease.run ?? lease.id}`,
+    about: `${lease.user ?? dash}  ${lease.run || lease.id}`,
     warning: t(lease.run ? "act.release_run" : "act.release_lease"),
     act: t("act.release"),
     done: t("act.released"),

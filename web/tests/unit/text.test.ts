@@ -28,13 +28,10 @@ test("what is reserved has one word in each language", () => {
 
 test("a run that never started has no duration and says who stopped it", () => {
   const run = {
-    id: "20251009-065020-k3f9q2",
-    uid: 1000,
-    user: "ana",
     started_unix_ms: 1000,
     waiting: true,
     waited_ms: 12_000,
-    state: "ended",
+    state: "ended" as const,
     end: {
       at_unix_ms: 13_000,
       known: true,
@@ -42,6 +39,7 @@ test("a run that never started has no duration and says who stopped it", () => {
       signal: 15,
       because: "left the queue",
       stopped_by: "ana" as string | null,
+      lasted_milliseconds: null,
     },
   };
   assert.equal(end_text(run), "never started: waited 12s, stopped by ana");
