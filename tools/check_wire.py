@@ -17,10 +17,11 @@ import repository
 
 DOCUMENT = Path("src/serve/openapi.json")
 TYPES = Path("web/src/model/wire.ts")
+STALE = f"{TYPES}: not what {DOCUMENT} says (./dev docs rewrites it)"
 WIDEST = 100
 HEAD = """\
 // Made by ./dev docs from src/serve/openapi.json; do not edit. What the server says, as types: the
-// JSON of /api/v1. A reading that is absent is null, and `why` beside it has the reason under its key.
+// JSON of /api/v1. An absent reading is null, and `why` beside it has the reason under its key.
 """
 WORDS = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 
@@ -39,10 +40,12 @@ def comment(schema: Schema, indent: str) -> str:
 
 
 def union(types: list[str], room: int, indent: str) -> str:
-    """One of them, on one line where it fits."""
+    """One of them, on one line where it fits: its own, or the next."""
     line = " | ".join(types)
     if len(types) == 1 or len(line) <= room:
         return line
+    if len(indent) + len(line) + 3 <= WIDEST:
+        return f"\n{indent}  {line}"
     return "".join(f"\n{indent}  | {one}" for one in types)
 
 
@@ -136,14 +139,16 @@ def findings(root: Path) -> list[str]:
     except Loose as what:
         return [f"{DOCUMENT}: {what}"]
     if (root / TYPES).read_text(encoding="utf-8") != text:
-        return [f"{TYPES}: not what {DOCUMENT} says (./dev docs rewrites it)"]
+        return [STALE]
     return []
 
 
 def main(arguments: list[str]) -> int:
-    if "--write" in arguments:
+    found = findings(repository.ROOT)
+    if "--write" in arguments and found == [STALE]:
         (repository.ROOT / TYPES).write_text(wanted(repository.ROOT), encoding="utf-8")
-    return repository.finish(findings(repository.ROOT))
+        found = []
+    return repository.finish(found)
 
 
 if __name__ == "__main__":

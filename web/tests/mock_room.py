@@ -151,20 +151,12 @@ class Room:
             return []
         cards = [device for device in self.snapshot["devices"] if device["parent"] is None]
         device = cards[min(3, len(cards) - 1)]
-        return [
-            {
-                "id": "9f8e47e3-cd17934ce0ea9fb0",
-                "run": self.runs[0]["id"],
-                "uid": 1000,
-                "user": "wei",
-                "keeper": {"pid": 40700, "start_ticks": 811},
-                "job": {"pid": 40711, "start_ticks": 815},
-                "command": None,
-                "since_unix_ms": self.started - 95 * 60_000,
-                "understood": True,
-                "devices": [{"device": device["id"], "exclusive": True, "promised_bytes": None}],
-            }
-        ]
+        return [{
+            "id": "9f8e47e3-cd17934ce0ea9fb0", "run": self.runs[0]["id"], "uid": 1000, "user": "wei",
+            "keeper": {"pid": 40700, "start_ticks": 811}, "job": {"pid": 40711, "start_ticks": 815}, "command": None,
+            "since_unix_ms": self.started - 95 * 60_000, "understood": True,
+            "devices": [{"device": device["id"], "exclusive": True, "promised_bytes": None}],
+        }]
 
     def queue(self):
         tickets = [("t1", 1001, "mara", "-n 8", 40 * 60_000), ("t2", 1002, self.hostile, "-n 2 --memory 20G", 70_000)]

@@ -1,5 +1,5 @@
 // Made by ./dev docs from src/serve/openapi.json; do not edit. What the server says, as types: the
-// JSON of /api/v1. A reading that is absent is null, and `why` beside it has the reason under its key.
+// JSON of /api/v1. An absent reading is null, and `why` beside it has the reason under its key.
 
 export interface Error {
   error: ApiError;
@@ -31,12 +31,7 @@ export type DeviceState =
   | "unusable";
 
 export type DeviceKind =
-  | "nvidia-gpu"
-  | "nvidia-mig"
-  | "amd-gpu"
-  | "intel-gpu"
-  | "ascend-npu"
-  | "other";
+  "nvidia-gpu" | "nvidia-mig" | "amd-gpu" | "intel-gpu" | "ascend-npu" | "other";
 
 /// As nvidia-smi writes it: compute, graphics, both, or through MPS.
 export type GpuUse = "C" | "G" | "C+G" | "M+C";
@@ -268,6 +263,11 @@ export interface Overview {
   alerts: Alert[];
 }
 
+export interface ExcludedDevice {
+  pci_address: string;
+  uuid: string;
+}
+
 export interface Host {
   name: string | null;
   kernel: string | null;
@@ -277,10 +277,7 @@ export interface Host {
   cuda_version_supported: string | null;
   process_view: "whole" | "namespace" | "wsl" | null;
   /// Missing: nobody looked for them.
-  excluded_devices?: {
-    pci_address: string;
-    uuid: string;
-  }[] | null;
+  excluded_devices?: ExcludedDevice[] | null;
   /// Missing: each reading is there.
   why?: Why;
 }

@@ -47,7 +47,12 @@ function ask_first(world: World, wish: Wish): void {
     "dialog",
     { "aria-labelledby": "act-title", "aria-describedby": "act-about" },
     title,
-    el("div", { id: "act-about" }, el("p", { class: "code" }, wish.about), el("p", {}, wish.warning)),
+    el(
+      "div",
+      { id: "act-about" },
+      el("p", { class: "code" }, wish.about),
+      el("p", {}, wish.warning),
+    ),
     wish.more ?? null,
     place,
     el("div", { class: "bar-of-tools" }, yes, no),

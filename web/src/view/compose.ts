@@ -161,13 +161,7 @@ export function compose_view(world: World): View {
     verdict.dataset["health"] = health;
     chosen.replaceChildren(
       ...composed.chosen.map((device) =>
-        el(
-          "li",
-          {},
-          el("strong", {}, `GPU ${label_of(device)}`),
-          " ",
-          device.reason,
-        ),
+        el("li", {}, el("strong", {}, `GPU ${label_of(device)}`), " ", device.reason),
       ),
     );
     refused.replaceChildren(

@@ -95,12 +95,7 @@ export function process_table(world: World, with_device: boolean): Table<Process
       },
     });
   }
-  return new Table(
-    t("room.processes"),
-    t("people.no_process"),
-    columns,
-    (process) => process.key,
-  );
+  return new Table(t("room.processes"), t("people.no_process"), columns, (process) => process.key);
 }
 
 export function lease_table(world: World): Table<Lease> {

@@ -93,7 +93,10 @@ export function run_view(world: World, id: string): View {
     const from = run.started_unix_ms;
     const window_of = (known: Samples | null): { from: number; to: number } => {
       const last = known?.points.at(-1)?.[0] ?? null;
-      return { from, to: Math.max(from + 1_000, run.end?.at_unix_ms ?? last ?? world.server_now()) };
+      return {
+        from,
+        to: Math.max(from + 1_000, run.end?.at_unix_ms ?? last ?? world.server_now()),
+      };
     };
     let device = 0;
     const point = (time: number | null): void => charts.forEach((chart) => chart.point_at(time));
@@ -243,11 +246,7 @@ function manifest_of(run: Run): HTMLElement {
     [t("run.driver"), run.given.host.driver_version],
     [
       t("run.machine"),
-      [
-        run.machine?.operating_system,
-        run.machine?.cpu_model,
-        run.machine?.instance_type,
-      ]
+      [run.machine?.operating_system, run.machine?.cpu_model, run.machine?.instance_type]
         .filter(Boolean)
         .join(", "),
     ],

@@ -94,9 +94,7 @@ test("minutes before the live seconds are one line, and a missing minute is a ga
   const live = new LiveSeries();
   for (const time of [200_000, 201_000, 206_000]) live.add(time, readings);
   const drawn = drawn_live(live, "utilization_gpu_percent", minutes, 0, 1_000);
-  assert.deepEqual(drawn.times, [
-    0, 60_000, 120_000, 180_000, 200_000, 201_000, 202_000, 206_000,
-  ]);
+  assert.deepEqual(drawn.times, [0, 60_000, 120_000, 180_000, 200_000, 201_000, 202_000, 206_000]);
   assert.deepEqual(drawn.mean, [7, 7, null, 7, 5, 5, null, 5]);
 });
 

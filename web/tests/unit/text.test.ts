@@ -163,7 +163,9 @@ function source_of(folder: string, names: RegExp): string {
 
 test("every finding of a health rule, and what to do about it, has its Chinese", () => {
   const rules = source_of("health", /^rules_.*\.cc$/);
-  const codes = [...rules.matchAll(/"((?:lost|unusable|[a-z]+(?:_[a-z]+)+))"/g)].map((one) => one[1]!);
+  const codes = [...rules.matchAll(/"((?:lost|unusable|[a-z]+(?:_[a-z]+)+))"/g)].map(
+    (one) => one[1]!,
+  );
   assert.deepEqual([...new Set(codes)].sort(), Object.keys(titles).sort());
   const all = rules + source_of("health", /^xid.*\.cc$/) + source_of("alert", /^rules_.*\.cc$/);
   for (const advice of Object.keys(advices)) assert.ok(all.includes(`"${advice}"`), advice);
