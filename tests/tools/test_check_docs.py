@@ -110,3 +110,23 @@ def test_a_table_of_rules_that_the_page_has_no_place_for_is_found(tmp_path: Path
     berth = house(tmp_path, "")
     with pytest.raises(SystemExit, match="EXPLAIN.md: its marks are"):
         check_docs.generated(tmp_path, berth)
+
+
+def test_more_words_than_are_wanted_are_found(tmp_path: Path) -> None:
+    house(tmp_path, "| a | b |\n|---|---|\n", "")
+    (tmp_path / check_docs.EXPLAIN).write_text(MARKED.format("| `told` | error |\n") + "two words\n")
+    (tmp_path / "doc" / "METRICS.md").write_text("made " * check_docs.MOST_WORDS)
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "README.md").write_text("word " * check_docs.MOST_WORDS)
+    marks = check_docs.words(tmp_path)[check_docs.EXPLAIN]
+    assert check_docs.words(tmp_path)[Path("README.md")] == 2, "bars and rules are no words"
+    assert check_docs.word_findings(tmp_path) == []
+    (tmp_path / "doc" / "TOUR.md").write_text("word " * (check_docs.MOST_WORDS - 2 - marks))
+    assert check_docs.word_findings(tmp_path) == []
+    (tmp_path / "CONTRIBUTING.md").write_text("one")
+    assert "25,001 words" in check_docs.word_findings(tmp_path)[0]
+
+
+def test_lines_are_short_but_for_tables(tmp_path: Path) -> None:
+    house(tmp_path, "a" * 100 + "\n" + "|" + "a" * 100 + "|\n" + "b" * 101 + "\n")
+    assert check_docs.line_findings(tmp_path, Path("README.md")) == ["README.md:3: 101 columns, at most 100"]
