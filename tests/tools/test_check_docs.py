@@ -127,6 +127,7 @@ def test_more_words_than_are_wanted_are_found(tmp_path: Path) -> None:
     assert "25,001 words" in check_docs.word_findings(tmp_path)[0]
 
 
-def test_lines_are_short_but_for_tables(tmp_path: Path) -> None:
-    house(tmp_path, "a" * 100 + "\n" + "|" + "a" * 100 + "|\n" + "b" * 101 + "\n")
-    assert check_docs.line_findings(tmp_path, Path("README.md")) == ["README.md:3: 101 columns, at most 100"]
+def test_lines_are_short_but_for_tables_and_single_words(tmp_path: Path) -> None:
+    of_100, of_101 = "ab " * 33 + "c", "ab " * 33 + "cd"
+    house(tmp_path, f"{of_100}\n|{of_101}|\n  {'a' * 101}\n{of_101}\n")
+    assert check_docs.line_findings(tmp_path, Path("README.md")) == ["README.md:4: 101 columns, at most 100"]
