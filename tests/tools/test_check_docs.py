@@ -118,6 +118,7 @@ def test_more_words_than_are_wanted_are_found(tmp_path: Path) -> None:
     (tmp_path / "doc" / "METRICS.md").write_text("made " * check_docs.MOST_WORDS)
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "README.md").write_text("word " * check_docs.MOST_WORDS)
+    (tmp_path / "doc" / "HABITS.zh-CN.md").write_text("a twin " * check_docs.MOST_WORDS)
     marks = check_docs.words(tmp_path)[check_docs.EXPLAIN]
     assert check_docs.words(tmp_path)[Path("README.md")] == 2, "bars and rules are no words"
     assert check_docs.word_findings(tmp_path) == []
