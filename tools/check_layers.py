@@ -119,12 +119,12 @@ def arrows_in_cmake(text: str) -> dict[str, set[str]]:
 
 
 def arrows_in_design(text: str) -> dict[str, set[str]]:
-    """Lines "place → snapshot" of the fenced block named arrows."""
+    """Lines "place → snapshot" of the fenced block named arrows; a folder may have several."""
     block = re.search(r"^```arrows\n(.*?)^```", text, re.M | re.S)
     arrows = {}
     for line in (block[1] if block else "").splitlines():
         name, _, targets = line.partition("→")
-        arrows[name.strip()] = {word.strip() for word in targets.split(",")} - {"∅", ""}
+        arrows.setdefault(name.strip(), set()).update({word.strip() for word in targets.split(",")} - {"∅", ""})
     return arrows
 
 

@@ -16,6 +16,8 @@ export interface ApiError {
 /// Keys that are null, each with the reason.
 export type Why = Record<string, "unsupported" | "no permission" | "failed" | "not sampled">;
 
+/// `ok`, `notice`, `unknown` (what it is judged by was asked for and not answered), `degraded`,
+/// `failed`.
 export type HealthState = "ok" | "notice" | "unknown" | "degraded" | "failed";
 
 export type DeviceState =
@@ -48,6 +50,7 @@ export interface Counts {
   divided: number;
   lost: number;
   unusable: number;
+  /// Those that health calls failed.
   failed: number;
 }
 
@@ -90,7 +93,7 @@ export interface Device {
 }
 
 export interface Process {
-  /// Device and pid: what tells one row from another.
+  /// Device and pid: what `after` takes.
   key: string;
   device: string;
   pid: number;
@@ -131,12 +134,15 @@ export interface Lease {
 
 export interface Waiter {
   id: string;
+  /// Empty: a ticket of berth 0.1.0.
   run: string;
   uid: number | null;
   user: string | null;
   process: ProcessId;
   command: string | null;
+  /// As typed.
   wants: string;
+  /// As JSON: doc/FORMATS.md, "Request".
   request: string;
   since_unix_ms: number;
   /// Devices that nobody else is given once they are free, until it has all that it wants.
@@ -198,16 +204,21 @@ export interface JoinedHost {
 
 export interface Alert {
   id: string;
+  /// A word for programs, which stays.
   rule: string;
   severity: "notice" | "warning" | "critical";
   device: string | null;
   index: number | null;
   since_unix_ms: number;
+  /// Of an event (an XID, another driver): when it happened.
   last_seen_unix_ms: number;
   /// Null: it fires.
   resolved_unix_ms: number | null;
-  /// Null: it fires.
+  /// null: it goes on. `unknown`: it could not be read for 24 h. `unwatched`: its rule was switched
+  /// off.
   ending: "resolved" | "unknown" | "unwatched" | null;
+  /// An English sentence. Names of users stand behind its last `: `, and only for those who may see
+  /// them.
   summary: string;
   advice: string;
   simulated: string | null;
@@ -224,6 +235,7 @@ export interface Delivery {
   last_delivered_unix_ms: number | null;
   last_failed_unix_ms: number | null;
   is_failing: boolean;
+  /// Why it fails; for administrators alone.
   trouble: string | null;
 }
 
@@ -240,8 +252,9 @@ export interface Overview {
   taken_unix_ms: number;
   sequence: number;
   simulated: string | null;
+  /// The newest look is older than two intervals and 3 s.
   stale: boolean;
-  /// Since when the driver, or a part of it, has not answered; null: all that was asked has.
+  /// Since when something that was asked has not answered; null: all answers.
   unanswered_since_unix_ms: number | null;
   interval_ms: number;
   version: string;
@@ -249,6 +262,8 @@ export interface Overview {
   asker: {
     user: string | null;
     admin: boolean;
+    /// What it sees of others: names (`public`), also commands of its own group (`group`), or
+    /// nothing but its own (`owner`).
     sees: "public" | "group" | "owner";
   };
   /// How many other servers GET /api/v1/hosts lists.
@@ -268,6 +283,10 @@ export interface ExcludedDevice {
   uuid: string;
 }
 
+/// `name`, `kernel`, `boot_id`, `driver_version`, `nvml_version`; `cuda_version_supported`: the
+/// highest that the driver supports, not what is installed; `process_view`: `whole`, `namespace` (a
+/// container that sees its own processes alone) or `wsl`; `excluded_devices`: those that the driver
+/// leaves alone (`pci_address`, `uuid`).
 export interface Host {
   name: string | null;
   kernel: string | null;
@@ -381,19 +400,44 @@ export interface XidEvent {
 export interface Snapshot {
   berth_snapshot: 1;
   taken_unix_ms: number;
+  /// The simulated server's name; null: a real machine.
   simulated: string | null;
   host: Host;
+  /// Each has the fields of doc/METRICS.md under their keys. `kind`: `nvidia-gpu`, `nvidia-mig`,
+  /// `amd-gpu`, `intel-gpu`, `ascend-npu` or `other`. `parent` and `mig` are of a MIG instance.
+  /// `runtime_index`: the number that a program of its runtime takes, where it is not `index`,
+  /// which counts the cards of all makers. `lost`; `unusable_because` (empty: a job can be given
+  /// it); `utilization_history_ms_percent`: the driver's own recent samples, pairs of age and
+  /// percent, newest first.
   devices: SnapshotDevice[];
+  /// One per process and device: `device` (an id), `pid`, `type` (`C`, `G`, `C+G`, `M+C`), `mig`,
+  /// `memory_used_bytes` and `utilization_…_percent`; engines that nothing was sampled of are left
+  /// out.
   gpu_processes: GpuProcess[];
+  /// One per process, from /proc: `pid`, `start_ticks`, `ancestors` (pids, nearest first), `uid`,
+  /// `user`, `command` (a list, secrets masked), `executable_name`, `started_unix_ms`,
+  /// `cpu_time_ms`, `read_unix_ms` (when that was read; not of simulated ones),
+  /// `memory_resident_bytes`, `state`, `container` (empty: none) and, in one, `enclosure`:
+  /// `runtime`, `id` (whole), `pod_uid`, `owner_uid`, `name`, `image`. `berth ps` adds `stuck`: in
+  /// state D at two looks without having run. In a container or WSL all is absent of a number that
+  /// no process here is known to have by right.
   processes: HostProcess[];
-  /// Who has files of devices open; missing: nobody looked.
+  /// There only where it was asked for (`berth ps`, `berth health`); null, with `why`, where it was
+  /// asked for in vain. `holders`: `pid` and the `minor_number` of the device file that it has
+  /// open. `unreadable_processes`: how many may not be looked into; null: /proc hides that they are
+  /// there. Missing: nobody looked.
   device_files?: DeviceFiles | null;
-  /// Missing: nobody looked.
+  /// Likewise. Errors that the driver reported, in the kernel log or by its events, which name no
+  /// process: `pci_address`, `code`, `at_unix_ms`, `pid`, `process`, `text`. Missing: nobody
+  /// looked.
   xids?: XidEvent[] | null;
-  /// Missing: nobody looked.
+  /// Likewise, where the kernel log tells it: errors before that are history. Missing: nobody
+  /// looked.
   driver_loaded_unix_ms?: number | null;
   leases: Lease[];
   queue: Waiter[];
+  /// `source`, `succeeded`. `ledger` is where `leases` and `queue` come from: where it could not be
+  /// read they are empty, and `leases` and `users` of each device null.
   sources: {
     source: string;
     succeeded: boolean;
@@ -424,7 +468,10 @@ export interface DeviceHealth {
   id: string;
   index: number | null;
   state: HealthState;
+  /// Of XID errors also `times`, `last_unix_ms`, `last_process`, `last_pid`, `before_driver_load`
+  /// (all of them happened before the driver was loaded anew: a notice at most).
   findings: Finding[];
+  /// What could not be read, and why.
   not_examined: string[];
 }
 
@@ -432,7 +479,7 @@ export interface Health {
   berth_health: 1;
   taken_unix_ms: number;
   simulated: string | null;
-  /// The worst of all devices; null: none is examined.
+  /// The worst of all.
   state: HealthState | null;
   devices: DeviceHealth[];
   problems: string[];
@@ -657,8 +704,9 @@ export interface Usage {
   berth_usage: 1;
   by: "user" | "job" | "gpu" | "day";
   simulated: string | null;
-  /// Of all devices together: hours in which nobody looked.
+  /// Of all devices, since it knows.
   unwatched_hours: number;
+  /// Moved out to quarters of an hour, as `until_unix_ms`.
   since_unix_ms: number;
   until_unix_ms: number;
   knows_since_unix_ms: number | null;
@@ -668,23 +716,29 @@ export interface Usage {
 }
 
 export interface UsageRow {
-  /// By job its run or lease; empty: without a lease. By user his name; empty: not known.
+  /// User; run, else lease, of a job (empty: without one); device id; local date.
   key: string;
   /// Whose job it is; missing: rows are of something else.
   user?: string;
   gpu_hours: number;
+  /// Load above 3 %. With `idle_held_hours` and `unknown_load_hours` it adds up to `gpu_hours`.
   busy_gpu_hours: number;
+  /// Held without load.
   idle_held_hours: number;
+  /// Held, and the load could not be read.
   unknown_load_hours: number;
   unwatched_hours: number | null;
   energy_joules: number | null;
-  /// The energy, and with it the cost, is not known for all of it.
+  /// It is not known for all of the time.
   energy_at_least: boolean;
-  /// Some of it is from power, where no counter is.
+  /// Some of it is made of power, where a card has no counter.
   energy_integrated: boolean;
   cost: number | null;
+  /// By user and day.
   waits: number | null;
+  /// By user and day.
   waited_hours: number | null;
+  /// Not by job.
   runs: number | null;
 }
 
@@ -801,13 +855,23 @@ export interface Placement {
   exit_code: number | null;
   berth_placement: 1;
   simulated: string | null;
+  /// As one would type it: `-n 2 --memory 10G`.
   asked_for: string;
+  /// Whether `chosen` is what was asked for; false where the job goes without, on the CPU.
   satisfied: boolean;
+  /// False: this machine can never satisfy it, not even when it is idle.
   possible: boolean;
+  /// Nothing was taken: somebody else may be given the same.
   claimed: false;
   /// What the job would find set; empty: nothing is taken.
   environment: Record<string, string>;
+  /// `id`, `index`, `name`, `promised_bytes` (null: the whole device), `reason` for people.
   chosen: Choice[];
+  /// Devices that would have done; as `chosen`.
   available: Choice[];
+  /// The others: `id`, `index`, `name`, `rule` (src/place/placement.h says what each means), `text`
+  /// for people, `may_change` (false: no waiting will change it), `holders`: `user` (empty: cannot
+  /// be seen), `pid` (null: a lease whose job has not started), `command` (masked),
+  /// `since_unix_ms`.
   refused: Refusal[];
 }
