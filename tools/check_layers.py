@@ -96,6 +96,17 @@ RULES = [
         re.compile(r"src/probe/nvml/"),
     ),
     OnlyHere(
+        "which vendor it is says the table: ask facts_of(kind) or facts_of(runtime)",
+        re.compile(r"\b(?:DeviceKind::(?:nvidia_|amd_|intel_|ascend_)\w+|Runtime::(?:cuda|rocm|level_zero|cann)\b)"),
+        # The sources, what the formats leave unsaid, and what is about NVIDIA's own software: its
+        # cards, nvidia-smi, CUDA's variable, programs of CUDA.
+        re.compile(
+            r"src/(?:probe|cards|smi|diagnose/doctor)/|src/snapshot/(?:device_kind\.(?:h|cc)|walk\.cc|fields\.cc|builder\.h)$"
+            r"|src/place/visible_devices\.cc$|src/app/(?:verb_doctor|gpu_proof)\.cc$|src/view/doctor_(?:text|json)\.cc$"
+            r"|src/.*/example_\w+\.h$"
+        ),
+    ),
+    OnlyHere(
         "no random_device: it needs a newer glibc than berth promises to run on",
         re.compile(r"\brandom_device\b"),
         re.compile(r"$^"),

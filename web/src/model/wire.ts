@@ -245,6 +245,8 @@ export interface OverviewHost {
   cuda_version_supported: string | null;
   /// Missing: each reading is there.
   why?: Why;
+  /// Missing: there is none beside NVIDIA's.
+  other_vendors?: OtherVendor[];
 }
 
 export interface Overview {
@@ -291,6 +293,7 @@ export interface Host {
   name: string | null;
   kernel: string | null;
   boot_id: string | null;
+  /// NVIDIA's.
   driver_version: string | null;
   nvml_version: string | null;
   cuda_version_supported: string | null;
@@ -299,6 +302,8 @@ export interface Host {
   excluded_devices?: ExcludedDevice[] | null;
   /// Missing: each reading is there.
   why?: Why;
+  /// Missing: there is none beside NVIDIA's.
+  other_vendors?: OtherVendor[];
 }
 
 /// With all its readings: the keys of doc/METRICS.md, which depend on its kind and its driver.
@@ -874,4 +879,18 @@ export interface Placement {
   /// be seen), `pid` (null: a lease whose job has not started), `command` (masked),
   /// `since_unix_ms`.
   refused: Refusal[];
+}
+
+/// The software of a vendor beside NVIDIA. Left out where nobody asked for any.
+export interface OtherVendor {
+  vendor: string;
+  /// Null and "unsupported": the driver is the kernel's own, without a version.
+  driver_version: string | null;
+  runtime: string;
+  /// What is installed.
+  runtime_version: string | null;
+  /// Missing: it has none.
+  library_version?: string;
+  /// Missing: each reading is there.
+  why?: Why;
 }
