@@ -1,8 +1,9 @@
 """Holds the documents to the repository and the program.
 
 Links resolve; commands and options in the READMEs exist, and the two READMEs show the same ones;
-generated documents are what the program prints; nothing speaks of the place where it was written.
-With --write BERTH, rewrites the generated documents.
+generated documents are what the program prints; nothing speaks of the place where it was written;
+what is written by hand stays short. With --write BERTH, rewrites the generated documents; with
+--words, prints how many words each document has.
 """
 
 import os
@@ -247,6 +248,46 @@ def generated_findings(root: Path, berth: Path) -> list[str]:
     return found
 
 
+MOST_WORDS = 25_000
+MADE_PAGES = {Path("doc/COMMANDS.md"), Path("doc/METRICS.md")}
+LONGEST_LINE = 100
+# A log of releases, and twins whose letters are two columns wide.
+LINES_AS_THEY_ARE = re.compile(r"CHANGELOG\.md|.*\.zh-CN\.md")
+
+
+def written_by_hand(root: Path) -> list[Path]:
+    """The documents outside of tests/, without those that the program prints whole."""
+    found = [name for name in repository.files(root) if name.suffix == ".md" and name.parts[0] != "tests"]
+    return [name for name in found if name not in MADE_PAGES]
+
+
+def words(root: Path) -> dict[Path, int]:
+    """Words of each document. A table's bars and rules are none; tables that the program prints do not count.
+    Of a Chinese twin it is the number of pieces between blanks."""
+    found = {}
+    for name in written_by_hand(root):
+        text = MADE.sub("", (root / name).read_text(encoding="utf-8"))
+        found[name] = sum(1 for word in text.split() if re.search(r"\w", word))
+    return found
+
+
+def word_findings(root: Path) -> list[str]:
+    """A twin repeats its original, so it is not counted."""
+    all_of_them = sum(count for name, count in words(root).items() if not name.name.endswith(".zh-CN.md"))
+    if all_of_them <= MOST_WORDS:
+        return []
+    return [f"the documents have {all_of_them:,} words, at most {MOST_WORDS:,} are wanted: link to what stands elsewhere"]
+
+
+def line_findings(root: Path, name: Path) -> list[str]:
+    """Lines that are too long to read, but for what cannot be broken: rows of tables, commands, single words."""
+    found = []
+    for number, line in enumerate((root / name).read_text(encoding="utf-8").splitlines(), 1):
+        if len(line) > LONGEST_LINE and not line.startswith(("|", "    berth ")) and " " in line.strip():
+            found.append(f"{name}:{number}: {len(line)} columns, at most {LONGEST_LINE}")
+    return found
+
+
 def unmerged_findings(root: Path, name: Path) -> list[str]:
     """What a merge leaves behind where nobody decided."""
     lines = (root / name).read_text(encoding="utf-8").splitlines()
@@ -255,7 +296,10 @@ def unmerged_findings(root: Path, name: Path) -> list[str]:
 
 
 def findings(root: Path, berth: Path | None) -> list[str]:
-    found = forbidden_findings(root)
+    found = forbidden_findings(root) + word_findings(root)
+    for name in written_by_hand(root):
+        if not LINES_AS_THEY_ARE.fullmatch(str(name)):
+            found += line_findings(root, name)
     for name in repository.files(root):
         if name.suffix in (".md", ".py", ".cc", ".h", ".ts", ".po"):
             found += unmerged_findings(root, name)
@@ -273,6 +317,11 @@ if __name__ == "__main__":
         for file, content in generated(repository.ROOT, Path(sys.argv[2]).resolve()).items():
             if content.strip():
                 (repository.ROOT / file).write_text(content, encoding="utf-8")
+        sys.exit(0)
+    if sys.argv[1:2] == ["--words"]:
+        counted = words(repository.ROOT)
+        for file, count in [*counted.items(), (Path("all"), sum(counted.values()))]:
+            print(f"{count:7,}  {file}")
         sys.exit(0)
     program = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else None
     sys.exit(repository.finish(findings(repository.ROOT, program)))

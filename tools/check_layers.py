@@ -96,6 +96,17 @@ RULES = [
         re.compile(r"src/probe/nvml/"),
     ),
     OnlyHere(
+        "which vendor it is says the table: ask facts_of(kind) or facts_of(runtime)",
+        re.compile(r"\b(?:DeviceKind::(?:nvidia_|amd_|intel_|ascend_)\w+|Runtime::(?:cuda|rocm|level_zero|cann)\b)"),
+        # The sources, what the formats leave unsaid, and what is about NVIDIA's own software: its
+        # cards, nvidia-smi, CUDA's variable, programs of CUDA.
+        re.compile(
+            r"src/(?:probe|cards|smi|diagnose/doctor)/|src/snapshot/(?:device_kind\.(?:h|cc)|walk\.cc|fields\.cc|builder\.h)$"
+            r"|src/place/visible_devices\.cc$|src/app/(?:verb_doctor|gpu_proof)\.cc$|src/view/doctor_(?:text|json)\.cc$"
+            r"|src/.*/example_\w+\.h$"
+        ),
+    ),
+    OnlyHere(
         "no random_device: it needs a newer glibc than berth promises to run on",
         re.compile(r"\brandom_device\b"),
         re.compile(r"$^"),
@@ -119,12 +130,12 @@ def arrows_in_cmake(text: str) -> dict[str, set[str]]:
 
 
 def arrows_in_design(text: str) -> dict[str, set[str]]:
-    """Lines "place → snapshot" of the fenced block named arrows."""
+    """Lines "place → snapshot" of the fenced block named arrows; a folder may have several."""
     block = re.search(r"^```arrows\n(.*?)^```", text, re.M | re.S)
     arrows = {}
     for line in (block[1] if block else "").splitlines():
         name, _, targets = line.partition("→")
-        arrows[name.strip()] = {word.strip() for word in targets.split(",")} - {"∅", ""}
+        arrows.setdefault(name.strip(), set()).update({word.strip() for word in targets.split(",")} - {"∅", ""})
     return arrows
 
 

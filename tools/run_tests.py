@@ -24,6 +24,7 @@ import check_layers
 import check_lengths
 import check_page
 import check_po
+import check_wire
 import repository
 import test_programs
 from test_report import Report
@@ -52,6 +53,7 @@ def quick_checks(report: Report) -> None:
         print(f"note: {warning}")
     check(report, "format", check_format.findings(ROOT))
     check(report, "po", check_po.findings(ROOT))
+    check(report, "wire", check_wire.findings(ROOT))
     if check_page.are_there(ROOT):
         check(report, "page types", check_page.type_findings(ROOT / "web", check_page.modules(ROOT)))
     else:

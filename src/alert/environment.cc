@@ -26,7 +26,7 @@ std::string fact(const std::string& text) {
   return printable(std::string_view(text).substr(0, longest));
 }
 
-void add(Environment& environment, const char* what, const Reading<std::string>& reading) {
+void add(Environment& environment, const std::string& what, const Reading<std::string>& reading) {
   if (reading.get() && !reading.get()->empty()) {
     environment.facts[what] = fact(*reading.get());
   }
@@ -42,8 +42,17 @@ std::string device_fact(const Device& device) {
 
 Environment environment_of(const Snapshot& snapshot, const std::optional<std::string>& toolkit) {
   Environment environment;
-  add(environment, "driver", snapshot.host.driver_version);
-  add(environment, "CUDA version of the driver", snapshot.host.cuda_version_supported);
+  for (const Runtime vendor : vendors_asked(snapshot.host)) {
+    const DeviceKindFacts& facts = facts_of(vendor);
+    const VendorSoftware& software = snapshot.host.software_of(vendor);
+    const bool is_named = vendor != unnamed_vendor;
+    add(environment, is_named ? std::string(driver_key).append(facts.vendor) : "driver",
+        software.driver);
+    add(environment,
+        is_named ? std::string(runtime_key).append(facts.runtime_name)
+                 : "CUDA version of the driver",
+        software.runtime);
+  }
   add(environment, "kernel", snapshot.host.kernel);
   // "none" rather than nothing: that it was taken away is a change as well.
   if (toolkit) environment.facts["CUDA toolkit"] = toolkit->empty() ? "none" : fact(*toolkit);

@@ -24,6 +24,10 @@ struct Environment {
   std::vector<int> nameless;
 };
 
+/// Before the names of vendors and runtimes whose facts are not the unnamed_vendor's.
+inline constexpr std::string_view driver_key = "driver of ";
+inline constexpr std::string_view runtime_key = "version of ";
+
 /// `toolkit`: the CUDA toolkit's version where one is installed; empty: none is; nothing: nobody
 /// looked.
 [[nodiscard]] Environment environment_of(const Snapshot& snapshot,

@@ -19,7 +19,7 @@ Snapshot host_of(const std::string& driver, const std::vector<std::string>& devi
   for (const std::string& id : devices) builder.gpu(id, 80_GiB);
   Snapshot host = builder.build();
   host.sources = {{"nvml", true}};
-  host.host.driver_version = driver;
+  host.host.software_of(Runtime::cuda).driver = driver;
   return host;
 }
 
@@ -54,6 +54,19 @@ TEST_F(EnvironmentOfAMachine, IsNewsWhenTheDriverIsAnother) {
   see(host_of("570.1", {"GPU-A"}));
   see(host_of("580.1", {"GPU-A"}));
   EXPECT_THAT(changes(), ElementsAre("the driver changed from 570.1 to 580.1"));
+}
+
+TEST_F(EnvironmentOfAMachine, IsNewsByTheVendorWhoseDriverIsAnother) {
+  Snapshot both = host_of("570.1", {"GPU-A"});
+  both.host.software_of(Runtime::rocm) = {.driver = std::string("6.10.5"),
+                                          .runtime = std::string("6.3.0-39")};
+  see(both);
+  both.host.software_of(Runtime::rocm) = {.driver = std::string("6.12.1"),
+                                          .runtime = std::string("6.4.0-47")};
+  see(both);
+  EXPECT_THAT(changes(), testing::UnorderedElementsAre(
+                             "the AMD driver changed from 6.10.5 to 6.12.1",
+                             "the version of ROCm changed from 6.3.0-39 to 6.4.0-47"));
 }
 
 TEST_F(EnvironmentOfAMachine, IsNoNewsBeforeItHasSettled) {

@@ -53,6 +53,14 @@ Sentence change_in_words(const EnvironmentChange& change) {
   if (change.what == "driver") {
     return sentence("the driver changed from {} to {}", *change.from, *change.to);
   }
+  if (change.what.starts_with(driver_key)) {
+    return sentence("the {} driver changed from {} to {}", change.what.substr(driver_key.size()),
+                    *change.from, *change.to);
+  }
+  if (change.what.starts_with(runtime_key)) {
+    return sentence("the version of {} changed from {} to {}",
+                    change.what.substr(runtime_key.size()), *change.from, *change.to);
+  }
   if (change.what == "kernel") {
     return sentence("the kernel changed from {} to {}", *change.from, *change.to);
   }

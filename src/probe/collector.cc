@@ -10,6 +10,7 @@
 #include "probe/driver_log.h"
 #include "probe/missing_devices.h"
 #include "probe/offline.h"
+#include "probe/probe_process/progress.h"
 #include "probe/xid_memory.h"
 #include "snapshot/device_kind.h"
 
@@ -23,21 +24,13 @@ void append(std::vector<T>& list, std::vector<T> more) {
               std::make_move_iterator(more.end()));
 }
 
-template <class T>
-void fill(Reading<T>& known, Reading<T> told) {
-  if (!known.get()) known = std::move(told);
-}
-
 /// What one driver told, added to what others did.
 void add_driver(Snapshot& sum, Snapshot told) {
   append(sum.devices, std::move(told.devices));
   append(sum.gpu_processes, std::move(told.gpu_processes));
   append(sum.sources, std::move(told.sources));
   append(sum.problems, std::move(told.problems));
-  fill(sum.host.driver_version, std::move(told.host.driver_version));
-  fill(sum.host.nvml_version, std::move(told.host.nvml_version));
-  fill(sum.host.cuda_version_supported, std::move(told.host.cuda_version_supported));
-  fill(sum.host.excluded_devices, std::move(told.host.excluded_devices));
+  fill(sum.host, std::move(told.host));
 }
 
 /// Each driver counts its devices from 0. Here they have one row of numbers, and what a program of

@@ -97,6 +97,27 @@ TEST(Progress, GivesUpNoMoreDevicesThanADriverCanHave) {
   EXPECT_EQ(progress.snapshot.problems.size(), 1024U);
 }
 
+TEST(Progress, AVersionOnAServerThatDoesNotAnswerCostsNothingElse) {
+  Progress progress{.driver = DeviceKind::amd_gpu};
+  Host told;
+  told.software_of(Runtime::rocm).driver = Absent::unsupported;
+  apply(progress, told);
+  apply(progress, SourceReport{"amdgpu", true});
+  apply(progress, Device{.id = DeviceId("GPU-0"), .index = 0, .temperature = Celsius(40)});
+  apply(progress, Host{});  // what nobody asked for takes no reason away
+  const ProbeStep step{StepKind::runtime, 0};
+  apply(progress, wire::Begun{step});
+  EXPECT_TRUE(give_up_current(progress, {.waited = milliseconds(700)}, true));
+  const Snapshot got = finished_snapshot(std::move(progress));
+  EXPECT_EQ(got.devices.at(0).temperature, Reading<Celsius>(Celsius(40)));
+  EXPECT_EQ(got.sources.at(0), (SourceReport{"amdgpu", true}));
+  EXPECT_EQ(got.host.software_of(Runtime::rocm).driver.why(), Absent::unsupported);
+  EXPECT_EQ(got.host.software_of(Runtime::rocm).runtime.why(), Absent::failed);
+  ASSERT_EQ(got.problems.size(), 1U);
+  EXPECT_EQ(got.problems[0].source, "runtime");
+  EXPECT_EQ(got.problems[0].message, "reading the version of ROCm: no answer for 700 ms, given up");
+}
+
 TEST(CollectorOfProcessesThatHang, AnswersOfAHealthyMachineArriveWhole) {
   const Snapshot got = watched(driver(3, [](std::uint64_t) {}), long_patience);
   ASSERT_EQ(got.devices.size(), 3U);

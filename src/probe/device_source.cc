@@ -23,16 +23,14 @@ constexpr std::array<SourceFacts, 2> sources_known = {{
      .kernel_driver = "nvidia",
      .pci_vendor = "0x10de",
      .opening = as_key("starting NVIDIA's library"),
-     .remedy = as_key("look for \"NVRM\" and \"Xid\" in the kernel log; a device that hangs may "
-                      "need a reset or a reboot"),
+     .runtime_file = "",
      .starts_slowly = true,
      .make = make_nvml_source},
     {.kind = DeviceKind::amd_gpu,
      .kernel_driver = "amdgpu",
      .pci_vendor = "0x1002",
      .opening = as_key("listing the GPUs of the amdgpu driver"),
-     .remedy = as_key("look for \"amdgpu\" in the kernel log; a device that hangs may need a reset "
-                      "or a reboot"),
+     .runtime_file = "/opt/rocm/.info/version",
      .starts_slowly = false,
      .make = make_amdgpu_source},
 }};

@@ -81,7 +81,7 @@ struct SourceFacts {
   std::string_view kernel_driver;  // as /sys/bus/pci/drivers calls it
   std::string_view pci_vendor;     // as /sys/bus/pci/devices/*/vendor has it
   std::string_view opening;        // what open() does, for people, through tr()
-  std::string_view remedy;         // where it never answers, through tr()
+  std::string_view runtime_file;   // has the runtime's version; empty: the driver tells it
   /// Whether opening it and waking a card up may take seconds (Patience::opening, ::waking).
   bool starts_slowly;
   std::unique_ptr<DeviceSource> (*make)(const Sources& sources);

@@ -18,7 +18,7 @@ struct Sources {
   std::string pci_ids;  // empty: looked for where distributions put it
   std::string passwd = "/etc/passwd";
   std::string kernel_log = "/dev/kmsg";
-  std::string root;  // before the paths of container runtimes and home directories
+  std::string root;  // before the paths of container runtimes, home directories, /opt
   /// A built-in scenario's name or a scenario file: then nothing else is asked.
   std::optional<std::string> simulated;
   /// A folder in which processes tell what they do on the simulated devices (probe/sim/work.h);

@@ -15,13 +15,17 @@ namespace berth {
 
 std::vector<DriverNews> DriverWatch::news(const Snapshot& look) {
   std::vector<DriverNews> news;
-  const auto& before = given_.host.driver_version.get();
-  const auto& now = look.host.driver_version.get();
-  if (before && now && *before != *now && !told_change_ && !given_.devices.empty()) {
-    told_change_ = true;
+  for (const Device& given : given_.devices) {
+    const Runtime vendor = facts_of(given.kind).runtime;
+    const auto& before = given_.host.software_of(vendor).driver.get();
+    const auto& now = look.host.software_of(vendor).driver.get();
+    if (!before || !now || *before == *now || !told_changes_.insert(vendor).second) continue;
+    const bool is_alone = vendors_asked(given_.host).size() == 1;
     news.push_back(
         {"driver_changed",
-         fmt::format("the driver was {} when the run began and is {} now", *before, *now)});
+         is_alone ? fmt::format("the driver was {} when the run began and is {} now", *before, *now)
+                  : fmt::format("the {} driver was {} when the run began and is {} now",
+                                facts_of(vendor).vendor, *before, *now)});
   }
   add_returns(look, news);
   return news;
@@ -64,24 +68,25 @@ LibraryAnswer answer_in(const Problem& problem) {
 }
 
 /// Why the driver could not be asked; null: nobody says.
-const Problem* reason_in(const Snapshot& look) {
+const Problem* reason_in(const Snapshot& look, const std::set<std::string_view>& drivers) {
   const auto first = [&](const auto& is_it) -> const Problem* {
     const auto found = std::ranges::find_if(look.problems, [&](const Problem& problem) {
       return is_it(problem.source) && !problem.device;
     });
     return found == look.problems.end() ? nullptr : &*found;
   };
-  const Problem* reason = first(is_driver);
+  const Problem* reason = first([&](std::string_view it) { return drivers.contains(it); });
   return reason != nullptr ? reason : first([](std::string_view it) { return it == "probe"; });
 }
 
 /// Nothing: the look did not ask.
-std::optional<LibraryAnswer> answer_in(const Snapshot& look) {
+std::optional<LibraryAnswer> answer_in(const Snapshot& look,
+                                       const std::set<std::string_view>& drivers) {
   const auto report = std::ranges::find_if(
-      look.sources, [](const SourceReport& one) { return is_driver(one.source); });
+      look.sources, [&](const SourceReport& one) { return drivers.contains(one.source); });
   if (report == look.sources.end()) return std::nullopt;
   if (report->succeeded) return LibraryAnswer::given;
-  const Problem* reason = reason_in(look);
+  const Problem* reason = reason_in(look, drivers);
   return reason != nullptr ? answer_in(*reason) : LibraryAnswer::in_doubt;
 }
 
@@ -93,13 +98,15 @@ std::int64_t seconds_of(Duration time) {
 
 DriverSilence::DriverSilence(const std::vector<Device>& given) {
   for (std::size_t place = 0; place < given.size(); ++place) {
-    if (is_supported(given[place])) asked_.emplace_back(place, name_for_people(given[place]));
+    if (!is_supported(given[place])) continue;
+    asked_.emplace_back(place, name_for_people(given[place]));
+    drivers_.insert(facts_of(given[place].kind).source);
   }
 }
 
 SilenceNews DriverSilence::news(const Snapshot& look, Means means, Instant now) {
   SilenceNews news;
-  const auto answer = answer_in(look);
+  const auto answer = answer_in(look, drivers_);
   if (asked_.empty() || !answer) return news;
   if (answer == LibraryAnswer::given) {
     row_.reset();
@@ -114,7 +121,7 @@ SilenceNews DriverSilence::news(const Snapshot& look, Means means, Instant now) 
     unheard_since_ = now;
     std::string names;
     for (const auto& [place, name] : asked_) names += (names.empty() ? "" : ", ") + name;
-    const Problem* reason = reason_in(look);
+    const Problem* reason = reason_in(look, drivers_);
     const std::string why = reason != nullptr ? reason->message : std::string("no reason is known");
     if (++told_ <= most_told) {
       news.events.push_back(

@@ -32,7 +32,7 @@ class DriverWatch {
   void add_returns(const Snapshot& look, std::vector<DriverNews>& news);
 
   Snapshot given_;
-  bool told_change_ = false;
+  std::set<Runtime> told_changes_;
   std::set<DeviceId> lost_;
   std::set<DeviceId> returned_;
 };
@@ -40,7 +40,7 @@ class DriverWatch {
 // Whether the driver can still be asked for the run's devices. That it cannot is told at the first
 // look; that the devices are to be taken for failed, which may end the job, only when it is sure.
 //
-// Sure is: look after look NVIDIA's library answered, and with errors, or was silent for longer
+// Sure is: look after look the driver's library answered, and with errors, or was silent for longer
 // than anything takes, when it was asked anew, too. Doubtful, however long it lasts, is what says
 // nothing of the devices: our probe process died, the library or the module is being exchanged,
 // files or memory are short, a container's access was taken away. A job that has its devices open
@@ -78,6 +78,7 @@ class DriverSilence {
   [[nodiscard]] bool is_sure(Instant now) const;
 
   std::vector<std::pair<std::size_t, std::string>> asked_;  // place among the run's, and its name
+  std::set<std::string_view> drivers_;                      // of those, as SourceReport::source
   std::optional<Instant> unheard_since_;
   std::optional<SilentDevice> row_;
   bool told_fault_ = false;

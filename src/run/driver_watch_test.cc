@@ -14,7 +14,7 @@ using testing::IsEmpty;
 
 Snapshot look(Reading<std::string> version) {
   Snapshot seen = SnapshotBuilder().gpu("A", 8_GiB).gpu("B", 8_GiB).build();
-  seen.host.driver_version = std::move(version);
+  seen.host.software_of(Runtime::cuda).driver = std::move(version);
   return seen;
 }
 
@@ -31,6 +31,33 @@ TEST(DriverWatch, AnotherVersionIsToldOnce) {
   ASSERT_THAT(kinds(news), ElementsAre("driver_changed"));
   EXPECT_EQ(news[0].text, "the driver was 550.54.15 when the run began and is 555.42.02 now");
   EXPECT_THAT(watch.news(look(std::string("555.42.02"))), IsEmpty());
+}
+
+TEST(DriverWatch, EachVendorsDriverIsComparedWithItself) {
+  Snapshot given = look(std::string("550.54.15"));
+  given.devices[1].kind = DeviceKind::amd_gpu;
+  given.host.software_of(Runtime::rocm).driver = std::string("6.10.5");
+  DriverWatch watch(given);
+  Snapshot later = given;
+  later.host.software_of(Runtime::rocm).driver = std::string("6.12.1");
+  const auto news = watch.news(later);
+  ASSERT_THAT(kinds(news), ElementsAre("driver_changed"));
+  EXPECT_EQ(news[0].text, "the AMD driver was 6.10.5 when the run began and is 6.12.1 now");
+  later.host.software_of(Runtime::cuda).driver = std::string("555.42.02");
+  const auto more = watch.news(later);
+  ASSERT_THAT(kinds(more), ElementsAre("driver_changed"));
+  EXPECT_EQ(more[0].text,
+            "the NVIDIA driver was 550.54.15 when the run began and is 555.42.02 now");
+  EXPECT_THAT(watch.news(later), IsEmpty());
+}
+
+TEST(DriverWatch, TheDriverOfDevicesThatTheRunDoesNotHaveIsNoMatter) {
+  Snapshot given = look(std::string("550.54.15"));
+  given.host.software_of(Runtime::rocm).driver = std::string("6.10.5");
+  DriverWatch watch(given);
+  Snapshot later = given;
+  later.host.software_of(Runtime::rocm).driver = std::string("6.12.1");
+  EXPECT_THAT(watch.news(later), IsEmpty());
 }
 
 TEST(DriverWatch, AVersionThatCannotBeReadIsNoOther) {

@@ -17,6 +17,7 @@
 #include "host_environment/gather.h"
 #include "run/driver_watch.h"
 #include "run/tree.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/fields.h"
 #include "snapshot/questions.h"
 
@@ -225,8 +226,11 @@ class Sampler {
     if (had_access_ && !has_access()) return false;
     return open_fd("/dev/null", O_RDONLY).has_value();
   }
-  [[nodiscard]] static bool has_access() {
-    return ::access("/dev/nvidiactl", R_OK | W_OK) == 0;  // asks the control group, too
+  [[nodiscard]] bool has_access() const {
+    return std::ranges::all_of(task_.manifest.given.devices, [](const Device& device) {
+      const std::string file(facts_of(device.kind).driver_file);
+      return file.empty() || ::access(file.c_str(), R_OK | W_OK) == 0;  // the control group, too
+    });
   }
 
   void report_strays(const Snapshot& snapshot, const std::vector<pid_t>& pids) {

@@ -158,8 +158,11 @@ void write_overview(Archive& archive, const Principal& principal, const RequestC
   archive.derived("version", std::string(BERTH_VERSION));
   archive.derived_object("host", true, [&] {
     archive.derived("name", seen.host.name);
-    archive.derived("driver_version", seen.host.driver_version);
-    archive.derived("cuda_version_supported", seen.host.cuda_version_supported);
+    const VendorSoftware& unnamed = seen.host.software_of(unnamed_vendor);
+    archive.derived("driver_version", unnamed.driver);
+    archive.derived("cuda_version_supported", unnamed.runtime);
+    std::vector<OtherVendor> others = other_vendors(seen.host);
+    archive.member("other_vendors", others, Form::sparse);
   });
   archive.derived_object("asker", true, [&] {
     archive.derived("user", principal.user, Form::nullable);

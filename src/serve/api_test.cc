@@ -7,10 +7,14 @@
 #include <nlohmann/json.hpp>
 
 #include "place/job_spec.h"
+#include "place/placement.h"
 #include "serve/example_context.h"
 #include "serve/news.h"
 #include "serve/request_handler.h"
 #include "serve/settings.h"
+#include "snapshot/device_kind.h"
+#include "snapshot/host_report.h"
+#include "snapshot/questions.h"
 
 namespace berth::serve {
 namespace {
@@ -324,6 +328,32 @@ TEST(Compose, TakesEachMemberOfAJobAsItsFlagIsTyped) {
             "COMMAND");
   EXPECT_EQ(composed(R"({"need":null,"prefer":"","wait":"90m"})"),
             "berth run -n 1 --wait=90m -- COMMAND");
+}
+
+/// The names of an enumeration's values up to the last, as the document has them.
+template <class E>
+Json words_up_to(E last) {
+  Json words = Json::array();
+  for (int i = 0; i <= static_cast<int>(last); ++i) words.push_back(name_of(static_cast<E>(i)));
+  return words;
+}
+
+TEST(Openapi, ItsWordsAreTheProgramsOwn) {
+  const Json schemas = answered("/api/v1/openapi.json")["components"]["schemas"];
+  EXPECT_EQ(schemas["DeviceState"]["enum"], words_up_to(DeviceState::unusable));
+  EXPECT_EQ(schemas["HealthState"]["enum"], words_up_to(HealthState::failed));
+  EXPECT_EQ(schemas["Run"]["properties"]["state"]["enum"], words_up_to(RunState::elsewhere));
+  EXPECT_EQ(schemas["Refusal"]["properties"]["rule"]["enum"], words_up_to(Rule::reserved));
+  EXPECT_EQ(schemas["JoinedHost"]["properties"]["state"]["enum"],
+            words_up_to(HostState::incompatible));
+  Json kinds = Json::array();
+  for (int i = 0; i <= static_cast<int>(DeviceKind::other); ++i) {
+    kinds.push_back(facts_of(static_cast<DeviceKind>(i)).name);
+  }
+  EXPECT_EQ(schemas["DeviceKind"]["enum"], kinds);
+  Json uses = Json::array();
+  for (const auto& [use, word] : gpu_uses) uses.push_back(word);
+  EXPECT_EQ(schemas["GpuUse"]["enum"], uses);
 }
 
 TEST(Compose, TheDescriptionNamesEachMember) {

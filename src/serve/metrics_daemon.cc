@@ -8,6 +8,7 @@
 #include "alert/rules.h"
 #include "serve/metrics_families.h"
 #include "serve/metrics_page.h"
+#include "snapshot/walk.h"
 
 namespace berth::serve {
 
@@ -28,10 +29,20 @@ void write_program_and_host(const Scrape& scrape, Exposition& out) {
   std::string labels;
   add_reading_label(labels, "host", host.name);
   add_reading_label(labels, "kernel", host.kernel);
-  add_reading_label(labels, "driver_version", host.driver_version);
-  add_reading_label(labels, "cuda_version", host.cuda_version_supported);
+  const VendorSoftware& unnamed = host.software_of(unnamed_vendor);
+  add_reading_label(labels, "driver_version", unnamed.driver);
+  add_reading_label(labels, "cuda_version", unnamed.runtime);
   out.begin(families::host_info);
   out.add(labels, decimal(1));
+  out.begin(families::other_vendor_info);
+  for (const OtherVendor& other : other_vendors(host)) {
+    std::string more;
+    add_label(more, "vendor", other.vendor);
+    add_reading_label(more, "driver_version", other.software.driver);
+    add_label(more, "runtime", other.runtime_name);
+    add_reading_label(more, "runtime_version", other.software.runtime);
+    out.add(more, decimal(1));
+  }
 }
 
 void write_sources(const Scrape& scrape, Exposition& out) {

@@ -125,9 +125,8 @@ std::string dcgm_labels(const Device& gpu, const Device* instance, const Scrape&
   if (!options.dcgm_hostname_label.empty() && host.name.get()) {
     add_label(labels, options.dcgm_hostname_label, *host.name.get());
   }
-  if (host.driver_version.get()) {
-    add_label(labels, "DCGM_FI_DRIVER_VERSION", *host.driver_version.get());
-  }
+  const auto& driver = host.software_of(gpu).driver;
+  if (driver.get()) add_label(labels, "DCGM_FI_DRIVER_VERSION", *driver.get());
   return labels;
 }
 

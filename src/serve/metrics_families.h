@@ -15,6 +15,10 @@ inline constexpr Family build_info{"berth_build_info", info, "The program that s
                                    "version"};
 inline constexpr Family host_info{"berth_host_info", info, "The machine and its driver.",
                                   "host, kernel, driver_version, cuda_version"};
+inline constexpr Family other_vendor_info{"berth_other_vendor_info", info,
+                                          "The driver and the runtime of a vendor that "
+                                          "berth_host_info says nothing of.",
+                                          "vendor, driver_version, runtime, runtime_version"};
 inline constexpr Family simulated{
     "berth_simulated", gauge, "Whether the server is simulated: 1, then nothing here is real.", ""};
 inline constexpr Family simulated_info{"berth_simulation_info", info,
@@ -146,6 +150,7 @@ inline constexpr Family process_sm{
 
 inline constexpr std::array all = {&build_info,
                                    &host_info,
+                                   &other_vendor_info,
                                    &simulated,
                                    &simulated_info,
                                    &snapshot_age,

@@ -196,7 +196,7 @@ void write_info(const std::vector<PageDevice>& gpus, const std::vector<InfoLabel
       if (!cell.get()) continue;
       add_label(more, label, smi::shown(*cell.get(), column->csv->format, smi::Surface::csv));
     }
-    const auto& cuda = snapshot.host.cuda_version_supported;
+    const auto& cuda = snapshot.host.software_of(*gpu).runtime;
     if (cuda.get()) add_label(more, "cuda_version", *cuda.get());
     out.add(labels, more, decimal(1));
   }

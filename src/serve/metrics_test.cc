@@ -307,7 +307,7 @@ TEST(Metrics, XidsAreCountersWithTheirLastTime) {
 TEST(Metrics, DcgmHasMebibytesAndItsLabelsInOrder) {
   Snapshot host = h100_builder().used(Bytes{(10ULL << 30) + 5}).build();
   host.host.name = std::string("box");
-  host.host.driver_version = std::string("590.48.01");
+  host.host.software_of(Runtime::cuda).driver = std::string("590.48.01");
   EXPECT_THAT(
       metrics_page_of(host, {dcgm}),
       HasSubstr("\nDCGM_FI_DEV_FB_USED{gpu=\"0\",UUID=\"GPU-1b2c\",pci_bus_id=\"00000000:3B:"

@@ -97,7 +97,7 @@ TEST(SmiVersion, IsSaidAsTheDriversGenerationSaysIt) {
             "DRIVER version      : 595.71.05\n"
             "CUDA Version        : 13.2\n");
   Snapshot host = example::workstation();
-  host.host.driver_version = std::string("610.57.04");
+  host.host.software_of(Runtime::cuda).driver = std::string("610.57.04");
   EXPECT_THAT(of(host, {"--version"}).text,
               EndsWith("DRIVER version      : Deprecated, see \"KMD version\" instead\n"
                        "CUDA version        : Deprecated, see \"CUDA UMD version\" instead\n"

@@ -69,8 +69,8 @@ void read_heading(const Node& log, Snapshot& snapshot) {
   if (const Node* when = line_of(log, {timestamp})) {
     snapshot.taken = read_date(when->value).value_or(WallTime{});
   }
-  snapshot.host.driver_version = text_of(line_of(log, {kernel_driver, driver}));
-  snapshot.host.cuda_version_supported = text_of(line_of(log, {user_driver, cuda}));
+  snapshot.host.software_of(Runtime::cuda).driver = text_of(line_of(log, {kernel_driver, driver}));
+  snapshot.host.software_of(Runtime::cuda).runtime = text_of(line_of(log, {user_driver, cuda}));
 }
 
 std::string_view address_in(const Node& gpu) {

@@ -337,7 +337,7 @@ TEST(Generation610, NamesItsVersionsTwice) {
                          "    Inforom Time Data", "        Time Run", "    GPU Operation Mode",
                          "            Default Base Power"});
   EXPECT_THAT(text, Not(HasSubstr("Min Base Power")));
-  EXPECT_EQ(read(text).host.driver_version, Reading<std::string>("610.57.04"));
+  EXPECT_EQ(read(text).host.software_of(Runtime::cuda).driver, Reading<std::string>("610.57.04"));
 }
 
 TEST(VirtualMachine, LicenceIsReadFromXmlToo) {

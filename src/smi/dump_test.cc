@@ -101,7 +101,7 @@ TEST(DumpText, LinesBecomeReadingsOfTheirType) {
   EXPECT_EQ(gpu.details.cell(Detail::remapped_rows_pending), Cell(Absent::unsupported));
   EXPECT_EQ(gpu.details.cell(Detail::remap_banks_max), Cell(Absent::not_sampled));
   EXPECT_EQ(gpu.memory_free, Reading<Bytes>(Absent::not_sampled)) << "nobody said";
-  EXPECT_EQ(host.host.driver_version, Reading<std::string>("550.54.14"));
+  EXPECT_EQ(host.host.software_of(Runtime::cuda).driver, Reading<std::string>("550.54.14"));
   EXPECT_EQ(host.taken, WallTime{1'709'130'455'000});
 }
 

@@ -41,9 +41,9 @@ inline Device card(std::string id, std::string name, std::string address) {
 inline Snapshot workstation() {
   Snapshot host;
   host.taken = WallTime{1'782'296'794'000};  // 2026-06-24 10:26:34 UTC
-  host.host.driver_version = std::string("595.71.05");
-  host.host.nvml_version = std::string("13.595.71.05");
-  host.host.cuda_version_supported = std::string("13.2");
+  host.host.software_of(Runtime::cuda).driver = std::string("595.71.05");
+  host.host.software_of(Runtime::cuda).library = std::string("13.595.71.05");
+  host.host.software_of(Runtime::cuda).runtime = std::string("13.2");
   Device device = card("GPU-00000000-0000-0000-0000-000000000000", "NVIDIA GeForce RTX 2080 SUPER",
                        "00000000:0c:00.0");
   device.persistence_mode = false;
@@ -103,8 +103,8 @@ inline Device instance(std::uint32_t gpu_instance, std::string profile, Bytes us
 inline Snapshot divided_card() {
   Snapshot host;
   host.taken = WallTime{1'784'019'643'000};  // 2026-07-14 09:00:43 UTC
-  host.host.driver_version = std::string("590.48.01");
-  host.host.cuda_version_supported = std::string("13.1");
+  host.host.software_of(Runtime::cuda).driver = std::string("590.48.01");
+  host.host.software_of(Runtime::cuda).runtime = std::string("13.1");
   Device device = card("GPU-0", "NVIDIA H100 80GB HBM3", "00000000:00:09.0");
   device.persistence_mode = true;
   device.display_active = false;

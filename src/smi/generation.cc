@@ -319,7 +319,7 @@ int number_of_version(std::string_view version, std::size_t nth, int otherwise) 
 
 DriverNumber driver_of(const Snapshot& snapshot) {
   constexpr DriverNumber newest{610, std::numeric_limits<int>::max()};
-  const auto& version = snapshot.host.driver_version.get();
+  const auto& version = snapshot.host.software_of(Runtime::cuda).driver.get();
   if (!version) return newest;
   return {number_of_version(*version, 0, newest.branch),
           number_of_version(*version, 1, newest.release)};

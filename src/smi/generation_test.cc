@@ -25,7 +25,7 @@ TEST(Generation, WhatChangedWithinABranchIsNotInTheNextByItself) {
 TEST(Generation, OfAHostThatDoesNotSayIsTheNewest) {
   const auto number = [](std::string version) {
     Snapshot host;
-    if (!version.empty()) host.host.driver_version = std::move(version);
+    if (!version.empty()) host.host.software_of(Runtime::cuda).driver = std::move(version);
     return driver_of(host);
   };
   EXPECT_EQ(number("580.119.02"), (DriverNumber{580, 119}));
@@ -37,7 +37,7 @@ TEST(Generation, OfAHostThatDoesNotSayIsTheNewest) {
 TEST(Generation, DeprecatedIsSaidOnceForAllSurfaces) {
   Snapshot host = example::workstation();
   const auto shows = [&](const std::string& driver, const std::vector<std::string>& words) {
-    host.host.driver_version = driver;
+    host.host.software_of(Runtime::cuda).driver = driver;
     Fixed source(host);
     return run(words, source).text.find("has been deprecated") != std::string::npos;
   };

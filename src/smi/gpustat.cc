@@ -330,7 +330,8 @@ std::string render_gpustat(const Snapshot& snapshot, const GpustatRequest& reque
     line.add(fmt::format("{:<{}}", printable(snapshot.host.name.get().value_or("?")), width),
              white);
     line.add("  " + date_in_words(snapshot.taken, clockface.utc_offset) + "  ");
-    line.add(printable(snapshot.host.driver_version.get().value_or("None")), grey);
+    line.add(printable(snapshot.host.software_of(Runtime::cuda).driver.get().value_or("None")),
+             grey);
     text += line.text() + "\n";
   }
   for (const Device* gpu : cards) {
@@ -346,8 +347,8 @@ std::string render_gpustat_json(const Snapshot& snapshot, const GpustatRequest& 
                                 Clockface clockface, const Snapshot* before) {
   Json object;
   object["hostname"] = snapshot.host.name.get().value_or("?");
-  object["driver_version"] = snapshot.host.driver_version.get()
-                                 ? Json(*snapshot.host.driver_version.get())
+  object["driver_version"] = snapshot.host.software_of(Runtime::cuda).driver.get()
+                                 ? Json(*snapshot.host.software_of(Runtime::cuda).driver.get())
                                  : Json(nullptr);
   const Stamp now = stamp(snapshot.taken, clockface.utc_offset);
   const auto milliseconds = static_cast<unsigned>(snapshot.taken.unix_ms % 1000);

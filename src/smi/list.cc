@@ -22,7 +22,7 @@ std::string profile_of(const Device& instance) {
 
 /// The library calls itself "13.595.71.05" where the tool prints "595.71".
 std::string nvml_version_text(const Snapshot& snapshot) {
-  const auto& whole = snapshot.host.nvml_version.get();
+  const auto& whole = snapshot.host.software_of(Runtime::cuda).library.get();
   if (!whole) return "N/A";
   auto parts = split(*whole, '.');
   constexpr std::uint64_t first_driver = 100;
@@ -72,8 +72,9 @@ Output render_excluded(const Snapshot& snapshot) {
 }
 
 std::string render_version(const Snapshot& snapshot) {
-  const std::string driver = printable(snapshot.host.driver_version.get().value_or("N/A"));
-  const std::string cuda = snapshot.host.cuda_version_supported.get().value_or("N/A");
+  const std::string driver =
+      printable(snapshot.host.software_of(Runtime::cuda).driver.get().value_or("N/A"));
+  const std::string cuda = snapshot.host.software_of(Runtime::cuda).runtime.get().value_or("N/A");
   std::string text = version_line("NVIDIA-SMI version", driver) +
                      version_line("NVML version", nvml_version_text(snapshot));
   if (!generation_of(snapshot).names_twice) {

@@ -37,7 +37,7 @@ TEST(SmiDmon, DrawsTheDefaultColumnsAsDriver595Does) {
 
 Snapshot workstation_of(const std::string& driver) {
   Snapshot host = workstation_with_all_engines();
-  host.host.driver_version = driver;
+  host.host.software_of(Runtime::cuda).driver = driver;
   return host;
 }
 
@@ -230,7 +230,7 @@ TEST(SmiPmon, StampsLinesAsDmonDoes) {
               AllOf(StartsWith("#Date        Time         gpu         pid   type     sm"),
                     HasSubstr("\n#YYYYMMDD    HH:MM:SS     Idx           #    C/G      %"),
                     HasSubstr("\n 20260624    10:26:34       0          -     -      -")));
-  host.host.driver_version = std::string("535.129.03");
+  host.host.software_of(Runtime::cuda).driver = std::string("535.129.03");
   EXPECT_THAT(pmon(host, {"pmon", "-o", "T"}),
               AllOf(StartsWith("#Time        gpu         pid  type    sm    mem"),
                     HasSubstr("\n 10:26:34      0          -     -      -      -")));

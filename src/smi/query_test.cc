@@ -27,7 +27,7 @@ Snapshot server(std::string driver) {
             gpu.details.set(Detail::bar1_total, Reading<Bytes>(256_MiB));
           })
           .build();
-  host.host.driver_version = std::move(driver);
+  host.host.software_of(Runtime::cuda).driver = std::move(driver);
   return host;
 }
 
@@ -133,7 +133,7 @@ TEST(Csv, UnknownFieldFailsTheWholeQuery) {
 
 TEST(Csv, WhatPeopleTypeAndNvidiaSmiRefusesIsAnswered) {
   Snapshot host = server("595.80");
-  host.host.cuda_version_supported = std::string("13.2");
+  host.host.software_of(Runtime::cuda).runtime = std::string("13.2");
   host.devices[0].cuda_cores = 16896;
   EXPECT_EQ(ask({"--query-gpu=cuda_version,cuda_cores", "--format=csv"}, host).text,
             "cuda_version, cuda_cores\n13.2, 16896\n");

@@ -52,12 +52,14 @@ std::string sentence(const TableLayout& layout, std::string_view said) {
 
 std::string heading(const Snapshot& snapshot, const TableLayout& layout) {
   const HeadingLayout& widths = layout.heading;
-  const std::string driver = printable(snapshot.host.driver_version.get().value_or("N/A"));
+  const std::string driver =
+      printable(snapshot.host.software_of(Runtime::cuda).driver.get().value_or("N/A"));
   std::string text = fmt::format("| NVIDIA-SMI {:<{}}{}{:<{}}", driver, widths.tool,
                                  widths.driver_label, driver, widths.driver);
   if (widths.cuda > 0) {
     text += fmt::format("{}{:<{}}", widths.cuda_label,
-                        snapshot.host.cuda_version_supported.get().value_or("N/A"), widths.cuda);
+                        snapshot.host.software_of(Runtime::cuda).runtime.get().value_or("N/A"),
+                        widths.cuda);
   }
   return full_rule(layout, '-') + text + "|\n" + std::string(layout.under_heading) + "\n";
 }

@@ -14,8 +14,8 @@ using namespace literals;
 
 std::string drawn_by(const std::string& driver, const std::string& cuda) {
   Snapshot host = example::divided_card();
-  host.host.driver_version = driver;
-  host.host.cuda_version_supported = cuda;
+  host.host.software_of(Runtime::cuda).driver = driver;
+  host.host.software_of(Runtime::cuda).runtime = cuda;
   return render_table(host, {}, {});
 }
 
@@ -217,7 +217,7 @@ TEST(SmiTableOf, Driver610) {
 /// The lines of a card that tells of itself only what every card does.
 std::string silent_card_drawn_by(const std::string& driver) {
   Snapshot host = example::workstation();
-  host.host.driver_version = driver;
+  host.host.software_of(Runtime::cuda).driver = driver;
   Device& card = host.devices[0];
   card.persistence_mode = true;
   card.display_active = false;

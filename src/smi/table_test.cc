@@ -17,8 +17,8 @@ std::string table_of(const Snapshot& snapshot) { return render_table(snapshot, {
 
 std::string driver(const std::string& version, const std::string& cuda) {
   Snapshot host = example::workstation();
-  host.host.driver_version = version;
-  host.host.cuda_version_supported = cuda;
+  host.host.software_of(Runtime::cuda).driver = version;
+  host.host.software_of(Runtime::cuda).runtime = cuda;
   return table_of(host);
 }
 
@@ -109,7 +109,7 @@ TEST(SmiTable, EveryLineOfEveryGenerationHasOneWidth) {
   for (const char* version : {"390.157", "418.67", "470.1", "525.1", "535.1", "550.1", "565.1",
                               "570.1", "580.1", "595.1", "610.1"}) {
     Snapshot host = example::divided_card();
-    host.host.driver_version = std::string(version);
+    host.host.software_of(Runtime::cuda).driver = std::string(version);
     const std::string drawn = table_of(host);
     std::size_t width = 0;
     for (const std::string_view line : split(drawn, '\n')) {
@@ -222,7 +222,7 @@ TEST(SmiTable, AbsentIsNotZero) {
 /// A chip that shares the memory of its host: NVML has none to tell of.
 Snapshot chip_without_memory(const std::string& driver) {
   Snapshot host = example::workstation();
-  host.host.driver_version = driver;
+  host.host.software_of(Runtime::cuda).driver = driver;
   host.gpu_processes.clear();
   Device& chip = host.devices[0];
   chip.memory_used = chip.memory_total = chip.memory_free = Absent::unsupported;

@@ -285,8 +285,9 @@ std::vector<Node> heading(const Snapshot& snapshot, const Selection& selection,
                       : value);
     if (!text && twice) add(instead, value);
   };
-  const std::string version = snapshot.host.driver_version.get().value_or("N/A");
-  const std::string supported = snapshot.host.cuda_version_supported.get().value_or("N/A");
+  const std::string version = snapshot.host.software_of(Runtime::cuda).driver.get().value_or("N/A");
+  const std::string supported =
+      snapshot.host.software_of(Runtime::cuda).runtime.get().value_or("N/A");
   add(timestamp, date_in_words(snapshot.taken, clockface.utc_offset));
   add_going(driver, version, kernel_driver);
   add_going(cuda, supported, user_driver);

@@ -24,7 +24,7 @@ Wanted devices_wanted(const std::vector<std::string>& chosen) {
 }
 
 void add_table(Wanted& wanted) {
-  wanted.add(Extra::cuda_version).add(Extra::instances).add(Extra::instance_readings);
+  wanted.add(Extra::runtime_version).add(Extra::instances).add(Extra::instance_readings);
   wanted.add(Extra::processes).add(Extra::process_names);
   wanted.add(Detail::mig_mode_pending).add(Detail::ecc_mode_pending).add(Detail::inforom_valid);
   wanted.add<&D::name, &D::persistence_mode, &D::display_active, &D::ecc_mode, &D::ecc_uncorrected,
@@ -60,7 +60,7 @@ void add_special(const LayoutRow& row, bool text, bool selected, Wanted& wanted)
 void add_query(const SmiRequest& request, Wanted& wanted) {
   const bool text = request.form == SmiRequest::Form::text;
   const bool selects = !request.sections.empty();
-  wanted.add(Extra::cuda_version);
+  wanted.add(Extra::runtime_version);
   std::string_view topic;
   for (const LayoutRow& row : gpu_rows()) {
     if (depth_on(row, text ? Surface::text : Surface::xml) == 0) topic = row.topic;
@@ -157,7 +157,7 @@ Wanted wanted_by(const SmiRequest& request) {
     case What::version:
       return Wanted()
           .add(Extra::driver_version)
-          .add(Extra::cuda_version)
+          .add(Extra::runtime_version)
           .add(Extra::library_version);
     case What::query:
       add_query(request, wanted);

@@ -5,22 +5,96 @@
 #include <optional>
 
 #include "base/check.h"
+#include "base/tr.h"
 
 namespace berth {
 
 namespace {
+constexpr DeviceKindFacts nvidia{
+    .kind = DeviceKind::nvidia_gpu,
+    .name = "nvidia-gpu",
+    .vendor = "NVIDIA",
+    .source = "nvml",
+    .runtime = Runtime::cuda,
+    .runtime_name = "CUDA",
+    .runtime_version = RuntimeVersion::supported,
+    .in_kernel = false,
+    .driver_file = "/dev/nvidiactl",
+    .log_advice = as_key("look for \"NVRM\" and \"Xid\" in the kernel log; a device that hangs may "
+                         "need a reset or a reboot"),
+    .visible_variable = "CUDA_VISIBLE_DEVICES",
+    .order_variable = "CUDA_DEVICE_ORDER",
+    .order_value = "PCI_BUS_ID",
+    .is_supported = true,
+};
+
+constexpr DeviceKindFacts instance_of_nvidia() {
+  DeviceKindFacts facts = nvidia;
+  facts.kind = DeviceKind::nvidia_mig;
+  facts.name = "nvidia-mig";
+  return facts;
+}
+
 constexpr std::array<DeviceKindFacts, 6> kinds = {{
-    {DeviceKind::nvidia_gpu, "nvidia-gpu", "NVIDIA", "nvml", Runtime::cuda, "CUDA_VISIBLE_DEVICES",
-     "CUDA_DEVICE_ORDER", "PCI_BUS_ID", true},
-    {DeviceKind::nvidia_mig, "nvidia-mig", "NVIDIA", "nvml", Runtime::cuda, "CUDA_VISIBLE_DEVICES",
-     "CUDA_DEVICE_ORDER", "PCI_BUS_ID", true},
-    {DeviceKind::amd_gpu, "amd-gpu", "AMD", "amdgpu", Runtime::rocm, "ROCR_VISIBLE_DEVICES", "", "",
-     false},
-    {DeviceKind::intel_gpu, "intel-gpu", "Intel", "", Runtime::level_zero, "ZE_AFFINITY_MASK", "",
-     "", false},
-    {DeviceKind::ascend_npu, "ascend-npu", "Huawei", "", Runtime::cann, "ASCEND_RT_VISIBLE_DEVICES",
-     "", "", false},
-    {DeviceKind::other, "other", "", "", Runtime::none, "", "", "", false},
+    nvidia,
+    instance_of_nvidia(),
+    {.kind = DeviceKind::amd_gpu,
+     .name = "amd-gpu",
+     .vendor = "AMD",
+     .source = "amdgpu",
+     .runtime = Runtime::rocm,
+     .runtime_name = "ROCm",
+     .runtime_version = RuntimeVersion::installed,
+     .in_kernel = true,
+     .driver_file = "",
+     .log_advice = as_key("look for \"amdgpu\" in the kernel log; a device that hangs may need a "
+                          "reset or a reboot"),
+     .visible_variable = "ROCR_VISIBLE_DEVICES",
+     .order_variable = "",
+     .order_value = "",
+     .is_supported = false},
+    {.kind = DeviceKind::intel_gpu,
+     .name = "intel-gpu",
+     .vendor = "Intel",
+     .source = "",
+     .runtime = Runtime::level_zero,
+     .runtime_name = "Level Zero",
+     .runtime_version = RuntimeVersion::installed,
+     .in_kernel = true,
+     .driver_file = "",
+     .log_advice = "",
+     .visible_variable = "ZE_AFFINITY_MASK",
+     .order_variable = "",
+     .order_value = "",
+     .is_supported = false},
+    {.kind = DeviceKind::ascend_npu,
+     .name = "ascend-npu",
+     .vendor = "Huawei",
+     .source = "",
+     .runtime = Runtime::cann,
+     .runtime_name = "CANN",
+     .runtime_version = RuntimeVersion::installed,
+     .in_kernel = false,
+     .driver_file = "",
+     .log_advice = "",
+     .visible_variable = "ASCEND_RT_VISIBLE_DEVICES",
+     .order_variable = "",
+     .order_value = "",
+     .is_supported = false},
+    {.kind = DeviceKind::other,
+     .name = "other",
+     .vendor = "",
+     .source = "",
+     .runtime = Runtime::none,
+     .runtime_name = "",
+     .runtime_version = RuntimeVersion::installed,
+     .in_kernel = false,
+     .driver_file = "",
+     .log_advice = "",
+     .visible_variable = "",
+     .order_variable = "",
+     .order_value = "",
+     .is_supported = false},
 }};
 
 // HIP reads CUDA_VISIBLE_DEVICES too; -1 is what the CUDA guide itself recommends for "none", and
@@ -48,6 +122,13 @@ const DeviceKindFacts& facts_of(DeviceKind kind) {
   BERTH_CHECK(false, "every kind of device has a row in the table");
 }
 
+const DeviceKindFacts& facts_of(Runtime runtime) {
+  for (const DeviceKindFacts& facts : kinds) {
+    if (facts.runtime == runtime) return facts;
+  }
+  BERTH_CHECK(false, "every runtime has a row in the table");
+}
+
 bool is_driver(std::string_view source) {
   return std::ranges::any_of(kinds, [&](const DeviceKindFacts& facts) {
     return !source.empty() && facts.source == source;
@@ -57,6 +138,13 @@ bool is_driver(std::string_view source) {
 std::optional<DeviceKind> device_kind_from_name(std::string_view name) {
   for (const DeviceKindFacts& facts : kinds) {
     if (facts.name == name) return facts.kind;
+  }
+  return std::nullopt;
+}
+
+std::optional<Runtime> runtime_of_vendor(std::string_view vendor) {
+  for (const DeviceKindFacts& facts : kinds) {
+    if (!vendor.empty() && facts.vendor == vendor) return facts.runtime;
   }
   return std::nullopt;
 }

@@ -2,6 +2,7 @@
 // What differs between kinds of devices for somebody who starts a job: which variables show or
 // hide devices, which files open them, and how to keep programs off all of them.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -14,6 +15,14 @@ namespace berth {
 
 /// What computes on a device, and numbers devices in its own order.
 enum class Runtime : std::uint8_t { none, cuda, rocm, level_zero, cann };
+constexpr std::size_t runtime_count = 5;
+
+/// The vendor whose versions stand under keys that name none: formats had them before others'.
+constexpr Runtime unnamed_vendor = Runtime::cuda;
+
+/// What VendorSoftware::runtime is the version of: a driver that brings the runtime along has the
+/// highest that it supports; else it is what is installed.
+enum class RuntimeVersion : std::uint8_t { supported, installed };
 
 struct DeviceKindFacts {
   DeviceKind kind;
@@ -21,6 +30,11 @@ struct DeviceKindFacts {
   std::string_view vendor;  // for people
   std::string_view source;  // which tells of them: SourceReport::source; empty: none yet
   Runtime runtime;
+  std::string_view runtime_name;  // "CUDA"
+  RuntimeVersion runtime_version;
+  bool in_kernel;                     // Linux has a driver of its own for it, without a version
+  std::string_view driver_file;       // by which programs ask the driver; empty: none is looked for
+  std::string_view log_advice;        // where the driver is silent, through tr()
   std::string_view visible_variable;  // "CUDA_VISIBLE_DEVICES"
   std::string_view order_variable;    // "CUDA_DEVICE_ORDER"; empty: the kind has none
   std::string_view order_value;       // "PCI_BUS_ID": indices then mean what the tools show
@@ -28,6 +42,8 @@ struct DeviceKindFacts {
 };
 
 [[nodiscard]] const DeviceKindFacts& facts_of(DeviceKind kind);
+/// Of a vendor: the first kind whose devices its programs compute on.
+[[nodiscard]] const DeviceKindFacts& facts_of(Runtime runtime);
 [[nodiscard]] inline bool is_supported(const Device& device) {
   return facts_of(device.kind).is_supported;
 }
@@ -38,6 +54,7 @@ struct DeviceKindFacts {
 /// Whether this source (SourceReport::source, Problem::source) is the driver of a kind of devices.
 [[nodiscard]] bool is_driver(std::string_view source);
 [[nodiscard]] std::optional<DeviceKind> device_kind_from_name(std::string_view name);
+[[nodiscard]] std::optional<Runtime> runtime_of_vendor(std::string_view vendor);
 
 /// What the paths of GPUs' device files begin with, all kinds together: a process that has one open
 /// may compute, whatever the driver lists.

@@ -3,6 +3,7 @@
 // its own.
 
 #include <string>
+#include <string_view>
 
 #include "snapshot/device.h"
 
@@ -11,5 +12,10 @@ namespace berth {
 /// "GPU 3"; of what bears no number, or its card's (an instance of MIG), the id. The id is what the
 /// driver said: whoever prints it escapes it.
 [[nodiscard]] std::string name_for_people(const Device& device);
+
+/// "NVIDIA GeForce RTX 3090" → "GeForce RTX 3090".
+[[nodiscard]] std::string_view without_maker(std::string_view name);
+/// Likewise "RTX 3090": also without the word that all such cards of a maker have.
+[[nodiscard]] std::string_view model_of(std::string_view name);
 
 }  // namespace berth

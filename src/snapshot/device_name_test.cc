@@ -17,5 +17,14 @@ TEST(DeviceName, IsTheNumberOfACardAndTheIdOfWhatHasNoneOfItsOwn) {
   EXPECT_EQ(name_for_people(instance), "MIG-B");
 }
 
+TEST(DeviceName, IsShortWithoutTheWordsThatAllOfAMakerHave) {
+  EXPECT_EQ(without_maker("NVIDIA GeForce RTX 3090"), "GeForce RTX 3090");
+  EXPECT_EQ(model_of("NVIDIA GeForce RTX 3090"), "RTX 3090");
+  EXPECT_EQ(model_of("AMD Instinct MI210"), "Instinct MI210");
+  EXPECT_EQ(model_of("Tesla T4"), "Tesla T4");
+  EXPECT_EQ(model_of("NVIDIA"), "NVIDIA") << "all that is known of it";
+  EXPECT_EQ(model_of("Intelligent"), "Intelligent");
+}
+
 }  // namespace
 }  // namespace berth

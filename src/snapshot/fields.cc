@@ -142,17 +142,19 @@ void want_unexplained(Wanted& wanted) {
 }
 
 Cell read_taken(const Device&, const Snapshot& snapshot) { return Scalar(snapshot.taken.unix_ms); }
-Cell read_driver(const Device&, const Snapshot& snapshot) {
-  return cell_of(snapshot.host.driver_version);
+Cell read_driver(const Device& device, const Snapshot& snapshot) {
+  return cell_of(snapshot.host.software_of(device).driver);
 }
-Cell read_cuda(const Device&, const Snapshot& snapshot) {
-  return cell_of(snapshot.host.cuda_version_supported);
+Cell read_cuda(const Device& device, const Snapshot& snapshot) {
+  if (!is_of(Runtime::cuda, device)) return Absent::unsupported;
+  return cell_of(snapshot.host.software_of(device).runtime);
 }
 
 /// Those of the driver that this device has: what nvidia-smi counts.
-Cell read_count(const Device&, const Snapshot& snapshot) {
-  const auto count = std::ranges::count_if(snapshot.devices, [](const Device& one) {
-    return is_of(Runtime::cuda, one) && one.index && !one.parent;
+Cell read_count(const Device& device, const Snapshot& snapshot) {
+  const Runtime runtime = facts_of(device.kind).runtime;
+  const auto count = std::ranges::count_if(snapshot.devices, [&](const Device& one) {
+    return is_of(runtime, one) && one.index && !one.parent;
   });
   return Scalar(static_cast<std::uint64_t>(count));
 }
@@ -343,7 +345,7 @@ constexpr auto table = std::to_array<Field>({
     {"driver_version", "Driver", "driver_version", "", none, "Version of the driver.", read_driver,
      nullptr, std::nullopt, want_extras<Extra::driver_version>},
     {"cuda_version", "CUDA", "", "", none, "Newest CUDA that the driver can run.", read_cuda,
-     nullptr, std::nullopt, want_extras<Extra::cuda_version>},
+     nullptr, std::nullopt, want_extras<Extra::runtime_version>},
     {"device_count", "GPUs", "count", "", count, "GPUs that the driver has.", read_count},
     {"pci_domain", "PCI domain", "pci.domain", "", count, "First part of its PCI address.",
      read_pci_part<0, 8>},

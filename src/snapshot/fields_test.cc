@@ -108,5 +108,26 @@ TEST(Fields, NumbersThatWouldLoseSomethingAreRefused) {
   EXPECT_EQ(device.memory_total, Reading<Bytes>(Bytes{4096}));
 }
 
+TEST(Fields, OfVersionsADeviceHasItsOwnVendors) {
+  Snapshot both;
+  both.host.software_of(Runtime::cuda) = {.driver = std::string("590.48.01"),
+                                          .runtime = std::string("13.1")};
+  both.host.software_of(Runtime::rocm) = {.driver = std::string("6.10.5"),
+                                          .runtime = std::string("6.3.0-39")};
+  const auto of = [&](DeviceKind kind, std::string_view key) {
+    Device device;
+    device.kind = kind;
+    device.index = kind == DeviceKind::amd_gpu ? 1 : 0;
+    both.devices = {device, Device{.kind = DeviceKind::nvidia_gpu, .index = 7}};
+    return find_field(key)->read(device, both);
+  };
+  EXPECT_EQ(of(DeviceKind::nvidia_mig, "driver_version"), Cell(Scalar("590.48.01")));
+  EXPECT_EQ(of(DeviceKind::nvidia_gpu, "cuda_version"), Cell(Scalar("13.1")));
+  EXPECT_EQ(of(DeviceKind::amd_gpu, "driver_version"), Cell(Scalar("6.10.5")));
+  EXPECT_EQ(of(DeviceKind::amd_gpu, "cuda_version"), Cell(Absent::unsupported));
+  EXPECT_EQ(of(DeviceKind::intel_gpu, "driver_version"), Cell(Absent::not_sampled));
+  EXPECT_EQ(of(DeviceKind::amd_gpu, "count"), Cell(Scalar(std::uint64_t{1})));
+}
+
 }  // namespace
 }  // namespace berth

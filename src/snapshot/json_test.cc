@@ -34,6 +34,30 @@ TEST(SnapshotJson, GivesBackAnEmptySnapshot) {
   EXPECT_EQ(snapshot_from_json(to_json(Snapshot{}, JsonLayout::compact)).value(), Snapshot{});
 }
 
+TEST(SnapshotJson, NamesTheVendorsThatHaveNoKeysOfTheirOwn) {
+  Snapshot snapshot;
+  snapshot.host.software_of(Runtime::cuda).driver = std::string("590.48.01");
+  EXPECT_THAT(to_json(snapshot, JsonLayout::compact), testing::Not(HasSubstr("other_vendors")));
+  snapshot.host.software_of(Runtime::rocm) = {.driver = Absent::unsupported,
+                                              .runtime = std::string("6.3.0-39")};
+  const std::string text = to_json(snapshot, JsonLayout::compact);
+  EXPECT_THAT(text, HasSubstr(R"("driver_version":"590.48.01")"));
+  EXPECT_THAT(text, HasSubstr(R"("other_vendors":[{"vendor":"AMD","driver_version":null,)"
+                              R"("runtime":"ROCm","runtime_version":"6.3.0-39",)"
+                              R"("why":{"driver_version":"unsupported"}}])"));
+  EXPECT_EQ(snapshot_from_json(text).value(), snapshot);
+}
+
+TEST(SnapshotJson, LeavesOutAVendorThatANewerBerthKnows) {
+  const auto read = snapshot_from_json(
+      R"({"berth_snapshot":1,"host":{"driver_version":"590","other_vendors":[)"
+      R"({"vendor":"Acme","driver_version":"1"},{"vendor":"NVIDIA","driver_version":"2"}]}})");
+  ASSERT_TRUE(read) << read.error().message();
+  Host expected;
+  expected.software_of(Runtime::cuda).driver = std::string("590");
+  EXPECT_EQ(read->host, expected);
+}
+
 TEST(SnapshotJson, TellsWhenTheDriverWasLoadedWhereThatIsKnown) {
   Snapshot snapshot;
   EXPECT_THAT(to_json(snapshot, JsonLayout::compact),

@@ -235,6 +235,19 @@ bool is_list_unread(const Device& device) {
   return why == Absent::failed || why == Absent::no_permission;
 }
 
+std::vector<Runtime> vendors_asked(const Host& host) {
+  std::vector<Runtime> vendors;
+  for (std::size_t i = 0; i < host.software.size(); ++i) {
+    if (host.software[i] != VendorSoftware{}) vendors.push_back(static_cast<Runtime>(i));
+  }
+  return vendors;
+}
+
+bool has_in_tree_driver(Runtime vendor, const Host& host) {
+  return facts_of(vendor).in_kernel &&
+         host.software_of(vendor).driver == Reading<std::string>(Absent::unsupported);
+}
+
 bool sees_all_processes(const Host& host) {
   const Reading<std::string>& view = host.process_view;
   // A source that never tells (an old capture) is no doubt.

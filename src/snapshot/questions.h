@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/tr.h"
 #include "snapshot/snapshot.h"
 
 namespace berth {
@@ -83,6 +84,12 @@ enum class Division { whole, divided, unknown };
 /// Whether who is on it is unknown: the driver's list could not be read, or is not for us. A source
 /// that never tells (an old capture) is not that.
 [[nodiscard]] bool is_list_unread(const Device& device);
+
+/// Whose software this look asked for, in the order of Runtime.
+[[nodiscard]] std::vector<Runtime> vendors_asked(const Host& host);
+/// Whether its driver came with the kernel, and so has no version.
+[[nodiscard]] bool has_in_tree_driver(Runtime vendor, const Host& host);
+inline constexpr std::string_view in_tree_driver = as_key("in-tree driver of this kernel");
 
 /// Whether every process of the machine can be seen from here, as far as anybody has looked.
 [[nodiscard]] bool sees_all_processes(const Host& host);

@@ -3,6 +3,7 @@
 // went wrong. It is a value: built once by probes, never changed afterwards, asked by everything
 // else. Its JSON (snapshot/json.h) is berth's interchange format.
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "snapshot/claim.h"
 #include "snapshot/device.h"
 #include "snapshot/device_fault.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/process.h"
 
 namespace berth {
@@ -44,18 +46,37 @@ struct ExcludedDevice {
   friend bool operator==(const ExcludedDevice&, const ExcludedDevice&) = default;
 };
 
+/// The versions of what one vendor brings along.
+struct VendorSoftware {
+  /// Absent  unsupported: the driver has no version of its own (has_in_tree_driver()).
+  Reading<std::string> driver;
+  Reading<std::string> library;  // by which programs ask the driver (NVML)
+  /// "13.1": the highest that the driver supports, or what is installed, as
+  /// DeviceKindFacts::runtime_version says.
+  Reading<std::string> runtime;
+  friend bool operator==(const VendorSoftware&, const VendorSoftware&) = default;
+};
+
 struct Host {
   Reading<std::string> name;
   Reading<std::string> kernel;
   Reading<std::string> boot_id;
-  Reading<std::string> driver_version;  // the NVIDIA driver
-  Reading<std::string> nvml_version;
-  /// The highest CUDA version this driver supports, as "13.1"; not the toolkit installed.
-  Reading<std::string> cuda_version_supported;
+  std::array<VendorSoftware, runtime_count> software;  // by Runtime, which each vendor has one of
   /// Which processes can be seen: "whole" all of them, "namespace" only this container's (the
   /// driver's numbers are the host's), "wsl" only Linux's (Windows' are not listed).
   Reading<std::string> process_view;
   Reading<std::vector<ExcludedDevice>> excluded_devices;
+
+  [[nodiscard]] VendorSoftware& software_of(Runtime runtime) {
+    return software[static_cast<std::size_t>(runtime)];
+  }
+  [[nodiscard]] const VendorSoftware& software_of(Runtime runtime) const {
+    return software[static_cast<std::size_t>(runtime)];
+  }
+  /// Its own vendor's.
+  [[nodiscard]] const VendorSoftware& software_of(const Device& device) const {
+    return software_of(facts_of(device.kind).runtime);
+  }
   friend bool operator==(const Host&, const Host&) = default;
 };
 

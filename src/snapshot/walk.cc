@@ -11,6 +11,7 @@
 #include "snapshot/fields.h"
 #include "snapshot/json.h"
 #include "snapshot/process.h"
+#include "snapshot/questions.h"
 
 namespace berth {
 
@@ -301,15 +302,47 @@ void walk(Archive& archive, ExcludedDevice& excluded) {
   archive.member("uuid", excluded.uuid);
 }
 
+void walk(Archive& archive, OtherVendor& other) {
+  archive.member("vendor", other.vendor, Form::required);
+  archive.member("driver_version", other.software.driver);
+  archive.member("library_version", other.software.library, Form::sparse);
+  archive.derived("runtime", std::string_view(other.runtime_name));
+  archive.member("runtime_version", other.software.runtime);
+}
+
+std::vector<OtherVendor> other_vendors(const Host& host) {
+  std::vector<OtherVendor> others;
+  for (const Runtime runtime : vendors_asked(host)) {
+    if (runtime == unnamed_vendor) continue;
+    const DeviceKindFacts& facts = facts_of(runtime);
+    others.push_back({.vendor = std::string(facts.vendor),
+                      .runtime_name = facts.runtime_name,
+                      .software = host.software_of(runtime)});
+  }
+  return others;
+}
+
 void walk(Archive& archive, Host& host) {
+  VendorSoftware& unnamed = host.software_of(unnamed_vendor);
   archive.member("name", host.name);
   archive.member("kernel", host.kernel);
   archive.member("boot_id", host.boot_id);
-  archive.member("driver_version", host.driver_version);
-  archive.member("nvml_version", host.nvml_version);
-  archive.member("cuda_version_supported", host.cuda_version_supported);
+  archive.member("driver_version", unnamed.driver);
+  archive.member("nvml_version", unnamed.library);
+  archive.member("cuda_version_supported", unnamed.runtime);
   archive.member("process_view", host.process_view);
   archive.member("excluded_devices", host.excluded_devices, Form::sparse);
+  std::vector<OtherVendor> others;
+  if (!archive.is_reading()) others = other_vendors(host);
+  archive.member("other_vendors", others, runtime_count, Form::sparse);
+  if (!archive.is_reading()) return;
+  for (OtherVendor& other : others) {
+    // A vendor that a newer berth knows is left out.
+    const auto runtime = runtime_of_vendor(other.vendor);
+    if (runtime && *runtime != unnamed_vendor) {
+      host.software_of(*runtime) = std::move(other.software);
+    }
+  }
 }
 
 void walk(Archive& archive, XidEvent& event) {

@@ -13,6 +13,14 @@ void walk(Archive& archive, GpuProcess& process);
 void walk(Archive& archive, HostProcess& process);
 void walk(Archive& archive, DeviceFiles& files);
 void walk(Archive& archive, XidEvent& event);
+/// The software of a vendor that JSON names. What tells only a part of Host has them all alike.
+struct OtherVendor {
+  std::string vendor;
+  std::string_view runtime_name;
+  VendorSoftware software;
+};
+[[nodiscard]] std::vector<OtherVendor> other_vendors(const Host& host);
+void walk(Archive& archive, OtherVendor& other);
 void walk(Archive& archive, Host& host);
 /// `hidden`: how a name and a command stand that are empty because a policy took them away; without
 /// a name there is no uid.

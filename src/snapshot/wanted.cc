@@ -25,7 +25,7 @@ void add_placement(Wanted& wanted) {
 
 /// What a sampler records, and what it judges a device by.
 void add_state(Wanted& wanted) {
-  wanted.add(Extra::cuda_version).add(Extra::process_load);
+  wanted.add(Extra::runtime_version).add(Extra::process_load);
   wanted.add<&D::pci_id, &D::temperature_memory, &D::power_limit, &D::throttle_reasons>();
   for (const RecordedReading& one : recorded_readings) one.want(wanted);
 }

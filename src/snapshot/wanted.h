@@ -22,7 +22,7 @@ struct Field;
 /// What stands in a snapshot beside the readings of its devices.
 enum class Extra {
   driver_version,
-  cuda_version,
+  runtime_version,  // of CUDA, of ROCm
   library_version,  // and whether it is the kernel module's
   excluded_devices,
   host,               // its name, kernel and boot id

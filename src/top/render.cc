@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "top/painter.h"
 #include "view/paint.h"
+#include "view/software_text.h"
 #include "view/values.h"
 
 namespace berth::top {
@@ -188,11 +189,9 @@ void draw_title(const Painter& painter) {
     const Snapshot& snapshot = state.seen->snapshot;
     if (snapshot.simulated) add(trf("SIMULATED: {}", *snapshot.simulated), Tone::warning);
     add(snapshot.host.name.get().value_or(""), Tone::bold);
-    if (const auto& driver = snapshot.host.driver_version.get()) {
-      add(trf("driver {}", *driver), Tone::plain);
-    }
-    if (const auto& cuda = snapshot.host.cuda_version_supported.get()) {
-      add(trf("CUDA {}", *cuda), Tone::plain);
+    for (const std::string& text :
+         software_texts(snapshot.host, SupportedWords::number, painter.style)) {
+      add(text, Tone::plain);
     }
   }
   painter.screen.put(right_at, 0, right, state.paused ? Tone::warning : Tone::dim);

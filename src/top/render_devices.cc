@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "snapshot/device_name.h"
 #include "snapshot/heat.h"
 #include "snapshot/questions.h"
 #include "top/devices.h"
@@ -55,10 +56,7 @@ std::string model_of(const Device& device) {
       device.partition && profile != std::string::npos) {
     return name.substr(profile);
   }
-  for (const std::string_view maker : {"NVIDIA GeForce ", "NVIDIA ", "AMD "}) {
-    if (name.starts_with(maker)) return name.substr(maker.size());
-  }
-  return name;
+  return std::string(berth::model_of(name));
 }
 
 Tone tone_of_heat(const Device& device) {

@@ -186,9 +186,10 @@ std::string doctor_json(const Examined& host, const Findings& findings) {
                       archive.derived("simulated", snapshot.simulated);
                       archive.derived("worst", worst ? name_of(*worst) : std::string_view(),
                                       Form::nullable);
-                      archive.derived("driver_version", snapshot.host.driver_version.get());
+                      archive.derived("driver_version",
+                                      snapshot.host.software_of(Runtime::cuda).driver.get());
                       archive.derived("cuda_version_supported",
-                                      snapshot.host.cuda_version_supported.get());
+                                      snapshot.host.software_of(Runtime::cuda).runtime.get());
                       archive.derived_list("devices", snapshot.devices, [&](const Device& device) {
                         write_device(archive, device, snapshot);
                       });

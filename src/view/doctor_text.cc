@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/device_kind.h"
+#include "snapshot/device_name.h"
 #include "snapshot/questions.h"
 #include "view/findings_text.h"
 #include "view/gpu_proof_text.h"
@@ -16,14 +17,6 @@
 namespace berth {
 
 namespace {
-
-/// Without the words that all cards of a maker have in front of the model.
-std::string_view model_of(std::string_view name) {
-  for (const std::string_view word : {"NVIDIA ", "GeForce "}) {
-    if (name.starts_with(word)) name.remove_prefix(word.size());
-  }
-  return name;
-}
 
 /// "8 × NVIDIA H100 80GB HBM3, T4": the first by its whole name, so that four kinds of card are
 /// still a line.
@@ -42,7 +35,7 @@ std::string cards_text(const std::vector<const Device*>& gpus) {
 
 std::string driver_line(const Examined& host) {
   const auto gpus = doctor::working_gpus(host);
-  const auto& driver = host.snapshot.host.driver_version.get();
+  const auto& driver = host.snapshot.host.software_of(Runtime::cuda).driver.get();
   if (!gpus.empty()) return trf("Driver {}: {}.", driver.value_or("?"), cards_text(gpus));
   const bool has_card = std::ranges::any_of(
       host.snapshot.devices, [](const Device& device) { return is_of(Runtime::cuda, device); });
@@ -54,7 +47,7 @@ std::string driver_line(const Examined& host) {
 }
 
 std::string cuda_line(const Examined& host) {
-  const auto& cuda = host.snapshot.host.cuda_version_supported.get();
+  const auto& cuda = host.snapshot.host.software_of(Runtime::cuda).runtime.get();
   if (!cuda) return std::string(tr("Which CUDA the driver supports cannot be told."));
   const auto parts = two_part(*cuda);
   // PTX that a newer compiler made is the exception: the driver's own compiler refuses it.

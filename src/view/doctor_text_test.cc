@@ -35,8 +35,8 @@ Examined host_with(const std::vector<std::string>& names) {
     });
   }
   Examined host{.snapshot = builder.build()};
-  host.snapshot.host.driver_version = std::string("580.65.06");
-  host.snapshot.host.cuda_version_supported = std::string("13.0");
+  host.snapshot.host.software_of(Runtime::cuda).driver = std::string("580.65.06");
+  host.snapshot.host.software_of(Runtime::cuda).runtime = std::string("13.0");
   host.facts.kernel = KernelSide{};
   host.facts.python =
       PythonEnvironment{.interpreter = "/home/ada/miniconda3/envs/train/bin/python",

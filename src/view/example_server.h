@@ -96,8 +96,8 @@ inline Snapshot server() {
   using namespace literals;
   Snapshot snapshot = devices();
   snapshot.host.name = std::string("gpu07");
-  snapshot.host.driver_version = std::string("590.48.01");
-  snapshot.host.cuda_version_supported = std::string("13.1");
+  snapshot.host.software_of(Runtime::cuda).driver = std::string("590.48.01");
+  snapshot.host.software_of(Runtime::cuda).runtime = std::string("13.1");
   add_claim(snapshot, "alice", 4711, {{DeviceId("GPU-0a"), {}}}, "python train.py --lr 3e-4");
   add_claim(snapshot, "bob", 4802, {{DeviceId("GPU-1b"), 20_GiB}}, "python serve.py");
   add_claim(snapshot, "carol", 4900, {{DeviceId("GPU-1b"), 10_GiB}}, "jupyter lab");

@@ -7,6 +7,7 @@
 #include "base/json_archive.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "snapshot/device_name.h"
 #include "view/paint.h"
 #include "view/status_rows.h"
 #include "view/values.h"
@@ -116,9 +117,7 @@ std::string room_line(const RoomVerdict& row, const Style& style) {
   const std::string free = reading_text(room.free, style, bytes_text);
   const std::string total = reading_text(room.total, style, bytes_text);
   line.add(own(trf("{} free, of {}", free, total), style)).add("  ");
-  std::string name = outside(room.name, style);
-  if (name.starts_with("NVIDIA ")) name.erase(0, 7);
-  line.add(name, Paint::dim);
+  line.add(without_maker(outside(room.name, style)), Paint::dim);
   const bool waits = is_taken && row.if_empty == Verdict::fits;
   if (waits) line.add("  " + own(tr("(would, were it free)"), style), Paint::dim);
   return line.text();

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/json_archive.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/device_name.h"
+#include "snapshot/questions.h"
 #include "view/paint.h"
 #include "view/values.h"
 
@@ -68,6 +70,20 @@ ManifestSection device_section(const Device& device, const Style& style) {
   return rows.take();
 }
 
+void add_software(Runtime vendor, const Host& host, SectionRows& rows) {
+  const DeviceKindFacts& facts = facts_of(vendor);
+  const VendorSoftware& software = host.software_of(vendor);
+  const std::string driver = trf("{} driver", facts.vendor);
+  if (has_in_tree_driver(vendor, host)) {
+    rows.add(driver, fmt::format("– ({})", tr(in_tree_driver)));
+  } else {
+    rows.add(driver, software.driver);
+  }
+  const bool is_installed = facts.runtime_version == RuntimeVersion::installed;
+  rows.add(is_installed ? std::string(facts.runtime_name) : trf("{}, up to", facts.runtime_name),
+           software.runtime);
+}
+
 ManifestSection machine_section(const Manifest& manifest) {
   SectionRows rows{std::string(tr("Machine"))};
   const MachineFacts& machine = manifest.machine;
@@ -81,8 +97,11 @@ ManifestSection machine_section(const Manifest& manifest) {
   rows.add(tr("Kernel"), host.kernel);
   rows.add(tr("Container"), machine.container,
            [](const std::string& name) { return name.empty() ? std::string(tr("none")) : name; });
-  rows.add(tr("NVIDIA driver"), host.driver_version);
-  rows.add(tr("CUDA, up to"), host.cuda_version_supported);
+  const std::vector<Runtime> asked = vendors_asked(host);
+  std::set<Runtime> vendors(asked.begin(), asked.end());
+  for (const Device& device : manifest.given.devices) vendors.insert(facts_of(device.kind).runtime);
+  vendors.erase(Runtime::none);
+  for (const Runtime vendor : vendors) add_software(vendor, host, rows);
   return rows.take();
 }
 

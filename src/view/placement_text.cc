@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/device_kind.h"
+#include "snapshot/device_name.h"
 #include "snapshot/questions.h"
 #include "snapshot/silence.h"
 #include "view/paint.h"
@@ -32,8 +34,7 @@ Called called(const DeviceId& id, std::optional<int> index, const Snapshot& snap
   Called words;
   words.number = by_index ? fmt::format("GPU {}", *index) : outside(id.text(), style);
   if (device != nullptr && device->name.get()) {
-    words.name = outside(*device->name.get(), style);
-    if (words.name.starts_with("NVIDIA ")) words.name.erase(0, 7);
+    words.name = without_maker(outside(*device->name.get(), style));
   }
   return words;
 }
@@ -223,6 +224,11 @@ std::map<DeviceId, ToldState> states_of(const WaitingNews& news, const Style& st
   return states;
 }
 
+bool is_of_silent(const Refusal& refusal, const Snapshot& snapshot) {
+  const Device* device = find_device(refusal.device, snapshot);
+  return refusal.may_change && device != nullptr && is_silent(*device);
+}
+
 std::string silence_text(const Placement& placement, const Snapshot& snapshot, const Style& style) {
   const auto silent = silent_ones(placement, snapshot);
   if (silent == 0 || placement.satisfied()) return "";
@@ -232,21 +238,20 @@ std::string silence_text(const Placement& placement, const Snapshot& snapshot, c
               silent),
           style),
       2, style, Paint::yellow);
-  return text +
-         advice_line(own(tr("look for \"NVRM\" and \"Xid\" in the kernel log; a device that hangs "
-                            "may need a reset or a reboot"),
-                         style),
-                     style);
+  std::set<std::string_view> advice;  // each vendor's once
+  for (const Refusal& refusal : placement.refused) {
+    if (!is_of_silent(refusal, snapshot)) continue;
+    advice.insert(facts_of(find_device(refusal.device, snapshot)->kind).log_advice);
+  }
+  for (const std::string_view one : advice) text += advice_line(own(tr(one), style), style);
+  return text;
 }
 
 }  // namespace
 
 std::size_t silent_ones(const Placement& placement, const Snapshot& snapshot) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(placement.refused, [&](const Refusal& refusal) {
-        const Device* device = find_device(refusal.device, snapshot);
-        return refusal.may_change && device != nullptr && is_silent(*device);
-      }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      placement.refused, [&](const Refusal& refusal) { return is_of_silent(refusal, snapshot); }));
 }
 
 const Problem* why_devices_are_unknown(const Snapshot& snapshot) {

@@ -7,6 +7,7 @@
 #include "snapshot/device_name.h"
 #include "view/paint.h"
 #include "view/runs_text.h"
+#include "view/software_text.h"
 #include "view/values.h"
 
 namespace berth {
@@ -47,12 +48,9 @@ std::string machine_text(const Manifest& manifest, const Style& style) {
   append_reading(text, manifest.machine.instance_type, plain);
   append_reading(text, manifest.machine.operating_system, plain);
   append_reading(text, host.kernel, plain);
-  append_reading(text, host.driver_version, [&](const std::string& version) {
-    return own(tr("driver"), style) + " " + outside(version, style);
-  });
-  append_reading(text, host.cuda_version_supported, [&](const std::string& version) {
-    return own(trf("CUDA up to {}", printable(version)), style);
-  });
+  for (const std::string& one : software_texts(host, SupportedWords::limit, style)) {
+    append(text, one);
+  }
   append_reading(text, manifest.machine.container, plain);
   return text;
 }

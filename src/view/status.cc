@@ -12,6 +12,7 @@
 #include "base/tr.h"
 #include "view/paint.h"
 #include "view/placement_text.h"
+#include "view/software_text.h"
 #include "view/status_rows.h"
 #include "view/values.h"
 
@@ -129,15 +130,7 @@ std::string host_line(const Snapshot& snapshot, const Style& style) {
     line.add(text, Paint::dim);
   };
   if (host.name.get()) add(outside(*host.name.get(), style));
-  if (host.driver_version.get()) {
-    add(own(tr("driver"), style) + " " + outside(*host.driver_version.get(), style));
-  }
-  if (host.cuda_version_supported.get()) {
-    // Read as "CUDA 13.1 is installed" by everybody who sees nvidia-smi for the first time.
-    add(own(trf("CUDA up to {} (highest supported, not installed)",
-                printable(*host.cuda_version_supported.get())),
-            style));
-  }
+  for (const std::string& text : software_texts(host, SupportedWords::explained, style)) add(text);
   return line.width() > 0 ? line.text() : "";
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "snapshot/device_name.h"
 #include "snapshot/heat.h"
 #include "view/health_text.h"
 #include "view/status_rows.h"
@@ -72,9 +73,7 @@ std::string short_name(const Device& device, const Style& style) {
       reading_text(device.name, style, [&](const std::string& n) { return outside(n, style); });
   const std::size_t slice = name.find("MIG ");
   if (device.parent && slice != std::string::npos) name.erase(0, slice);
-  for (const std::string_view prefix : {"NVIDIA ", "GeForce "}) {
-    if (name.starts_with(prefix)) name.erase(0, prefix.size());
-  }
+  name = std::string(model_of(name));
   if (device.parent) name.insert(0, style.utf8 ? "└ " : "- ");
   return name;
 }
@@ -190,10 +189,10 @@ Wanted wanted_by_status() {
   using D = Device;
   Wanted wanted;
   for (const Extra extra :
-       {Extra::driver_version, Extra::cuda_version, Extra::library_version, Extra::excluded_devices,
-        Extra::host, Extra::devices, Extra::other_devices, Extra::instances, Extra::verdicts,
-        Extra::processes, Extra::process_names, Extra::process_owners, Extra::enclosures,
-        Extra::leases}) {
+       {Extra::driver_version, Extra::runtime_version, Extra::library_version,
+        Extra::excluded_devices, Extra::host, Extra::devices, Extra::other_devices,
+        Extra::instances, Extra::verdicts, Extra::processes, Extra::process_names,
+        Extra::process_owners, Extra::enclosures, Extra::leases}) {
     wanted.add(extra);
   }
   wanted.add<&D::name, &D::minor_number, &D::temperature, &D::temperature_slowdown,

@@ -56,6 +56,26 @@ TEST(Status, DividedCardWithoutInstancesIsNotFree) {
   EXPECT_THAT(render_status(host, {}), HasSubstr("1 of 2 free: 1  1 divided"));
 }
 
+TEST(Status, NamesTheVendorsWhereThereAreSeveral) {
+  Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).build();
+  host.host.software_of(Runtime::cuda) = {.driver = std::string("590.48.01"),
+                                          .runtime = std::string("13.1")};
+  const Style style{.width = 160};
+  EXPECT_THAT(render_status(host, style),
+              HasSubstr("driver 590.48.01  CUDA up to 13.1 (highest supported, not installed)\n"));
+  VendorSoftware& amd = host.host.software_of(Runtime::rocm);
+  amd = {.driver = std::string("6.10.5"), .runtime = std::string("6.3.0-39")};
+  EXPECT_THAT(render_status(host, style),
+              HasSubstr("NVIDIA driver 590.48.01  CUDA up to 13.1 (highest supported, not "
+                        "installed)  AMD driver 6.10.5  ROCm 6.3.0-39\n"));
+  amd = {.driver = Absent::unsupported, .runtime = Absent::unsupported};
+  EXPECT_THAT(render_status(host, style),
+              HasSubstr("not installed)  AMD: in-tree driver of this kernel\n"));
+  host.host.software_of(Runtime::cuda) = {};
+  EXPECT_THAT(render_status(host, style), HasSubstr("in-tree driver of this kernel\n"));
+  EXPECT_THAT(render_status(host, style), Not(HasSubstr("AMD")));
+}
+
 TEST(Status, LooksLikeItsPictureAtEachWidth) {
   for (const int width : {40, 80, 132, 200}) {
     const Style style{.width = width};
@@ -344,7 +364,8 @@ TEST(Status, NeverSendsControlBytesFromStrangersToTheTerminal) {
     for (Claim& claim : host.claims) claim.user = claim.command = evil;
     host.waiters[0].user = host.waiters[0].wants = host.waiters[0].command = evil;
     host.problems[0].message = host.problems[0].remedy = evil;
-    host.host.name = host.host.driver_version = host.host.cuda_version_supported = evil;
+    host.host.name = host.host.software_of(Runtime::cuda).driver =
+        host.host.software_of(Runtime::cuda).runtime = evil;
     host.simulated = evil;
     for (const int width : {40, 80, 200}) {
       const Style style{.width = width};

@@ -14,6 +14,48 @@ import pytest
 from conftest import end, wait_until
 
 
+def closed(schema, document):
+    """The same, but that an object has no members besides those that it names; `allOf` is one object."""
+    if isinstance(schema, list):
+        return [closed(one, document) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "allOf" in schema:
+        parts = [document["components"]["schemas"][one["$ref"].rsplit("/", 1)[1]] if "$ref" in one else one
+                 for one in schema["allOf"]]
+        whole = {"type": "object", "required": [name for part in parts for name in part["required"]],
+                 "properties": {name: one for part in parts for name, one in part["properties"].items()}}
+        schema = {key: one for key, one in schema.items() if key != "allOf"} | whole
+    own = {key: closed(one, document) for key, one in schema.items()}
+    return ({"additionalProperties": False} if schema.get("type") == "object" else {}) | own
+
+
+class Described:
+    """openapi.json as a judge of answers: what it wants has to be there, and what it does not name must not.
+    In the document itself objects are open, as new keys may come; in a test each one is described."""
+
+    def __init__(self, document):
+        self.document = document
+        self.paths = document["paths"]
+        self.validator = pytest.importorskip(
+            "jsonschema", reason="python3-jsonschema is not installed").Draft202012Validator
+
+    def mistakes(self, schema, value):
+        whole = closed(schema | {"components": self.document["components"]}, self.document)
+        return [f"{'/'.join(map(str, mistake.absolute_path))}: {mistake.message}"
+                for mistake in self.validator(whole).iter_errors(value)]
+
+    def check(self, schema, value, what):
+        if mistakes := self.mistakes(schema, value):
+            pytest.fail("\n".join([what, *mistakes]))
+
+    def check_answer(self, operation, status, value, what):
+        """`operation`: of `paths`."""
+        responses = operation["responses"]
+        told = responses.get(str(status), responses["default"])
+        self.check(told["content"]["application/json"]["schema"], value, what)
+
+
 class UnixConnection(http.client.HTTPConnection):
     def __init__(self, path):
         super().__init__("localhost", timeout=20)

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from conftest import ROOT, FakeDriver, Machine, wait_until
-from serving import Events, Server
+from serving import Described, Events, Server
 from test_top import busy_machine
 
 CONFIG = """
@@ -84,19 +84,8 @@ def filled(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def valid(filled):
-    """valid(schema, value, of what): fails with what is wrong."""
-    jsonschema = pytest.importorskip("jsonschema", reason="python3-jsonschema is not installed")
-    document = filled.get("/api/v1/openapi.json").json
-
-    def check(schema, value, what):
-        try:
-            jsonschema.Draft202012Validator(schema | {"components": document["components"]}).validate(value)
-        except jsonschema.ValidationError as mistake:
-            pytest.fail(f"{what}: {mistake}")
-
-    check.document = document
-    return check
+def described(filled):
+    return Described(filled.get("/api/v1/openapi.json").json)
 
 
 def documented(document):
@@ -134,12 +123,7 @@ def test_each_path_takes_what_the_document_says_and_nothing_else(filled):
         assert nowhere.status == 404 and nowhere.json["error"]["code"] == "not_found", path
 
 
-def schema_of(operation, answer):
-    told = operation["responses"][str(answer.status)]
-    return told["content"]["application/json"]["schema"]
-
-
-def test_every_list_of_a_full_server_is_as_its_document_says(filled, valid):
+def test_every_list_of_a_full_server_is_as_its_document_says(filled, described):
     def gone():
         return any(device["state"] == "lost" for device in filled.get("/api/v1/overview").json["devices"])
 
@@ -147,7 +131,7 @@ def test_every_list_of_a_full_server_is_as_its_document_says(filled, valid):
     run = wait_until(lambda: filled.get("/api/v1/runs").json["runs"], "the run is listed")[0]["id"]
     device = next(d["id"] for d in filled.get("/api/v1/overview").json["devices"] if d["index"] == 1)
     queries = {"/api/v1/history": f"?device={device}&metric=memory_used_bytes"}
-    for template, operations in valid.document["paths"].items():
+    for template, operations in described.paths.items():
         if "get" not in operations or template in ("/api/v1/events", "/metrics", "/login"):
             continue  # no JSON with an end
         path = template.replace("{run}", run).replace("{device}", device) + queries.get(template, "")
@@ -160,13 +144,33 @@ def test_every_list_of_a_full_server_is_as_its_document_says(filled, valid):
             wait_until(lambda: not empty(), f"{path} has something of all, but of {empty()}", 20)
         answer = filled.get(path)
         assert answer.status == 200, f"{path}: {answer.body}"
-        valid(schema_of(operations["get"], answer), answer.json, path)
+        described.check_answer(operations["get"], answer.status, answer.json, path)
+        # Nobody in particular is shown less, and is told so.
+        less = filled.server.get(path, over="tcp")
+        assert less.status == (403 if template.startswith("/api/v1/runs/{run}/") else 200), f"{path}: {less.body}"
+        described.check_answer(operations["get"], less.status, less.json, f"{path}, for nobody in particular")
         assert "{" not in path, "each thing is asked for by its name"
 
 
-def test_every_event_is_as_the_document_says(filled, valid):
-    schemas = valid.document["paths"]["/api/v1/events"]["get"]["responses"]["200"]["content"]["text/event-stream"][
-        "x-data-of-events"]
+def test_a_member_that_nobody_described_is_a_mistake_and_one_that_is_missing(filled, described):
+    schema = {"$ref": "#/components/schemas/Overview"}
+    overview = filled.get("/api/v1/overview").json
+    assert described.mistakes(schema, overview) == []
+    for where in (overview, overview["host"], overview["devices"][0], overview["queue"][0]["process"]):
+        where["foreign"] = 1
+        [mistake] = described.mistakes(schema, overview)
+        assert "'foreign' was unexpected" in mistake
+        del where["foreign"]
+        name = next(iter(where))
+        taken = where.pop(name)
+        [mistake] = described.mistakes(schema, overview)
+        assert f"'{name}' is a required property" in mistake
+        where[name] = taken
+
+
+def test_every_event_is_as_the_document_says(filled, described):
+    told = described.paths["/api/v1/events"]["get"]["responses"]["200"]
+    schemas = told["content"]["text/event-stream"]["x-data-of-events"]
     missing = set(schemas)
     assert missing == {"overview", "health", "alert"}
     full = False
@@ -174,7 +178,7 @@ def test_every_event_is_as_the_document_says(filled, valid):
     def heard():
         nonlocal full
         name, _, data = filled.events.next()
-        valid(schemas[name], data, f"the event {name}")
+        described.check(schemas[name], data, f"the event {name}")
         missing.discard(name)
         full = full or name == "overview" and all(data[key] for key in LISTS["/api/v1/overview"])
         return full and not missing
@@ -182,8 +186,8 @@ def test_every_event_is_as_the_document_says(filled, valid):
     wait_until(heard, f"an event of each kind; not heard: {missing}", 20)
 
 
-def test_what_is_done_is_answered_as_the_document_says(filled, valid):
-    paths = valid.document["paths"]
+def test_what_is_done_is_answered_as_the_document_says(filled, described):
+    paths = described.paths
     [process] = filled.get("/api/v1/processes").json["processes"]
     ticks = process["start_ticks"]
     acts = [("/api/v1/processes/{pid}/signal", str(process["pid"]), {"signal": "TERM", "start_ticks": ticks})]
@@ -194,6 +198,6 @@ def test_what_is_done_is_answered_as_the_document_says(filled, valid):
         path = template.replace("{pid}", name).replace("{lease}", name)
         answer = filled.server.post(path, body)
         assert answer.status == 200, f"{path}: {answer.body}"
-        valid(schema_of(paths[template]["post"], answer), answer.json, path)
+        described.check_answer(paths[template]["post"], answer.status, answer.json, path)
     assert filled.job.wait(10) == -signal.SIGTERM
     assert filled.started[0].wait(20) == 0, "who waited has got the device"

@@ -23,6 +23,7 @@ import pytest
 import page_server
 from browser import CHROMIUM, why_no_browser
 from conftest import BERTH, BUILD, ROOT, scenario
+from serving import Described
 
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "web/tests")]
 import check_page  # noqa: E402
@@ -306,22 +307,14 @@ def mock(tmp_path):
 
 
 def test_the_mock_answers_as_the_document_says(mock):
-    jsonschema = pytest.importorskip("jsonschema", reason="python3-jsonschema is not installed")
     mock, address = mock
-    document = json.loads((ROOT / "src/serve/openapi.json").read_text(encoding="utf-8"))
-
-    def check(what, schema, value):
-        try:
-            jsonschema.Draft202012Validator(schema | {"components": document["components"]}).validate(value)
-        except jsonschema.ValidationError as mistake:
-            pytest.fail(f"{what}: {'/'.join(map(str, mistake.absolute_path))}: {mistake.message}")
+    described = Described(json.loads((ROOT / "src/serve/openapi.json").read_text(encoding="utf-8")))
 
     def answer(template, path=None, body=None, status=200):
         answered, value = asked_of_the_mock(address, path or template.lstrip("/"), body)
         assert answered == status, f"{path or template}: {value}"
-        responses = document["paths"][template]["post" if body is not None else "get"]["responses"]
-        told = responses.get(str(answered), responses["default"])
-        check(path or template, told["content"]["application/json"]["schema"], value)
+        operation = described.paths[template]["post" if body is not None else "get"]
+        described.check_answer(operation, answered, value, path or template)
         return value
 
     overview = answer("/api/v1/overview")
@@ -355,7 +348,7 @@ def test_the_mock_answers_as_the_document_says(mock):
     threading.Timer(0.5, mock.tell, ("alert", {"id": "3"})).start()
     events = events_of_the_mock(address, {"overview", "alert"})
     for name, schema in (("overview", "Overview"), ("alert", "Alert")):
-        check(f"the event {name}", {"$ref": f"#/components/schemas/{schema}"}, events[name])
+        described.check({"$ref": f"#/components/schemas/{schema}"}, events[name], f"the event {name}")
     mock.tell("history-off", {})
     answer("/api/v1/history", status=503)
 

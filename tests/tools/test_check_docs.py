@@ -110,3 +110,25 @@ def test_a_table_of_rules_that_the_page_has_no_place_for_is_found(tmp_path: Path
     berth = house(tmp_path, "")
     with pytest.raises(SystemExit, match="EXPLAIN.md: its marks are"):
         check_docs.generated(tmp_path, berth)
+
+
+def test_more_words_than_are_wanted_are_found(tmp_path: Path) -> None:
+    house(tmp_path, "| a | b |\n|---|---|\n", "")
+    (tmp_path / check_docs.EXPLAIN).write_text(MARKED.format("| `told` | error |\n") + "two words\n")
+    (tmp_path / "doc" / "METRICS.md").write_text("made " * check_docs.MOST_WORDS)
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "README.md").write_text("word " * check_docs.MOST_WORDS)
+    (tmp_path / "doc" / "HABITS.zh-CN.md").write_text("a twin " * check_docs.MOST_WORDS)
+    marks = check_docs.words(tmp_path)[check_docs.EXPLAIN]
+    assert check_docs.words(tmp_path)[Path("README.md")] == 2, "bars and rules are no words"
+    assert check_docs.word_findings(tmp_path) == []
+    (tmp_path / "doc" / "TOUR.md").write_text("word " * (check_docs.MOST_WORDS - 2 - marks))
+    assert check_docs.word_findings(tmp_path) == []
+    (tmp_path / "CONTRIBUTING.md").write_text("one")
+    assert "25,001 words" in check_docs.word_findings(tmp_path)[0]
+
+
+def test_lines_are_short_but_for_tables_and_single_words(tmp_path: Path) -> None:
+    of_100, of_101 = "ab " * 33 + "c", "ab " * 33 + "cd"
+    house(tmp_path, f"{of_100}\n|{of_101}|\n  {'a' * 101}\n{of_101}\n")
+    assert check_docs.line_findings(tmp_path, Path("README.md")) == ["README.md:4: 101 columns, at most 100"]

@@ -1,5 +1,6 @@
-"""tools/check_page.py must be able to fail."""
+"""tools/check_page.py and tools/check_wire.py must be able to fail."""
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 import check_page  # noqa: E402
+import check_wire  # noqa: E402
 
 
 @pytest.fixture
@@ -41,3 +43,60 @@ def test_another_lock_file_wants_another_installation(copy):
     assert check_page.are_there(copy)
     (copy / "web/package-lock.json").write_text("{}")
     assert not check_page.are_there(copy)
+
+
+TEXT = {"type": "string"}
+
+
+def written(schemas):
+    return check_wire.types_of({"components": {"schemas": schemas}}).removeprefix(check_wire.HEAD)
+
+
+def test_types_other_than_the_document_says_are_found(tmp_path):
+    for name in (check_wire.DOCUMENT, check_wire.TYPES):
+        (tmp_path / name).parent.mkdir(parents=True)
+        shutil.copyfile(ROOT / name, tmp_path / name)
+    assert check_wire.findings(tmp_path) == []
+    document = json.loads((tmp_path / check_wire.DOCUMENT).read_text(encoding="utf-8"))
+    document["components"]["schemas"]["Device"]["properties"]["name"]["type"] = "string"
+    (tmp_path / check_wire.DOCUMENT).write_text(json.dumps(document), encoding="utf-8")
+    [found] = check_wire.findings(tmp_path)
+    assert "./dev docs rewrites it" in found
+
+
+def test_a_schema_becomes_the_type_that_it_says():
+    card = {
+        "type": "object",
+        "required": ["id", "heat", "points"],
+        "properties": {
+            "id": {"type": ["string", "null"]},
+            "heat": {"oneOf": [{"$ref": "#/components/schemas/Heat"}, {"type": "null"}]},
+            "points": {"type": "array", "items": {"type": "array", "prefixItems": [TEXT], "minItems": 1,
+                                                  "items": {"type": ["number", "null"]}}},
+            "why": {"type": "object", "additionalProperties": TEXT, "description": "Missing: all is known."},
+        },
+    }
+    assert written({"Heat": {"enum": ["hot", None]}, "Card": card}) == """
+export type Heat = "hot" | null;
+
+export interface Card {
+  id: string | null;
+  heat: Heat | null;
+  points: [string, ...(number | null)[]][];
+  /// Missing: all is known.
+  why?: Record<string, string>;
+}
+"""
+
+
+@pytest.mark.parametrize(("schema", "says"), [
+    ({"description": "Something."}, "no type"),
+    ({"type": "array"}, "a list of what"),
+    ({"type": "object"}, "an object with which members"),
+    ({"type": "object", "properties": {"name": TEXT}}, "does not say when"),
+    ({"type": "object", "properties": {}, "required": ["name"]}, "not described"),
+    ({"type": "array", "prefixItems": [TEXT], "items": False}, "minItems"),
+])
+def test_what_is_not_exact_is_refused(schema, says):
+    with pytest.raises(check_wire.Loose, match=says):
+        written({"Thing": schema})

@@ -25,7 +25,7 @@ async function answer_of<T>(asked: Promise<Response>): Promise<Answer<T>> {
     return {
       ok: false,
       status: 0,
-      error: { code: "unreachable", message: String(error), remedy: null },
+      error: { code: "unreachable", message: String(error), remedy: "" },
     };
   }
   let body: unknown = null;
@@ -39,7 +39,7 @@ async function answer_of<T>(asked: Promise<Response>): Promise<Answer<T>> {
   const error = {
     code: told?.code ?? `http_${response.status}`,
     message: told?.message ?? `HTTP ${response.status}`,
-    remedy: told?.remedy ?? null,
+    remedy: told?.remedy ?? "",
   };
   return { ok: false, status: response.status, error };
 }

@@ -3,7 +3,7 @@
 import { headers } from "./api";
 import { EventStreamParser, wait_before, type ServerEvent } from "./model/event_stream";
 import type { News } from "./model/state";
-import type { Alert, HealthEvent, Overview } from "./model/wire";
+import type { Alert, HealthNews, Overview } from "./model/wire";
 
 // The server sends a comment every 15 s where it has nothing else to say.
 const longest_silence_ms = 40_000;
@@ -66,7 +66,7 @@ export class Connection {
     if (event.event === "overview") {
       this.tell({ kind: "overview", overview: data as Overview, now_ms: performance.now() });
     } else if (event.event === "health") {
-      this.tell({ kind: "health", event: data as HealthEvent });
+      this.tell({ kind: "health", event: data as HealthNews });
     } else if (event.event === "alert") {
       this.tell({ kind: "alert", alert: data as Alert });
     }

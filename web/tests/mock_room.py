@@ -11,6 +11,19 @@ READINGS = (
 ).split()
 STATES = "free reserved leased busy held unknown divided lost unusable".split()
 HOUR, DAY = 3_600_000, 86_400_000
+# Of a run; and its members that everybody sees who may know of it.
+SUMMARY = {
+    "samples": 5520, "mean_utilization_percent": 71.4, "energy_millijoules": 2_900_000_000, "energy_source": "counter",
+    "tree_memory_peak_bytes": 9_313_664_000, "tree_cpu_milliseconds": 120_000, "device_files_open": None,
+    "device_files_looks": None, "gpu_contexts": None, "gpu_contexts_looks": None,
+    "devices": [{"mean_utilization_percent": 71.4, "memory_peak_bytes": 51_312_485_990, "memory_source": "own processes",
+                 "energy_millijoules": 2_900_000_000, "energy_source": "counter", "temperature_peak_celsius": 71,
+                 "not_read_milliseconds": 0}],
+}
+SEEN = (
+    "format version id command started_unix_ms uid user lease retry_of wanted devices_wanted cpu_only waiting waited_ms"
+    " given promised_bytes state end summary"
+).split()
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
@@ -131,27 +144,19 @@ class Room:
                 for i in range(8)
             ]
             host["counts"] = {state: sum(d["state"] == state for d in host["devices"]) for state in set(states)}
-        return {"hosts": self.hosts, "next": None}
+        return {"simulated": self.simulated(), "hosts": self.hosts, "next": None}
 
     def leases(self):
         if any(act["what"] == "release" for act in self.acts):
             return []
         cards = [device for device in self.snapshot["devices"] if device["parent"] is None]
         device = cards[min(3, len(cards) - 1)]
-        return [
-            {
-                "id": "9f8e47e3-cd17934ce0ea9fb0",
-                "run": self.runs[0]["id"],
-                "uid": 1000,
-                "user": "wei",
-                "keeper": {"pid": 40700, "start_ticks": 811},
-                "job": {"pid": 40711, "start_ticks": 815},
-                "command": None,
-                "since_unix_ms": self.started - 95 * 60_000,
-                "understood": True,
-                "devices": [{"device": device["id"], "exclusive": True, "promised_bytes": None}],
-            }
-        ]
+        return [{
+            "id": "9f8e47e3-cd17934ce0ea9fb0", "run": self.runs[0]["id"], "uid": 1000, "user": "wei",
+            "keeper": {"pid": 40700, "start_ticks": 811}, "job": {"pid": 40711, "start_ticks": 815}, "command": None,
+            "since_unix_ms": self.started - 95 * 60_000, "understood": True,
+            "devices": [{"device": device["id"], "exclusive": True, "promised_bytes": None}],
+        }]
 
     def queue(self):
         tickets = [("t1", 1001, "mara", "-n 8", 40 * 60_000), ("t2", 1002, self.hostile, "-n 2 --memory 20G", 70_000)]
@@ -252,9 +257,10 @@ class Room:
         ended = number != 0
         lasted = 92 * 60_000 + number * 260_000
         end = {
-            "at_unix_ms": begin + lasted, "known": True, "exit_code": 0 if number != 2 else None,
-            "signal": 9 if number == 2 else None, "because": "time limit" if number == 2 else "",
-            "lasted_milliseconds": lasted,
+            "format": "berth-run-end", "version": 1, "at_unix_ms": begin + lasted, "known": True,
+            "exit_code": 0 if number != 2 else None, "signal": 9 if number == 2 else None, "dumped_core": False,
+            "because": "time limit" if number == 2 else "", "stopped_by": None, "lasted_milliseconds": lasted,
+            "released_unix_ms": begin + lasted, "cpu_milliseconds": 120_000, "summary": SUMMARY,
         }
         marks = [
             {"at_unix_ms": begin + (i + 1) * lasted // 6, "exact": i % 2 == 0, "text": f"epoch={i} loss={2 / (i + 1):.3f}"}
@@ -262,21 +268,23 @@ class Room:
         ]
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(begin / 1000))
         return {
+            "format": "berth-run", "version": 1,
             "id": f"{stamp}-ab12c{number}", "uid": 1000 + number % 3, "user": ["wei", "mara", "alice"][number % 3],
             "cpu_only": False, "command": ["python", "train.py", "--lr", "3e-4"], "working_directory": "/home/wei/exp",
-            "started_unix_ms": begin, "waited_ms": 42_000, "wanted": "-n 1", "lease": "",
+            "started_unix_ms": begin, "started_steady_ms": None, "waiting": False, "waited_ms": 42_000, "wanted": "-n 1",
+            "devices_wanted": 1, "spec": {}, "machine_id": "5e1a", "boot_id": "5e1b", "inside": "", "lease": "",
+            "keeper": {"pid": 40700, "start_ticks": 811}, "job": {"pid": 40711, "start_ticks": 815},
             "retry_of": None, "log": "/home/wei/exp/train.log", "state": "ended" if ended else "running",
-            "time_limit_ms": None, "given": {"host": self.snapshot["host"], "devices": [device]},
-            "machine": {"operating_system": "Debian GNU/Linux 12", "cpu_model": "AMD EPYC"},
-            "git": {"commit": "8d3fa1c09d8e7f33", "branch": "main", "dirty": True},
-            "python": {"version": "3.11.2", "packages": {"torch": "2.6.0"}},
-            "variables": {"CUDA_VISIBLE_DEVICES": "3"}, "end": end if ended else None,
-            "summary": {
-                "samples": 5520, "mean_utilization_percent": 71.4, "energy_millijoules": 2_900_000_000,
-                "tree_memory_peak_bytes": 9_313_664_000, "tree_cpu_milliseconds": 120_000,
-                "devices": [{"mean_utilization_percent": 71.4, "memory_peak_bytes": 51_312_485_990,
-                             "energy_millijoules": 2_900_000_000, "temperature_peak_celsius": 71}],
-            },
+            "directory": "/home/wei/.local/state/berth/runs/x", "figures_invented": False, "complete": True,
+            "time_limit_ms": None, "promised_bytes": [None],
+            "given": self.snapshot | {"devices": [device], "gpu_processes": [], "processes": []},
+            "machine": {"operating_system": "Debian GNU/Linux 12", "cpu_model": "AMD EPYC", "instance_type": None,
+                        "cpu_count": 64, "memory_total_bytes": 2**40, "container": "", "why": {"instance_type": "unsupported"}},
+            "git": {"root": "/home/wei/exp", "commit": "8d3fa1c09d8e7f33", "branch": "main", "dirty": True},
+            "python": {"interpreter": "/usr/bin/python3", "version": "3.11.2", "environment": "",
+                       "packages": {"torch": "2.6.0"}, "frameworks": []},
+            "variables": {"CUDA_VISIBLE_DEVICES": "3"}, "variables_set": {}, "end": end if ended else None,
+            "summary": SUMMARY,
             "marks": marks,
             "events": [{"at_unix_ms": begin + lasted // 2, "kind": "sampler_restarted", "text": "samples are missing for 8 s"}],
             "problems": [],
@@ -349,11 +357,12 @@ class Room:
                  "job": [run["id"] for run in self.runs] + ["", ""], "day": [f"2026-11-{15 + i}" for i in range(7)]}[query["by"]]
         rows = [
             {"key": name, **({"user": ["wei", "mara", "alice"][i % 3]} if query["by"] == "job" else {}), "gpu_hours": 410 / (i + 1.3), "busy_gpu_hours": 300 / (i + 1.3),
-             "idle_held_hours": 60 / (i + 1.3) if i % 3 else 12 / (i + 1), "energy_joules": 5.2e8 / (i + 1.3),
+             "idle_held_hours": 60 / (i + 1.3) if i % 3 else 12 / (i + 1), "unknown_load_hours": 0, "unwatched_hours": None,
+             "energy_joules": 5.2e8 / (i + 1.3), "energy_at_least": False, "energy_integrated": False,
              "cost": 43.3 / (i + 1.3), "waits": 3 * i, "waited_hours": 2.5 * i, "runs": 40 - i}
             for i, name in enumerate(names)
         ]
-        return {"by": query["by"], "simulated": self.simulated(), "unwatched_hours": 0, "since_unix_ms": int(query["since"]), "until_unix_ms": int(query["until"]),
+        return {"berth_usage": 1, "by": query["by"], "simulated": self.simulated(), "unwatched_hours": 0, "since_unix_ms": int(query["since"]), "until_unix_ms": int(query["until"]),
                 "knows_since_unix_ms": self.started - 5 * DAY, "price_per_kwh": 0.3, "currency": "EUR", "rows": rows}
 
     def events_log(self):
@@ -375,10 +384,12 @@ class Room:
         wait = request.get("wait")
         share += {None: "", "forever": " --wait"}.get(wait, f" --wait={wait}")
         does = "starts" if wanted <= len(free) else "waits" if wait and wanted <= len(free) + len(others) else "ends"
-        placed = [{"id": d["id"], "index": d["index"], "name": d["name"], "reason": "free, 79.6 GiB"} for d in free]
+        placed = [{"id": d["id"], "index": d["index"], "name": d["name"], "promised_bytes": None,
+                   "reason": "free, 79.6 GiB"} for d in free]
         return {"berth_placement": 1, "simulated": self.simulated(), "asked_for": f"-n {wanted}{share}", "claimed": False,
+                "environment": {},
                 "available": placed[wanted:], "command": f"berth run -n {wanted}{share} -- COMMAND", "does": does,
                 "exit_code": 124 if does == "ends" else None, "satisfied": wanted <= len(free),
                 "possible": wanted <= len(free) + len(others), "chosen": placed[:wanted] if wanted <= len(free) else [],
                 "refused": [{"id": d["id"], "index": d["index"], "name": d["name"], "rule": "in_use",
-                             "text": "in use by a process without a lease", "may_change": True} for d in others]}
+                             "text": "in use by a process without a lease", "may_change": True, "holders": []} for d in others]}

@@ -24,8 +24,8 @@ inline FrameworkBuild torch_for(std::string version, std::optional<TwoPart> cuda
 inline Examined healthy() {
   using namespace literals;
   Examined host{.snapshot = SnapshotBuilder().gpu("GPU-a", 80_GiB).gpu("GPU-b", 80_GiB).build()};
-  host.snapshot.host.driver_version = std::string("580.65.06");
-  host.snapshot.host.cuda_version_supported = std::string("13.0");
+  host.snapshot.host.software_of(Runtime::cuda).driver = std::string("580.65.06");
+  host.snapshot.host.software_of(Runtime::cuda).runtime = std::string("13.0");
   for (Device& device : host.snapshot.devices) device.persistence_mode = true;
   HostFacts& facts = host.facts;
   facts.container = std::string();

@@ -23,7 +23,7 @@ int cards_fitted(const TorchBuild& build, const Examined& host) {
 }
 
 bool fits_driver(const TorchBuild& build, const Examined& host) {
-  const auto& driver = host.snapshot.host.driver_version.get();
+  const auto& driver = host.snapshot.host.software_of(Runtime::cuda).driver.get();
   const auto needs = driver_needs(build.cuda);
   return driver && needs && !is_older_version(*driver, needs->runs);
 }
@@ -104,7 +104,7 @@ std::vector<Finding::Step> torch_steps(const Examined& host, const FrameworkBuil
 }
 
 std::vector<Finding::Step> jax_steps(const Examined& host, const FrameworkBuild& installed) {
-  const auto& driver = host.snapshot.host.driver_version.get();
+  const auto& driver = host.snapshot.host.software_of(Runtime::cuda).driver.get();
   if (!driver || is_older_version(*driver, "525.60.13")) return {};
   const bool is_new = !is_older_version(*driver, "580") &&
                       std::ranges::all_of(working_gpus(host), [](const Device* device) {

@@ -1,8 +1,11 @@
 // The machine around the devices: driver, system, processor, and who and where.
 
+#include <set>
+
 #include "base/text.h"
 #include "base/tr.h"
 #include "diagnose/manifest_diff/comparison.h"
+#include "snapshot/questions.h"
 
 namespace berth {
 
@@ -12,6 +15,9 @@ constexpr DifferenceKind driver{
     "driver", Explains::speed,
     as_key("The driver compiles and schedules what a program brings along: results stay, unless "
            "code is made for a new card while it loads (PTX).")};
+constexpr DifferenceKind runtime{
+    "runtime", Explains::results,
+    as_key("Its libraries choose algorithms by their version: sums come in another order.")};
 constexpr DifferenceKind system{
     "system", Explains::speed,
     as_key("Kernel and system libraries schedule, read and copy: that is time, not results.")};
@@ -31,6 +37,26 @@ constexpr DifferenceKind who{
 
 std::string as_size(Bytes bytes) { return short_size(bytes); }
 
+/// Those that either has asked for.
+std::set<Runtime> vendors_of(const Manifest& a, const Manifest& b) {
+  std::set<Runtime> vendors;
+  for (const Manifest* of : {&a, &b}) {
+    for (const Runtime vendor : vendors_asked(of->given.host)) vendors.insert(vendor);
+  }
+  return vendors;
+}
+
+Told told_driver(Runtime vendor, const Host& host) {
+  if (has_in_tree_driver(vendor, host)) return told(Sentence(in_tree_driver, {}));
+  return told(host.software_of(vendor).driver);
+}
+
+/// That there is no file with its version is known.
+Told told_runtime(const Reading<std::string>& version) {
+  if (!version.get() && version.why() == Absent::unsupported) return told(sentence("none"));
+  return told(version);
+}
+
 }  // namespace
 
 void compare_machines(const Manifest& a, const Manifest& b, Comparison& into) {
@@ -39,8 +65,15 @@ void compare_machines(const Manifest& a, const Manifest& b, Comparison& into) {
   };
   const bool on_cpu = computes_on_cpu(a) && computes_on_cpu(b);
   const DifferenceKind& cpu = on_cpu ? computing_processor : processor;
-  compare(driver, sentence("NVIDIA driver"),
-          [](const Manifest& of) { return told(of.given.host.driver_version); });
+  for (const Runtime vendor : vendors_of(a, b)) {
+    const DeviceKindFacts& facts = facts_of(vendor);
+    compare(driver, sentence("{} driver", facts.vendor),
+            [&](const Manifest& of) { return told_driver(vendor, of.given.host); });
+    if (facts.runtime_version == RuntimeVersion::supported) continue;  // it follows from the driver
+    compare(runtime, verbatim(std::string(facts.runtime_name)), [&](const Manifest& of) {
+      return told_runtime(of.given.host.software_of(vendor).runtime);
+    });
+  }
   compare(cpu, sentence("CPU model"),
           [](const Manifest& of) { return told(of.machine.cpu_model); });
   compare(cpu, sentence("CPUs"), [](const Manifest& of) {

@@ -34,7 +34,9 @@ Manifest a_run() {
                     device.ecc_mode = true;
                   })
                   .build();
-  run.given.host.driver_version = std::string("550.54");
+  run.given.host.software_of(Runtime::cuda).driver = std::string("550.54");
+  run.given.host.software_of(Runtime::rocm) = {.driver = Absent::unsupported,
+                                               .runtime = std::string("6.3.0-39")};
   run.given.host.name = std::string("one");
   run.promised = {20_GiB};
   run.machine.operating_system = std::string("Debian 12");
@@ -100,7 +102,17 @@ const Case cases[] = {
     {"variable", Explains::results,
      [](Manifest& run) { run.variables.emplace_back("NCCL_ALGO", "Ring"); }},
     {"driver", Explains::speed,
-     [](Manifest& run) { run.given.host.driver_version = std::string("560.1"); }},
+     [](Manifest& run) {
+       run.given.host.software_of(Runtime::cuda).driver = std::string("560.1");
+     }},
+    {"driver", Explains::speed,
+     [](Manifest& run) {
+       run.given.host.software_of(Runtime::rocm).driver = std::string("6.12.1");
+     }},
+    {"runtime", Explains::results,
+     [](Manifest& run) {
+       run.given.host.software_of(Runtime::rocm).runtime = std::string("6.4.0");
+     }},
     {"device_settings", Explains::speed,
      [](Manifest& run) { device_of(run).power_limit = 300_watts; }},
     {"device_settings", Explains::speed,
@@ -145,6 +157,16 @@ TEST(ManifestDiff, EachOneIsFoundAloneWithWhatItCanExplain) {
   }
 }
 
+TEST(ManifestDiff, NamesTheVendorWhoseDriverIsAnother) {
+  Manifest other = a_run();
+  other.given.host.software_of(Runtime::rocm).driver = std::string("6.12.1");
+  const ManifestDiff got = manifest_diff(a_run(), other);
+  ASSERT_EQ(got.found.size(), 1U);
+  EXPECT_EQ(got.found[0].what.english(), "AMD driver");
+  EXPECT_EQ(got.found[0].in_a.english(), "in-tree driver of this kernel");
+  EXPECT_EQ(got.found[0].in_b.english(), "6.12.1");
+}
+
 TEST(ManifestDiff, IdsDatesAndProcessesAreNone) {
   Manifest later = a_run();
   later.id = "20251122-014946-aaaaaa";
@@ -160,7 +182,7 @@ TEST(ManifestDiff, IdsDatesAndProcessesAreNone) {
 TEST(ManifestDiff, WorstComesFirst) {
   Manifest other = a_run();
   other.user = "bob";
-  other.given.host.driver_version = std::string("560.1");
+  other.given.host.software_of(Runtime::cuda).driver = std::string("560.1");
   other.git->commit = std::string("bbbb");
   std::vector<std::string> rules;
   for (const Difference& one : manifest_diff(a_run(), other).found) rules.push_back(one.rule);
@@ -169,7 +191,7 @@ TEST(ManifestDiff, WorstComesFirst) {
 
 TEST(ManifestDiff, WhatOneSideDoesNotTellIsNeitherEqualNorDifferent) {
   Manifest other = a_run();
-  other.given.host.driver_version = Absent::no_permission;
+  other.given.host.software_of(Runtime::cuda).driver = Absent::no_permission;
   const ManifestDiff got = manifest_diff(a_run(), other);
   EXPECT_THAT(got.found, IsEmpty());
   ASSERT_EQ(got.unknown.size(), 1U);

@@ -205,6 +205,13 @@ std::expected<int, Problem> AmdgpuSource::open() {
   return static_cast<int>(cards_.size());
 }
 
+/// AMD's packages bring a module with a version. The kernel's own has none.
+void AmdgpuSource::observe_host(Host& host, const Wanted& wanted, std::vector<Problem>&) {
+  if (!wanted.has(Extra::driver_version)) return;
+  Reading<std::string>& driver = host.software_of(Runtime::rocm).driver;
+  driver = is_open_ ? line_of(sys_ + "/module/amdgpu/version") : Absent::failed;
+}
+
 Device AmdgpuSource::identify_device(int index, const Wanted&) {
   Card& card = cards_[static_cast<std::size_t>(index)];
   Device& device = card.facts;

@@ -24,8 +24,7 @@ class AmdgpuSource final : public DeviceSource {
   /// Problem codes: driver_not_loaded.
   [[nodiscard]] std::expected<int, Problem> open() override;
   [[nodiscard]] bool is_open() const override { return is_open_; }
-  /// The driver is the kernel's own: it has no version but that of AMD's packages.
-  void observe_host(Host&, const Wanted&, std::vector<Problem>&) override {}
+  void observe_host(Host& host, const Wanted& wanted, std::vector<Problem>&) override;
   [[nodiscard]] Device identify_device(int index, const Wanted& wanted) override;
   [[nodiscard]] DeviceLook observe_device(int index, const Wanted& wanted, WallTime taken) override;
   [[nodiscard]] Device skipped_device(int index) const override;

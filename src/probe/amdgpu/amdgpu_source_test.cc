@@ -187,6 +187,23 @@ TEST(AmdgpuSource, WithoutTheKfdNobodyKnowsWhoIsThere) {
   EXPECT_FALSE(card.runtime_index);
 }
 
+Reading<std::string> driver_told(AmdgpuSys& sys) {
+  AmdgpuSource source(sys.path());
+  EXPECT_TRUE(source.open());
+  Host host;
+  std::vector<Problem> problems;
+  source.observe_host(host, Depth::state, problems);
+  return host.software_of(Runtime::rocm).driver;
+}
+
+TEST(AmdgpuSource, OnlyTheDriverOfAmdsPackagesHasAVersion) {
+  AmdgpuSys sys;
+  sys.add("0000:09:00.0", "vega10", 128);
+  EXPECT_EQ(driver_told(sys).why(), Absent::unsupported);
+  sys.put("module/amdgpu/version", "6.10.5\n");
+  EXPECT_EQ(driver_told(sys).get(), "6.10.5");
+}
+
 class TwoMakers : public nvml::NvmlFake {
  protected:
   void SetUp() override {
@@ -199,7 +216,8 @@ class TwoMakers : public nvml::NvmlFake {
                           .sys = sys.path(),
                           .pci_ids = "/nowhere",
                           .passwd = "/nowhere",
-                          .kernel_log = "/nowhere"};
+                          .kernel_log = "/nowhere",
+                          .root = sys.path()};
     return std::move(
         *Collector::start(sources, {.looks = looks,
                                     .patience = {.whole = std::chrono::seconds(60),
@@ -255,6 +273,25 @@ TEST_F(TwoMakers, EachDriversDevicesHaveNumbersOfTheirOwn) {
       }
     }
   }
+}
+
+TEST_F(TwoMakers, EachHasTheVersionsOfItsOwnSoftware) {
+  const auto runtime_told = [&](Looks looks) {
+    const Snapshot look = started(looks).collect({.wanted = Depth::state}, clock);
+    EXPECT_EQ(look.host.software_of(Runtime::rocm).driver.get(), "6.10.5");
+    const VendorSoftware& nvidia = look.host.software_of(Runtime::cuda);
+    EXPECT_TRUE(nvidia.driver.get() && *nvidia.driver.get() != "6.10.5");
+    EXPECT_TRUE(nvidia.library.get() && nvidia.runtime.get());
+    EXPECT_EQ(amd_of(look)->utilization_gpu, Percent{4.0});
+    return look.host.software_of(Runtime::rocm).runtime;
+  };
+  sys.put("module/amdgpu/version", "6.10.5\n");
+  EXPECT_EQ(runtime_told(Looks::once).why(), Absent::unsupported) << "no ROCm is installed";
+  sys.put("opt/rocm/.info/version", "6.3.0-39\n");
+  EXPECT_EQ(runtime_told(Looks::once).get(), "6.3.0-39");
+  EXPECT_EQ(runtime_told(Looks::again).get(), "6.3.0-39");
+  sys.put("opt/rocm/.info/version", "<html>\n");
+  EXPECT_EQ(runtime_told(Looks::once).why(), Absent::failed);
 }
 
 TEST_F(TwoMakers, ADriverThatHangsCostsNoRowOfTheOther) {

@@ -87,9 +87,9 @@ inline Device h100(int index) {
 
 inline Snapshot server() {
   Snapshot host{.taken = now};
-  host.host.driver_version = std::string("590.48.01");
-  host.host.nvml_version = std::string("13.590.48.01");
-  host.host.cuda_version_supported = std::string("13.1");
+  host.host.software_of(Runtime::cuda).driver = std::string("590.48.01");
+  host.host.software_of(Runtime::cuda).library = std::string("13.590.48.01");
+  host.host.software_of(Runtime::cuda).runtime = std::string("13.1");
   host.host.excluded_devices =
       std::vector<ExcludedDevice>{{"00000000:4b:00.0", "GPU-b300b300-0000-0000-0000-000000000003"}};
   for (int i = 0; i < 3; ++i) {

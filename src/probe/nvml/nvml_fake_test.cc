@@ -77,7 +77,7 @@ TEST_F(NvmlFake, EveryDriverTellsIdentityMemoryLoadAndProcesses) {
     EXPECT_EQ(device.throttle_reasons.get(), ClockReasons(1)) << list;
     EXPECT_EQ(device.utilization_history.get()->size(), 2U) << list;
     EXPECT_EQ(got.gpu_processes, server().gpu_processes) << list;
-    EXPECT_EQ(got.host.cuda_version_supported.get(), "13.1") << list;
+    EXPECT_EQ(got.host.software_of(Runtime::cuda).runtime.get(), "13.1") << list;
     EXPECT_THAT(got.problems, IsEmpty()) << list;
   }
 }

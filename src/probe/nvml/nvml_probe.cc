@@ -386,22 +386,23 @@ std::expected<int, Problem> NvmlProbe::open() {
 }
 
 void NvmlProbe::observe_host(Host& host, const Wanted& wanted, std::vector<Problem>& problems) {
+  VendorSoftware& software = host.software_of(Runtime::cuda);
   if (!is_open()) {
-    host.driver_version = host.nvml_version = host.cuda_version_supported = Absent::failed;
+    software.driver = software.library = software.runtime = Absent::failed;
     host.excluded_devices = Absent::failed;
     return;
   }
   const Api& api = parts_->api();
   if (wanted.has(Extra::driver_version)) {
-    host.driver_version = system_text(api.nvmlSystemGetDriverVersion);
+    software.driver = system_text(api.nvmlSystemGetDriverVersion);
   }
-  if (wanted.has(Extra::cuda_version)) host.cuda_version_supported = cuda_version(api);
+  if (wanted.has(Extra::runtime_version)) software.runtime = cuda_version(api);
   if (wanted.has(Extra::excluded_devices)) host.excluded_devices = excluded_devices(api);
   if (!wanted.has(Extra::library_version)) return;
-  host.nvml_version = system_text(api.nvmlSystemGetNVMLVersion);
+  software.library = system_text(api.nvmlSystemGetNVMLVersion);
   const auto module = kernel_module_version(parts_->source.proc);
-  if (!module || !host.nvml_version.get()) return;
-  const std::string library = driver_part(*host.nvml_version.get());
+  if (!module || !software.library.get()) return;
+  const std::string library = driver_part(*software.library.get());
   if (library == *module) return;
   problems.push_back(
       {.source = "nvml",

@@ -375,7 +375,7 @@ TEST_F(NvmlProbeTest, EachFailureToStartIsAProblemWithARemedy) {
     EXPECT_EQ(got.problems[0].code, word);
     EXPECT_FALSE(got.problems[0].remedy.empty()) << word;
     EXPECT_THAT(got.sources, ElementsAre(SourceReport{"nvml", false}));
-    EXPECT_EQ(got.host.driver_version, Reading<std::string>(Absent::failed));
+    EXPECT_EQ(got.host.software_of(Runtime::cuda).driver, Reading<std::string>(Absent::failed));
   }
 }
 

@@ -17,7 +17,8 @@ inline Snapshot whole_look(NvmlProbe& probe, WallTime taken,
   snapshot.sources.push_back({"nvml", count.has_value()});
   if (!count) {
     Host& host = snapshot.host;
-    host.driver_version = host.nvml_version = host.cuda_version_supported = Absent::failed;
+    VendorSoftware& software = host.software_of(Runtime::cuda);
+    software.driver = software.library = software.runtime = Absent::failed;
     snapshot.problems.push_back(count.error());
     return snapshot;
   }

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/fd.h"
+#include "base/text.h"
 #include "probe/containers/container_files.h"
 #include "probe/device_source.h"
 #include "probe/pci/pci_probe.h"
@@ -99,6 +101,36 @@ void ask_devices(DeviceSource& driver, const Wanted& wanted, std::map<int, Devic
     tell_look(reporter, driver.observe_device(i, wanted, known.snapshot.taken));
     reporter.finish(device_step(i));
   }
+}
+
+/// "6.3.0-39": a line that is a version. Nothing is installed where there is no such file.
+Reading<std::string> version_in(const std::string& path) {
+  constexpr std::size_t longest = 64;
+  const auto text = read_file(path, longest);
+  if (!text) {
+    const ErrorCode code = text.error().code();
+    return code == ErrorCode::not_found       ? Absent::unsupported
+           : code == ErrorCode::no_permission ? Absent::no_permission
+                                              : Absent::failed;
+  }
+  const std::string_view line = trimmed(*text);
+  const bool is_version = !line.empty() && line.front() >= '0' && line.front() <= '9' &&
+                          line.find('\n') == std::string_view::npos;
+  return is_version ? Reading<std::string>(std::string(line)) : Absent::failed;
+}
+
+/// Behind the devices, since the file may lie on a server that does not answer.
+void ask_runtime(const std::string& root, const Wanted& wanted, StepReporter& reporter) {
+  constexpr ProbeStep step{StepKind::runtime, 0};
+  const DeviceKind driver = *reporter.progress().driver;
+  const std::string_view file = source_of(driver).runtime_file;
+  if (file.empty() || !wanted.has(Extra::runtime_version)) return;
+  if (reporter.progress().is_over(step)) return;
+  reporter.begin(step);
+  Host host;
+  host.software_of(facts_of(driver).runtime).runtime = version_in(root + std::string(file));
+  reporter.tell(host);
+  reporter.finish(step);
 }
 
 /// Devices that hung before they had said who they are still get a row.
@@ -323,7 +355,8 @@ struct MachineProbe::Parts {
         driver(what.driver ? source_of(*what.driver).make(sources) : nullptr),
         pci({.sys = sources.sys, .pci_ids = sources.pci_ids, .proc = sources.proc}),
         procfs({.proc = sources.proc, .passwd = sources.passwd}),
-        containers({.root = sources.root, .passwd = sources.passwd}) {}
+        containers({.root = sources.root, .passwd = sources.passwd}),
+        root(sources.root) {}
 
   void ask_driver(const Wanted& wanted, StepReporter& reporter);
 
@@ -333,6 +366,7 @@ struct MachineProbe::Parts {
   PciProbe pci;
   ProcfsProbe procfs;
   ContainerFiles containers;
+  std::string root;
   std::optional<std::expected<int, Problem>> opened;  // of the look under way
   std::map<int, Device> identified;                   // what was last told, by index
 };
@@ -376,6 +410,7 @@ void MachineProbe::Parts::ask_driver(const Wanted& wanted, StepReporter& reporte
   tell_nameless(*driver, reporter);
   driver->on_answer(nullptr);
   if (again) ask_events(*driver, reporter);
+  ask_runtime(root, wanted, reporter);
 }
 
 void MachineProbe::ask(const CollectRequest& request, StepReporter& reporter) {

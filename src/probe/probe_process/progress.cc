@@ -19,9 +19,10 @@ namespace {
 using wire::ProbeStep;
 using wire::StepKind;
 
+/// What nobody asked for takes no reason away.
 template <class T>
 void fill(Reading<T>& known, Reading<T> told) {
-  if (!known.get()) known = std::move(told);
+  if (!known.get() && told != Reading<T>()) known = std::move(told);
 }
 
 /// Every reading nobody has taken becomes `failed`.
@@ -98,17 +99,7 @@ struct Receiver {
     progress.is_done = true;
   }
   void operator()(wire::GoesOn&) {}
-  void operator()(Host& told) {
-    Host& host = progress.snapshot.host;
-    fill(host.name, std::move(told.name));
-    fill(host.kernel, std::move(told.kernel));
-    fill(host.boot_id, std::move(told.boot_id));
-    fill(host.driver_version, std::move(told.driver_version));
-    fill(host.nvml_version, std::move(told.nvml_version));
-    fill(host.cuda_version_supported, std::move(told.cuda_version_supported));
-    fill(host.process_view, std::move(told.process_view));
-    fill(host.excluded_devices, std::move(told.excluded_devices));
-  }
+  void operator()(Host& told) { fill(progress.snapshot.host, std::move(told)); }
   void operator()(Device& device) { put(progress.snapshot.devices, std::move(device)); }
   void operator()(GpuProcess& process) {
     progress.snapshot.gpu_processes.push_back(std::move(process));
@@ -134,6 +125,23 @@ struct Receiver {
   }
 };
 
+}  // namespace
+
+void fill(Host& known, Host told) {
+  fill(known.name, std::move(told.name));
+  fill(known.kernel, std::move(told.kernel));
+  fill(known.boot_id, std::move(told.boot_id));
+  for (std::size_t i = 0; i < known.software.size(); ++i) {
+    fill(known.software[i].driver, std::move(told.software[i].driver));
+    fill(known.software[i].library, std::move(told.software[i].library));
+    fill(known.software[i].runtime, std::move(told.software[i].runtime));
+  }
+  fill(known.process_view, std::move(told.process_view));
+  fill(known.excluded_devices, std::move(told.excluded_devices));
+}
+
+namespace {
+
 std::string what_of(const ProbeStep& step, const Progress& progress) {
   switch (step.kind) {
     case StepKind::driver:
@@ -154,6 +162,10 @@ std::string what_of(const ProbeStep& step, const Progress& progress) {
       return trf("reading the name of the container of process {}", step.number);
     case StepKind::events:
       return std::string(tr("asking the driver for the errors it has reported"));
+    case StepKind::runtime:
+      return progress.driver
+                 ? trf("reading the version of {}", facts_of(*progress.driver).runtime_name)
+                 : "";
   }
   return {};
 }
@@ -173,6 +185,8 @@ std::string_view source_of(const ProbeStep& step, const Progress& progress) {
       return "procfs";
     case StepKind::enclosure:
       return "containers";
+    case StepKind::runtime:
+      return "runtime";
   }
   return "";
 }
@@ -182,12 +196,14 @@ std::string remedy_of(const ProbeStep& step, const Progress& progress) {
     case StepKind::driver:
     case StepKind::device:
     case StepKind::events:
-      return progress.driver ? std::string(tr(source_of(*progress.driver).remedy)) : "";
+      return progress.driver ? std::string(tr(facts_of(*progress.driver).log_advice)) : "";
     case StepKind::user:
       return std::string(
           tr("the directory service does not answer; user numbers are shown instead"));
     case StepKind::enclosure:
       return std::string(tr("a file system behind it does not answer; its id is shown instead"));
+    case StepKind::runtime:
+      return std::string(tr("the file system behind it does not answer"));
     case StepKind::pci:
     case StepKind::process:
     case StepKind::command:
@@ -298,6 +314,12 @@ void give_up(Progress& progress, ProbeStep step, const GivenUp& reason) {
       break;
     case StepKind::events:
       progress.driver_events = Absent::failed;
+      break;
+    case StepKind::runtime:
+      if (progress.driver) {
+        progress.snapshot.host.software_of(facts_of(*progress.driver).runtime).runtime =
+            Absent::failed;
+      }
       break;
     case StepKind::enclosure:
       leave_enclosure_unnamed(progress, static_cast<pid_t>(step.number));

@@ -43,6 +43,9 @@ struct Progress {
 /// Of whom no more than the number is known.
 [[nodiscard]] HostProcess unread_process(pid_t pid);
 
+/// Adds what somebody else told of the machine. What is known stays.
+void fill(Host& known, Host told);
+
 /// What a message adds.
 void apply(Progress& progress, wire::Message&& message);
 

@@ -137,7 +137,7 @@ class In final : public Archive {
 static void walk(Archive& archive, ProbeStep& step) {
   auto kind = static_cast<std::uint8_t>(step.kind);
   archive.member("kind", kind);
-  if (kind > static_cast<std::uint8_t>(StepKind::events)) return archive.mistake("no step");
+  if (kind > static_cast<std::uint8_t>(StepKind::runtime)) return archive.mistake("no step");
   step.kind = static_cast<StepKind>(kind);
   archive.member("number", step.number);
 }

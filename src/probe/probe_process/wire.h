@@ -56,6 +56,7 @@ enum class StepKind : std::uint8_t {
   files,
   enclosure,
   events,
+  runtime,  // its version, where a file tells it and not the driver
 };
 struct ProbeStep {
   StepKind kind = StepKind::driver;

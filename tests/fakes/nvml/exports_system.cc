@@ -55,7 +55,7 @@ Return handle_by(const char* function, Handle* out, Fits fits) {
 
 Return cuda_version(const char* function, int* out) {
   return on_system(function, [&](const Call& call) {
-    const auto& text = snapshot().host.cuda_version_supported;
+    const auto& text = snapshot().host.software_of(berth::Runtime::cuda).runtime;
     if (!text.get()) return code_of(text.why());
     const auto parts = berth::split(*text.get(), '.');
     const auto major = berth::parse_unsigned(parts[0]).value_or(0);
@@ -77,7 +77,7 @@ FAKE_NVML nvmlShutdown() {
 
 FAKE_NVML nvmlSystemGetDriverVersion(char* out, unsigned length) {
   return on_system(__func__, [&](const Call& call) {
-    return call.put_text(out, length, snapshot().host.driver_version);
+    return call.put_text(out, length, snapshot().host.software_of(berth::Runtime::cuda).driver);
   });
 }
 
@@ -85,7 +85,7 @@ FAKE_NVML nvmlSystemGetDriverVersion(char* out, unsigned length) {
 FAKE_NVML nvmlSystemGetNVMLVersion(char* out, unsigned length) {
   const Call call(__func__, "");
   if (call.ended()) return *call.ended();
-  return call.put_text(out, length, snapshot().host.nvml_version);
+  return call.put_text(out, length, snapshot().host.software_of(berth::Runtime::cuda).library);
 }
 
 FAKE_NVML nvmlSystemGetCudaDriverVersion(int* out) { return cuda_version(__func__, out); }

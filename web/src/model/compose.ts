@@ -1,6 +1,6 @@
 // The form behind `berth run`: its values as one would type them behind the options of that name.
 
-import type { Composed } from "./wire";
+import type { Placement } from "./wire";
 
 export interface Wishes {
   devices: number;
@@ -41,12 +41,11 @@ export function request_of(wishes: Wishes): Record<string, unknown> {
   return request;
 }
 
-/// What the command would do if it were typed now. A server that does not say so knows no --wait: its
-/// command ends where it does not start.
-export function outcome_of(composed: Composed): "starts" | "waits" | "ends" | "never" {
-  if (composed.satisfied) return "starts";
-  if (composed.possible === false) return "never";
-  return composed.does === "waits" ? "waits" : "ends";
+/// What the command would do if it were typed now.
+export function outcome_of(
+  composed: Pick<Placement, "possible" | "does">,
+): Placement["does"] | "never" {
+  return composed.possible ? composed.does : "never";
 }
 
 /// The server's line with the person's own command behind the dashes, as it was typed.

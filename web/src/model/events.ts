@@ -1,32 +1,35 @@
 // What happened to the cards: what the history kept and what the stream has told since, as one list.
 
-import type { DeviceHealth, Finding, HealthEvent } from "./wire";
+import type { DeviceHealth, Finding, HealthNews, HealthState, LoggedEvent } from "./wire";
+
+/// As the stream told it, or as the log has it with what the rules still say of it.
+export type HealthEvent = HealthNews | (LoggedEvent & { state: HealthState | null });
 
 /// What tells one event from another. That it is over has a kind of its own in the log and none in the
 /// stream, but its moment alone is its own.
-export function event_key({ at_unix_ms, device, code }: HealthEvent): string {
+export function event_key({ at_unix_ms, device, code }: HealthNews | LoggedEvent): string {
   return `${at_unix_ms} ${device} ${code}`;
 }
 
-const is_xid = (event: HealthEvent): boolean => event.kind === "xid";
+const is_xid = (event: LoggedEvent): boolean => event.kind === "xid";
 // The log has the moment of an error, the stream that of the look which saw it.
 const longest_until_told_ms = 60_000;
 
 /// An error that the stream told as a finding and the log keeps as itself.
-function is_kept(told: HealthEvent, logged: readonly HealthEvent[]): boolean {
-  const [, code] = /^xid_(\d+)$/.exec(String(told.code ?? "")) ?? [];
+function is_kept(told: HealthNews, logged: readonly LoggedEvent[]): boolean {
+  const [, code] = /^xid_(\d+)$/.exec(told.code) ?? [];
   if (code === undefined) return false;
   return logged.some(
     (one) =>
       is_xid(one) &&
       one.device === told.device &&
-      String(one.code) === code &&
+      one.code === code &&
       Math.abs(told.at_unix_ms - one.at_unix_ms) < longest_until_told_ms,
   );
 }
 
 /// What the rules still find because of it; what is over, or was never a rule's, has none.
-function finding_of(event: HealthEvent, health: readonly DeviceHealth[]): Finding | undefined {
+function finding_of(event: LoggedEvent, health: readonly DeviceHealth[]): Finding | undefined {
   const code = is_xid(event) ? `xid_${event.code}` : event.kind === "health" ? event.code : null;
   if (code === null) return undefined;
   return health
@@ -37,8 +40,8 @@ function finding_of(event: HealthEvent, health: readonly DeviceHealth[]): Findin
 /// Each once, the newest first. Of what the rules find the log keeps neither how grave it is nor what to
 /// do about it: they say both, as long as they find it.
 export function events_of(
-  logged: readonly HealthEvent[],
-  told: readonly HealthEvent[],
+  logged: readonly LoggedEvent[],
+  told: readonly HealthNews[],
   health: readonly DeviceHealth[],
 ): HealthEvent[] {
   const by_key = new Map<string, HealthEvent>();
@@ -47,11 +50,7 @@ export function events_of(
       state: event.kind === "health_over" ? "ok" : null,
       advice: null,
     };
-    by_key.set(event_key(event), {
-      ...event,
-      state: event.state ?? state,
-      advice: event.advice ?? advice,
-    });
+    by_key.set(event_key(event), { ...event, state, advice: event.advice ?? advice });
   }
   // What the stream told says more of it than the log.
   for (const event of told) if (!is_kept(event, logged)) by_key.set(event_key(event), event);

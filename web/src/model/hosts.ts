@@ -1,12 +1,12 @@
 // Other servers as one look over all of them: how they stand together, and which to show.
 
 import { room_counts, standing_of, standings, type Standing } from "./state";
-import type { HostDevice, OtherHost } from "./wire";
+import type { HostDevice, JoinedHost } from "./wire";
 
 /// The cards of which something is known now. A server that does not answer claims nothing: what it
 /// had when it was last seen is not counted as free.
-export function known_devices(host: OtherHost): HostDevice[] {
-  return host.state === "ok" ? (host.devices ?? []) : [];
+export function known_devices(host: JoinedHost): HostDevice[] {
+  return host.state === "ok" ? host.devices : [];
 }
 
 export interface Together {
@@ -14,7 +14,7 @@ export interface Together {
   answering: number;
   counts: Record<Standing, number>;
 }
-export function together(hosts: readonly OtherHost[]): Together {
+export function together(hosts: readonly JoinedHost[]): Together {
   return {
     hosts: hosts.length,
     answering: hosts.filter((host) => host.state === "ok").length,
@@ -24,10 +24,10 @@ export function together(hosts: readonly OtherHost[]): Together {
 
 /// Those with a card of that standing and with `words` in their name or among their users.
 export function chosen_hosts(
-  hosts: readonly OtherHost[],
+  hosts: readonly JoinedHost[],
   only: Standing | null,
   words: string,
-): OtherHost[] {
+): JoinedHost[] {
   const wanted = words.trim().toLowerCase();
   return hosts.filter((host) => {
     const devices = known_devices(host);
@@ -39,16 +39,16 @@ export function chosen_hosts(
 }
 
 /// Those that do not answer first, as somebody must see to them; else by name, "gpu2" before "gpu10".
-export function ordered(hosts: readonly OtherHost[]): OtherHost[] {
+export function ordered(hosts: readonly JoinedHost[]): JoinedHost[] {
   // Made here: who sees one server should not wait for it.
   const collator = new Intl.Collator("en", { numeric: true });
-  const rank = (host: OtherHost): number => (host.state === "ok" ? 1 : 0);
+  const rank = (host: JoinedHost): number => (host.state === "ok" ? 1 : 0);
   return [...hosts].sort((a, b) => rank(a) - rank(b) || collator.compare(a.name, b.name));
 }
 
 /// "5 free, 3 leased", for who does not see the cells; `word` names a standing.
-export function counted(host: OtherHost, word: (standing: Standing) => string): string {
-  const counts = room_counts(host.devices ?? []);
+export function counted(host: JoinedHost, word: (standing: Standing) => string): string {
+  const counts = room_counts(host.devices);
   return standings
     .filter((standing) => counts[standing] > 0)
     .map((standing) => `${counts[standing]} ${word(standing)}`)
@@ -56,6 +56,6 @@ export function counted(host: OtherHost, word: (standing: Standing) => string): 
 }
 
 /// A link that is one: other servers' words are theirs, and "javascript:" is no page.
-export function page_of(host: OtherHost): string | null {
+export function page_of(host: JoinedHost): string | null {
   return host.page !== null && /^https?:\/\//i.test(host.page) ? host.page : null;
 }

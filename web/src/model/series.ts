@@ -149,7 +149,7 @@ export function drawn_samples(samples: Samples, device: number, metric: string):
   const at = samples.columns.indexOf(metric);
   if (at < 0) return drawn;
   for (const point of samples.points) {
-    if (point[1] !== device || point[0] === null || point[0] === undefined) continue;
+    if (point[1] !== device) continue;
     drawn.times.push(point[0]);
     drawn.mean.push(point[at + 2] ?? null);
   }

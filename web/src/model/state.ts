@@ -1,7 +1,7 @@
 // What the page knows, and how each piece of news changes it. No DOM, no clock: whoever calls says
 // what time it is.
 
-import type { Alert, Device, HealthEvent, Overview, Problem } from "./wire";
+import type { Alert, Device, HealthNews, HostDevice, Overview } from "./wire";
 import { LiveSeries, longest_look_ms } from "./series";
 
 /// How a device stands in the room, for somebody who looks from the door. `broken` gathers what no
@@ -20,16 +20,19 @@ export const standings: Standing[] = [
 ];
 
 /// How near a card is to slowing itself down for its heat, as its server judges by the card's own
-/// limits; what that does not say is no heat.
-export function heat_of(device: Device): "normal" | "warm" | "hot" {
-  return device.heat === "warm" || device.heat === "hot" ? device.heat : "normal";
+/// limits; where it tells none, no heat.
+export function heat_of(device: Device): NonNullable<Device["heat"]> {
+  return device.heat ?? "normal";
 }
 
-export function standing_of(device: Pick<Device, "state" | "health">): Standing {
+/// What a card of this server or of another one says of itself.
+type Told = Pick<HostDevice, "state" | "health">;
+
+export function standing_of(device: Told): Standing {
   if (device.health === "failed" || device.state === "lost" || device.state === "unusable") {
     return "broken";
   }
-  // A newer server may know of more states than this page.
+  // Another server, a newer one, may know of more states than this page.
   return standings.find((standing) => standing === device.state) ?? "unknown";
 }
 
@@ -45,7 +48,7 @@ export interface State {
   received_ms: number;
   link: Link;
   series: Map<string, LiveSeries>;
-  events: HealthEvent[];
+  events: HealthNews[];
   alerts: Alert[];
 }
 
@@ -64,7 +67,7 @@ const most_events = 200;
 
 export type News =
   | { kind: "overview"; overview: Overview; now_ms: number }
-  | { kind: "health"; event: HealthEvent }
+  | { kind: "health"; event: HealthNews }
   | { kind: "alert"; alert: Alert }
   | { kind: "link"; link: Link };
 
@@ -73,7 +76,7 @@ export type News =
 export function after(state: State, news: News): State {
   switch (news.kind) {
     case "overview": {
-      const firing = news.overview.alerts ?? [];
+      const firing = news.overview.alerts;
       const over = state.alerts.filter(
         (one) => !is_firing(one) && firing.every((other) => other.id !== one.id),
       );
@@ -113,9 +116,9 @@ export function is_firing(alert: Alert): boolean {
   return alert.resolved_unix_ms === null;
 }
 
-/// That it is over alone does not say so: see `ending`.
+/// That it is over alone does not say so.
 export function is_mended(alert: Alert): boolean {
-  return !is_firing(alert) && (alert.ending ?? "resolved") === "resolved";
+  return alert.ending === "resolved";
 }
 
 /// What fires, the gravest first, then what is over, the latest first.
@@ -141,15 +144,13 @@ export function freshness_of(state: State, now_ms: number): Freshness {
   const patience = Math.max(10_000, 5 * state.overview.interval_ms);
   if (state.overview.stale || now_ms - state.received_ms > patience) return "stale";
   if (state.link.kind !== "live") return "disconnected";
-  const since = state.overview.unanswered_since_unix_ms ?? null;
+  const since = state.overview.unanswered_since_unix_ms;
   // Until then a driver is slow and does not hang.
   const hangs = since !== null && server_time(state, now_ms)! - since > longest_look_ms;
   return hangs ? "unanswered" : "live";
 }
 
-export function room_counts(
-  devices: readonly Pick<Device, "state" | "health">[],
-): Record<Standing, number> {
+export function room_counts(devices: readonly Told[]): Record<Standing, number> {
   const counts = Object.fromEntries(standings.map((standing) => [standing, 0])) as Record<
     Standing,
     number
@@ -161,7 +162,7 @@ export function room_counts(
 /// Who is on it; of one that nobody is on, who is to get it.
 export function people_of(device: Pick<Device, "state" | "users" | "reserved_for">): string[] {
   const nobody = device.users.length === 0;
-  return nobody && device.state === "reserved" ? (device.reserved_for ?? []) : device.users;
+  return nobody && device.state === "reserved" ? device.reserved_for : device.users;
 }
 
 /// A sum of readings some of which may be missing: then it is a lower bound, and says so.
@@ -199,7 +200,7 @@ export function changes_between(before: Overview | null, now: Overview): Change[
 
 /// "3", or "0:2" for the instance 2 of card 0; an instance shares its card's index.
 export function label_of(
-  device: Pick<Device, "index" | "id" | "mig"> & { parent?: string | null },
+  device: Pick<Device, "index" | "id"> & Partial<Pick<Device, "mig" | "parent">>,
 ): string {
   const index = device.index === null ? device.id.slice(0, 8) : String(device.index);
   if (device.mig) return `${index}:${device.mig.gpu_instance}`;
@@ -230,13 +231,8 @@ export function find_device(overview: Overview | null, id: string): Device | nul
   return overview?.devices.find((device) => device.id === id) ?? null;
 }
 
-export function problem_text(problem: string | Problem): string {
-  return typeof problem === "string" ? problem : problem.message;
-}
-
-export function command_text(command: string[] | string | null | undefined): string | null {
-  if (command === null || command === undefined) return null;
-  return typeof command === "string" ? command : command.map(as_word).join(" ");
+export function command_text(command: string[] | null): string | null {
+  return command && command.map(as_word).join(" ");
 }
 
 /// As a shell would want it typed.

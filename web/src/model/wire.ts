@@ -1,46 +1,99 @@
-// What the server says, as types: the JSON of /api/v1 (doc/FORMATS.md). A reading that is absent is
-// null, and `why` of the same object has the reason under its key.
+// Made by ./dev docs from src/serve/openapi.json; do not edit. What the server says, as types: the
+// JSON of /api/v1. An absent reading is null, and `why` beside it has the reason under its key.
 
-export type Why = Record<string, string>;
-export type HealthWord = "ok" | "notice" | "unknown" | "degraded" | "failed";
-export type StateWord =
+export interface Error {
+  error: ApiError;
+}
+
+export interface ApiError {
+  /// A word that stays.
+  code: string;
+  message: string;
+  /// What to try next; empty: nothing is known.
+  remedy: string;
+}
+
+/// Keys that are null, each with the reason.
+export type Why = Record<string, "unsupported" | "no permission" | "failed" | "not sampled">;
+
+/// `ok`, `notice`, `unknown` (what it is judged by was asked for and not answered), `degraded`,
+/// `failed`.
+export type HealthState = "ok" | "notice" | "unknown" | "degraded" | "failed";
+
+export type DeviceState =
   | "free"
   | "reserved"
   | "leased"
   | "busy"
   | "held"
-  | "divided"
   | "unknown"
   | "failed"
+  | "divided"
   | "lost"
   | "unusable";
+
+export type DeviceKind =
+  "nvidia-gpu" | "nvidia-mig" | "amd-gpu" | "intel-gpu" | "ascend-npu" | "other";
+
+/// As nvidia-smi writes it: compute, graphics, both, or through MPS.
+export type GpuUse = "C" | "G" | "C+G" | "M+C";
+
+export type EnergySource = "counter" | "integrated power";
+
+export interface Counts {
+  free: number;
+  reserved: number;
+  leased: number;
+  busy: number;
+  held: number;
+  unknown: number;
+  divided: number;
+  lost: number;
+  unusable: number;
+  /// Those that health calls failed.
+  failed: number;
+}
+
+export interface ProcessId {
+  pid: number;
+  /// When it began, in the kernel's own count.
+  start_ticks: number;
+}
+
+export interface Mig {
+  gpu_instance: number;
+  compute_instance: number;
+}
 
 export interface Device {
   id: string;
   index: number | null;
-  kind: string;
+  kind: DeviceKind;
   parent: string | null;
-  mig?: { gpu_instance: number; compute_instance: number } | null;
+  /// Of an instance of its parent; else null.
+  mig: Mig | null;
   name: string | null;
-  state: StateWord;
-  health: HealthWord | null;
+  state: DeviceState;
+  /// Null: it is not examined.
+  health: HealthState | null;
   utilization_gpu_percent: number | null;
   memory_used_bytes: number | null;
   memory_total_bytes: number | null;
   temperature_celsius: number | null;
-  /// How near it is to slowing itself down for its heat; older servers do not say.
-  heat?: "normal" | "warm" | "hot" | null;
+  /// How near it is to slowing itself down, by its own limits; null: it tells none.
+  heat: "normal" | "warm" | "hot" | null;
   power_draw_milliwatts: number | null;
   power_limit_milliwatts: number | null;
   users: string[];
-  /// Who waits for it or a part of it; missing: this server does not say.
-  reserved_for?: string[];
+  /// Users in the queue for whom it, or a part of it, is kept; of them those whose names may be
+  /// seen.
+  reserved_for: string[];
   leases: string[];
-  why?: Why;
+  why: Why;
 }
 
 export interface Process {
-  /// "device/pid": what tells one row from another.
+  /// Device and pid: what `after` takes.
   key: string;
   device: string;
   pid: number;
@@ -48,320 +101,796 @@ export interface Process {
   start_ticks: number | null;
   user: string | null;
   command: string | null;
-  type: string | null;
+  type: GpuUse;
   memory_used_bytes: number | null;
   utilization_sm_percent: number | null;
   started_unix_ms: number | null;
   container: string | null;
   run: string | null;
   lease: string | null;
-  why?: Why;
+  why: Why;
+}
+
+export interface ClaimedDevice {
+  device: string;
+  exclusive: boolean;
+  /// Null: the whole device.
+  promised_bytes: number | null;
 }
 
 export interface Lease {
   id: string;
-  run: string | null;
+  run: string;
+  uid: number | null;
   user: string | null;
-  command?: string[] | string | null;
-  since_unix_ms: number | null;
-  devices: { device: string; exclusive?: boolean; promised_bytes: number | null }[];
+  keeper: ProcessId;
+  /// Null: it has not started.
+  job: ProcessId | null;
+  command: string | null;
+  since_unix_ms: number;
+  understood: boolean;
+  devices: ClaimedDevice[];
 }
 
 export interface Waiter {
   id: string;
+  /// Empty: a ticket of berth 0.1.0.
+  run: string;
+  uid: number | null;
   user: string | null;
-  wants: string | null;
-  command?: string[] | string | null;
-  since_unix_ms: number | null;
-  gathered?: string[] | number | null;
-  reserved?: { device: string; promised_bytes: number | null }[];
+  process: ProcessId;
+  command: string | null;
+  /// As typed.
+  wants: string;
+  /// As JSON: doc/FORMATS.md, "Request".
+  request: string;
+  since_unix_ms: number;
+  /// Devices that nobody else is given once they are free, until it has all that it wants.
+  gathered: string[];
+  /// It does not answer: it keeps its place, and others pass it.
+  stuck: boolean;
+  /// What of the free devices is reserved for it.
+  reserved: ClaimedDevice[];
 }
 
 export interface Problem {
-  source?: string;
-  device?: string | null;
-  code?: string;
-  message: string;
-  remedy?: string | null;
-}
-
-export interface Overview {
-  berth_overview: number;
-  taken_unix_ms: number;
-  sequence: number;
-  simulated: string | null;
-  stale: boolean;
-  /// Since when the driver, or a part of it, has not answered; null: all that was asked has.
-  unanswered_since_unix_ms?: number | null;
-  interval_ms: number;
-  version: string;
-  host: {
-    name: string | null;
-    driver_version: string | null;
-    cuda_version_supported: string | null;
-  };
-  asker: { user: string | null; admin: boolean; sees: "public" | "group" | "owner" };
-  devices: Device[];
-  processes: Process[];
-  leases: Lease[];
-  queue: Waiter[];
-  problems: Problem[];
-  /// All that fire; missing: this server knows no alerts.
-  alerts?: Alert[];
-  /// How many other servers it asks; missing: none.
-  joined?: number;
-}
-
-export interface Finding {
-  state: HealthWord;
-  code: string;
-  evidence: string;
-  advice: string;
-}
-export interface DeviceHealth {
-  id: string;
-  index: number | null;
-  state: HealthWord;
-  findings: Finding[];
-  not_examined: string[];
-}
-export interface Health {
-  state: HealthWord | null;
-  devices: DeviceHealth[];
-  problems: (string | Problem)[];
-}
-
-/// A health event or an XID, from /api/v1/events-log or an `event: health` of the stream.
-export interface HealthEvent {
-  at_unix_ms: number;
-  kind?: string;
-  device?: string | null;
-  state?: string | null;
-  code?: string | number | null;
-  evidence?: string | null;
-  text?: string | null;
-  advice?: string | null;
-}
-
-export interface EventsLog {
-  /// How many older ones are not among the events.
-  left_out: number;
-  events: HealthEvent[];
-}
-
-export interface Alert {
-  id: string;
-  rule: string;
-  severity: "notice" | "warning" | "critical";
+  source: string;
+  /// Null: the whole source.
   device: string | null;
-  index: number | null;
-  since_unix_ms: number;
-  last_seen_unix_ms: number;
-  /// Null: it fires.
-  resolved_unix_ms: number | null;
-  /// Missing: a server that knows of one ending alone.
-  ending?: "resolved" | "unknown" | "unwatched" | null;
-  summary: string;
-  advice: string;
-  simulated: boolean;
+  code: string;
+  message: string;
+  /// May be empty.
+  remedy: string;
 }
 
+/// In the words of the other server, which may be newer than this one and know more of them.
 export interface HostDevice {
   id: string;
   index: number | null;
+  kind: string;
+  parent: string | null;
   name: string | null;
-  state: StateWord;
-  health: HealthWord | null;
+  state: string;
+  health: string | null;
   utilization_gpu_percent: number | null;
   memory_used_bytes: number | null;
   memory_total_bytes: number | null;
   users: string[];
 }
-export type HostState = "ok" | "stale" | "unreachable" | "refused" | "incompatible";
-/// Another server, as the one that is asked last saw it.
-export interface OtherHost {
+
+export interface JoinedHost {
+  /// As this server calls it.
   name: string;
   address: string;
-  state: HostState;
+  state: "ok" | "stale" | "unreachable" | "refused" | "incompatible";
+  /// Null where all is well.
   why: string | null;
   remedy: string | null;
+  /// By this server's clock; null: not yet.
   asked_unix_ms: number | null;
+  /// When it looked last, by its own clock.
   taken_unix_ms: number | null;
-  simulated: string | boolean | null;
+  simulated: string | null;
   version: string | null;
-  counts: Record<string, number> | null;
-  devices: HostDevice[] | null;
+  /// Devices by state; empty where nothing is known of now.
+  counts: Record<string, number>;
+  devices: HostDevice[];
+  /// How many wait.
   queue: number | null;
+  /// How many are active; null: its berth has none.
   alerts: number | null;
   page: string | null;
 }
-export interface Hosts {
-  hosts: OtherHost[];
-  next?: string | null;
-}
 
-export interface History {
-  device: string;
-  metric: string;
-  unit: string;
-  step_ms: number;
-  knows_since_unix_ms: number | null;
-  /// [t_ms, min, mean, p95, max]
-  points: [number, number, number, number, number][];
-}
-
-export interface UsageRow {
-  /// By job its run or lease; empty: without a lease. By user his name; empty: not known.
-  key: string;
-  /// Whose job it is; missing where rows are of something else.
-  user?: string;
-  gpu_hours: number | null;
-  busy_gpu_hours: number | null;
-  idle_held_hours: number | null;
-  energy_joules: number | null;
-  /// The energy, and with it the cost, is not known for all of it.
-  energy_at_least?: boolean;
-  cost: number | null;
-  waits: number | null;
-  waited_hours: number | null;
-  runs: number | null;
-}
-export interface Usage {
-  by: string;
+export interface Alert {
+  id: string;
+  /// A word for programs, which stays.
+  rule: string;
+  severity: "notice" | "warning" | "critical";
+  device: string | null;
+  index: number | null;
   since_unix_ms: number;
-  until_unix_ms: number;
-  knows_since_unix_ms: number | null;
-  /// Of all devices together: hours in which nobody looked.
-  unwatched_hours?: number;
-  price_per_kwh: number | null;
-  currency: string | null;
-  rows: UsageRow[];
+  /// Of an event (an XID, another driver): when it happened.
+  last_seen_unix_ms: number;
+  /// Null: it fires.
+  resolved_unix_ms: number | null;
+  /// null: it goes on. `unknown`: it could not be read for 24 h. `unwatched`: its rule was switched
+  /// off.
+  ending: "resolved" | "unknown" | "unwatched" | null;
+  /// An English sentence. Names of users stand behind its last `: `, and only for those who may see
+  /// them.
+  summary: string;
+  advice: string;
+  simulated: string | null;
 }
 
-export interface Span {
-  device: string;
-  /// "user": somebody computes there without a lease.
-  kind: "lease" | "run" | "user" | "health";
-  /// Null where it is a name that one may not see.
-  id: string | null;
-  user: string | null;
-  title: string | null;
-  from_unix_ms: number;
-  to_unix_ms: number | null;
-  state: string | null;
+export interface Delivery {
+  receiver: string;
+  kind: "webhook" | "command";
+  min_severity: "notice" | "warning" | "critical";
+  waiting: number;
+  delivered: number;
+  failed: number;
+  dropped: number;
+  last_delivered_unix_ms: number | null;
+  last_failed_unix_ms: number | null;
+  is_failing: boolean;
+  /// Why it fails; for administrators alone.
+  trouble: string | null;
 }
-export interface Timeline {
-  devices: { id: string; index: number | null; name: string | null }[];
-  /// How many older ones are not among the spans.
-  left_out: number;
-  spans: Span[];
+
+export interface OverviewHost {
+  name: string | null;
+  driver_version: string | null;
+  cuda_version_supported: string | null;
+  /// Missing: each reading is there.
+  why?: Why;
+  /// Missing: there is none beside NVIDIA's.
+  other_vendors?: OtherVendor[];
+}
+
+export interface Overview {
+  berth_overview: 1;
+  taken_unix_ms: number;
+  sequence: number;
+  simulated: string | null;
+  /// The newest look is older than two intervals and 3 s.
+  stale: boolean;
+  /// Since when something that was asked has not answered; null: all answers.
+  unanswered_since_unix_ms: number | null;
+  interval_ms: number;
+  version: string;
+  host: OverviewHost;
+  asker: {
+    user: string | null;
+    admin: boolean;
+    /// What it sees of others: names (`public`), also commands of its own group (`group`), or
+    /// nothing but its own (`owner`).
+    sees: "public" | "group" | "owner";
+  };
+  /// How many other servers GET /api/v1/hosts lists.
+  joined: number;
+  counts: Counts;
+  devices: Device[];
+  processes: Process[];
+  leases: Lease[];
+  queue: Waiter[];
+  problems: Problem[];
+  /// All that fire.
+  alerts: Alert[];
+}
+
+export interface ExcludedDevice {
+  pci_address: string;
+  uuid: string;
+}
+
+/// `name`, `kernel`, `boot_id`, `driver_version`, `nvml_version`; `cuda_version_supported`: the
+/// highest that the driver supports, not what is installed; `process_view`: `whole`, `namespace` (a
+/// container that sees its own processes alone) or `wsl`; `excluded_devices`: those that the driver
+/// leaves alone (`pci_address`, `uuid`).
+export interface Host {
+  name: string | null;
+  kernel: string | null;
+  boot_id: string | null;
+  /// NVIDIA's.
+  driver_version: string | null;
+  nvml_version: string | null;
+  cuda_version_supported: string | null;
+  process_view: "whole" | "namespace" | "wsl" | null;
+  /// Missing: nobody looked for them.
+  excluded_devices?: ExcludedDevice[] | null;
+  /// Missing: each reading is there.
+  why?: Why;
+  /// Missing: there is none beside NVIDIA's.
+  other_vendors?: OtherVendor[];
+}
+
+/// With all its readings: the keys of doc/METRICS.md, which depend on its kind and its driver.
+export interface SnapshotDevice {
+  id: string;
+  index: number | null;
+  kind: DeviceKind;
+  parent: string | null;
+  mig: Mig | null;
+  name: string | null;
+  lost: boolean;
+  /// Empty: it can be used.
+  unusable_because: string;
+  /// Missing: each reading is there.
+  why?: Why;
+  [other: string]: unknown;
+}
+
+export interface GpuProcess {
+  device: string;
+  pid: number;
+  type: GpuUse;
+  mig: Mig | null;
+  memory_used_bytes: number | null;
+  utilization_sm_percent: number | null;
+  /// Missing: not sampled.
+  utilization_memory_percent?: number | null;
+  /// Missing: not sampled.
+  utilization_encoder_percent?: number | null;
+  /// Missing: not sampled.
+  utilization_decoder_percent?: number | null;
+  /// Missing: not sampled.
+  utilization_jpeg_percent?: number | null;
+  /// Missing: not sampled.
+  utilization_optical_flow_percent?: number | null;
+  /// Missing: each reading is there.
+  why?: Why;
+}
+
+export interface Enclosure {
+  runtime: string;
+  id: string;
+  /// Missing: it is no pod's.
+  pod_uid?: string;
+  /// Missing: the control group does not say whose it is.
+  owner_uid?: number;
+  name: string | null;
+  image: string | null;
+  /// Missing: each reading is there.
+  why?: Why;
+}
+
+export interface HostProcess {
+  pid: number;
+  start_ticks: number;
+  /// Parents, the nearest first.
+  ancestors: number[];
+  uid: number | null;
+  user: string | null;
+  command: string[] | null;
+  executable_name: string | null;
+  started_unix_ms: number | null;
+  cpu_time_ms: number | null;
+  /// When its time was read; missing: not known.
+  read_unix_ms?: number;
+  memory_resident_bytes: number | null;
+  state: string | null;
+  /// Empty: none.
+  container: string | null;
+  /// Missing: none, or not read.
+  enclosure?: Enclosure;
+  /// It waits for something that does not come; missing: it does not, or nobody looked.
+  stuck?: true;
+  /// Missing: each reading is there.
+  why?: Why;
+}
+
+export interface DeviceFiles {
+  holders: {
+    pid: number;
+    minor_number: number;
+  }[];
+  unreadable_processes: number | null;
+  /// Missing: each reading is there.
+  why?: Why;
+}
+
+export interface XidEvent {
+  pci_address: string;
+  code: number;
+  at_unix_ms: number;
+  text: string;
+  pid: number | null;
+  process: string | null;
+  /// Missing: each reading is there.
+  why?: Why;
+}
+
+export interface Snapshot {
+  berth_snapshot: 1;
+  taken_unix_ms: number;
+  /// The simulated server's name; null: a real machine.
+  simulated: string | null;
+  host: Host;
+  /// Each has the fields of doc/METRICS.md under their keys. `kind`: `nvidia-gpu`, `nvidia-mig`,
+  /// `amd-gpu`, `intel-gpu`, `ascend-npu` or `other`. `parent` and `mig` are of a MIG instance.
+  /// `runtime_index`: the number that a program of its runtime takes, where it is not `index`,
+  /// which counts the cards of all makers. `lost`; `unusable_because` (empty: a job can be given
+  /// it); `utilization_history_ms_percent`: the driver's own recent samples, pairs of age and
+  /// percent, newest first.
+  devices: SnapshotDevice[];
+  /// One per process and device: `device` (an id), `pid`, `type` (`C`, `G`, `C+G`, `M+C`), `mig`,
+  /// `memory_used_bytes` and `utilization_…_percent`; engines that nothing was sampled of are left
+  /// out.
+  gpu_processes: GpuProcess[];
+  /// One per process, from /proc: `pid`, `start_ticks`, `ancestors` (pids, nearest first), `uid`,
+  /// `user`, `command` (a list, secrets masked), `executable_name`, `started_unix_ms`,
+  /// `cpu_time_ms`, `read_unix_ms` (when that was read; not of simulated ones),
+  /// `memory_resident_bytes`, `state`, `container` (empty: none) and, in one, `enclosure`:
+  /// `runtime`, `id` (whole), `pod_uid`, `owner_uid`, `name`, `image`. `berth ps` adds `stuck`: in
+  /// state D at two looks without having run. In a container or WSL all is absent of a number that
+  /// no process here is known to have by right.
+  processes: HostProcess[];
+  /// There only where it was asked for (`berth ps`, `berth health`); null, with `why`, where it was
+  /// asked for in vain. `holders`: `pid` and the `minor_number` of the device file that it has
+  /// open. `unreadable_processes`: how many may not be looked into; null: /proc hides that they are
+  /// there. Missing: nobody looked.
+  device_files?: DeviceFiles | null;
+  /// Likewise. Errors that the driver reported, in the kernel log or by its events, which name no
+  /// process: `pci_address`, `code`, `at_unix_ms`, `pid`, `process`, `text`. Missing: nobody
+  /// looked.
+  xids?: XidEvent[] | null;
+  /// Likewise, where the kernel log tells it: errors before that are history. Missing: nobody
+  /// looked.
+  driver_loaded_unix_ms?: number | null;
+  leases: Lease[];
+  queue: Waiter[];
+  /// `source`, `succeeded`. `ledger` is where `leases` and `queue` come from: where it could not be
+  /// read they are empty, and `leases` and `users` of each device null.
+  sources: {
+    source: string;
+    succeeded: boolean;
+  }[];
+  problems: Problem[];
+  /// Missing: each reading is there.
+  why?: Why;
+}
+
+export interface Finding {
+  state: "notice" | "degraded" | "failed";
+  code: string;
+  evidence: string;
+  advice: string;
+  /// How often it was reported. Missing: it is no error that the driver reported.
+  times?: number;
+  /// Missing: it is no error that the driver reported.
+  last_unix_ms?: number;
+  /// Missing: it is no error that the driver reported.
+  last_process?: string | null;
+  /// Missing: it is no error that the driver reported.
+  last_pid?: number | null;
+  /// Missing: it is no error that the driver reported.
+  before_driver_load?: boolean;
+}
+
+export interface DeviceHealth {
+  id: string;
+  index: number | null;
+  state: HealthState;
+  /// Of XID errors also `times`, `last_unix_ms`, `last_process`, `last_pid`, `before_driver_load`
+  /// (all of them happened before the driver was loaded anew: a notice at most).
+  findings: Finding[];
+  /// What could not be read, and why.
+  not_examined: string[];
+}
+
+export interface Health {
+  berth_health: 1;
+  taken_unix_ms: number;
+  simulated: string | null;
+  /// The worst of all.
+  state: HealthState | null;
+  devices: DeviceHealth[];
+  problems: string[];
+}
+
+export interface HealthNews {
+  at_unix_ms: number;
+  kind: "health";
+  device: string;
+  index: number | null;
+  state: "ok" | "notice" | "degraded" | "failed";
+  code: string;
+  evidence: string;
+  advice: string;
 }
 
 export interface DeviceSummary {
   mean_utilization_percent: number | null;
   memory_peak_bytes: number | null;
+  memory_source: "own processes" | "whole device";
   energy_millijoules: number | null;
+  energy_source: EnergySource;
   temperature_peak_celsius: number | null;
+  not_read_milliseconds: number | null;
+  /// Missing: each reading is there.
+  why?: Why;
 }
+
 export interface RunSummary {
   samples: number;
   mean_utilization_percent: number | null;
   energy_millijoules: number | null;
+  energy_source: EnergySource;
   tree_memory_peak_bytes: number | null;
   tree_cpu_milliseconds: number | null;
+  device_files_open: number | null;
+  device_files_looks: number | null;
+  gpu_contexts: number | null;
+  gpu_contexts_looks: number | null;
+  /// As `given.devices` of the run.
   devices: DeviceSummary[];
+  /// Missing: each reading is there.
+  why?: Why;
 }
+
 export interface Mark {
   at_unix_ms: number;
+  /// False: up to a second late.
   exact: boolean;
   text: string;
 }
+
 export interface RunEvent {
   at_unix_ms: number;
   kind: string;
   text: string;
 }
-export interface Run {
-  id: string;
-  uid: number;
-  user: string | null;
-  command?: string[] | string | null;
-  working_directory?: string | null;
-  started_unix_ms: number;
-  waited_ms?: number | null;
-  /// It has not been started; with an end it never was.
-  waiting?: boolean | null;
-  wanted?: string | null;
-  lease?: string | null;
-  retry_of?: string | null;
-  log?: string | null;
-  state: string;
-  time_limit_ms?: number | null;
-  given?: { host?: Overview["host"]; devices: Device[] } | null;
-  machine?: Record<string, unknown> | null;
-  git?: {
-    root?: string;
-    commit?: string | null;
-    branch?: string | null;
-    dirty?: boolean | null;
-  } | null;
-  python?: { interpreter?: string; version?: string | null; packages?: unknown } | null;
-  variables?: Record<string, string> | null;
-  end?: {
-    at_unix_ms: number;
-    known: boolean;
-    exit_code: number | null;
-    signal: number | string | null;
-    because?: string;
-    stopped_by?: string | null;
-    lasted_milliseconds?: number | null;
-  } | null;
-  summary?: RunSummary | null;
-  /// Missing where only the numbers of somebody else's run may be seen.
-  marks?: Mark[];
-  events?: RunEvent[];
-  problems?: (string | Problem)[];
+
+export interface RunEnd {
+  format: "berth-run-end";
+  version: 1;
+  at_unix_ms: number;
+  /// False: its keeper has gone without a word.
+  known: boolean;
+  exit_code: number | null;
+  signal: number | null;
+  dumped_core: boolean;
+  lasted_milliseconds: number | null;
+  /// Empty: it ended by itself.
+  because: string;
+  stopped_by: string | null;
+  released_unix_ms: number | null;
+  cpu_milliseconds: number | null;
+  summary: RunSummary;
 }
+
+export interface Machine {
+  instance_type: string | null;
+  operating_system: string | null;
+  cpu_model: string | null;
+  cpu_count: number | null;
+  memory_total_bytes: number | null;
+  container: string | null;
+  /// Missing: each reading is there.
+  why?: Why;
+}
+
+export interface Git {
+  root: string;
+  commit: string | null;
+  /// Empty: a detached head.
+  branch: string | null;
+  dirty: boolean | null;
+  /// Missing: each reading is there.
+  why?: Why;
+}
+
+export interface Framework {
+  name: string;
+  version: string;
+  /// Empty: built without.
+  cuda: string | null;
+  /// Missing: each reading is there.
+  why?: Why;
+}
+
+export interface Python {
+  interpreter: string;
+  version: string | null;
+  /// Empty: none.
+  environment: string;
+  /// Versions by name.
+  packages: Record<string, string>;
+  frameworks: Framework[];
+  /// Missing: each reading is there.
+  why?: Why;
+}
+
+export interface Run {
+  format: "berth-run";
+  version: 1;
+  id: string;
+  /// Null: it may not be seen.
+  command: string[] | null;
+  /// Missing: it is another person's run.
+  working_directory?: string;
+  started_unix_ms: number;
+  /// Missing: it is another person's run.
+  started_steady_ms?: number | null;
+  /// Missing: it is another person's run.
+  machine_id?: string;
+  /// Missing: it is another person's run.
+  boot_id?: string;
+  uid: number;
+  user: string;
+  /// Missing: it is another person's run.
+  keeper?: ProcessId;
+  /// Missing: it is another person's run.
+  job?: ProcessId | null;
+  /// Empty: none.
+  lease: string;
+  /// Missing: it is another person's run.
+  inside?: string;
+  /// The run that it was started again for.
+  retry_of: string | null;
+  wanted: string;
+  /// Missing: it is another person's run.
+  spec?: Record<string, string>;
+  devices_wanted: number | null;
+  cpu_only: boolean;
+  /// It has not been started; with an end it never was.
+  waiting: boolean;
+  waited_ms: number;
+  /// Missing: it is another person's run.
+  time_limit_ms?: number | null;
+  /// Missing: it is another person's run.
+  log?: string | null;
+  /// The host and the devices that it was given, as of then.
+  given: Snapshot;
+  /// Of each device; null: the whole device.
+  promised_bytes: (number | null)[];
+  /// Missing: it is another person's run.
+  complete?: boolean;
+  /// Missing: it is another person's run.
+  machine?: Machine;
+  /// Missing: it was started in no work tree, or is another person's run.
+  git?: Git;
+  /// Missing: there is none, or it is another person's run.
+  python?: Python;
+  /// Missing: it is another person's run.
+  variables?: Record<string, string>;
+  /// Missing: it is another person's run.
+  variables_set?: Record<string, string>;
+  state: "waiting" | "running" | "ended" | "end unknown" | "elsewhere";
+  /// Missing: it is another person's run.
+  directory?: string;
+  /// Null: it has none that is known.
+  end: RunEnd | null;
+  summary: RunSummary;
+  /// Missing: it is another person's run.
+  figures_invented?: boolean;
+  /// Missing: it is another person's run.
+  problems?: string[];
+  /// Missing: it is another person's run.
+  marks?: Mark[];
+  /// Missing: it is another person's run.
+  events?: RunEvent[];
+}
+
 export interface Runs {
   runs: Run[];
   next: string | null;
 }
+
 export interface Samples {
   devices: string[];
   columns: string[];
-  points: (number | null)[][];
+  /// Each a time, the device's place in `devices`, then the columns.
+  points: [number, number, ...(number | null)[]][];
 }
-export interface Log {
+
+export interface RunLog {
   offset: number;
-  next: number | null;
+  next: number;
   total: number;
   text: string;
 }
 
-export interface Placed {
+export interface History {
+  damaged_blocks: number;
+  simulated: string | null;
+  device: string;
+  metric: string;
+  unit: string;
+  step_ms: number;
+  knows_since_unix_ms: number | null;
+  /// Each its time, min, mean, p95, max.
+  points: [number, number, number, number, number][];
+}
+
+export interface Usage {
+  berth_usage: 1;
+  by: "user" | "job" | "gpu" | "day";
+  simulated: string | null;
+  /// Of all devices, since it knows.
+  unwatched_hours: number;
+  /// Moved out to quarters of an hour, as `until_unix_ms`.
+  since_unix_ms: number;
+  until_unix_ms: number;
+  knows_since_unix_ms: number | null;
+  price_per_kwh: number | null;
+  currency: string | null;
+  rows: UsageRow[];
+}
+
+export interface UsageRow {
+  /// User; run, else lease, of a job (empty: without one); device id; local date.
+  key: string;
+  /// Whose job it is; missing: rows are of something else.
+  user?: string;
+  gpu_hours: number;
+  /// Load above 3 %. With `idle_held_hours` and `unknown_load_hours` it adds up to `gpu_hours`.
+  busy_gpu_hours: number;
+  /// Held without load.
+  idle_held_hours: number;
+  /// Held, and the load could not be read.
+  unknown_load_hours: number;
+  unwatched_hours: number | null;
+  energy_joules: number | null;
+  /// It is not known for all of the time.
+  energy_at_least: boolean;
+  /// Some of it is made of power, where a card has no counter.
+  energy_integrated: boolean;
+  cost: number | null;
+  /// By user and day.
+  waits: number | null;
+  /// By user and day.
+  waited_hours: number | null;
+  /// Not by job.
+  runs: number | null;
+}
+
+export interface Timeline {
+  /// How many older ones are not among the spans.
+  left_out: number;
+  simulated: string | null;
+  devices: {
+    id: string;
+    index: number | null;
+    name: string;
+  }[];
+  spans: Span[];
+}
+
+export interface Span {
+  device: string;
+  /// `user`: somebody computes there without a lease.
+  kind: "lease" | "run" | "user" | "health";
+  /// Null: it is a name that one may not see.
+  id: string | null;
+  user: string | null;
+  title: string | null;
+  from_unix_ms: number;
+  to_unix_ms: number | null;
+  state: string;
+}
+
+export interface EventsLog {
+  /// How many older ones are not among the events.
+  left_out: number;
+  simulated: string | null;
+  events: LoggedEvent[];
+}
+
+export interface LoggedEvent {
+  at_unix_ms: number;
+  /// `health`, `health_over`, `xid`, or what else an older history holds.
+  kind: string;
+  /// Empty: the whole machine, or a device that is not known.
+  device: string;
+  code: string;
+  text: string;
+  /// What to do about an error of the driver.
+  advice: string | null;
+}
+
+export interface Hosts {
+  simulated: string | null;
+  hosts: JoinedHost[];
+  next: string | null;
+}
+
+export interface Alerts {
+  alerts: Alert[];
+  next: string | null;
+  simulated: string | null;
+  deliveries: Delivery[];
+}
+
+export interface Choice {
   id: string;
   index: number | null;
   name: string | null;
-  reason?: string;
-}
-export interface Refused extends Placed {
-  rule: string;
-  text: string;
-  may_change: boolean;
-}
-export interface Composed {
-  command: string;
-  /// What it would do now; missing: this server does not say.
-  does?: "starts" | "waits" | "ends";
-  exit_code?: number | null;
-  satisfied: boolean;
-  possible?: boolean;
-  chosen: Placed[];
-  refused: Refused[];
+  /// Null: the whole device.
+  promised_bytes: number | null;
+  reason: string;
 }
 
-export interface ApiError {
-  code: string;
-  message: string;
-  remedy: string | null;
+export interface Holder {
+  /// Empty: it cannot be seen.
+  user: string;
+  /// Null: a lease whose job has not started.
+  pid: number | null;
+  command: string;
+  since_unix_ms: number | null;
+}
+
+export interface Refusal {
+  id: string;
+  index: number | null;
+  name: string | null;
+  rule:
+    | "unusable"
+    | "lost"
+    | "divided"
+    | "not_visible"
+    | "excluded"
+    | "not_listed"
+    | "failed"
+    | "compute_mode"
+    | "too_old"
+    | "lacks_feature"
+    | "leased"
+    | "in_use"
+    | "memory"
+    | "memory_unknown"
+    | "utilization"
+    | "not_idle"
+    | "idle_unknown"
+    | "not_watched_long"
+    | "reserved";
+  text: string;
+  may_change: boolean;
+  holders: Holder[];
+}
+
+export interface Placement {
+  command: string;
+  /// What the command would do now: start the job, wait in the queue, or end at once with the exit
+  /// code.
+  does: "starts" | "waits" | "ends";
+  /// Null: it does not end at once.
+  exit_code: number | null;
+  berth_placement: 1;
+  simulated: string | null;
+  /// As one would type it: `-n 2 --memory 10G`.
+  asked_for: string;
+  /// Whether `chosen` is what was asked for; false where the job goes without, on the CPU.
+  satisfied: boolean;
+  /// False: this machine can never satisfy it, not even when it is idle.
+  possible: boolean;
+  /// Nothing was taken: somebody else may be given the same.
+  claimed: false;
+  /// What the job would find set; empty: nothing is taken.
+  environment: Record<string, string>;
+  /// `id`, `index`, `name`, `promised_bytes` (null: the whole device), `reason` for people.
+  chosen: Choice[];
+  /// Devices that would have done; as `chosen`.
+  available: Choice[];
+  /// The others: `id`, `index`, `name`, `rule` (src/place/placement.h says what each means), `text`
+  /// for people, `may_change` (false: no waiting will change it), `holders`: `user` (empty: cannot
+  /// be seen), `pid` (null: a lease whose job has not started), `command` (masked),
+  /// `since_unix_ms`.
+  refused: Refusal[];
+}
+
+/// The software of a vendor beside NVIDIA. Left out where nobody asked for any.
+export interface OtherVendor {
+  vendor: string;
+  /// Null and "unsupported": the driver is the kernel's own, without a version.
+  driver_version: string | null;
+  runtime: string;
+  /// What is installed.
+  runtime_version: string | null;
+  /// Missing: it has none.
+  library_version?: string;
+  /// Missing: each reading is there.
+  why?: Why;
 }

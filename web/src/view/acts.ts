@@ -47,7 +47,12 @@ function ask_first(world: World, wish: Wish): void {
     "dialog",
     { "aria-labelledby": "act-title", "aria-describedby": "act-about" },
     title,
-    el("div", { id: "act-about" }, el("p", { class: "code" }, wish.about), el("p", {}, wish.warning)),
+    el(
+      "div",
+      { id: "act-about" },
+      el("p", { class: "code" }, wish.about),
+      el("p", {}, wish.warning),
+    ),
     wish.more ?? null,
     place,
     el("div", { class: "bar-of-tools" }, yes, no),
@@ -83,7 +88,7 @@ function ask_first(world: World, wish: Wish): void {
 export function ask_release(world: World, lease: Lease): void {
   ask_first(world, {
     title: t("act.release_title"),
-    about: `${lease.user ?? dash}  ${lease.run ?? lease.id}`,
+    about: `${lease.user ?? dash}  ${lease.run || lease.id}`,
     warning: t(lease.run ? "act.release_run" : "act.release_lease"),
     act: t("act.release"),
     done: t("act.released"),

@@ -4,7 +4,8 @@ import { el, Parts, set_attribute, set_hidden, set_text, type Part } from "../do
 import { dash, moment } from "../model/format";
 import { address_of } from "../model/route";
 import { find_device, is_firing, is_mended, label_of, sorted_alerts } from "../model/state";
-import type { Alert, HealthEvent, HealthWord, Problem } from "../model/wire";
+import type { HealthEvent } from "../model/events";
+import type { Alert, HealthState, Problem } from "../model/wire";
 import { advice_text, alert_text, finding_title } from "../words/findings";
 import { t } from "../words/translate";
 import type { World } from "./view";
@@ -44,7 +45,7 @@ function item(world: World): { root: HTMLElement; set(said: Said): void } {
   };
 }
 
-const state_of: Record<Alert["severity"], HealthWord> = {
+const state_of: Record<Alert["severity"], HealthState> = {
   notice: "notice",
   warning: "degraded",
   critical: "failed",
@@ -86,8 +87,8 @@ export function event_item(world: World): Part<HealthEvent> {
     root: own.root,
     update: (event) => {
       const is_xid = event.kind === "xid";
-      const code = String(event.code ?? "");
-      const told = event.evidence ?? event.text ?? "";
+      const { code } = event;
+      const told = "text" in event ? event.text : event.evidence;
       const title = is_xid ? `XID ${code}` : finding_title(code);
       own.set({
         state: event.state ?? (is_xid ? "degraded" : "notice"),
@@ -110,11 +111,11 @@ export function problem_item(world: World): Part<Problem> {
     update: (problem) =>
       own.set({
         state: "degraded",
-        badge: problem.source ?? null,
+        badge: problem.source,
         time: null,
-        device: problem.device ?? null,
+        device: problem.device,
         text: problem.message,
-        advice: problem.remedy ?? "",
+        advice: problem.remedy,
       }),
   };
 }

@@ -5,7 +5,7 @@ import { post } from "../api";
 import { el, section, set_hidden, set_text } from "../dom/element";
 import { no_wishes, outcome_of, request_of, whole_command, type Wishes } from "../model/compose";
 import { label_of } from "../model/state";
-import type { Composed } from "../model/wire";
+import type { Placement } from "../model/wire";
 import { t } from "../words/translate";
 import { failure, type View, type World } from "./view";
 
@@ -146,7 +146,7 @@ export function compose_view(world: World): View {
 
   async function ask(): Promise<void> {
     const own = ++asked;
-    const answer = await post<Composed>("/api/v1/compose", request_of(wishes));
+    const answer = await post<Placement>("/api/v1/compose", request_of(wishes));
     if (own !== asked) return;
     set_text(copied, "");
     if (!answer.ok) {
@@ -161,13 +161,7 @@ export function compose_view(world: World): View {
     verdict.dataset["health"] = health;
     chosen.replaceChildren(
       ...composed.chosen.map((device) =>
-        el(
-          "li",
-          {},
-          el("strong", {}, `GPU ${label_of(device)}`),
-          " ",
-          device.reason ?? device.name ?? "",
-        ),
+        el("li", {}, el("strong", {}, `GPU ${label_of(device)}`), " ", device.reason),
       ),
     );
     refused.replaceChildren(

@@ -2,9 +2,9 @@
 
 import { get, type Answer } from "../api";
 import { el, Parts, section, set_hidden, set_text } from "../dom/element";
-import { event_key, events_of } from "../model/events";
-import { find_device, is_firing, label_of, problem_text, type State } from "../model/state";
-import type { Alert, DeviceHealth, EventsLog, Health, HealthEvent } from "../model/wire";
+import { event_key, events_of, type HealthEvent } from "../model/events";
+import { find_device, is_firing, label_of, type State } from "../model/state";
+import type { Alert, Alerts, DeviceHealth, EventsLog, Health } from "../model/wire";
 import { address_of } from "../model/route";
 import { t } from "../words/translate";
 import { alert_list, event_item } from "./alerts";
@@ -25,7 +25,7 @@ export function health_view(world: World): View {
   const log_parts = new Parts<HealthEvent>(log, event_key, () => event_item(world));
   const no_event = el("p", { class: "nothing" }, t("health.no_event"));
   const left_out = el("p", { class: "muted small" });
-  let earlier: EventsLog = { left_out: 0, events: [] };
+  let earlier: Pick<EventsLog, "left_out" | "events"> = { left_out: 0, events: [] };
   let over: Alert[] = []; // what fired lately, from before this page was opened
   let found: DeviceHealth[] = []; // by the rules, at the last asking
   let shown_health = "";
@@ -48,8 +48,6 @@ export function health_view(world: World): View {
 
   async function ask(): Promise<void> {
     asked_ms = performance.now();
-    const none: Answer<{ alerts: Alert[] }> = { ok: true, value: { alerts: [] } };
-    const knows_alerts = world.state().overview?.alerts !== undefined;
     const [health, events, lately] = await Promise.all([
       get<Health>("/api/v1/health", {}, stop.signal),
       get<EventsLog>(
@@ -57,7 +55,7 @@ export function health_view(world: World): View {
         { since: Math.round(world.server_now() - 30 * day) },
         stop.signal,
       ),
-      knows_alerts ? get<{ alerts: Alert[] }>("/api/v1/alerts", {}, stop.signal) : none,
+      get<Alerts>("/api/v1/alerts", {}, stop.signal),
     ]);
     if (stop.signal.aborted) return;
     show_health(health);
@@ -84,7 +82,7 @@ export function health_view(world: World): View {
       .filter((device) => device.state !== "ok")
       .sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
     now_place.replaceChildren(
-      ...problems.map((problem) => el("p", { class: "failure" }, problem_text(problem))),
+      ...problems.map((problem) => el("p", { class: "failure" }, problem)),
       el(
         "p",
         { class: "muted" },

@@ -9,7 +9,7 @@ import { change_shape, shape_of } from "../dom/shapes";
 import { dash, duration, percent } from "../model/format";
 import { chosen_hosts, counted, ordered, page_of, together } from "../model/hosts";
 import { standing_of, type Standing } from "../model/state";
-import type { HostDevice, Hosts, OtherHost } from "../model/wire";
+import type { HostDevice, Hosts, JoinedHost } from "../model/wire";
 import { t } from "../words/translate";
 import { count_row } from "./counts";
 import { failure, waiting, type View, type World } from "./view";
@@ -20,7 +20,7 @@ const many = 24; // blocks beyond which they are drawn small
 export function hosts_view(world: World): View {
   const stop = new AbortController();
   const repeated = new Repeated<Hosts>("/api/v1/hosts");
-  let hosts: readonly OtherHost[] = [];
+  let hosts: readonly JoinedHost[] = [];
   let words = "";
   const counts = count_row(t("hosts.counts"), () => draw());
   const sums = el("p", { class: "sums" });
@@ -37,7 +37,7 @@ export function hosts_view(world: World): View {
   });
   const list = el("ul", { class: "hosts", "aria-label": t("nav.hosts") });
   roving(list, "a.host-link", () => getComputedStyle(list).gridTemplateColumns.split(" ").length);
-  const parts = new Parts<OtherHost>(
+  const parts = new Parts<JoinedHost>(
     list,
     (host) => host.name,
     () => new HostBlock(world),
@@ -94,7 +94,7 @@ export function hosts_view(world: World): View {
   };
 }
 
-class HostBlock implements Part<OtherHost> {
+class HostBlock implements Part<JoinedHost> {
   readonly root = el("li", { class: "host-block" });
   private readonly link = el("a", { class: "host-link", tabindex: -1 });
   private readonly free = el("span", { class: "host-free" });
@@ -133,8 +133,8 @@ class HostBlock implements Part<OtherHost> {
     );
   }
 
-  update(host: OtherHost): void {
-    const devices = host.devices ?? [];
+  update(host: JoinedHost): void {
+    const { devices } = host;
     const ok = host.state === "ok";
     set_attribute(this.root, "data-state", host.state);
     set_text(this.link, host.name);
@@ -157,18 +157,18 @@ class HostBlock implements Part<OtherHost> {
   }
 
   /// The cells in words; of a server that does not answer, what they were.
-  private told(host: OtherHost): string {
+  private told(host: JoinedHost): string {
     const counts = counted(host, (standing: Standing) => t(`standing.${standing}`));
     return host.state === "ok" ? counts : t("hosts.were", { counts });
   }
 
-  private who(host: OtherHost, devices: readonly HostDevice[]): string {
+  private who(host: JoinedHost, devices: readonly HostDevice[]): string {
     const users = [...new Set(devices.flatMap((device) => device.users))].sort().join(", ");
     const queue = host.queue ? t("hosts.queue", { n: host.queue }) : "";
     return [users || dash, queue].filter(Boolean).join("  ·  ");
   }
 
-  private trouble(host: OtherHost): string {
+  private trouble(host: JoinedHost): string {
     const seen =
       host.taken_unix_ms === null
         ? ""

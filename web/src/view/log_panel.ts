@@ -5,7 +5,7 @@ import { get, type Answer } from "../api";
 import { el, set_attribute, set_hidden, set_text } from "../dom/element";
 import { clock_time } from "../model/format";
 import { line_at, timed_lines, type LogLine } from "../model/log_times";
-import type { Log, Run } from "../model/wire";
+import type { Run, RunLog } from "../model/wire";
 import { t } from "../words/translate";
 import { failure, waiting } from "./view";
 
@@ -56,7 +56,7 @@ export class LogPanel {
   /// Reads what there is from where it stopped before, to the end or to the most that is shown.
   private async read(): Promise<Answer<{ total: number }>> {
     for (;;) {
-      const answer = await get<Log>(
+      const answer = await get<RunLog>(
         `/api/v1/runs/${encodeURIComponent(`${this.run.id}@${this.run.uid}`)}/log`,
         { offset: this.read_to, limit: piece_bytes },
         this.signal,
@@ -64,7 +64,7 @@ export class LogPanel {
       if (!answer.ok) return answer;
       const { next, total, text } = answer.value;
       this.text += text;
-      if (next !== null && next > this.read_to) this.read_to = next;
+      if (next > this.read_to) this.read_to = next;
       else return answer;
       if (this.read_to >= total || this.read_to >= most_bytes) return answer;
     }

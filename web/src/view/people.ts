@@ -4,7 +4,7 @@ import { el, set_attribute, set_text } from "../dom/element";
 import { Table, type TableColumn } from "../dom/table";
 import { bytes, dash, duration, moment, percent } from "../model/format";
 import { address_of } from "../model/route";
-import { command_text, find_device, label_of } from "../model/state";
+import { find_device, label_of } from "../model/state";
 import type { Lease, Process, Waiter } from "../model/wire";
 import { t } from "../words/translate";
 import { act_cell, ask_release, ask_signal, may_release, may_signal } from "./acts";
@@ -27,20 +27,20 @@ export function process_table(world: World, with_device: boolean): Table<Process
     {
       title: t("column.type"),
       minor: true,
-      text: (process) => process.type ?? dash,
+      text: (process) => process.type,
     },
     {
       title: t("column.memory"),
       kind: "number",
       text: (process) => bytes(process.memory_used_bytes),
-      hint: (process) => process.why?.["memory_used_bytes"] ?? null,
+      hint: (process) => process.why["memory_used_bytes"] ?? null,
     },
     {
       title: t("column.sm"),
       kind: "number",
       minor: true,
       text: (process) => percent(process.utilization_sm_percent),
-      hint: (process) => process.why?.["utilization_sm_percent"] ?? null,
+      hint: (process) => process.why["utilization_sm_percent"] ?? null,
     },
     {
       title: t("column.age"),
@@ -95,12 +95,7 @@ export function process_table(world: World, with_device: boolean): Table<Process
       },
     });
   }
-  return new Table(
-    t("room.processes"),
-    t("people.no_process"),
-    columns,
-    (process) => process.key,
-  );
+  return new Table(t("room.processes"), t("people.no_process"), columns, (process) => process.key);
 }
 
 export function lease_table(world: World): Table<Lease> {
@@ -112,8 +107,7 @@ export function lease_table(world: World): Table<Lease> {
       {
         title: t("column.since"),
         kind: "number",
-        text: (lease) =>
-          lease.since_unix_ms === null ? dash : duration(world.server_now() - lease.since_unix_ms),
+        text: (lease) => duration(world.server_now() - lease.since_unix_ms),
       },
       {
         title: t("column.promised"),
@@ -129,7 +123,7 @@ export function lease_table(world: World): Table<Lease> {
           const link = el("a");
           cell.append(link);
           return (lease) => {
-            set_text(link, lease.run ?? dash);
+            set_text(link, lease.run || dash);
             set_attribute(
               link,
               "href",
@@ -143,7 +137,7 @@ export function lease_table(world: World): Table<Lease> {
         acts: true,
         cell: act_cell(
           t("act.release"),
-          (lease) => t("act.release_label", { lease: lease.run ?? lease.id }),
+          (lease) => t("act.release_label", { lease: lease.run || lease.id }),
           (lease) => may_release(world.state().overview, lease),
           (lease) => ask_release(world, lease),
         ),
@@ -152,8 +146,8 @@ export function lease_table(world: World): Table<Lease> {
         title: t("column.command"),
         kind: "code",
         minor: true,
-        text: (lease) => command_text(lease.command) ?? t("people.not_shown"),
-        hint: (lease) => command_text(lease.command),
+        text: (lease) => lease.command ?? t("people.not_shown"),
+        hint: (lease) => lease.command,
       },
     ],
     (lease) => lease.id,
@@ -176,18 +170,15 @@ export function waiter_table(world: World): Table<Waiter> {
     t("people.nobody_waits"),
     [
       { title: t("column.user"), text: (waiter) => waiter.user ?? dash },
-      { title: t("column.wants"), kind: "code", text: (waiter) => waiter.wants ?? dash },
+      { title: t("column.wants"), kind: "code", text: (waiter) => waiter.wants || dash },
       {
         title: t("column.waits"),
         kind: "number",
-        text: (waiter) =>
-          waiter.since_unix_ms === null
-            ? dash
-            : duration(world.server_now() - waiter.since_unix_ms),
+        text: (waiter) => duration(world.server_now() - waiter.since_unix_ms),
       },
       {
         title: t("column.reserved"),
-        text: (waiter) => labels_of(waiter.reserved ?? [], world) || dash,
+        text: (waiter) => labels_of(waiter.reserved, world) || dash,
       },
     ],
     (waiter) => waiter.id,

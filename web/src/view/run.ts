@@ -93,7 +93,10 @@ export function run_view(world: World, id: string): View {
     const from = run.started_unix_ms;
     const window_of = (known: Samples | null): { from: number; to: number } => {
       const last = known?.points.at(-1)?.[0] ?? null;
-      return { from, to: Math.max(from + 1_000, run.end?.at_unix_ms ?? last ?? world.server_now()) };
+      return {
+        from,
+        to: Math.max(from + 1_000, run.end?.at_unix_ms ?? last ?? world.server_now()),
+      };
     };
     let device = 0;
     const point = (time: number | null): void => charts.forEach((chart) => chart.point_at(time));
@@ -115,7 +118,7 @@ export function run_view(world: World, id: string): View {
       metrics.forEach((metric, i) => {
         if (samples) charts[i]!.show(drawn_samples(samples, device, metric), window_of(samples));
       });
-    const devices = run.given?.devices ?? [];
+    const devices = run.given.devices;
     const pick =
       devices.length > 1
         ? choice(
@@ -183,20 +186,20 @@ export function run_view(world: World, id: string): View {
 }
 
 function summary_of(run: Run, now: number): HTMLElement {
-  const summary = run.summary;
-  const peaks = (summary?.devices ?? [])
+  const { summary } = run;
+  const peaks = summary.devices
     .map((device) => device.memory_peak_bytes)
     .filter((peak): peak is number => peak !== null);
-  const heat = (summary?.devices ?? [])
+  const heat = summary.devices
     .map((device) => device.temperature_peak_celsius)
     .filter((peak): peak is number => peak !== null);
   const items: [string, string][] = [
     [t("runs.lasted"), lasted(run, now)],
-    [t("runs.load"), percent(summary?.mean_utilization_percent)],
+    [t("runs.load"), percent(summary.mean_utilization_percent)],
     [t("runs.peak"), peaks.length ? bytes(Math.max(...peaks)) : dash],
     [
       t("usage.energy"),
-      summary?.energy_millijoules == null ? dash : energy(summary.energy_millijoules / 1000),
+      summary.energy_millijoules === null ? dash : energy(summary.energy_millijoules / 1000),
     ],
     [t("run.hottest"), heat.length ? celsius(Math.max(...heat)) : dash],
     [t("run.waited"), duration(run.waited_ms)],
@@ -216,9 +219,7 @@ function summary_of(run: Run, now: number): HTMLElement {
 }
 
 function manifest_of(run: Run): HTMLElement {
-  const text = (value: unknown): string | null =>
-    value === null || value === undefined || value === "" ? null : String(value);
-  const devices = (run.given?.devices ?? [])
+  const devices = run.given.devices
     .map((device) => `${label_of(device)} ${device.name ?? ""}`)
     .join(", ");
   const git = run.git
@@ -229,14 +230,9 @@ function manifest_of(run: Run): HTMLElement {
   const variables = Object.entries(run.variables ?? {})
     .map(([name, value]) => `${name}=${value}`)
     .join("\n");
-  const packages =
-    Array.isArray(run.python?.packages) || typeof run.python?.packages === "object"
-      ? Object.entries((run.python?.packages ?? {}) as Record<string, unknown>)
-          .map(([name, value]) =>
-            Array.isArray(value) ? value.join(" ") : `${name} ${String(value)}`,
-          )
-          .join(", ")
-      : null;
+  const packages = Object.entries(run.python?.packages ?? {})
+    .map(([name, version]) => `${name} ${version}`)
+    .join(", ");
   const list = facts([
     [t("column.user"), run.user],
     [t("column.command"), command_text(run.command) ?? t("people.not_shown")],
@@ -247,14 +243,10 @@ function manifest_of(run: Run): HTMLElement {
     [t("run.git"), git],
     ["Python", run.python?.version ?? run.python?.interpreter],
     [t("run.packages"), packages],
-    [t("run.driver"), run.given?.host?.driver_version],
+    [t("run.driver"), run.given.host.driver_version],
     [
       t("run.machine"),
-      [
-        text(run.machine?.["operating_system"]),
-        text(run.machine?.["cpu_model"]),
-        text(run.machine?.["instance_type"]),
-      ]
+      [run.machine?.operating_system, run.machine?.cpu_model, run.machine?.instance_type]
         .filter(Boolean)
         .join(", "),
     ],

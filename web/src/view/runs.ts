@@ -6,26 +6,32 @@ import { Table } from "../dom/table";
 import { bytes, dash, duration, moment, percent } from "../model/format";
 import { address_of } from "../model/route";
 import { command_text, label_of } from "../model/state";
-import type { Run, Runs } from "../model/wire";
+import type { Run, RunEnd, Runs } from "../model/wire";
 import { t, word_or } from "../words/translate";
 import { failure, waiting, type View, type World } from "./view";
+
+/// What tells how a run goes.
+type Told = "at_unix_ms" | "known" | "exit_code" | "signal" | "because" | "stopped_by";
+type Course = Pick<Run, "state" | "waiting" | "waited_ms" | "started_unix_ms"> & {
+  end: Pick<RunEnd, Told | "lasted_milliseconds"> | null;
+};
 
 const never_started = ["no device came", "left the queue", "not started"];
 
 /// It waits for a device, or did and never got one.
-export function has_no_job(run: Run): boolean {
+export function has_no_job(run: Course): boolean {
   if (!run.end) return run.state === "waiting";
-  return run.waiting === true && (!run.end.known || never_started.includes(run.end.because ?? ""));
+  return run.waiting && (!run.end.known || never_started.includes(run.end.because));
 }
 
-function never_started_text(run: Run): string {
+function never_started_text(run: Course): string {
   const end = run.end;
   if (!end?.known) return t("run.never_started");
   const waited = t("run.never_started_waited", { time: duration(run.waited_ms) });
   return end.stopped_by ? `${waited}, ${t("run.stopped_by", { who: end.stopped_by })}` : waited;
 }
 
-export function end_text(run: Run): string {
+export function end_text(run: Course): string {
   const end = run.end;
   if (!end) return word_or(`run.${run.state}`, run.state);
   if (has_no_job(run)) return never_started_text(run);
@@ -41,7 +47,7 @@ export function is_well(run: Run): boolean {
   return !run.end || (run.end.known && run.end.exit_code === 0);
 }
 
-export function lasted(run: Run, now: number): string {
+export function lasted(run: Course, now: number): string {
   if (has_no_job(run)) return dash;
   if (run.end?.lasted_milliseconds) return duration(run.end.lasted_milliseconds);
   return duration((run.end?.at_unix_ms ?? now) - run.started_unix_ms);
@@ -87,8 +93,8 @@ export function runs_view(world: World): View {
           };
         },
       },
-      { title: t("column.user"), text: (run) => run.user ?? dash },
-      { title: "GPU", text: (run) => run.given?.devices.map(label_of).join(", ") || dash },
+      { title: t("column.user"), text: (run) => run.user },
+      { title: "GPU", text: (run) => run.given.devices.map(label_of).join(", ") || dash },
       {
         title: t("runs.started"),
         kind: "number",
@@ -99,14 +105,14 @@ export function runs_view(world: World): View {
         title: t("runs.load"),
         kind: "number",
         minor: true,
-        text: (run) => percent(run.summary?.mean_utilization_percent),
+        text: (run) => percent(run.summary.mean_utilization_percent),
       },
       {
         title: t("runs.peak"),
         kind: "number",
         minor: true,
         text: (run) => {
-          const peaks = (run.summary?.devices ?? [])
+          const peaks = run.summary.devices
             .map((device) => device.memory_peak_bytes)
             .filter((peak): peak is number => peak !== null);
           return peaks.length ? bytes(Math.max(...peaks)) : dash;

@@ -191,7 +191,7 @@ function trouble_of(state: State, fresh: Freshness, now_ms: number): string | nu
   }
   if (fresh === "disconnected") return t("banner.again");
   if (!overview || (fresh !== "stale" && fresh !== "unanswered")) return null;
-  const since = overview.unanswered_since_unix_ms ?? null;
+  const since = overview.unanswered_since_unix_ms;
   const time = clock_time(overview.taken_unix_ms);
   if (since === null) return t("banner.stale", { time });
   const silent = { since: clock_time(since), day: day(since) };

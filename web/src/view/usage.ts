@@ -15,7 +15,7 @@ const spans = { d1: day, d7: 7 * day, d30: 30 * day, d90: 90 * day } as const;
 type Length = keyof typeof spans;
 type By = "user" | "job" | "gpu" | "day";
 
-const is_bound = (row: UsageRow): boolean => row.energy_at_least ?? false;
+const is_bound = (row: UsageRow): boolean => row.energy_at_least;
 const energy_text = (row: UsageRow): string => at_least(energy(row.energy_joules), is_bound(row));
 
 export function usage_view(world: World): View {
@@ -89,9 +89,9 @@ export function usage_view(world: World): View {
         cell.append(bar);
         cell.className = "usage-cell";
         return (row) => {
-          const all = row.gpu_hours ?? 0;
-          const busy = Math.min(all, row.busy_gpu_hours ?? 0);
-          const idle = Math.min(all - busy, row.idle_held_hours ?? 0);
+          const all = row.gpu_hours;
+          const busy = Math.min(all, row.busy_gpu_hours);
+          const idle = Math.min(all - busy, row.idle_held_hours);
           set_share(bar, "--busy", busy / most);
           set_share(bar, "--rest", Math.max(0, all - busy - idle) / most);
           set_share(bar, "--idle", idle / most);
@@ -149,7 +149,7 @@ export function usage_view(world: World): View {
     }
     place.replaceChildren();
     usage = answer.value;
-    most = Math.max(1e-9, ...usage.rows.map((row) => row.gpu_hours ?? 0));
+    most = Math.max(1e-9, ...usage.rows.map((row) => row.gpu_hours));
     const known = usage.knows_since_unix_ms;
     set_text(
       note,
@@ -158,10 +158,10 @@ export function usage_view(world: World): View {
         : "",
     );
     // As berth usage has it: less would read as 0.0.
-    const dark = usage.unwatched_hours ?? 0;
+    const dark = usage.unwatched_hours;
     set_text(unwatched, dark >= 0.05 ? t("usage.unwatched", { hours: hours(dark) }) : "");
     const rows = [...usage.rows];
-    if (by !== "day") rows.sort((a, b) => (b.gpu_hours ?? 0) - (a.gpu_hours ?? 0));
+    if (by !== "day") rows.sort((a, b) => b.gpu_hours - a.gpu_hours);
     table.update(rows);
   }
 

@@ -39,7 +39,7 @@ export function failure(answer: Answer<unknown> & { ok: false }): HTMLElement {
             ? t("failure.not_allowed")
             : t("failure.other");
   const advice =
-    remedy ??
+    remedy ||
     (code === "no_history"
       ? t("failure.no_history_remedy")
       : answer.status === 401 || answer.status === 403

@@ -1,7 +1,7 @@
 // Ending things from the page: a lease released, a process signalled.
 
 import { check, test, until } from "./harness.mjs";
-import { log_in, room, visit } from "./steps.mjs";
+import { log_in, room, rows, visit } from "./steps.mjs";
 
 // The card with a process of whom one may be (Mock.tell and Served.tell_who of tests/e2e).
 const leased_gpu = async (page, server, { gpu, pid }) => {
@@ -86,3 +86,32 @@ test("a simulated process cannot be signalled", { own: true, needs: ["act"] }, a
   await button(page, /^Release/).waitFor();
   check((await button(page, /^Send a signal/).count()) === 0, "a button for nothing");
 });
+
+test("a lease that names no run has a dash for it", {}, async (page, server) => {
+  const look = await server.ask("api/v1/overview");
+  const [{ id: device }] = look.devices;
+  const devices = [{ device, exclusive: true, promised_bytes: null }];
+  const keeper = { pid: 7, start_ticks: 7 };
+  const whose = { uid: 1000, user: "wei", command: null, job: null, keeper };
+  const since_unix_ms = look.taken_unix_ms - 1000;
+  look.leases = [{ id: "0-7", run: "", ...whose, understood: true, since_unix_ms, devices }];
+  const body = `event: overview\ndata: ${JSON.stringify(look)}\n\n`;
+  await page.route(/\/api\/v1\/events$/, (route) =>
+    route.fulfill({ contentType: "text/event-stream", body }),
+  );
+  await page.reload();
+  await server.go(page, `#/gpu/${device}`, '[aria-label="Leases"] td');
+  const [lease] = await rows(page, "Leases");
+  check(lease.Run === "–", JSON.stringify(lease));
+});
+
+test(
+  "where the server knows no remedy the page says its own",
+  { noisy: true },
+  async (page, server) => {
+    const error = { code: "not_yours", message: "it is another user's", remedy: "" };
+    await page.route(/\/api\/v1\/runs/, (route) => route.fulfill({ status: 403, json: { error } }));
+    await server.go(page, "#/runs", ".failure");
+    await page.getByText("Show a token of yours").waitFor();
+  },
+);

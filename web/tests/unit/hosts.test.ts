@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { chosen_hosts, counted, ordered, page_of, together } from "../../src/model/hosts";
-import type { HostDevice, OtherHost } from "../../src/model/wire";
+import type { HostDevice, JoinedHost } from "../../src/model/wire";
 
 function card(part: Partial<HostDevice> = {}): HostDevice {
   return {
     id: "GPU-a",
     index: 0,
+    kind: "nvidia-gpu",
+    parent: null,
     name: "H100",
     state: "free",
     health: "ok",
@@ -19,7 +21,7 @@ function card(part: Partial<HostDevice> = {}): HostDevice {
   };
 }
 
-function host(name: string, part: Partial<OtherHost> = {}): OtherHost {
+function host(name: string, part: Partial<JoinedHost> = {}): JoinedHost {
   return {
     name,
     address: `${name}:9700`,

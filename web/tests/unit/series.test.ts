@@ -9,7 +9,7 @@ import {
   LiveSeries,
   table_of,
 } from "../../src/model/series";
-import type { History } from "../../src/model/wire";
+import type { History, Samples } from "../../src/model/wire";
 
 const readings = {
   utilization_gpu_percent: 5,
@@ -18,7 +18,8 @@ const readings = {
   temperature_celsius: 2,
 };
 function history(points: History["points"], step_ms = 1_000): History {
-  return { device: "a", metric: "m", unit: "percent", step_ms, knows_since_unix_ms: null, points };
+  const of = { device: "a", metric: "m", unit: "percent", simulated: null, damaged_blocks: 0 };
+  return { ...of, step_ms, knows_since_unix_ms: null, points };
 }
 function sevens_at(times: number[]): History["points"] {
   return times.map((time) => [time, 0, 7, 0, 0]);
@@ -93,9 +94,7 @@ test("minutes before the live seconds are one line, and a missing minute is a ga
   const live = new LiveSeries();
   for (const time of [200_000, 201_000, 206_000]) live.add(time, readings);
   const drawn = drawn_live(live, "utilization_gpu_percent", minutes, 0, 1_000);
-  assert.deepEqual(drawn.times, [
-    0, 60_000, 120_000, 180_000, 200_000, 201_000, 202_000, 206_000,
-  ]);
+  assert.deepEqual(drawn.times, [0, 60_000, 120_000, 180_000, 200_000, 201_000, 202_000, 206_000]);
   assert.deepEqual(drawn.mean, [7, 7, null, 7, 5, 5, null, 5]);
 });
 
@@ -109,7 +108,7 @@ test("a server that looks each five seconds has no gap between two looks, and on
 });
 
 test("samples of one device are told from another's", () => {
-  const samples = {
+  const samples: Samples = {
     devices: ["a", "b"],
     columns: ["x", "y"],
     points: [

@@ -28,13 +28,10 @@ test("what is reserved has one word in each language", () => {
 
 test("a run that never started has no duration and says who stopped it", () => {
   const run = {
-    id: "20251009-065020-k3f9q2",
-    uid: 1000,
-    user: "ana",
     started_unix_ms: 1000,
     waiting: true,
     waited_ms: 12_000,
-    state: "ended",
+    state: "ended" as const,
     end: {
       at_unix_ms: 13_000,
       known: true,
@@ -42,6 +39,7 @@ test("a run that never started has no duration and says who stopped it", () => {
       signal: 15,
       because: "left the queue",
       stopped_by: "ana" as string | null,
+      lasted_milliseconds: null,
     },
   };
   assert.equal(end_text(run), "never started: waited 12s, stopped by ana");
@@ -165,7 +163,9 @@ function source_of(folder: string, names: RegExp): string {
 
 test("every finding of a health rule, and what to do about it, has its Chinese", () => {
   const rules = source_of("health", /^rules_.*\.cc$/);
-  const codes = [...rules.matchAll(/"((?:lost|unusable|[a-z]+(?:_[a-z]+)+))"/g)].map((one) => one[1]!);
+  const codes = [...rules.matchAll(/"((?:lost|unusable|[a-z]+(?:_[a-z]+)+))"/g)].map(
+    (one) => one[1]!,
+  );
   assert.deepEqual([...new Set(codes)].sort(), Object.keys(titles).sort());
   const all = rules + source_of("health", /^xid.*\.cc$/) + source_of("alert", /^rules_.*\.cc$/);
   for (const advice of Object.keys(advices)) assert.ok(all.includes(`"${advice}"`), advice);

@@ -28,7 +28,7 @@ bool has_compat(const Examined& host) {
 }
 
 Findings driver_too_old(const Examined& host) {
-  const auto& driver = host.snapshot.host.driver_version.get();
+  const auto& driver = host.snapshot.host.software_of(Runtime::cuda).driver.get();
   if (!driver) return {};
   Findings findings;
   for (const FrameworkBuild& build : host.facts.python->frameworks) {

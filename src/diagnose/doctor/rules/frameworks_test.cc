@@ -13,7 +13,7 @@ using ::testing::IsEmpty;
 
 TEST(DoctorDriverTooOld, NewerMinorOfTheSameMajorIsNoFindingAndAnotherMajorIs) {
   Examined host = healthy();
-  host.snapshot.host.driver_version = std::string("535.104.05");
+  host.snapshot.host.software_of(Runtime::cuda).driver = std::string("535.104.05");
   EXPECT_THAT(rules_of(host), IsEmpty());
   host.facts.python->frameworks = {torch_for("2.9.1+cu130", TwoPart{13, 0})};
   EXPECT_THAT(told(host),
@@ -26,7 +26,7 @@ TEST(DoctorDriverTooOld, NewerMinorOfTheSameMajorIsNoFindingAndAnotherMajorIs) {
 
 TEST(DoctorDriverTooOld, ACompatLibcudaLeavesADoubt) {
   Examined host = healthy();
-  host.snapshot.host.driver_version = std::string("535.104.05");
+  host.snapshot.host.software_of(Runtime::cuda).driver = std::string("535.104.05");
   host.facts.python->frameworks = {torch_for("2.9.1+cu130", TwoPart{13, 0})};
   EXPECT_TRUE(only(host).doubt.empty());
   host.facts.libraries->found[0].path = "/usr/local/cuda/compat/libcuda.so.580.65.06";
@@ -35,7 +35,7 @@ TEST(DoctorDriverTooOld, ACompatLibcudaLeavesADoubt) {
 
 TEST(DoctorDriverTooOld, ElevenPointZeroWantsItsOwnDriverAndTheFamilyALaterOne) {
   Examined host = healthy();
-  host.snapshot.host.driver_version = std::string("450.51.06");
+  host.snapshot.host.software_of(Runtime::cuda).driver = std::string("450.51.06");
   host.facts.libraries->nvcc_version = TwoPart{11, 0};
   host.facts.python->frameworks = {torch_for("1.7.1+cu110", TwoPart{11, 0})};
   EXPECT_THAT(rules_of(host), IsEmpty());
@@ -128,7 +128,7 @@ TEST(DoctorFrameworkCpuOnly, JaxWithoutItsPluginGetsTheOneThatFitsTheDriver) {
   host.facts.python->said = {};
   EXPECT_EQ(only(host).rule, "jax_cpu_only");
   EXPECT_THAT(commands_of(only(host)), HasSubstr("'jax[cuda13]'"));
-  host.snapshot.host.driver_version = std::string("550.54.14");
+  host.snapshot.host.software_of(Runtime::cuda).driver = std::string("550.54.14");
   EXPECT_THAT(commands_of(only(host)), HasSubstr("'jax[cuda12]'"));
 }
 

@@ -260,7 +260,7 @@ Findings preload_missing(const Examined& host) {
 /// compat package are newer on purpose.
 bool is_foreign(const FoundLibrary& library, const Examined& host) {
   if (library.path.find("/stubs") != std::string::npos) return true;
-  const auto& driver = host.snapshot.host.driver_version.get();
+  const auto& driver = host.snapshot.host.software_of(Runtime::cuda).driver.get();
   // WSL's is libcuda.so.1.1: that is no driver's version.
   const auto version = two_part(library.version);
   const bool says = version && version->major >= 100;
@@ -281,7 +281,8 @@ Findings preload_stands_in(const Examined& host) {
                     .steps = {{sentence("leave it out"), "unset LD_PRELOAD"}}};
     if (is_driver) {
       finding.evidence.push_back(
-          sentence("the driver is {}", host.snapshot.host.driver_version.get().value_or("?")));
+          sentence("the driver is {}",
+                   host.snapshot.host.software_of(Runtime::cuda).driver.get().value_or("?")));
       finding.meaning = sentence("It stands before the driver's own, which alone fits the driver.");
     } else {
       finding.doubt = sentence("it may be meant: a newer one is sometimes tried like that");

@@ -11,7 +11,7 @@ namespace {
 
 Findings toolkit_newer_than_driver(const Examined& host) {
   const auto& libraries = host.facts.libraries;
-  const auto& driver = host.snapshot.host.driver_version.get();
+  const auto& driver = host.snapshot.host.software_of(Runtime::cuda).driver.get();
   if (!libraries->nvcc_version || !driver) return {};
   const auto needs = driver_needs(*libraries->nvcc_version);
   if (!needs || !is_older_version(*driver, needs->runs)) return {};

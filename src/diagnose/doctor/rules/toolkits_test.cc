@@ -13,7 +13,7 @@ using ::testing::Not;
 
 TEST(DoctorToolkitNewerThanDriver, ToolkitOfANewerMajor) {
   Examined host = healthy();
-  host.snapshot.host.driver_version = std::string("550.54.14");
+  host.snapshot.host.software_of(Runtime::cuda).driver = std::string("550.54.14");
   EXPECT_THAT(rules_of(host), IsEmpty()) << "12.8 runs with every driver of CUDA 12";
   host.facts.libraries->nvcc_version = TwoPart{13, 0};
   EXPECT_EQ(told(host),

@@ -134,8 +134,9 @@ Findings device_reset(const PostmortemEvidence& evidence) {
 
 /// It was given a card of the driver's, which so had answered.
 bool had_the_driver(const Manifest& manifest) {
-  return manifest.given.host.driver_version.get() &&
-         std::ranges::any_of(manifest.given.devices, is_supported);
+  return std::ranges::any_of(manifest.given.devices, [&](const Device& device) {
+    return is_supported(device) && manifest.given.host.software_of(device).driver.get();
+  });
 }
 
 /// The look before a run may load the module itself, and the kernel log's clock is rough.

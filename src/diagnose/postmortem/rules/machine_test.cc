@@ -119,7 +119,7 @@ TEST(DeviceReset, ARunThatWasStoppedOrEndedWellDidNotDieOfIt) {
 
 RunRecord failed_beside_a_driver() {
   RunRecord run = ended_run({.code = 1});
-  run.manifest.given.host.driver_version = std::string("550.54.15");
+  run.manifest.given.host.software_of(Runtime::cuda).driver = std::string("550.54.15");
   return run;
 }
 
@@ -161,7 +161,7 @@ TEST(DriverReloaded, AGuessThatItWasLoadedAnewLeavesTheSignalItsPlace) {
 
 TEST(DriverReloaded, WhereTheDriverHadNotAnsweredItWasLoadedForTheFirstTime) {
   RunRecord run = failed_beside_a_driver();
-  run.manifest.given.host.driver_version = Absent::failed;
+  run.manifest.given.host.software_of(Runtime::cuda).driver = Absent::failed;
   EXPECT_THAT(causes_of({.run = run, .driver_loads = loaded(30)}), IsEmpty());
   run = failed_beside_a_driver();
   run.manifest.given.devices.clear();

@@ -1,0 +1,155 @@
+"""The page's types of the server's answers: web/src/model/wire.ts is what src/serve/openapi.json says.
+
+    check_wire.py           tells where the one is not what the other says
+    check_wire.py --write   writes it anew (./dev docs does)
+
+What is not exact is refused: a schema that does not say what it is, an object that neither names its
+members nor says that it has others, a member that may be missing without a word on when.
+"""
+
+import json
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import repository
+
+DOCUMENT = Path("src/serve/openapi.json")
+TYPES = Path("web/src/model/wire.ts")
+STALE = f"{TYPES}: not what {DOCUMENT} says (./dev docs rewrites it)"
+WIDEST = 100
+HEAD = """\
+// Made by ./dev docs from src/serve/openapi.json; do not edit. What the server says, as types: the
+// JSON of /api/v1. An absent reading is null, and `why` beside it has the reason under its key.
+"""
+WORDS = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
+
+Schema = dict[str, Any]
+
+
+class Loose(Exception):
+    """What a schema leaves open."""
+
+
+def comment(schema: Schema, indent: str) -> str:
+    """Its description above it, as a reader of the page's code wants it."""
+    lead = f"{indent}/// "
+    lines = textwrap.wrap(schema.get("description", ""), WIDEST - len(lead), break_long_words=False)
+    return "".join(f"{lead}{line}\n" for line in lines)
+
+
+def union(types: list[str], room: int, indent: str) -> str:
+    """One of them, on one line where it fits: its own, or the next."""
+    line = " | ".join(types)
+    if len(types) == 1 or len(line) <= room:
+        return line
+    if len(indent) + len(line) + 3 <= WIDEST:
+        return f"\n{indent}  {line}"
+    return "".join(f"\n{indent}  | {one}" for one in types)
+
+
+def after(head: str, kind: str) -> str:
+    return f"{head}{kind}" if kind.startswith("\n") else f"{head} {kind}"
+
+
+def is_union(schema: Schema) -> bool:
+    return len(schema.get("oneOf") or schema.get("enum") or [schema.get("type")]) > 1 or isinstance(
+        schema.get("type"), list
+    )
+
+
+def list_of(schema: Schema, where: str, indent: str) -> str:
+    items = schema.get("items")
+    if items is None:
+        raise Loose(f"{where}: a list of what?")
+    places = [type_of(one, f"{where}[]", WIDEST, indent) for one in schema.get("prefixItems", [])]
+    if schema.get("minItems", 0) != len(places):
+        raise Loose(f"{where}: minItems is not how many places are named")
+    if items is False:
+        return f"[{', '.join(places)}]"
+    item = type_of(items, f"{where}[]", WIDEST, indent)
+    rest = f"({item})[]" if is_union(items) else f"{item}[]"
+    return f"[{', '.join([*places, f'...{rest}'])}]" if places else rest
+
+
+def object_of(schema: Schema, where: str, indent: str) -> str:
+    others = schema.get("additionalProperties")
+    if "properties" not in schema:
+        if not isinstance(others, dict):
+            raise Loose(f"{where}: an object with which members?")
+        return f"Record<string, {type_of(others, f'{where}.*', WIDEST, indent)}>"
+    text = "{\n"
+    required = schema.get("required", [])
+    for unknown in set(required) - set(schema["properties"]):
+        raise Loose(f"{where}: {unknown} is required and not described")
+    for name, member in schema["properties"].items():
+        own = f"{where}.{name}"
+        if name not in required and "issing" not in member.get("description", ""):
+            raise Loose(f"{own}: may be missing, and does not say when")
+        head = f"{indent}  {name}{'' if name in required else '?'}:"
+        kind = after(head, type_of(member, own, WIDEST - len(head) - 2, indent + "  "))
+        text += f"{comment(member, indent + '  ')}{kind};\n"
+    if others is True:
+        text += f"{indent}  [other: string]: unknown;\n"
+    return text + indent + "}"
+
+
+def type_of(schema: Schema, where: str, room: int, indent: str) -> str:
+    """Its type; `room`: how many columns its line has left for it."""
+    if "$ref" in schema:
+        return str(schema["$ref"]).rsplit("/", 1)[1]
+    if "const" in schema:
+        return json.dumps(schema["const"])
+    if "enum" in schema:
+        return union([json.dumps(one) for one in schema["enum"]], room, indent)
+    if "oneOf" in schema:
+        return union([type_of(one, where, room, indent) for one in schema["oneOf"]], room, indent)
+    told = schema.get("type")
+    if told is None:
+        raise Loose(f"{where}: says no type")
+    types = []
+    for one in told if isinstance(told, list) else [told]:
+        if one == "array":
+            types.append(list_of(schema, where, indent))
+        elif one == "object":
+            types.append(object_of(schema, where, indent))
+        else:
+            types.append(WORDS[one])
+    return union(types, room, indent)
+
+
+def types_of(document: Schema) -> str:
+    text = HEAD
+    for name, schema in document["components"]["schemas"].items():
+        is_interface = schema.get("type") == "object" and "properties" in schema
+        head = f"export interface {name}" if is_interface else f"export type {name} ="
+        kind = after(head, type_of(schema, name, WIDEST - len(head) - 2, ""))
+        text += f"\n{comment(schema, '')}{kind}{'' if is_interface else ';'}\n"
+    return text
+
+
+def wanted(root: Path) -> str:
+    return types_of(json.loads((root / DOCUMENT).read_text(encoding="utf-8")))
+
+
+def findings(root: Path) -> list[str]:
+    try:
+        text = wanted(root)
+    except Loose as what:
+        return [f"{DOCUMENT}: {what}"]
+    if (root / TYPES).read_text(encoding="utf-8") != text:
+        return [STALE]
+    return []
+
+
+def main(arguments: list[str]) -> int:
+    found = findings(repository.ROOT)
+    if "--write" in arguments and found == [STALE]:
+        (repository.ROOT / TYPES).write_text(wanted(repository.ROOT), encoding="utf-8")
+        found = []
+    return repository.finish(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
