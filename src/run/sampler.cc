@@ -192,6 +192,10 @@ class Sampler {
       task_.manifest.given.host = snapshot.host;
       if (snapshot.simulated) task_.manifest.given.simulated = snapshot.simulated;
     }
+    for (const Runtime vendor : vendors_asked(snapshot.host)) {
+      Reading<std::string>& known = task_.manifest.given.host.software_of(vendor).runtime;
+      if (!known.get()) known = snapshot.host.software_of(vendor).runtime;
+    }
     for (Device& device : task_.manifest.given.devices) {
       const Device* seen = find_device(device.id, snapshot);
       if (seen == nullptr) continue;

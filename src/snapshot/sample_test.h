@@ -44,8 +44,13 @@ inline Snapshot full_snapshot() {
   Snapshot snapshot;
   snapshot.taken = WallTime{1'760'000'000'123};
   snapshot.simulated = "SIMULATED lab";
-  snapshot.host = {std::string("box"),    std::string("6.1"), std::string("boot"),
-                   std::string("590.48"), std::string("12"),  std::string("13.1")};
+  snapshot.host.name = std::string("box");
+  snapshot.host.kernel = std::string("6.1");
+  snapshot.host.boot_id = std::string("boot");
+  snapshot.host.software_of(Runtime::cuda) = {std::string("590.48"), std::string("12"),
+                                              std::string("13.1")};
+  snapshot.host.software_of(Runtime::rocm) = {Absent::unsupported, Absent::not_sampled,
+                                              std::string("6.3.0-39")};
   snapshot.devices = {full_device("MIG-1"), Device{.id = DeviceId("GPU-2")}};
   snapshot.devices[1].power_draw = Absent::no_permission;
   snapshot.devices[1].temperature = Celsius{-5};
