@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "probe/pci/parse.h"
 
 namespace fuzz_pci {
@@ -13,8 +14,8 @@ namespace fuzz_pci {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace pci = berth::pci;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (const auto address = pci::normal_address(text)) {
-    BERTH_CHECK(pci::normal_address(*address) == address, "what is normal stays as it is");
+  if (const auto address = berth::normal_pci_address(text)) {
+    BERTH_CHECK(berth::normal_pci_address(*address) == address, "what is normal stays as it is");
   }
   const auto number = pci::parse_hex(text);
   const auto generation = pci::generation_from_speed(text);

@@ -9,6 +9,7 @@
 #include "base/process_stat.h"
 #include "base/user_name.h"
 #include "probe/procfs/parse.h"
+#include "snapshot/kernel_messages.h"
 
 namespace fuzz_procfs {
 
@@ -23,9 +24,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)berth::procfs::parse_status_uid(text);
   (void)berth::procfs::parse_boot_time(text);
   if (const auto message = berth::procfs::parse_kernel_message(text)) {
-    (void)berth::procfs::parse_xid(message->text);
-    (void)berth::procfs::parse_driver_load(message->text);
-    const auto kill = berth::procfs::parse_oom_kill(message->text);
+    (void)berth::parse_xid(message->text);
+    (void)berth::parse_driver_load(message->text);
+    const auto kill = berth::parse_oom_kill(message->text);
     BERTH_CHECK(!kill || kill->pid > 0, "a process has a number");
   }
   for (const uid_t uid : {0U, 1000U, 4294967295U}) {

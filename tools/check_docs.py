@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 import repository
+import score_corpus
 
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.M | re.S)
@@ -216,12 +217,15 @@ def commands_page(berth: Path) -> str:
 
 EXPLAIN = Path("doc/EXPLAIN.md")
 # A table of rules, between the lines that name it.
+OF_CORPUS = "<!-- made by ./dev docs: real programs' messages -->"
 MADE = re.compile(r"^(<!-- made by \./dev docs: [^\n]* -->)\n.*?^<!-- end -->\n", re.M | re.S)
 
 
 def explain_page(root: Path, berth: Path) -> str:
     """The page as it is written, with the program's own tables of its rules."""
     tables = {match[1]: match[0] for match in MADE.finditer(answer(berth, "--rules-doc").stdout)}
+    scored = score_corpus.table(score_corpus.score(root, berth), score_corpus.kept(root).get("date", ""))
+    tables[OF_CORPUS] = f"{OF_CORPUS}\n\n{scored}\n<!-- end -->\n"
     page = (root / EXPLAIN).read_text(encoding="utf-8") if (root / EXPLAIN).is_file() else ""
     marks = [match[1] for match in MADE.finditer(page)]
     if sorted(marks) != sorted(tables):
@@ -314,6 +318,8 @@ def findings(root: Path, berth: Path | None) -> list[str]:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--write"]:
+        tool = Path(sys.argv[2]).resolve()
+        score_corpus.keep(repository.ROOT, score_corpus.score(repository.ROOT, tool))
         for file, content in generated(repository.ROOT, Path(sys.argv[2]).resolve()).items():
             if content.strip():
                 (repository.ROOT / file).write_text(content, encoding="utf-8")

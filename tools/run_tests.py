@@ -26,6 +26,7 @@ import check_page
 import check_po
 import check_wire
 import repository
+import score_corpus
 import test_programs
 from test_report import Report
 
@@ -65,6 +66,9 @@ def quick_checks(report: Report) -> None:
 def checks_of_the_program(report: Report) -> None:
     check(report, "generated documents", check_docs.generated_findings(ROOT, BERTH))
     check(report, "README's commands", check_docs.readme_findings(ROOT, BERTH))
+    counts = score_corpus.score(ROOT, BERTH)
+    print(score_corpus.table(counts, "Now"))
+    check(report, "corpus", score_corpus.findings(ROOT, counts))
     reason = check_binary.reason_to_allow_newer_glibc()
     if reason:
         report.add_skipped("check:glibc of the binary", reason)

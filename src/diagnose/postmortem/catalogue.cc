@@ -10,6 +10,8 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "diagnose/postmortem/catalogue_build.h"
+#include "diagnose/postmortem/catalogue_container.h"
 #include "diagnose/postmortem/catalogue_device.h"
 #include "diagnose/postmortem/catalogue_distributed.h"
 #include "diagnose/postmortem/catalogue_driver.h"
@@ -25,6 +27,8 @@ namespace {
 constexpr auto families = std::to_array<LogFamily>({{"Memory", memory_entries},
                                                     {"Kernels and devices", kernel_entries},
                                                     {"Drivers and libraries", driver_entries},
+                                                    {"Containers", container_entries},
+                                                    {"Builds", build_entries},
                                                     {"Mixed-up devices", device_entries},
                                                     {"Several processes", distributed_entries},
                                                     {"The machine around it", host_entries}});

@@ -14,10 +14,11 @@
 namespace berth {
 
 /// What a text says of a job's end. `cause` it is why. `consequence` it follows from something
-/// that stands earlier, where that is known. `remark` the job goes on, worse than it could.
-enum class LogPart { cause, consequence, remark };
+/// that stands earlier, where that is known. `summary` a launcher says that something has ended.
+/// `remark` the job goes on, worse than it could.
+enum class LogPart { cause, consequence, summary, remark };
 [[nodiscard]] constexpr std::string_view name_of(LogPart part) {
-  constexpr std::string_view names[] = {"cause", "consequence", "remark"};
+  constexpr std::string_view names[] = {"cause", "consequence", "summary", "remark"};
   return names[static_cast<int>(part)];
 }
 

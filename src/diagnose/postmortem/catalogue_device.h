@@ -35,7 +35,9 @@ inline constexpr auto device_entries = std::to_array<LogEntry>({
      "!expected target dtype to be *, but got \n"
      "!expected object of scalar type * but got scalar type\n"
      "!expected object of type torch.{floa|doub|long|int|half|byte|shor|char|bool}*but found type "
-     "torch.{floa|doub|long|int|half|byte|shor|char|bool}",
+     "torch.{floa|doub|long|int|half|byte|shor|char|bool}\n"
+     "!to have one of the following scalar types\n"
+     "!to have the same dtype",
      as_key("two tensors hold different types of numbers"),
      as_key("An operation got float16 or bfloat16 together with float32, float64 from NumPy, or "
             "labels that are not whole numbers. They are on the same device."),
@@ -62,7 +64,14 @@ inline constexpr auto device_entries = std::to_array<LogEntry>({
      "tensors must be on the same device\n"
      "arguments are located on different gpus\n"
      "all input tensors must be on the same device\n"
-     "indices should be either on cpu or on the same device",
+     "indices should be either on cpu or on the same device\n"
+     "expected object of type variable[torch.\n"
+     "input and parameter tensors are not at the same device\n"
+     "must have its parameters and buffers on device\n"
+     "cannot be accessed from triton (cpu tensor\n"
+     "must be a cuda tensor\n"
+     "!must be on cuda\n"
+     "!tensor is on cpu",
      as_key("two tensors are on different devices"),
      as_key("An operation got one tensor from the GPU and one from the CPU, or from two GPUs."),
      {move_both}},
@@ -147,7 +156,9 @@ inline constexpr auto device_entries = std::to_array<LogEntry>({
      "cudaerrornodevice\n"
      "no gpu devices found\n"
      "no nvidia gpu{ detected| found|s detected|s found}\n"
-     "no devices were found",
+     "no devices were found\n"
+     "cuda unavailable, invalid device\n"
+     "!cuda is not available",
      as_key("the program sees no GPU"),
      as_key("CUDA_VISIBLE_DEVICES is empty or names none that exists, the container was started "
             "without GPUs, or the driver is not there."),

@@ -81,10 +81,10 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
      "ncclsystemerror\n"
      "net/ib : got {completion|event|async}\n"
      "nccl warn net/{ib|socket}\n"
-     "ibv_{modify_qp|create_qp|reg_mr|poll_cq|post_send}*failed\n"
      "nccl warn *{connect to|connection refused|no route to host|connection timed out}\n"
      "nccl warn {bootstrap|call to}\n"
-     "nccl warn error while creating shared memory",
+     "nccl warn error while creating shared memory\n"
+     "nccl warn*ibv_",
      as_key("NCCL could not reach another rank, or lacked something of the system"),
      as_key(
          "A closed port, the wrong network interface, too little shared memory (/dev/shm) or too "
@@ -160,7 +160,9 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
      "rendezvous{timeouterror|connectionerror}\n"
      "rendezvoustimeouterror\n"
      "store based barrier*timed out\n"
-     "timed out initializing process group in store based barrier",
+     "timed out initializing process group in store based barrier\n"
+     "!socket timeout\n"
+     "!connection timed out",
      as_key("the ranks did not find each other"),
      as_key("Fewer came than were expected, or the address or port of the first one cannot be "
             "reached."),
@@ -171,9 +173,12 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
      LogPart::consequence,
      "gloo/transport/tcp/*connection {closed by peer|reset by peer}\n"
      "^connection closed by peer\n"
-     "socket{timeout|} closed by remote\n"
-     "connection reset by peer\n"
-     "remote process has terminated",
+     "!socket{timeout|} closed by remote\n"
+     "!connection reset by peer\n"
+     "remote process has terminated\n"
+     "failed to recv, got 0 bytes\n"
+     "{recvvalue|sendbytes|recvbytes} failed\n"
+     "!broken pipe",
      as_key("another rank went away"),
      as_key("The error is the other rank's: it died, or the network between them."),
      {first_error}},
@@ -187,14 +192,20 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
      "killed by signal: 11\n"
      "return code = -11\n"
      "return code -11\n"
-     "signals.sigsegv: 11",
+     "signals.sigsegv: 11\n"
+     "signal 11: sigsegv\n"
+     "exit{code: |s with return code = |ed with code |ed with exit code |code = |_code: "
+     "}{-11|139}\n"
+     "exit {code|status}{ |: |:}{-11|139}\n"
+     "exited (139)\n"
+     "non-zero exit status {139|-11}",
      as_key("one rank died of a segmentation fault"),
      as_key("A mistake in compiled code: an extension, a library of another version, or a full "
             "stack."),
      {{as_key("let Python say where"), "export PYTHONFAULTHANDLER=1"}}},
     {"torchrun_child_failed",
      Severity::error,
-     LogPart::consequence,
+     LogPart::summary,
      "childfailederror\n"
      "exits with return code = 1",
      as_key("one of the processes that torchrun started failed"),

@@ -43,12 +43,18 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
      Severity::error,
      LogPart::cause,
      "found no nvidia driver on your system\n"
-     "{importerror|oserror|error}: libcuda.so.1: cannot open shared object file\n"
-     "libcuda.so{.1|}*cannot open shared object file\n"
+     "!libcuda.so{.1|}*cannot open shared object file\n"
      "nvml{: | }shared library not found\n"
      "nvml library couldn't be found\n"
      "nvmlerror_librarynotfound\n"
-     "could not find libcuda",
+     "could not find libcuda\n"
+     "couldn't find libnvidia-ml.so library\n"
+     "nvidia-smi: command not found\n"
+     "nvidia-smi: not found\n"
+     "nvidia-smi: no such file\n"
+     "'nvidia-smi' is not recognized\n"
+     "no such file or directory: 'nvidia-smi'\n"
+     "{importerror|oserror}: libcuda.so.1: cannot open shared object file",
      as_key("there is no NVIDIA driver for this program"),
      as_key("The machine has none, its module is not loaded, or the container was started without "
             "GPUs."),
@@ -82,45 +88,13 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
      LogPart::remark,
      "nvidia-smi has failed because it couldn*t communicate with the nvidia driver\n"
      "failed to initialize nvml: driver not loaded\n"
-     "nvml: driver not loaded\n"
-     "driver not loaded",
+     "nvml: driver not loaded",
      as_key("nvidia-smi does not reach the driver"),
      as_key("Its module is not loaded: mostly it was not built for the kernel that runs since the "
             "last update, or nouveau has the card."),
      {{as_key("let berth say why"), "berth doctor"},
       {as_key("see whether the module was built for this kernel"), "dkms status; uname -r"},
       {as_key("have an administrator load the module"), "sudo modprobe nvidia"}}},
-    {"container_without_driver",
-     Severity::error,
-     LogPart::cause,
-     "nvidia-container-cli: initialization error: *driver not loaded\n"
-     "nvidia-container-cli: initialization error: load library failed\n"
-     "nvidia-container-cli: initialization error: nvml error: driver not loaded\n"
-     "initialization error: driver {error|rpc error}: failed to process request",
-     as_key("the container could not be given GPUs: its host has no driver that runs"),
-     as_key("A container uses the driver of its host. There it is not installed or its module is "
-            "not loaded, whatever the image brings."),
-     {{as_key("on the host, not in the container: let berth say why"), "berth doctor"},
-      {as_key("have an administrator load the module"), "sudo modprobe nvidia"}}},
-    {"container_toolkit_missing",
-     Severity::error,
-     LogPart::cause,
-     "could not select device driver\n"
-     "unknown or invalid runtime name: nvidia\n"
-     "unknown runtime specified nvidia\n"
-     "nvidia-container-runtime{-hook|}\": {executable file not found|no such file}\n"
-     "nvidia-container-runtime: no such file\n"
-     "no runtime for \"nvidia\" is configured\n"
-     "nvidia-container-toolkit*not found\n"
-     "no cdi devices found\n"
-     "could not load nvml library\n"
-     "did you configure the nvidia container toolkit",
-     as_key("Docker does not know how to give a container GPUs"),
-     as_key("NVIDIA's container toolkit is not installed on the host, or this Docker was not told "
-            "of it (one from snap and Docker Desktop are others than the system's)."),
-     {{as_key("see whether Docker knows it"), "docker info | grep -i -E 'runtimes|cdi'"},
-      {as_key("have an administrator install the package nvidia-container-toolkit, then"),
-       "sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart docker"}}},
     {"driver_combination",
      Severity::error,
      LogPart::cause,
@@ -158,7 +132,10 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
     {"cuda_environment",
      Severity::error,
      LogPart::cause,
-     "cuda unknown error - this may be due to an incorrectly set up environment*",
+     "cuda unknown error - this may be due to an incorrectly set up environment*\n"
+     "cuda driver initialization failed\n"
+     "cuinit({0|flags}) * 999\n"
+     "cuda initialization: unexpected error from cuda",
      as_key("CUDA could not be started"),
      as_key("CUDA_VISIBLE_DEVICES was changed after the program had begun, or the driver's module "
             "nvidia_uvm is not loaded."),
@@ -180,9 +157,11 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
     {"cudnn_parts_mixed",
      Severity::error,
      LogPart::cause,
-     "cudnn_status_sublibrary_version_mismatch\n"
-     "sublibrary_version_mismatch\n"
-     "sublibrary_loading_failed",
+     "!cudnn_status_sublibrary_version_mismatch\n"
+     "!sublibrary_version_mismatch\n"
+     "sublibrary_loading_failed\n"
+     "libcudnn*undefined symbol\n"
+     "could not load symbol cudnn",
      as_key("parts of two versions of cuDNN are loaded together"),
      as_key("cuDNN is several libraries that must be of one version. Some were found in the "
             "environment, others in the system, in LD_LIBRARY_PATH or in another package of the "
@@ -197,19 +176,19 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
      "!libcu*.so*: undefined symbol: \n"
      "!libnv*.so*: undefined symbol: \n"
      "!libnccl*.so*: undefined symbol: \n"
-     "undefined symbol: "
-     "{__nvjitlink|nvjitlink|nccl|cudnn|cublas|cusparse|cusolver|cufft|cupti|cudagetdriver|"
-     "cudagraph}\n"
      "symbol lookup error: *libcu\n"
-     "version `libcu*' not found",
+     "version `libcu*' not found\n"
+     "!undefined symbol: cu\n"
+     "undefined symbol: {__nvjitlink|nvjitlink|nccl}\n"
+     "not defined in file libcu",
      as_key("two CUDA libraries of different versions are mixed"),
      as_key("One was found in LD_LIBRARY_PATH or in the system, the other in the environment."),
      {unset_library_path, {as_key("install the framework again into a fresh environment"), ""}}},
     {"extension_for_other_torch",
      Severity::error,
      LogPart::cause,
-     "undefined symbol: _zn{3c10|2at|5torch|k3c10|k2at|k5torch|r3c10|8c10}\n"
-     "undefined symbol: _z*{c10|torch}\n"
+     "!undefined symbol: _zn{3c10|2at|5torch|k3c10|k2at|k5torch|r3c10|8c10}\n"
+     "!undefined symbol: _z*{c10|torch}\n"
      "couldn't load custom c++ ops\n"
      "dll load failed while importing "
      "{flash_attn|_c|_ext|causal_conv|mamba|selective|deform|xformers|gptq|awq}\n"
@@ -218,7 +197,13 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
      "xformers wasn't build\n"
      "xformers was built for:\n"
      "libtorch*.so*: cannot open shared object\n"
-     "libc10*.so*: cannot open shared object",
+     "libc10*.so*: cannot open shared object\n"
+     "were compiled with different\n"
+     "compiled with a different version of\n"
+     "abi mismatch\n"
+     "thc/thc.h: no such file\n"
+     "identifier \"at_check\" is undefined\n"
+     "no module named '{flash_attn_2_cuda|flash_attn_cuda|selective_scan_cuda|causal_conv1d_cuda}",
      as_key("an extension was built for another PyTorch"),
      as_key("Its names are not those of the PyTorch that is installed (flash-attn, mmcv and their "
             "like are built for one version each)."),
@@ -227,9 +212,9 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
     {"cuda_library_missing",
      Severity::error,
      LogPart::cause,
-     "libcu*.so*: cannot open shared object file\n"
-     "libnccl.so*: cannot open shared object file\n"
-     "libnv*.so*: cannot open shared object file\n"
+     "!libcu*.so*: cannot open shared object file\n"
+     "!libnccl.so*: cannot open shared object file\n"
+     "!libnv*.so*: cannot open shared object file\n"
      "!libcu{blas|dnn|dart|solver|sparse|fft|rand|pti}*{not found|cannot be loaded|could not be "
      "loaded|no such file}\n"
      "!libn{vrtc|ccl}.so*{not found|cannot be loaded|could not be loaded|no such file}\n"
@@ -243,7 +228,14 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
      "cuda_path is set but cuda wasn't able to be loaded\n"
      "library {cublas|cudnn|libcu|cudart|nvrtc}*is not found\n"
      "failed to create cudaexecutionprovider\n"
-     "dynamic library (lib{cu|nccl}",
+     "dynamic library (lib{cu|nccl}\n"
+     "could not find the bitsandbytes cuda binary\n"
+     "required library version not found: libbitsandbytes\n"
+     "could not load bitsandbytes native library\n"
+     "'nonetype' object has no attribute 'c{quantize|dequantize|adam|get_managed|igemm}\n"
+     "failed to load lib{cu|nv}\n"
+     "dll load failed while importing onnxruntime\n"
+     "error while loading shared libraries: lib{cu|nv|nccl}",
      as_key("a CUDA library is not found"),
      as_key("What was installed was built for a CUDA (the number in its name) that is not on this "
             "machine."),
@@ -320,52 +312,6 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
             "it: Nsight Systems and Nsight Compute are in its place."),
      {{as_key("profile the whole program"), "nsys profile python train.py"},
       {as_key("or single kernels"), "ncu python train.py"}}},
-    {"cuda_toolkit_mismatch",
-     Severity::error,
-     LogPart::cause,
-     "detected cuda version (*) mismatches\n"
-     "cuda version (*) mismatches the version that was used to compile\n"
-     "was compiled with cuda * but * cuda",
-     as_key("the CUDA toolkit is not the one that PyTorch was built with"),
-     as_key("An extension is built with the nvcc found first, and its CUDA must have the major "
-            "version of PyTorch's own."),
-     {{as_key("see which CUDA PyTorch wants"),
-       "python -c \"import torch; print(torch.version.cuda)\""},
-      {as_key("point CUDA_HOME to a toolkit of that version, or install a PyTorch of the toolkit's "
-              "version"),
-       ""}}},
-    {"host_compiler_too_new",
-     Severity::error,
-     LogPart::cause,
-     "unsupported gnu version\n"
-     "gcc versions later than\n"
-     "unsupported microsoft visual studio version\n"
-     "unsupported clang version",
-     as_key("the C++ compiler is newer than this CUDA takes"),
-     as_key("Each CUDA names the newest gcc that its nvcc works with."),
-     {{as_key("name an older compiler"), "CUDAHOSTCXX=g++-12 CC=gcc-12 CXX=g++-12 pip install ."},
-      {as_key("or install a newer CUDA toolkit"), ""}}},
-    {"no_cuda_toolkit",
-     Severity::error,
-     LogPart::cause,
-     "cuda_home environment variable is not set\n"
-     "nvcc: command not found\n"
-     "nvcc: not found\n"
-     "nvcc{' | }was not found\n"
-     "could not find nvcc\n"
-     "no cuda toolset found\n"
-     "cannot find cuda_home\n"
-     "cuda_home does not exist\n"
-     "bare_metal_version\n"
-     "failed to find nvcc\n"
-     "could not find cuda",
-     as_key("there is no CUDA toolkit to build with"),
-     as_key("The driver and PyTorch bring what is needed to run; to build an extension nvcc is "
-            "needed."),
-     {{as_key("use a package that is built already (a wheel), if there is one for this PyTorch"),
-       ""},
-      {as_key("or install a toolkit of PyTorch's CUDA version and name it"),
-       "export CUDA_HOME=/usr/local/cuda"}}},
     {"mkl_mismatch",
      Severity::error,
      LogPart::cause,
@@ -374,18 +320,6 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
      as_key("The symbol belongs to Intel's MKL and has nothing to do with the GPU."),
      {{as_key("install the MKL that fits"), "pip install \"mkl<2024.1\""},
       {as_key("or install the framework again into a fresh environment"), ""}}},
-    {"tensorrt_engine_version",
-     Severity::error,
-     LogPart::cause,
-     "version tag does not match\n"
-     "engine plan file is {generated on an incompatible device|not compatible}\n"
-     "serialization assertion stdversionread\n"
-     "serialized engine*version\n"
-     "stdversionread == ",
-     as_key("the TensorRT engine was made by another version or for another card"),
-     as_key("An engine file holds code for one version of TensorRT and one kind of card."),
-     {{as_key("make the engine again on this machine"),
-       "trtexec --onnx=model.onnx --saveEngine=model.plan"}}},
     {"device_init_failed",
      Severity::error,
      LogPart::cause,
@@ -393,7 +327,10 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
      "rm_init_adapter failed\n"
      "unable to initialize the gpu\n"
      "installed in this system requires use of the nvidia open kernel modules\n"
-     "kgspinitialize_ghgb",
+     "kgspinitialize_ghgb\n"
+     "nvidia: probe of * failed with error\n"
+     "none of the nvidia devices were initialized\n"
+     "assigned to your nvidia device is invalid",
      as_key("the driver is loaded and could not start the card"),
      as_key("The card does not answer as it should, needs another kind of driver (the open kernel "
             "modules), or lacks power or memory addresses."),
@@ -420,47 +357,19 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
      "nvrm: no nvidia {gpu found|devices probed|graphics adapter found}\n"
      "required key not available\n"
      "nvrm: the nvidia*supported through the nvidia * legacy drivers\n"
-     "module nvidia not found",
+     "module nvidia not found\n"
+     "nvidia: unknown symbol\n"
+     "nvidia: disagrees about version of symbol\n"
+     "nvidia: version magic\n"
+     "key was rejected by service\n"
+     "installed in this system is not supported by\n"
+     "loading of unsigned module is rejected\n"
+     "unable to load the {'|\"|}nvidia",
      as_key("the driver's kernel module could not be loaded"),
      as_key("Secure Boot refuses a module without a known key, the module was built for another "
             "kernel, or the driver does not know the card."),
      {{as_key("let berth say why"), "berth doctor"},
       {as_key("see whether the module was built for this kernel"), "dkms status; uname -r"}}},
-    {"container_hook_failed",
-     Severity::error,
-     LogPart::cause,
-     "nvidia-container-cli: {mount|device|detection|ldcache|container|permission|filesystem} "
-     "error\n"
-     "nvidia-container-cli.real: \n"
-     "error running hook*nvidia\n"
-     "nvidia-container-cli: ",
-     as_key("the container could not be given its GPUs"),
-     as_key("NVIDIA's hook failed on the control group, a file or the driver of the host."),
-     {{as_key("on the host: let it say more"), "sudo nvidia-container-cli -k -d /dev/stderr info"},
-      {as_key(
-           "where control groups are not allowed (a container in a container): no-cgroups = true"),
-       "/etc/nvidia-container-runtime/config.toml"}}},
-    {"cdi_device_unresolved",
-     Severity::error,
-     LogPart::cause,
-     "unresolvable cdi devices\n"
-     "failed to inject cdi devices\n"
-     "cdi device injection failed\n"
-     "unresolvable cdi device",
-     as_key("the container names a GPU that CDI does not know"),
-     as_key("The description of the devices (/etc/cdi or /var/run/cdi) is missing or older than "
-            "the machine's cards."),
-     {{as_key("see which devices it knows"), "nvidia-ctk cdi list"},
-      {as_key("have an administrator write it anew"),
-       "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"}}},
-    {"gpu_access_blocked",
-     Severity::error,
-     LogPart::cause,
-     "gpu access blocked by the operating system",
-     as_key("the operating system blocks the GPU"),
-     as_key("In WSL the driver of Windows and the container toolkit do not fit each other, or the "
-            "library is not Windows' own."),
-     {{as_key("update the driver of Windows, then restart WSL"), "wsl --shutdown"}}},
     {"nvswitch_error",
      Severity::error,
      LogPart::cause,

@@ -92,14 +92,15 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
     {"disk_full",
      Severity::error,
      LogPart::cause,
-     "no space left on device\n"
      "disk quota exceeded\n"
      "pytorchstreamwriter failed writing file\n"
      "inline_container.cc*unexpected pos\n"
      "errno 28\n"
      "enospc\n"
      "not enough disk space\n"
-     "not enough free disk space",
+     "not enough free disk space\n"
+     "errno = 28\n"
+     "!no space left",
      as_key("the disk is full, or a quota is used up"),
      as_key("A checkpoint that was being written then is not whole. The disk may be /tmp or "
             "/dev/shm."),
@@ -128,8 +129,10 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
      "^segmentation fault\n"
      "fatal python error: segmentation fault\n"
      "^*: line *: * segmentation fault \n"
-     "sigsegv\n"
-     "段错误",
+     "!sigsegv\n"
+     "段错误\n"
+     "0xc0000005\n"
+     "signals.sigsegv",
      as_key("segmentation fault: compiled code touched memory that is not its own"),
      as_key(
          "Not Python itself: an extension, a library of another version, or a full stack. Below a "
@@ -195,8 +198,7 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
      "^kernel died\n"
      "the kernel crashed while executing code\n"
      "kernelrestarter: restarting kernel\n"
-     "the kernel appears to have died\n"
-     "kernel * died",
+     "the kernel appears to have died",
      as_key("the notebook's kernel died"),
      as_key("Jupyter sees only that the process has gone. Mostly the main memory was used up; a "
             "crash in compiled code ends it so, too."),

@@ -60,7 +60,11 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
      "cudaerrorillegaladdress\n"
      "xid (*): 31,\n"
      "xid (*): 13,*out of range address\n"
-     "error code{: |=| }700",
+     "error code{: |=| }700\n"
+     "memory access fault by gpu\n"
+     "cuda runtime error (77)\n"
+     "cuda runtime error (700)\n"
+     "hiperrorillegaladdress",
      as_key("a kernel touched memory that is not its own"),
      as_key(
          "It is a mistake in a kernel (an extension of one's own, or a framework's with shapes it "
@@ -82,7 +86,9 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
      LogPart::cause,
      "unspecified launch failure\n"
      "cuda_error_launch_failed\n"
-     "cudaerrorlaunchfailure",
+     "cudaerrorlaunchfailure\n"
+     "cuda runtime error (4)\n"
+     "cuda runtime error (719)",
      as_key("a kernel was ended by an error of the device"),
      as_key("Mostly a kernel that touches memory that is not its own; sometimes a fault of the "
             "card."),
@@ -185,9 +191,10 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
      LogPart::consequence,
      "!cublas_status_{execution_failed|internal_error|invalid_value|mapping_error|not_supported|"
      "arch_mismatch}\n"
-     "!cublas error\n"
-     "!failed to run cublas routine\n"
-     "!cublas library returned",
+     "!cublas library returned\n"
+     "failed to run cublas routine\n"
+     "blas {gemm|sgemm|xgemm|gemv|dot}* launch failed\n"
+     "blas xgemm*launch failed",
      as_key("a matrix product failed on the device"),
      as_key(
          "Mostly an earlier kernel had failed already (an index out of range); else shapes that do "
@@ -199,7 +206,6 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
      LogPart::consequence,
      "!cudnn_status_{execution_failed|internal_error|mapping_error|bad_param|not_supported|arch_"
      "mismatch}\n"
-     "!cudnn error\n"
      "!unable to find a valid cudnn algorithm\n"
      "!unable to find an engine to execute this computation",
      as_key("a cuDNN operation failed on the device"),
@@ -220,19 +226,6 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
          "After a laptop's sleep, an update of the driver or a fault of the card it does so until "
          "its module is loaded again."),
      {ask_health, {as_key("have an administrator restart the machine"), ""}}},
-    {"nvcc_unsupported_architecture",
-     Severity::error,
-     LogPart::cause,
-     "nvcc fatal*unsupported gpu architecture\n"
-     "ptxas fatal*is not defined for option\n"
-     "unknown cuda {arch|architecture}\n"
-     "unsupported gpu architecture",
-     as_key("the CUDA compiler does not know the architecture that it was asked for"),
-     as_key("The list of architectures of the build names one that is newer than this CUDA, or one "
-            "that it has dropped."),
-     {{as_key("name only the card's own architecture (its compute capability)"),
-       "TORCH_CUDA_ARCH_LIST=9.0 pip install --no-build-isolation ."},
-      {as_key("or build with a CUDA that knows it"), ""}}},
     {"card_too_old",
      Severity::error,
      LogPart::cause,
@@ -240,7 +233,8 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
      "!requires {a gpu with |}compute capability\n"
      "!compute capability * is not supported\n"
      "!gpu is too old\n"
-     "!not supported on {this gpu|compute capability}",
+     "!not supported on {this gpu|compute capability}\n"
+     "requires .target sm_",
      as_key("the card is too old for this program"),
      as_key("The program uses what only cards of a newer compute capability have."),
      {{as_key("ask for a newer card"), "berth run --min-compute 8.0 -- python train.py"},

@@ -19,55 +19,13 @@ inline constexpr auto memory_entries = std::to_array<LogEntry>({
      as_key("the GPU's memory was used up"),
      as_key("PyTorch could not get the memory for one more tensor."),
      {smaller_batch, who_is_on_it}},
-    {"cuda_out_of_memory_plain",
-     Severity::error,
-     LogPart::cause,
-     "cuda error: out of memory\n"
-     "error == cudasuccess (2 vs. 0)\n"
-     "error=2 : out of memory\n"
-     "cuda runtime error (2) : out of memory\n"
-     "{cuda|hip|cudart|nvml} {error|failure|runtime failure}* out of memory\n"
-     "cudaerrormemoryallocation\n"
-     "cudamalloc failed: out of memory\n"
-     "cudamalloc{async|managed|host}*out of memory\n"
-     "cuda{malloc|hostalloc|mallochost}* failed*out of memory\n"
-     "hiperroroutofmemory\n"
-     "{cuda|hip} out of memory\n"
-     "erroroutofdevicememory\n"
-     "vk_error_out_of_device_memory\n"
-     "out of memory error on gpu\n"
-     "out of gpu memory\n"
-     "gpu* out of memory\n"
-     "out of memory* on {device|gpu}\n"
-     "outofmemoryerror: out of memory allocating\n"
-     "outofmemoryerror: allocation on device\n"
-     "out_of_memory: cuda error\n"
-     "insufficient gpu memory\n"
-     "not enough gpu memory\n"
-     "unable to allocate {cuda|rocm|vulkan|metal|sycl}* buffer\n"
-     "failed to allocate {cuda|rocm|vulkan|metal|sycl}* buffer\n"
-     "failed to allocate buffer for kv cache\n"
-     "bfc_arena*failed to allocate memory\n"
-     "failed to allocate memory for requested buffer of size\n"
-     "is less than desired gpu memory utilization\n"
-     "no available memory for the cache blocks\n"
-     "larger than the available kv cache memory\n"
-     "larger than the maximum number of tokens that can be stored in kv cache\n"
-     "not enough memory. please try to increase --mem-fraction-static\n"
-     "--mem-fraction-static*out of memory\n"
-     "out of memory. please {use|reduce|decrease|try}*gpu\n"
-     "cuda_error_out_of_memory: out of memory",
-     as_key("the GPU's memory was used up"),
-     as_key("The CUDA runtime itself could not get memory: often another process holds nearly all "
-            "of it already, so that not even this one's context fits."),
-     {who_is_on_it, smaller_batch}},
     {"tensorflow_out_of_memory",
      Severity::error,
      LogPart::cause,
-     "!oom when allocating tensor\n"
      "!resourceexhaustederror\n"
      "!unable to allocate output tensor\n"
-     "!ran out of memory trying to allocate",
+     "!ran out of memory trying to allocate\n"
+     "oom when allocating tensor with shape",
      as_key("the GPU's memory was used up"),
      as_key("TensorFlow could not get the memory for the tensor that it names."),
      {smaller_batch,
@@ -139,6 +97,62 @@ inline constexpr auto memory_entries = std::to_array<LogEntry>({
      as_key("The machine, or the control group of the job (a container's or a scheduler's limit), "
             "had no main memory left. It is not the GPU's memory."),
      {less_main_memory, {as_key("ask the scheduler or the container for more main memory"), ""}}},
+    {"cuda_out_of_memory_plain",
+     Severity::error,
+     LogPart::cause,
+     "cuda error: out of memory\n"
+     "error == cudasuccess (2 vs. 0)\n"
+     "error=2 : out of memory\n"
+     "cuda runtime error (2) : out of memory\n"
+     "{cuda|hip|cudart|nvml} {error|failure|runtime failure}* out of memory\n"
+     "cudaerrormemoryallocation\n"
+     "cudamalloc failed: out of memory\n"
+     "cudamalloc{async|managed|host}*out of memory\n"
+     "cuda{malloc|hostalloc|mallochost}* failed*out of memory\n"
+     "hiperroroutofmemory\n"
+     "!{cuda|hip} out of memory\n"
+     "erroroutofdevicememory\n"
+     "vk_error_out_of_device_memory\n"
+     "out of memory error on gpu\n"
+     "out of gpu memory\n"
+     "!gpu* out of memory\n"
+     "!out of memory* on {device|gpu}\n"
+     "outofmemoryerror: out of memory allocating\n"
+     "outofmemoryerror: allocation on device\n"
+     "out_of_memory: cuda error\n"
+     "insufficient gpu memory\n"
+     "not enough gpu memory\n"
+     "unable to allocate {cuda|rocm|vulkan|metal|sycl}* buffer\n"
+     "failed to allocate {cuda|rocm|vulkan|metal|sycl}* buffer\n"
+     "failed to allocate buffer for kv cache\n"
+     "bfc_arena*failed to allocate memory\n"
+     "failed to allocate memory for requested buffer of size\n"
+     "is less than desired gpu memory utilization\n"
+     "no available memory for the cache blocks\n"
+     "larger than the available kv cache memory\n"
+     "larger than the maximum number of tokens that can be stored in kv cache\n"
+     "not enough memory. please try to increase --mem-fraction-static\n"
+     "--mem-fraction-static*out of memory\n"
+     "out of memory. please {use|reduce|decrease|try}*gpu\n"
+     "cuda: out of memory\n"
+     "cuda driver error: out of memory\n"
+     "cuda_error_out_of_memory\n"
+     "enforce allocating <= available failed\n"
+     "requested amount of {gpu |}memory (*) could not be allocated\n"
+     "unable to allocate backend buffer\n"
+     "failed to allocate compute\n"
+     "mps backend out of memory\n"
+     "cl_mem_object_allocation_failure\n"
+     "cl_out_of_resources\n"
+     "!outofmemory (\n"
+     "outofmemory error in\n"
+     "!{gpu|cuda|device|vram|hip}*out of memory\n"
+     "!out of memory*{gpu|cuda|device|vram}\n"
+     "cudamalloc*out of memory",
+     as_key("the GPU's memory was used up"),
+     as_key("The CUDA runtime itself could not get memory: often another process holds nearly all "
+            "of it already, so that not even this one's context fits."),
+     {who_is_on_it, smaller_batch}},
     {"killed_line",
      Severity::warning,
      LogPart::consequence,
@@ -162,7 +176,17 @@ inline constexpr auto memory_entries = std::to_array<LogEntry>({
      "已杀死\n"
      "退出代码*137\n"
      "退出代码* -9\n"
-     "退出码*137",
+     "退出码*137\n"
+     "exited (137)\n"
+     "exitcode={137|-9}\n"
+     "exit_code: 137\n"
+     "code=137\n"
+     "non-zero exit status {137|-9}\n"
+     "status=9/kill\n"
+     "signal=kill\n"
+     "被杀死\n"
+     "signal 9 was received\n"
+     "terminated with signal 9",
      as_key("it was killed (SIGKILL)"),
      as_key("Mostly the kernel does this when the main memory is used up; a scheduler or a person "
             "can do it, too. The program itself could say nothing."),

@@ -50,7 +50,7 @@ class Aftermath {
     constexpr std::size_t many = 30;  // whatever came then, it was not of this
     const std::size_t progress = progress_[line + 1];
     if (progress >= many) return true;
-    if (progress == 0 || ends_in_error_) return false;
+    if (ends_in_error_) return false;
     return progress >= few || is_retried(line);
   }
 
@@ -63,7 +63,8 @@ class Aftermath {
  private:
   [[nodiscard]] bool is_retried(std::size_t line) const {
     constexpr std::array words = {"retry",        "skipping",       "skipped",      "recovered",
-                                  "falling back", "reducing batch", "trying again", "ignored"};
+                                  "falling back", "reducing batch", "trying again", "ignored",
+                                  "ignoring",     "relying on",     "fallback"};
     constexpr std::size_t near = 4;
     const std::string text = small_letters(log_.joined(line, near));
     return std::ranges::any_of(words, [&](std::string_view word) { return text.contains(word); });
@@ -87,6 +88,7 @@ std::vector<Seen> seen_in(const LogText& log, const Aftermath& after) {
   std::vector<Seen> found;
   const std::vector<bool> raised = raised_lines(log);
   for (std::size_t i = 0; i < log.size(); ++i) {
+    if (is_talk(log.line(i))) continue;
     const LogEntry* entry = entry_of_line(log.line(i), raised[i]);
     const auto xid = entry == nullptr ? parse_xid(log.line(i)) : std::nullopt;
     if (entry == nullptr && !xid) continue;
@@ -197,13 +199,14 @@ void add_ranks(const LogText& log, Finding& finding) {
   }
 }
 
-/// Without what only follows where a cause is known, and remarks last.
+/// What tells most comes first. What follows from a cause is left out where one is known, and what
+/// sums up where anything is.
 void keep_what_tells(std::vector<std::pair<LogPart, Finding>>& found) {
-  const auto has_cause =
-      std::ranges::any_of(found, [](const auto& one) { return one.first == LogPart::cause; });
-  std::erase_if(found,
-                [&](const auto& one) { return has_cause && one.first == LogPart::consequence; });
   std::ranges::stable_sort(found, {}, [](const auto& one) { return one.first; });
+  if (found.empty() || found.front().first == LogPart::remark) return;
+  const LogPart most = found.front().first;
+  std::erase_if(found,
+                [&](const auto& one) { return one.first != most && one.first != LogPart::remark; });
 }
 
 }  // namespace

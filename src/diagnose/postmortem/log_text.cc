@@ -115,8 +115,13 @@ bool is_exception(std::string_view message) {
   constexpr std::array endings = {"Error", "Exception", "Interrupt", "Failure", "OutOfResources"};
   for (std::size_t at = 0; at < message.size();) {
     const std::size_t colon = std::min(message.find_first_of(":(", at), message.size());
-    std::string_view name = message.substr(0, colon);
-    if (colon < message.size() && message[colon] == '(') name = trimmed(name);
+    // "RuntimeError (rank 3): …", not the call "RuntimeError(…)" of a source line.
+    const bool is_behind = message.substr(colon).starts_with('(');
+    if (is_behind && (colon == 0 || message[colon - 1] != ' ')) {
+      at = colon + 1;
+      continue;
+    }
+    std::string_view name = trimmed(message.substr(0, colon));
     name.remove_prefix(std::min(name.find_last_not_of(name_letters) + 1, name.size()));
     if (name.ends_with("Warning")) return false;
     // pynvml's are "NVMLError_GpuIsLost" and the like.
@@ -221,6 +226,7 @@ std::string_view without_prefix(std::string_view line) {
   constexpr std::array prefixes = {bracket_prefix, time_prefix,  glog_prefix,
                                    syslog_prefix,  level_prefix, compose_prefix};
   constexpr int most = 8;
+  line = trimmed(line);
   for (int times = 0; times < most; ++times) {
     std::size_t length = 0;
     for (const auto prefix : prefixes) length = std::max(length, prefix(line));
@@ -233,23 +239,34 @@ std::string_view without_prefix(std::string_view line) {
 }
 
 bool is_error_line(std::string_view line) {
-  const std::string_view message = trimmed(without_prefix(line));
+  const std::string_view message = without_prefix(line);
   if (is_exception(message) || is_glog_error(line) || is_logged_error(line)) return true;
-  constexpr std::array beginnings = {"what():",    "terminate called", "fatal", "error",
-                                     "cuda error", "nccl error",       "panic:"};
+  constexpr std::array beginnings = {"what():",        "terminate called", "fatal",      "error:",
+                                     "error response", "cuda error",       "nccl error", "panic:"};
+  if (contains(line, " panicked at ")) return true;
   const std::string start = small_letters(message.substr(0, 20));
   return std::ranges::any_of(
       beginnings, [&](std::string_view beginning) { return start.starts_with(beginning); });
 }
 
 bool is_progress_line(std::string_view line) {
-  line = without_prefix(line);
-  if (line.starts_with(' ') && !contains(line, "%|")) return false;
+  const std::string_view message = without_prefix(line);
+  if (message.empty()) return false;
+  const std::string_view front(line.begin(), message.begin());
+  const bool is_indented = front == " " || front.ends_with("  ");
+  line = message;
+  if (is_indented && !contains(line, "%|")) return false;
   if (std::ranges::none_of(line, is_digit) || is_error_line(line)) return false;
   const std::string small = small_letters(line.substr(0, 400));
   constexpr std::array words = {"epoch", "step",  "loss",      "it/s",     "s/it",
                                 "iter ", "iter:", "iteration", "accuracy", "eta "};
   return std::ranges::any_of(words, [&](std::string_view word) { return contains(small, word); });
+}
+
+bool is_talk(std::string_view line) {
+  const std::string_view message = without_prefix(line);
+  return message.starts_with('#') || message.starts_with("raise ") ||
+         small_letters(message.substr(0, 5)) == "ignor";
 }
 
 std::vector<bool> raised_lines(const LogText& log) {
@@ -260,7 +277,7 @@ std::vector<bool> raised_lines(const LogText& log) {
     const std::string_view line = log.line(i);
     if (is_error_line(line)) {
       left = longest_message;
-    } else if (left > 0 && (is_other_message(line) || is_progress_line(line))) {
+    } else if (left > 0 && (is_other_message(line) || is_progress_line(line) || is_talk(line))) {
       left = 0;
     } else if (left > 0) {
       --left;

@@ -51,6 +51,9 @@ class LogText {
 /// warning, source code.
 [[nodiscard]] bool is_error_line(std::string_view line);
 
+/// Whether a line only speaks of an error: a comment, source code, "Ignoring …".
+[[nodiscard]] bool is_talk(std::string_view line);
+
 /// The lines of errors: is_error_line(), and those behind it that its message goes on in.
 [[nodiscard]] std::vector<bool> raised_lines(const LogText& log);
 

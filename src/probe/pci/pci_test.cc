@@ -6,6 +6,7 @@
 
 #include "base/fd.h"
 #include "base/temporary_directory.h"
+#include "base/text.h"
 #include "probe/pci/parse.h"
 #include "probe/pci/pci_probe.h"
 #include "snapshot/builder.h"
@@ -30,12 +31,12 @@ TEST(PciIds, NamesMakerAndDevice) {
 }
 
 TEST(PciText, AddressesAreMadeEqual) {
-  EXPECT_EQ(normal_pci_address("0000:3B:00.0"), "00000000:3b:00.0");
-  EXPECT_EQ(normal_pci_address("3b:00.1\n"), "00000000:3b:00.1");
-  EXPECT_EQ(normal_pci_address("10000:01:00.0"), "00010000:01:00.0");
+  EXPECT_EQ(berth::normal_pci_address("0000:3B:00.0"), "00000000:3b:00.0");
+  EXPECT_EQ(berth::normal_pci_address("3b:00.1\n"), "00000000:3b:00.1");
+  EXPECT_EQ(berth::normal_pci_address("10000:01:00.0"), "00010000:01:00.0");
   for (const std::string_view text : {"", ":", "::", "3b:00", "3b:00.", "x:3b:00.0", "3b:0g.0",
                                       "123456789:00:00.0", "00:00:00:00.0"}) {
-    EXPECT_FALSE(normal_pci_address(text)) << text;
+    EXPECT_FALSE(berth::normal_pci_address(text)) << text;
   }
 }
 
