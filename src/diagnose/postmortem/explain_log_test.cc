@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "base/encoding.h"
@@ -163,6 +164,66 @@ TEST(ExplainLog, ALogOfPowerShellIsExplained) {
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].evidence[0].english(),
             "line 2 of the log: RuntimeError: CUDA error: out of memory");
+}
+
+TEST(ExplainLog, WhatStandsInFrontOfAMessageHidesNothing) {
+  for (const std::string_view front :
+       {"", "[rank3]: ", "2021-12-08T01:25:15.387865564Z ", "2026-04-19 12:21:55.611 | ",
+        "(EngineCore_DP0 pid=376256) ERROR 02-23 16:58:20 [core.py:946] ", "app-1  | ",
+        "Feb 22 06:35:27 host1 env[2827]: (EngineCore pid=2827) ERROR 02-22 06:35:27 [a.py:9] ",
+        "[1,2]<stderr>:", "    ", "E   ", "[2023-11-28 10:00:34,590] [ERROR] [a.py:1:f] "}) {
+    EXPECT_THAT(rules_in(std::string(front) + "MemoryError\n"), ElementsAre("host_out_of_memory"))
+        << front;
+  }
+}
+
+TEST(ExplainLog, AMessageOfSeveralLinesCountsAsAWhole) {
+  EXPECT_THAT(rules_in("torch.cuda.OutOfMemoryError: CUDA out of memory.\n"
+                       "Tried to allocate 108.00 MiB (GPU 0; 10.91 GiB total capacity)\n"),
+              ElementsAre("cuda_out_of_memory_plain"));
+  EXPECT_THAT(rules_in("x.ResourceError: 2 root error(s) found.\n  (0) Disk: no space left\n"),
+              ElementsAre("disk_full"));
+  EXPECT_THAT(rules_in("INFO 05-25 15:29:28 [a.py:1] no space left is what we look for\n"),
+              IsEmpty());
+  EXPECT_THAT(rules_in("x.SomeError: a\nINFO 05-25 [a.py:1] no space left: asked\n"), IsEmpty());
+}
+
+TEST(ExplainLog, EveryXidIsFoundInEveryDressOfTheKernelsLog) {
+  const std::map<std::uint64_t, std::string> finer = {
+      {8, "launch_timeout"}, {31, "illegal_address"}, {48, "ecc_error"},
+      {79, "device_lost"},   {94, "ecc_error"},       {95, "ecc_error"},
+      {140, "ecc_error"},    {171, "ecc_error"},      {172, "ecc_error"}};
+  for (const std::string_view front :
+       {"", "[12345.678901] ", "[Fri Aug 30 11:43:09 2024] ",
+        "Dec  6 17:49:03 host1 kernel: ", "Dec  6 17:49:03 host1 kernel: [ 8659.726062] ",
+        "2026-11-24T10:00:00+01:00 host1 kernel: ", "\xe6\x9c\x88 28 02:52:53 host1 kernel: "}) {
+    for (std::uint64_t code = 1; code <= 172; ++code) {
+      const std::string number = std::to_string(code);
+      const auto known = finer.find(code);
+      const std::string wanted = known == finer.end() ? "xid_" + number : known->second;
+      EXPECT_THAT(rules_in(std::string(front) + "NVRM: Xid (PCI:0000:3b:00): " + number +
+                           ", pid=1234, name=python, Ch 0000000a\n"),
+                  ElementsAre(wanted))
+          << front << code;
+    }
+  }
+  EXPECT_THAT(rules_in("NVRM: Xid (0000:03:00): 13, 0003 00000000\n"), ElementsAre("xid_13"));
+}
+
+TEST(ExplainLog, AnXidThatOnlyFollowsIsLeftOut) {
+  EXPECT_THAT(rules_in("NVRM: Xid (PCI:0000:2a:00): 45, pid=12, name=python, Ch 00000002\n"
+                       "NVRM: Xid (PCI:0000:2a:00): 119, pid=12, name=python, Timeout\n"),
+              ElementsAre("xid_119"));
+}
+
+TEST(LogCatalogue, PatternsFitAsTheySay) {
+  EXPECT_TRUE(fits("a {b|cd} e", "x a cd e y"));
+  EXPECT_FALSE(fits("a {b|cd} e", "a bcd e"));
+  EXPECT_TRUE(fits("{cuda|gpu}*memory", "the gpu has no memory"));
+  EXPECT_FALSE(fits("memory*{cuda|gpu}", "the gpu has no memory"));
+  EXPECT_TRUE(fits("^killed$", "killed"));
+  EXPECT_FALSE(fits("^killed$", "killed it"));
+  EXPECT_FALSE(fits("^killed", "was killed"));
 }
 
 }  // namespace
