@@ -74,7 +74,10 @@ inline constexpr auto memory_entries = std::to_array<LogEntry>({
      as_key("cuDNN could not be started"),
      as_key("Mostly there is too little memory left on the device for it; else its libraries and "
             "the driver do not fit each other."),
-     {who_is_on_it, smaller_batch}},
+     {who_is_on_it,
+      {as_key("let TensorFlow take memory as it needs it instead of all at once"),
+       "export TF_FORCE_GPU_ALLOW_GROWTH=true"},
+      {as_key("see whether its libraries and the driver fit each other"), "berth doctor"}}},
     {"kernel_out_of_memory",
      Severity::error,
      LogPart::cause,

@@ -77,6 +77,8 @@ TEST(OomVerdict, FragmentationIsMoreInPiecesThanWasAskedFor) {
   EXPECT_EQ(judge(parsed(said(1.0, 24, 0.2, 16, 7))).cause, OomCause::fragmented);
   EXPECT_EQ(judge(parsed(said(8.0, 24, 0.2, 16, 7))).cause, OomCause::needed)
       << "all its pieces together would not do";
+  EXPECT_EQ(judge(parsed(said(0.2, 24, 0.1, 22.5, 0.6))).cause, OomCause::needed)
+      << "its pieces are a fortieth of the card";
 }
 
 TEST(OomVerdict, ANeighbourIsWhoeverLeftWouldHaveMadeRoom) {

@@ -83,7 +83,8 @@ OomVerdict judge(const OomMessage& message) {
   } else if (verdict.of_others && is_noticeable(*verdict.of_others, message) &&
              tried <= message.free->count() + spare + verdict.of_others->count()) {
     verdict.cause = OomCause::neighbour;
-  } else if (spare >= tried && spare >= noticeable_pieces) {
+  } else if (spare >= tried && spare >= noticeable_pieces &&
+             spare * noticeable_part >= message.total->count()) {
     verdict.cause = OomCause::fragmented;
   } else if (tried < message.free->count()) {
     verdict.cause = OomCause::unknown;  // by these numbers there was room
@@ -179,11 +180,11 @@ void say_fragmented(const OomMessage& message, Finding& finding) {
   finding.title = sentence("the GPU's memory was there, but in pieces (fragmentation)");
   finding.meaning = sentence(
       "PyTorch held more unused memory than was asked for, and no piece of it was large enough.");
-  finding.steps.push_back(
-      step(sentence("let PyTorch join its pieces"),
-           "export " + (message.setting.empty() ? std::string("PYTORCH_CUDA_ALLOC_CONF="
-                                                              "expandable_segments:True")
-                                                : message.setting)));
+  // A version that names no setting has none.
+  if (!message.setting.empty()) {
+    finding.steps.push_back(
+        step(sentence("let PyTorch join its pieces"), "export " + message.setting));
+  }
   finding.steps.push_back(step(sentence(
       "give it shapes that repeat (pad to fixed lengths): ever new sizes make the pieces")));
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 #include "diagnose/bottleneck/advice.h"
@@ -193,12 +194,14 @@ std::optional<Cause> loader_storage_bound(const Seen& seen) {
   return Cause{std::move(finding), features.idle()};
 }
 
-/// How many workers each process on a device can have, one CPU left for itself; 0: not known.
-int fitting_workers(const Features& features) {
-  if (!features.cpus) return 0;
-  const double ranks_here =
-      static_cast<double>(std::max<std::size_t>(1, features.holders.processes.size()));
-  return static_cast<int>(std::clamp(*features.cpus / ranks_here - 1, 1.0, 32.0));
+/// How many workers each process on a device can have, one CPU left for itself, and more than work
+/// now; 0: not known.
+int more_workers_that_fit(const Seen& seen) {
+  if (!seen.features.cpus) return 0;
+  const double ranks =
+      static_cast<double>(std::max<std::size_t>(1, seen.features.holders.processes.size()));
+  const double more = std::floor(loaders_of(seen).working / ranks) + 1;
+  return static_cast<int>(std::max(more, std::min(*seen.features.cpus / ranks - 1, 32.0)));
 }
 
 /// What loads is busy all the time, and CPUs are left over.
@@ -214,7 +217,7 @@ std::optional<Cause> loader_too_few_workers(const Seen& seen) {
   finding->meaning =
       sentence("The workers there are never rest, and more of them would have CPUs.");
   finding->steps =
-      advice(Advice::more_workers, seen.activity.framework, fitting_workers(seen.features));
+      advice(Advice::more_workers, seen.activity.framework, more_workers_that_fit(seen));
   return Cause{*std::move(finding), seen.features.idle()};
 }
 

@@ -91,6 +91,14 @@ TEST(LoaderTooFewWorkers, IsSaidOfWorkersThatNeverRestBesideCpusThatDo) {
   EXPECT_EQ(answer(starved.workers(2, 200)), "nothing") << "workers that rest are enough";
 }
 
+TEST(LoaderTooFewWorkers, AsksForMoreThanThereAre) {
+  const auto starved = ActivityBuilder().busy(45).main(60).workers(1, 490).cpus(2, 2).with(
+      [](Activity& one) { one.framework = Framework::torch; });
+  const Finding found = first_finding(starved);
+  ASSERT_EQ(found.rule, "loader_too_few_workers");
+  EXPECT_THAT(steps_in(found), HasSubstr("num_workers=2,"));
+}
+
 TEST(LoaderTooFewWorkers, ThreadsOfTheMainProcessThatLoadAreWorkersToo) {
   auto starved = ActivityBuilder().busy(40).main(200, {490, 490}).workers(0, 0);
   EXPECT_EQ(answer(starved.with([](Activity& one) { one.framework = Framework::tensorflow; })),
