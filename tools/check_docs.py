@@ -224,9 +224,10 @@ MADE = re.compile(r"^(<!-- made by \./dev docs: [^\n]* -->)\n.*?^<!-- end -->\n"
 def explain_page(root: Path, berth: Path) -> str:
     """The page as it is written, with the program's own tables of its rules."""
     tables = {match[1]: match[0] for match in MADE.finditer(answer(berth, "--rules-doc").stdout)}
-    scored = score_corpus.table(score_corpus.score(root, berth), score_corpus.kept(root).get("date", ""))
-    tables[OF_CORPUS] = f"{OF_CORPUS}\n\n{scored}\n<!-- end -->\n"
     page = (root / EXPLAIN).read_text(encoding="utf-8") if (root / EXPLAIN).is_file() else ""
+    if OF_CORPUS in page:
+        scored = score_corpus.table(score_corpus.score(root, berth), score_corpus.kept(root).get("date", ""))
+        tables[OF_CORPUS] = f"{OF_CORPUS}\n\n{scored}\n<!-- end -->\n"
     marks = [match[1] for match in MADE.finditer(page)]
     if sorted(marks) != sorted(tables):
         raise SystemExit(f"{EXPLAIN}: its marks are {marks}, and berth --rules-doc makes {list(tables)}")
