@@ -18,6 +18,7 @@ struct VisibleList {
   std::string value;
   std::vector<DeviceId> devices;     // cuda:0, cuda:1, …
   std::vector<std::string> remarks;  // what ended or emptied it or was not read
+  std::string corrected;             // as it was probably meant; empty: that cannot be told
   /// Why it cannot be told which devices it names; empty: it can.
   std::string unclear;
   /// Each entry with the device it names by itself, or why it names none.
