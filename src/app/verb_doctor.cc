@@ -61,8 +61,7 @@ std::optional<VisibleList> visible_list(const Context& context, const Snapshot& 
   const DeviceOrder meant =
       order == cuda.order_value ? DeviceOrder::pci_bus_id : DeviceOrder::fastest_first;
   VisibleList list{.value = *value};
-  const auto parsed =
-      parse_visible_devices(value, meant, snapshot, local_user_name(::geteuid()));
+  const auto parsed = parse_visible_devices(value, meant, snapshot, local_user_name(::geteuid()));
   if (parsed) {
     list.devices = parsed->devices;
     list.remarks = parsed->remarks;
@@ -176,6 +175,11 @@ class DoctorVerb final : public Verb {
           : fix_ ? render_fixes(findings, context.out())
                  : render_doctor(host, findings, context.out()));
     // Who asked for the test has not got it: that is not "nothing wrong".
+    if (gpu_test_ && doctor::is_elsewhere(host)) {
+      complain(
+          tr("no GPU was tested: the test needs a real GPU, and these are not this machine's"));
+      return could_not_look;
+    }
     if (gpu_test_ && host.gpu_proofs.empty()) {
       complain(tr("no GPU was tested: there is none here"));
       return could_not_look;

@@ -208,6 +208,16 @@ TEST_F(World, LibrariesAreNamedWithTheVersionsOfTheirFiles) {
           FoundLibrary{"libnccl", libs + "/libnccl.so.2.26.2", "2.26.2", "LD_LIBRARY_PATH"}));
 }
 
+TEST_F(World, LibraryThatIsALinkHasTheFileBehindIt) {
+  put("toolkit/stubs/libcuda.so", "");
+  put("libs/x", "");
+  std::filesystem::create_symlink(at("toolkit/stubs/libcuda.so"), at("libs/libcuda.so.1"));
+  const auto found = gather_libraries(root_, {at("libs")}, "", "").found;
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].path, at("libs/libcuda.so.1"));
+  EXPECT_TRUE(found[0].behind.ends_with("/toolkit/stubs/libcuda.so")) << found[0].behind;
+}
+
 TEST_F(World, PreloadedLibrariesAreThoseOfTheFilesBehindTheLinks) {
   put("libs/libnccl.so.2.28.3", "");
   std::filesystem::create_symlink(at("libs/libnccl.so.2.28.3"), at("libs/libnccl.so.2"));

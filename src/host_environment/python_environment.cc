@@ -100,8 +100,8 @@ void add_site_folders(const std::string& prefix, TwoPart version,
         "/local/lib" + named + "/dist-packages", std::string("/lib/python3/dist-packages")}) {
     // An environment's lib64 is its lib.
     std::error_code unknown;
-    const bool is_second = folder.starts_with("/lib64") &&
-                           std::filesystem::is_symlink(prefix + "/lib64", unknown);
+    const bool is_second =
+        folder.starts_with("/lib64") && std::filesystem::is_symlink(prefix + "/lib64", unknown);
     if (!is_second && is_there(prefix + folder)) folders.push_back(prefix + folder);
   }
 }

@@ -187,12 +187,24 @@ TEST(VisibleDevices, NamesFullWidthAndCurlyCharacters) {
 }
 
 TEST(VisibleDevices, CorrectedListHasWhatWasMeantAndIsThere) {
-  for (const auto& [value, meant] : std::vector<std::pair<std::string, std::string>>{
-           {"0,９", "0"},     {"0，1", "0,1"},   {"3,-1,2", "3,2"},   {"０", "0"},
-           {"“0”", "0"},      {"0,0", "0"},      {"0 1", "0,1"},      {"1;2", "1,2"},
-           {"[0, 1]", "0,1"}, {"1–3", "1,2,3"},  {"0-9", "0,1,2,3"},  {"2abc", "2"},
-           {"\"0,1\"", "0,1"}, {"all", "0"},      {"7", "0"},          {"GPU-bb,1", "GPU-bb22,GPU-ab11"},
-           {"1-99999999999", "1"}}) {
+  for (const auto& [value, meant] :
+       std::vector<std::pair<std::string, std::string>>{{"0,９", "0"},
+                                                        {"0，1", "0,1"},
+                                                        {"3,-1,2", "3,2"},
+                                                        {"０", "0"},
+                                                        {"“0”", "0"},
+                                                        {"0,0", "0"},
+                                                        {"0 1", "0,1"},
+                                                        {"1;2", "1,2"},
+                                                        {"[0, 1]", "0,1"},
+                                                        {"1–3", "1,2,3"},
+                                                        {"0-9", "0,1,2,3"},
+                                                        {"2abc", "2"},
+                                                        {"\"0,1\"", "0,1"},
+                                                        {"all", "0"},
+                                                        {"7", "0"},
+                                                        {"GPU-bb,1", "GPU-bb22,GPU-ab11"},
+                                                        {"1-99999999999", "1"}}) {
     EXPECT_EQ(read(value).corrected, meant) << value;
   }
   EXPECT_EQ(read("0,1").corrected, "") << "nothing is wrong with it";

@@ -46,6 +46,8 @@ namespace doctor {
 /// they were.
 [[nodiscard]] const Problem* unseen_because(const Examined& host);
 [[nodiscard]] bool driver_works(const Examined& host);
+/// Whether the devices are a simulated or replayed server's: nothing of this machine was examined.
+[[nodiscard]] bool is_elsewhere(const Examined& host);
 [[nodiscard]] bool is_container(const Examined& host);
 /// CUDA_VISIBLE_DEVICES is known to leave no device at all.
 [[nodiscard]] bool hides_all(const Examined& host);
