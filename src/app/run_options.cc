@@ -1,11 +1,14 @@
 #include "app/run_options.h"
 
+#include <unistd.h>
+
 #include "app/context.h"
 #include "app/verb.h"
 #include "base/check.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "base/user_name.h"
 #include "place/visible_devices.h"
 
 namespace berth {
@@ -161,7 +164,7 @@ Result<PlaceLimits> inherited_limits(const Context& context, const Snapshot& sna
   const auto order = context.variable("CUDA_DEVICE_ORDER");
   auto visible = parse_visible_devices(
       variable, order == "PCI_BUS_ID" ? DeviceOrder::pci_bus_id : DeviceOrder::fastest_first,
-      snapshot);
+      snapshot, local_user_name(::geteuid()));
   if (!visible) return std::unexpected(std::move(visible).error());
   // What was meant needs no remark on how CUDA reads it.
   if (!hides_devices_on_purpose(*variable)) {

@@ -6,6 +6,7 @@
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "base/user_name.h"
 #include "diagnose/doctor/doctor.h"
 #include "host_environment/gather_host_facts.h"
 #include "place/visible_devices.h"
@@ -60,10 +61,12 @@ std::optional<VisibleList> visible_list(const Context& context, const Snapshot& 
   const DeviceOrder meant =
       order == cuda.order_value ? DeviceOrder::pci_bus_id : DeviceOrder::fastest_first;
   VisibleList list{.value = *value};
-  const auto parsed = parse_visible_devices(value, meant, snapshot);
+  const auto parsed = parse_visible_devices(value, meant, snapshot, local_user_name(::geteuid()));
   if (parsed) {
     list.devices = parsed->devices;
     list.remarks = parsed->remarks;
+    // Who hides all devices on purpose has made no mistake.
+    if (!hides_devices_on_purpose(*value)) list.corrected = parsed->corrected;
   } else {
     list.unclear = parsed.error().message();
   }
@@ -172,6 +175,11 @@ class DoctorVerb final : public Verb {
           : fix_ ? render_fixes(findings, context.out())
                  : render_doctor(host, findings, context.out()));
     // Who asked for the test has not got it: that is not "nothing wrong".
+    if (gpu_test_ && doctor::is_elsewhere(host)) {
+      complain(
+          tr("no GPU was tested: the test needs a real GPU, and these are not this machine's"));
+      return could_not_look;
+    }
     if (gpu_test_ && host.gpu_proofs.empty()) {
       complain(tr("no GPU was tested: there is none here"));
       return could_not_look;

@@ -42,6 +42,7 @@ constexpr std::string_view notable_beginnings[] = {
     "JAX_",
     "OMP_",
     "MKL_",
+    "KMP_",
     "OPENBLAS_",
     "NUMEXPR_",
     "NUMBA_",

@@ -54,8 +54,12 @@ void look_at_python(const HostFactsQuestion& question, const std::string& search
   std::vector<std::string> environment = question.environment;
   std::erase_if(environment, [&](const std::string& entry) {
     const std::size_t at = entry.find('=');
-    return at != entry.npos &&
-           is_below(std::string_view(entry).substr(at + 1), found.silent_folders);
+    if (at == entry.npos) return false;
+    const std::string_view value = std::string_view(entry).substr(at + 1);
+    if (!entry.starts_with("PYTHONPATH=")) return is_below(value, found.silent_folders);
+    return std::ranges::any_of(split(value, ':'), [&](std::string_view folder) {
+      return is_below(folder, found.silent_folders);
+    });
   });
   auto python = gather_python_environment({.given = question.python,
                                            .environment = environment,

@@ -119,10 +119,11 @@ struct PythonEnvironment {
 
 /// A library of CUDA where the loader, a variable or a folder name leads to it.
 struct FoundLibrary {
-  std::string name;     // "libcudart"
-  std::string path;     // as it was found
-  std::string version;  // of the file behind it, "12.1.105"; empty: its name does not say
-  std::string via;      // "LD_LIBRARY_PATH", "loader", "/usr/local/cuda"
+  std::string name;         // "libcudart"
+  std::string path;         // as it was found
+  std::string version;      // of the file behind it, "12.1.105"; empty: its name does not say
+  std::string via;          // "LD_LIBRARY_PATH", "loader", "/usr/local/cuda"
+  std::string behind = {};  // the file behind its links; empty: it is that itself
   friend bool operator==(const FoundLibrary&, const FoundLibrary&) = default;
 };
 /// What CUDA_HOME (else CUDA_PATH) names.

@@ -208,6 +208,16 @@ TEST_F(World, LibrariesAreNamedWithTheVersionsOfTheirFiles) {
           FoundLibrary{"libnccl", libs + "/libnccl.so.2.26.2", "2.26.2", "LD_LIBRARY_PATH"}));
 }
 
+TEST_F(World, LibraryThatIsALinkHasTheFileBehindIt) {
+  put("toolkit/stubs/libcuda.so", "");
+  put("libs/x", "");
+  std::filesystem::create_symlink(at("toolkit/stubs/libcuda.so"), at("libs/libcuda.so.1"));
+  const auto found = gather_libraries(root_, {at("libs")}, "", "").found;
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].path, at("libs/libcuda.so.1"));
+  EXPECT_TRUE(found[0].behind.ends_with("/toolkit/stubs/libcuda.so")) << found[0].behind;
+}
+
 TEST_F(World, PreloadedLibrariesAreThoseOfTheFilesBehindTheLinks) {
   put("libs/libnccl.so.2.28.3", "");
   std::filesystem::create_symlink(at("libs/libnccl.so.2.28.3"), at("libs/libnccl.so.2"));
@@ -276,6 +286,35 @@ TEST_F(World, EnvironmentIsReadFromItsFilesWithoutRunningAnything) {
   EXPECT_EQ(python->framework("torch")->installer, "pip");
   EXPECT_EQ(python->framework("jax")->cuda, Cuda(TwoPart{12, 0}));
   EXPECT_FALSE(gather_python_environment({.given = at("none")}, clock_));
+}
+
+TEST_F(World, EnvironmentThatSeesTheSystemsPackagesHasThemWithoutRunningAnything) {
+  put("venv/bin/python", "not a program", 0755);
+  put("venv/lib/python3.11/site-packages/jaxlib-0.4.30.dist-info/INSTALLER", "pip\n");
+  put("venv/lib/python3.11/site-packages/jaxlib/x", "");
+  put("base/lib/python3/dist-packages/torch/version.py", "__version__ = '2.3.1'\ncuda = None\n");
+  put("base/local/lib/python3.11/dist-packages/torch/version.py", "__version__ = '2.4.0'\n");
+  put("home/.local/lib/python3.11/site-packages/torch/version.py", "__version__ = '2.5.0'\n");
+  PythonQuestion question{
+      .given = at("venv"), .environment = {"HOME=" + at("home")}, .may_run = false, .root = root_};
+  const auto torch = [&](const std::string& shared) {
+    put("venv/pyvenv.cfg", "home = " + at("base/bin") + "\ninclude-system-site-packages = " +
+                               shared + "\nversion = 3.11.2\n");
+    const auto python = gather_python_environment(question, clock_);
+    EXPECT_NE(python->framework("jax"), nullptr);
+    const FrameworkBuild* build = python->framework("torch");
+    return build == nullptr ? "" : build->version;
+  };
+  EXPECT_EQ(torch("false"), "");
+  EXPECT_EQ(torch("true"), "2.5.0") << "the user's own come before the system's";
+  question.environment.emplace_back("PYTHONNOUSERSITE=1");
+  EXPECT_EQ(torch("True"), "2.4.0") << "and those installed by hand before Debian's";
+  put("mine/torch/version.py", "__version__ = '2.6.0'\n");
+  question.environment.push_back("PYTHONPATH=:" + at("mine"));
+  EXPECT_EQ(torch("true"), "2.6.0") << "before all of them what PYTHONPATH names";
+  question.environment.pop_back();
+  ASSERT_GT(std::filesystem::remove_all(at("base/local")), 0U);
+  EXPECT_EQ(torch("true"), "2.3.1");
 }
 
 TEST_F(World, CondaEnvironmentHasItsChannelsWhereTheUserNamesThem) {

@@ -29,6 +29,10 @@ void add_from(const std::string& folder, std::string_view via, const std::string
     const std::string version =
         best.size() > beginning.size() ? best.substr(beginning.size() + 1) : "";
     found.push_back({std::string(library), folder + "/" + best, version, std::string(via)});
+    std::error_code unknown;
+    if (!std::filesystem::is_symlink(root + folder + "/" + best, unknown)) continue;
+    const auto real = std::filesystem::canonical(root + folder + "/" + best, unknown).string();
+    if (!unknown && real.starts_with(root)) found.back().behind = real.substr(root.size());
   }
 }
 

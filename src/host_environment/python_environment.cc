@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/fd.h"
 #include "base/process.h"
@@ -90,16 +91,42 @@ InterpreterAnswer ask_interpreter(const PythonQuestion& question, Clock& clock,
   return {.end = InterpreterEnd::not_python, .wrote = wrote};
 }
 
+/// Those that are there of an interpreter's folders for packages; Debian's has names of its own.
+void add_site_folders(const std::string& prefix, TwoPart version,
+                      std::vector<std::string>& folders) {
+  const std::string named = "/python" + version.text();
+  for (const std::string& folder :
+       {"/lib" + named + "/site-packages", "/lib64" + named + "/site-packages",
+        "/local/lib" + named + "/dist-packages", std::string("/lib/python3/dist-packages")}) {
+    // An environment's lib64 is its lib.
+    std::error_code unknown;
+    const bool is_second =
+        folder.starts_with("/lib64") && std::filesystem::is_symlink(prefix + "/lib64", unknown);
+    if (!is_second && is_there(prefix + folder)) folders.push_back(prefix + folder);
+  }
+}
+
+/// ~/.local, from which Python takes packages before the system's.
+void add_user_folder(const PythonQuestion& question, TwoPart version,
+                     std::vector<std::string>& folders) {
+  if (!value_of(question.environment, "PYTHONNOUSERSITE").value_or("").empty()) return;
+  std::string base = value_of(question.environment, "PYTHONUSERBASE").value_or("");
+  const std::string home = value_of(question.environment, "HOME").value_or("");
+  if (base.empty() && !home.empty()) base = home + "/.local";
+  if (!base.empty()) add_site_folders(base, version, folders);
+}
+
 /// The same from the files around it. Of one that was asked in vain they are believed only where
 /// it is a Python by its name or its environment: /usr/lib/python3 is not /bin/ls's.
-void read_interpreter(PythonEnvironment& python) {
+void read_interpreter(const PythonQuestion& question, PythonEnvironment& python) {
   const std::string bin = python.interpreter.substr(0, python.interpreter.rfind('/'));
   const std::string prefix = bin.substr(0, bin.rfind('/'));
   const bool is_asked = python.answer.end != InterpreterEnd::not_asked;
   const bool is_python = python.interpreter.find("python", bin.size()) != std::string::npos;
   if (is_asked && !is_python && !is_there(prefix + "/pyvenv.cfg")) return;
   python.environment = prefix;
-  if (const auto config = read_file(prefix + "/pyvenv.cfg", small_file)) {
+  const auto config = read_file(prefix + "/pyvenv.cfg", small_file);
+  if (config) {
     const auto version = value_in_lines(*config, "version", '=');
     const auto info = value_in_lines(*config, "version_info", '=');
     if (version) python.version = two_part(*version);
@@ -107,14 +134,28 @@ void read_interpreter(PythonEnvironment& python) {
   }
   const auto names = list_directory(prefix + "/lib");
   for (const std::string& name : names ? *names : std::vector<std::string>()) {
-    if (!name.starts_with("python3.")) continue;
-    const auto version = two_part(std::string_view(name).substr(6));
-    if (!python.version) python.version = version;
-    if (version == python.version) {
-      python.folders.push_back(prefix + "/lib/" + name + "/site-packages");
+    if (!python.version && name.starts_with("python3.")) {
+      python.version = two_part(std::string_view(name).substr(6));
     }
   }
-  if (prefix == "/usr") python.folders.emplace_back("/usr/lib/python3/dist-packages");
+  if (!python.version) return;
+  const std::string first = value_of(question.environment, "PYTHONPATH").value_or("");
+  for (const std::string_view folder : split(first, ':')) {
+    if (folder.starts_with('/')) python.folders.emplace_back(folder);
+  }
+  const std::string shared =
+      config ? value_in_lines(*config, "include-system-site-packages", '=').value_or("") : "";
+  const bool sees_system = equals_ignoring_case(shared, "true");
+  if (!config) add_user_folder(question, *python.version, python.folders);
+  add_site_folders(prefix, *python.version, python.folders);
+  if (!sees_system) return;
+  add_user_folder(question, *python.version, python.folders);
+  // "home" is the bin of the Python that it was made with.
+  const std::string home = value_in_lines(*config, "home", '=').value_or("");
+  const std::size_t slash = home.rfind('/');
+  if (slash != 0 && slash != home.npos) {
+    add_site_folders(home.substr(0, slash), *python.version, python.folders);
+  }
 }
 
 void read_pip_index(const PythonQuestion& question, PythonEnvironment& python) {
@@ -274,7 +315,7 @@ Result<PythonEnvironment> gather_python_environment(const PythonQuestion& questi
   if (python.answer.end != InterpreterEnd::answered) {
     python.version.reset();
     python.folders.clear();
-    read_interpreter(python);
+    read_interpreter(question, python);
   }
   python.is_conda = is_there(python.environment + "/conda-meta");
   const bool is_virtual = is_there(python.environment + "/pyvenv.cfg");

@@ -225,17 +225,79 @@ class ListReader {
   std::string_view complaint_;
 };
 
-/// Curly or full-width characters, and quotes that a shell or an env file left in the value.
-std::optional<std::string> typing_remark(const std::string& value) {
+/// Free, or with nobody on it but this user.
+bool is_to_be_had(const Device& device, std::string_view user, const Snapshot& snapshot) {
+  const DeviceState state = state_of(device, snapshot);
+  if (state == DeviceState::free) return true;
+  if (state != DeviceState::leased && state != DeviceState::busy && state != DeviceState::held) {
+    return false;
+  }
+  const auto users = users_of(device, snapshot);
+  return !users.empty() && std::ranges::all_of(users, [&](auto& one) { return one == user; });
+}
+
+/// "0-3" as 0, 1, 2, 3; any other word as it is.
+std::vector<std::string> entries_of(const std::string& word) {
+  constexpr std::uint64_t most = 64;
+  const std::size_t dash = word.find('-');
+  const auto first = parse_unsigned(std::string_view(word).substr(0, dash));
+  const auto last =
+      dash == word.npos ? std::nullopt : parse_unsigned(std::string_view(word).substr(dash + 1));
+  if (!first || !last || *last < *first || *last - *first >= most) return {word};
+  std::vector<std::string> entries;
+  for (std::uint64_t number = *first; number <= *last; ++number) {
+    entries.push_back(std::to_string(number));
+  }
+  return entries;
+}
+
+/// The entries that a list probably means, whatever stands between them.
+std::vector<std::string> entries_meant(const std::string& value) {
   const auto mistake = typographic_mistake(value);
-  std::string meant = mistake ? mistake->corrected : value;
-  std::string found = mistake ? mistake->found : "";
-  const std::size_t quote = meant.find_first_of("\"'");
-  if (found.empty() && quote == std::string::npos) return std::nullopt;
-  if (found.empty()) found = meant.substr(quote, 1);
+  std::string text = mistake ? mistake->corrected : value;
+  for (char& c : text) {
+    if (std::string_view(" \t;[](){}\"'").find(c) != std::string_view::npos) c = ',';
+  }
+  std::vector<std::string> entries;
+  for (const std::string_view word : split(text, ',')) {
+    for (std::string& entry : entries_of(std::string(word))) entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+/// VisibleDevices::corrected.
+std::string corrected_list(const std::string& value, std::string_view user,
+                           const Snapshot& snapshot) {
+  std::vector<DeviceId> meant;
+  VisibleFormat format = VisibleFormat::indices;
+  const auto add = [&](const std::string& entry) {
+    for (const DeviceId& id : ListReader(snapshot).read(entry).devices) {
+      const Device* device = find_device(id, snapshot);
+      const bool is_new = std::ranges::find(meant, id) == meant.end();
+      // A program sees one MIG instance.
+      const bool is_one_too_many = device != nullptr && device->parent && !meant.empty();
+      if (device == nullptr || !is_new || is_one_too_many) continue;
+      if (!is_to_be_had(*device, user, snapshot)) continue;
+      meant.push_back(id);
+      if (!looks_like_a_number(entry)) format = VisibleFormat::uuids;
+    }
+  };
+  for (const std::string& entry : entries_meant(value)) add(entry);
+  for (const Device* card : numbered_cards(snapshot)) {
+    if (meant.empty()) add(std::to_string(*runtime_number(*card)));
+  }
+  return meant.empty() ? "" : write_visible_devices(meant, format, snapshot).value_or("");
+}
+
+/// Curly or full-width characters, and quotes that a shell or an env file left in the value.
+std::optional<std::string> typing_remark(const std::string& value, const std::string& corrected) {
+  const auto mistake = typographic_mistake(value);
+  const std::size_t quote = value.find_first_of("\"'");
+  if (!mistake && quote == std::string::npos) return std::nullopt;
+  const std::string found = mistake ? mistake->found : value.substr(quote, 1);
+  if (corrected.empty()) return trf("the list has \"{}\", which CUDA does not understand", found);
   return trf("the list has \"{}\", which CUDA does not understand: write export {}={}", found,
-             facts_of(DeviceKind::nvidia_gpu).visible_variable,
-             shell_quoted(without_quotes(std::move(meant))));
+             facts_of(DeviceKind::nvidia_gpu).visible_variable, corrected);
 }
 
 std::string joined(const std::vector<std::string>& entries) {
@@ -264,7 +326,8 @@ Result<std::vector<const Device*>> resolve(const std::vector<DeviceId>& ids,
 }  // namespace
 
 Result<VisibleDevices> parse_visible_devices(const std::optional<std::string>& variable,
-                                             DeviceOrder order, const Snapshot& snapshot) {
+                                             DeviceOrder order, const Snapshot& snapshot,
+                                             std::string_view user) {
   ListReader reader(snapshot);
   if (!variable) return reader.read_all();
   if (trimmed(*variable).empty()) return VisibleDevices{};
@@ -279,7 +342,11 @@ Result<VisibleDevices> parse_visible_devices(const std::optional<std::string>& v
             facts.visible_variable, printable(*variable), facts.order_variable, facts.order_value));
   }
   VisibleDevices visible = reader.read(*variable);
-  if (auto remark = typing_remark(*variable)) visible.remarks.push_back(std::move(*remark));
+  const std::string corrected = corrected_list(*variable, user, snapshot);
+  if (auto remark = typing_remark(*variable, corrected)) {
+    visible.remarks.push_back(std::move(*remark));
+  }
+  if (!visible.remarks.empty()) visible.corrected = corrected;
   return visible;
 }
 

@@ -18,6 +18,9 @@ struct VisibleDevices {
   /// What ended or emptied the list or was not read, for people: "entry 3 (\"x\") is invalid: CUDA
   /// stops there".
   std::vector<std::string> remarks;
+  /// Where there are remarks: the list as it was probably meant, of devices that are there and that
+  /// nobody else is on; else the first such device. Empty: there is none, or it cannot be told.
+  std::string corrected;
   friend bool operator==(const VisibleDevices&, const VisibleDevices&) = default;
 };
 
@@ -29,9 +32,10 @@ enum class DeviceOrder { pci_bus_id, fastest_first };
 /// prefixes if unique, duplicates = none, at most one MIG device, atoi-style digits.
 ///
 /// invalid: the answer would be a guess: fastest-first order on a machine with different cards.
-/// The message says what to set.
+/// The message says what to set. `user`: whose jobs do not take a device from the corrected list.
 [[nodiscard]] Result<VisibleDevices> parse_visible_devices(
-    const std::optional<std::string>& variable, DeviceOrder order, const Snapshot& snapshot);
+    const std::optional<std::string>& variable, DeviceOrder order, const Snapshot& snapshot,
+    std::string_view user = {});
 
 /// Whether whoever set the list so wanted no device: empty, -1, or a word that batch systems and
 /// people write for none. A list that shows none by a mistake is not of these.

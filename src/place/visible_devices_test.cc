@@ -186,6 +186,51 @@ TEST(VisibleDevices, NamesFullWidthAndCurlyCharacters) {
   EXPECT_THAT(read("\"0,1\"").remarks.back(), HasSubstr("export CUDA_VISIBLE_DEVICES=0,1"));
 }
 
+TEST(VisibleDevices, CorrectedListHasWhatWasMeantAndIsThere) {
+  for (const auto& [value, meant] :
+       std::vector<std::pair<std::string, std::string>>{{"0,９", "0"},
+                                                        {"0，1", "0,1"},
+                                                        {"3,-1,2", "3,2"},
+                                                        {"０", "0"},
+                                                        {"“0”", "0"},
+                                                        {"0,0", "0"},
+                                                        {"0 1", "0,1"},
+                                                        {"1;2", "1,2"},
+                                                        {"[0, 1]", "0,1"},
+                                                        {"1–3", "1,2,3"},
+                                                        {"0-9", "0,1,2,3"},
+                                                        {"2abc", "2"},
+                                                        {"\"0,1\"", "0,1"},
+                                                        {"all", "0"},
+                                                        {"7", "0"},
+                                                        {"GPU-bb,1", "GPU-bb22,GPU-ab11"},
+                                                        {"1-99999999999", "1"}}) {
+    EXPECT_EQ(read(value).corrected, meant) << value;
+  }
+  EXPECT_EQ(read("0,1").corrected, "") << "nothing is wrong with it";
+  EXPECT_EQ(read("MIG-11,MIG-12", divided()).corrected, "MIG-11");
+}
+
+TEST(VisibleDevices, CorrectedListNamesNoCardThatSomebodyElseIsOn) {
+  const Snapshot host = SnapshotBuilder()
+                            .gpu("GPU-a", 80_GiB)
+                            .process(7, "bob", 1_GiB)
+                            .gpu("GPU-b", 80_GiB)
+                            .process(8, "ada", 1_GiB)
+                            .gpu("GPU-c", 80_GiB)
+                            .claim("bob")
+                            .build();
+  const auto corrected = [&](const std::string& value, const std::string& user) {
+    const auto visible = parse_visible_devices(value, DeviceOrder::pci_bus_id, host, user);
+    return visible ? visible->corrected : "?";
+  };
+  EXPECT_EQ(corrected("0 1 2", "ada"), "1");
+  EXPECT_EQ(corrected("“0”", "ada"), "1") << "the first that is to be had";
+  EXPECT_EQ(corrected("0 1 2", "bob"), "0,2");
+  EXPECT_EQ(corrected("0 1 2", "eve"), "");
+  EXPECT_THAT(read("“0”", host).remarks.back(), ::testing::EndsWith("does not understand"));
+}
+
 TEST(VisibleDevices, FastestFirstOfIdenticalCardsIsPciOrder) {
   const auto visible = parse_visible_devices("2", DeviceOrder::fastest_first, four_alike());
   ASSERT_TRUE(visible);

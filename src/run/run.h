@@ -145,7 +145,7 @@ struct RunOutcome {
 [[nodiscard]] Result<RunOutcome> run_job(const RunOptions& options, const RunServices& services,
                                          const RunCallbacks& callbacks);
 
-/// A line of a script that sets the visible devices itself.
+/// A line of a script that something is to be said of.
 struct ScriptLine {
   int number = 0;  // from 1
   std::string text;
@@ -158,6 +158,14 @@ struct ScriptLine {
 /// (`env …`, `bash -c …`, `python -c …`) and the texts of its scripts show it. `executable`: where
 /// its first word was found.
 [[nodiscard]] std::optional<std::string> warning_about_devices_set_by(
+    const std::vector<std::string>& command, const std::string& executable);
+
+/// The first curly quote, non-breaking blank or their like in a Python script's code, for which
+/// Python ends with a SyntaxError; `text` names it. Not in strings and comments; nothing where a
+/// small scan cannot tell.
+[[nodiscard]] std::optional<ScriptLine> find_character_python_refuses(std::string_view text);
+/// The same of the script that this command has Python run.
+[[nodiscard]] std::optional<std::string> warning_about_characters_in(
     const std::vector<std::string>& command, const std::string& executable);
 
 // ---------------------------------------------------------------------------- verbs on other runs

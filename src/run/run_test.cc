@@ -88,6 +88,53 @@ std::string warning_about(const std::vector<std::string>& command) {
   return warning_about_devices_set_by(command, "/bin/sh").value_or("");
 }
 
+TEST(ScriptCheck, CharactersThatPythonRefusesAreNamedWithTheirLine) {
+  const auto found = [](std::string_view text) {
+    const auto line = find_character_python_refuses(text);
+    return line ? std::to_string(line->number) + " " + line->text : "";
+  };
+  EXPECT_EQ(found("import torch\nprint(“hi”)\n"), "2 “ (U+201C)");
+  EXPECT_THAT(found("x = 'a'\n\ny =\xC2\xA0 1\n"), testing::StartsWith("3 "));
+  EXPECT_THAT(found("x = 1\xE2\x80\x8B\n"), testing::EndsWith("(U+200B)"));
+  EXPECT_EQ(found("f(1，2)"), "1 ， (U+FF0C)");
+  EXPECT_EQ(found("s = '''“\n”''' + f'{x[\"a\"]}“' + ’'"), "2 ’ (U+2019)");
+  EXPECT_EQ(found("# 中文\nname = '\\'' # “\nprint(‘x’)"), "3 ‘ (U+2018)");
+}
+
+TEST(ScriptCheck, StringsCommentsNamesAndDoubtsAreLeftToPython) {
+  for (const char* text : {"print('“hi”')  # it’s", "\"\"\"“a”\n\"“\" \"\"\"", "变量 = 1\nｘ１ = 2",
+                           "r'\\'“'", "f\"{d[\"“\"]}\"", "print(\"hi”)\nx = ‘a’",
+                           "# -*- coding: gbk -*-\nprint(“hi”)", "x = 'a\\\n“'", "é = 1", ""}) {
+    EXPECT_FALSE(find_character_python_refuses(text)) << text;
+  }
+}
+
+TEST(ScriptCheck, OnlyTheScriptThatPythonRunsIsScanned) {
+  const TemporaryDirectory directory;
+  const std::string script = directory.path() + "/train.py";
+  ASSERT_TRUE(write_file_atomically(script, "#!/usr/bin/env python3\nprint(“hi”)\n", 0755));
+  const auto warning = [&](const std::vector<std::string>& command) {
+    return warning_about_characters_in(command, command[0]).value_or("");
+  };
+  using Words = std::vector<std::string>;
+  for (const Words& command : {Words{"python3", "-u", script},
+                               {script},
+                               {"torchrun", script},
+                               {"nice", "-n", "5", "python", script},
+                               {"python", "-m", "torch.distributed.run", script}}) {
+    EXPECT_EQ(warning(command),
+              script +
+                  " has “ (U+201C) in the code of line 2: Python ends with a SyntaxError "
+                  "there; type it as plain ASCII");
+  }
+  for (const Words& command : {Words{"cat", script},
+                               {"python", "-m", "black", script},
+                               {"python", "-c", "pass", script},
+                               {"python", "other.py"}}) {
+    EXPECT_EQ(warning(command), "") << testing::PrintToString(command);
+  }
+}
+
 TEST(ScriptCheck, CommandThatSetsTheDevicesInItsWordsIsWarnedAbout) {
   const std::string shell = "CUDA_VISIBLE_DEVICES=1 python x.py";
   const std::string python = "import os; os.environ['CUDA_VISIBLE_DEVICES'] = '1'";

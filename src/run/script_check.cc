@@ -411,6 +411,11 @@ bool is_shell_script(std::string_view name, std::string_view text) {
   return name.ends_with(".sh") || (first.starts_with("#!") && first.find("sh") != first.npos);
 }
 
+bool is_python_script(std::string_view name, std::string_view text) {
+  const std::string_view first = text.substr(0, text.find('\n'));
+  return name.ends_with(".py") || (first.starts_with("#!") && first.find("python") != first.npos);
+}
+
 std::optional<std::string> warning_about_script(const std::string& name, const std::string& text) {
   if (const auto line = find_visible_devices_assignment(text)) {
     return trf(
@@ -454,6 +459,33 @@ std::optional<std::string> warning_about_devices_set_by(const std::vector<std::s
         printable(*setter));
   }
   return warning_about_container_among(command);
+}
+
+std::optional<std::string> warning_about_characters_in(const std::vector<std::string>& command,
+                                                       const std::string& executable) {
+  constexpr std::array<std::string_view, 3> launchers = {"torchrun", "accelerate", "deepspeed"};
+  bool runs_python = false;
+  for (std::size_t at = 0; at < std::min(command.size(), words_looked_at); ++at) {
+    const std::string& word = command[at];
+    // `-m pip …` and `-c …` run no script that is named here.
+    const bool runs_module = runs_python && word == "-m" && at + 1 < command.size();
+    if (runs_module && !command[at + 1].starts_with("torch.distributed.")) return std::nullopt;
+    if (code_for(command, at)) return std::nullopt;
+    const auto text = word.starts_with('-') || (at > 0 && !runs_python)
+                          ? std::nullopt
+                          : text_of_script(at == 0 ? executable : word);
+    if (text && is_python_script(word, *text)) {
+      const auto found = find_character_python_refuses(*text);
+      if (!found) return std::nullopt;
+      return trf(
+          "{} has {} in the code of line {}: Python ends with a SyntaxError there; type it as "
+          "plain ASCII",
+          printable(word), found->text, found->number);
+    }
+    runs_python = runs_python || interpreter_of(word) == Interpreter::python ||
+                  is_one_of(name_of_program(word), launchers);
+  }
+  return std::nullopt;
 }
 
 }  // namespace berth

@@ -46,6 +46,7 @@ void write_visible(Archive& archive, const VisibleList& visible) {
   write_tokens(archive, visible);
   archive.derived("remarks", visible.remarks);
   archive.derived("unclear", visible.unclear, Form::nullable);
+  archive.derived("corrected", visible.corrected, Form::nullable);
 }
 
 std::string_view name_of(ImportEnd end) {
@@ -184,6 +185,12 @@ std::string doctor_json(const Examined& host, const Findings& findings) {
                       archive.derived("berth_doctor", 1);
                       archive.derived("taken_unix_ms", snapshot.taken);
                       archive.derived("simulated", snapshot.simulated);
+                      archive.derived("not_examined",
+                                      doctor::is_elsewhere(host)
+                                          ? "this machine's own driver files, libraries and limits "
+                                            "are not examined: the devices are not this machine's"
+                                          : std::string_view(),
+                                      Form::nullable);
                       archive.derived("worst", worst ? name_of(*worst) : std::string_view(),
                                       Form::nullable);
                       archive.derived("driver_version",

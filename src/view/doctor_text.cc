@@ -71,7 +71,7 @@ std::string framework_text(const FrameworkBuild& build, const PythonEnvironment&
 std::string framework_line(const Examined& host) {
   const auto& python = host.facts.python;
   if (!python) {
-    if (!host.facts.kernel && host.facts.python_problem.empty()) {
+    if (doctor::is_elsewhere(host) && host.facts.python_problem.empty()) {
       return std::string(
           tr("No Python, library or limit was looked at: the devices are not this machine's."));
     }
@@ -250,7 +250,7 @@ std::string remarks_text(const Examined& host, const Style& style) {
   const std::string read = reading_text(host);
   if (!read.empty()) text += wrapped("", own(outside(read, style), style), 2, style);
   // Else the line about Python says so.
-  if (!host.facts.kernel && host.facts.python) {
+  if (doctor::is_elsewhere(host) && host.facts.python) {
     text +=
         wrapped("",
                 own(tr("Of the machine itself (driver files, libraries, limits) nothing was looked "
@@ -271,6 +271,9 @@ std::string render_doctor(const Examined& host, const Findings& findings, const 
   }
   text += remarks_text(host, style);
   text += "\n" + render_gpu_proofs(host, style);
+  if (findings.empty() && doctor::is_elsewhere(host) && !host.gpu_proofs.empty()) {
+    return text + own(tr("Nothing was tested: the test needs a real GPU."), style) + "\n";
+  }
   if (findings.empty()) return text + own(tr("Nothing found to be wrong."), style) + "\n";
   return text + render_findings(findings, style);
 }

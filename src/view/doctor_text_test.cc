@@ -15,6 +15,8 @@ using namespace literals;
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// The lines above the first empty one.
 std::vector<std::string> opening(const Examined& host) {
@@ -135,6 +137,19 @@ TEST(DoctorText, SaysNothingOfFrameworksWhereTheInterpreterDidNotAnswer) {
                                         .answer = {.end = InterpreterEnd::failed, .code = 2}};
   EXPECT_THAT(opening(host), Contains("Python ? (/bin/ls): whether torch, tensorflow or jax is "
                                       "there is not known."));
+}
+
+TEST(DoctorText, TestOfASimulatedGpuIsNoAllClear) {
+  Examined host = host_with({"NVIDIA H100 80GB HBM3"});
+  const auto text = [&] { return render_doctor(host, {}, Style{}); };
+  host.gpu_proofs = {{.device = host.snapshot.devices[0].id, .left_out = "not of this machine"}};
+  host.facts.kernel.emplace();
+  EXPECT_THAT(text(), HasSubstr("Nothing found to be wrong."));
+  EXPECT_THAT(doctor_json(host, {}), HasSubstr("\"not_examined\": null"));
+  host.facts.kernel.reset();
+  EXPECT_THAT(text(), Not(HasSubstr("Nothing found to be wrong.")));
+  EXPECT_THAT(text(), HasSubstr("the test needs a real GPU"));
+  EXPECT_THAT(doctor_json(host, {}), HasSubstr("\"not_examined\": \"this machine's own"));
 }
 
 TEST(DoctorText, OpensWithFiveLinesWhereTheDevicesAreNotThisMachines) {

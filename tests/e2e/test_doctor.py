@@ -264,19 +264,21 @@ def test_a_framework_that_crashes_the_child_is_said_as_such(host, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("value", "rule", "meaning"),
+    ("value", "rule", "meaning", "command"),
     [
-        ("", "visible_devices_none", None),
-        ("-1", "visible_devices_none", "negative"),
-        ("0,9", "visible_devices_broken", "beyond the last device"),
-        ("0 1", "visible_devices_broken", None),
-        ("“0”", "visible_devices_none", "neither a number nor a UUID"),
+        ("", "visible_devices_none", None, "unset CUDA_VISIBLE_DEVICES"),
+        ("-1", "visible_devices_none", "negative", "unset CUDA_VISIBLE_DEVICES"),
+        ("0,9", "visible_devices_broken", "beyond the last device", "export CUDA_VISIBLE_DEVICES=0"),
+        ("1,-1,0", "visible_devices_broken", "negative", "export CUDA_VISIBLE_DEVICES=1,0"),
+        ("0 1", "visible_devices_broken", None, "export CUDA_VISIBLE_DEVICES=0,1"),
+        ("“0”", "visible_devices_none", "neither a number nor a UUID", "export CUDA_VISIBLE_DEVICES=0"),
     ],
 )
-def test_visible_devices_are_explained_entry_by_entry(host, value, rule, meaning):
+def test_visible_devices_are_explained_entry_by_entry(host, value, rule, meaning, command):
     machine = host(env={"CUDA_VISIBLE_DEVICES": value}, cuda="error:100")
     _, answer = doctor(machine, "--no-import")
-    assert rule in rules(answer)
+    [finding] = [one for one in answer["findings"] if one["rule"] == rule]
+    assert [step["command"] for step in finding["steps"]] == [command]
     if meaning:
         assert any(meaning in token["meaning"] for token in answer["visible_devices"]["tokens"])
     assert 'CUDA_VISIBLE_DEVICES="' in machine.run("doctor", "--no-import").stdout

@@ -235,6 +235,9 @@ def test_while_it_is_tested_no_job_gets_the_card(host):
 
 def test_of_a_simulated_server_nothing_is_tested(machine):
     done = machine.run("doctor", "--sim", "server-8xh100", "--json", "--gpu-test")
+    assert done.returncode == 3 and "needs a real GPU" in done.stderr
+    assert "libraries" in json.loads(done.stdout)["not_examined"]
+    assert "Nothing found" not in machine.run("doctor", "--sim", "server-8xh100", "--gpu-test").stdout
     tests = json.loads(done.stdout)["gpu_tests"]
     assert tests and all(one["steps"] == [] for one in tests)
     assert all("not of this machine" in one["left_out"] for one in tests)

@@ -40,6 +40,8 @@ const Problem* unseen_because(const Examined& host) {
 
 bool driver_works(const Examined& host) { return !working_gpus(host).empty(); }
 
+bool is_elsewhere(const Examined& host) { return !host.facts.kernel; }
+
 bool is_container(const Examined& host) {
   const auto& container = host.facts.container;
   return container.get() && !container.get()->empty();

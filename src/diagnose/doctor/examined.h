@@ -18,6 +18,7 @@ struct VisibleList {
   std::string value;
   std::vector<DeviceId> devices;     // cuda:0, cuda:1, …
   std::vector<std::string> remarks;  // what ended or emptied it or was not read
+  std::string corrected;             // as it was probably meant; empty: that cannot be told
   /// Why it cannot be told which devices it names; empty: it can.
   std::string unclear;
   /// Each entry with the device it names by itself, or why it names none.
@@ -45,6 +46,8 @@ namespace doctor {
 /// they were.
 [[nodiscard]] const Problem* unseen_because(const Examined& host);
 [[nodiscard]] bool driver_works(const Examined& host);
+/// Whether the devices are a simulated or replayed server's: nothing of this machine was examined.
+[[nodiscard]] bool is_elsewhere(const Examined& host);
 [[nodiscard]] bool is_container(const Examined& host);
 /// CUDA_VISIBLE_DEVICES is known to leave no device at all.
 [[nodiscard]] bool hides_all(const Examined& host);

@@ -38,9 +38,9 @@ constexpr std::string_view speed_alone[] = {"CUDA_LAUNCH_BLOCKING=",
                                             "PYTHONMALLOC=",
                                             "TORCH_NCCL_",
                                             "NCCL_"};
-constexpr std::string_view threads[] = {"OMP_",   "OPENBLAS_", "NUMEXPR_",
-                                        "NUMBA_", "MKL_",      "GOTO_NUM_THREADS=",
-                                        "BLIS_",  "VECLIB_",   "TF_NUM_"};
+constexpr std::string_view threads[] = {"OMP_",    "OPENBLAS_", "NUMEXPR_",          "NUMBA_",
+                                        "MKL_",    "KMP_",      "GOTO_NUM_THREADS=", "BLIS_",
+                                        "VECLIB_", "TF_NUM_"};
 constexpr std::string_view places_alone[] = {"CUDA_VISIBLE_DEVICES=",
                                              "CUDA_DEVICE_ORDER=",
                                              "NVIDIA_VISIBLE_DEVICES=",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 
 #include "base/text.h"
 #include "diagnose/doctor/doctor.h"
@@ -64,21 +65,84 @@ Findings cudnn_of_another_major(const Examined& host) {
            .steps = steps_to_replace(host, *build, Wanted::cuda)}};
 }
 
+bool is_stub(const FoundLibrary& library) {
+  return library.path.find("/stubs") != std::string::npos ||
+         library.behind.find("/stubs") != std::string::npos;
+}
+
+/// The path, and the file behind its links.
+std::string whole_path(const FoundLibrary& library) {
+  return library.path + (library.behind.empty() ? "" : " -> " + library.behind);
+}
+
 Findings library_path_stubs(const Examined& host) {
   Findings findings;
   for (const FoundLibrary& library : host.facts.libraries->found) {
-    if (library.via != "LD_LIBRARY_PATH" || !is_of_driver(library)) continue;
-    if (library.path.find("/stubs") == std::string::npos) continue;
+    if (!is_of_driver(library) || !is_stub(library)) continue;
+    const bool is_asked_for = library.via == "LD_LIBRARY_PATH";
+    // Under the linker's name the loader passes it over.
+    if (!is_asked_for && (library.via != "loader" || library.path.ends_with(".so"))) continue;
     findings.push_back(
         {.rule = "library_path_stubs",
          .severity = Severity::error,
          .title = sentence("a stub stands in the driver's place"),
-         .evidence = {sentence("LD_LIBRARY_PATH leads to {}", library.path)},
+         .evidence = {is_asked_for
+                          ? sentence("LD_LIBRARY_PATH leads to {}", whole_path(library))
+                          : sentence("the loader's own folders have {}", whole_path(library))},
          .meaning = sentence("Stubs are for compiling on machines without a driver; a program that "
                              "loads one fails with \"CUDA driver is a stub library\" (34)."),
-         .steps = {{sentence("take that folder out of it"), "echo $LD_LIBRARY_PATH"}}});
+         .steps = {is_asked_for ? Finding::Step{sentence("take that folder out of it"),
+                                                "echo $LD_LIBRARY_PATH"}
+                                : Finding::Step{sentence("take that file away, then have the "
+                                                         "loader look again"),
+                                                "sudo ldconfig"}}});
   }
   return findings;
+}
+
+/// "535.104.05" of libcuda.so.535.104.05 or the file that libcuda.so.1 leads to; empty: neither
+/// name says. WSL's libcuda.so.1.1 is no driver's version.
+std::string driver_version_of(const FoundLibrary& library) {
+  for (const std::string& path : {library.path, library.behind}) {
+    const std::size_t at = path.rfind(".so.");
+    if (at == path.npos) continue;
+    const auto version = two_part(std::string_view(path).substr(at + 4));
+    if (version && version->major >= 100) return path.substr(at + 4);
+  }
+  return "";
+}
+
+/// The driver's version by its library, else by the loaded module; nothing: no driver is loaded.
+std::optional<std::string> driver_of(const Examined& host) {
+  const auto& told = host.snapshot.host.software_of(Runtime::cuda).driver.get();
+  if (told) return *told;
+  const auto& kernel = host.facts.kernel;
+  return kernel ? kernel->module_version.get() : std::nullopt;
+}
+
+Findings library_path_other_driver(const Examined& host) {
+  // Windows' driver puts its libcuda elsewhere, and it has no kernel module here.
+  if (host.facts.kernel->is_wsl) return {};
+  for (const FoundLibrary& library : host.facts.libraries->found) {
+    if (library.name != "libcuda" || library.via != "LD_LIBRARY_PATH" || is_stub(library)) continue;
+    // Those of a compat package are newer on purpose.
+    if (library.path.find("/compat") != std::string::npos) continue;
+    const auto driver = driver_of(host);
+    const std::string version = driver_version_of(library);
+    if (driver && (version.empty() || version == *driver)) return {};
+    Finding finding{
+        .rule = "library_path_other_driver",
+        .severity = driver ? Severity::warning : Severity::hint,
+        .title = sentence("LD_LIBRARY_PATH leads to a libcuda that is not the driver's"),
+        .evidence = {sentence("LD_LIBRARY_PATH leads to {}", whole_path(library)),
+                     driver ? sentence("the driver is {}", *driver)
+                            : sentence("no NVIDIA driver is loaded here")},
+        .meaning = sentence("Programs load it first; only the driver's own libcuda "
+                            "reaches the GPUs."),
+        .steps = {{sentence("take that folder out of it"), "echo $LD_LIBRARY_PATH"}}};
+    return {std::move(finding)};
+  }
+  return {};
 }
 
 /// Whether the loader takes one for the other: it goes by the soname, which for these is the name
@@ -259,7 +323,7 @@ Findings preload_missing(const Examined& host) {
 /// Whether it is not the driver's own: a stub, or of another version than the driver's. Those of a
 /// compat package are newer on purpose.
 bool is_foreign(const FoundLibrary& library, const Examined& host) {
-  if (library.path.find("/stubs") != std::string::npos) return true;
+  if (is_stub(library)) return true;
   const auto& driver = host.snapshot.host.software_of(Runtime::cuda).driver.get();
   // WSL's is libcuda.so.1.1: that is no driver's version.
   const auto version = two_part(library.version);
@@ -310,7 +374,15 @@ std::span<const Rule> libraries_rules() {
       {.find = library_path_stubs,
        .needs = Part::libraries,
        .reports = {{"library_path_stubs", "error",
-                    "LD_LIBRARY_PATH leads to a stub of libcuda or NVML", "take the folder out"}}},
+                    "LD_LIBRARY_PATH or the loader's own folders lead to a stub of libcuda or "
+                    "NVML, also by a link; also without a card",
+                    "take the folder out"}}},
+      {.find = library_path_other_driver,
+       .needs = Part::kernel | Part::libraries,
+       .reports = {{"library_path_other_driver", "warning; hint where no driver is loaded",
+                    "LD_LIBRARY_PATH leads to a libcuda of another version than the driver's, or "
+                    "no driver is loaded; not WSL's, nor of a compat package",
+                    "take the folder out"}}},
       {.find = library_twice,
        .needs = Part::libraries,
        .reports = {{"library_twice", "hint",

@@ -79,6 +79,45 @@ TEST(DoctorLibraryPathStubs, StubInTheDriversPlace) {
   EXPECT_THAT(rules_of(host), IsEmpty()) << "not the driver's";
 }
 
+TEST(DoctorLibraryPathStubs, AlsoBehindALinkInTheLoadersFoldersAndWithoutACard) {
+  Examined host = without_driver("", Absent::unsupported);
+  host.facts.libraries->found = {
+      {"libcuda", "/home/ada/libcuda.so.1", "1", "LD_LIBRARY_PATH", "/opt/stubs/libcuda.so"}};
+  EXPECT_EQ(told(named("library_path_stubs", host)),
+            "error library_path_stubs: LD_LIBRARY_PATH leads to /home/ada/libcuda.so.1 -> "
+            "/opt/stubs/libcuda.so");
+  host.facts.libraries->found = {{"libcuda", "/opt/stubs/libcuda.so.1", "1", "loader"}};
+  EXPECT_EQ(told(named("library_path_stubs", host)),
+            "error library_path_stubs: the loader's own folders have /opt/stubs/libcuda.so.1");
+}
+
+TEST(DoctorLibraryPathOtherDriver, LibcudaOfAnotherDriverOrOfNone) {
+  Examined host = healthy();
+  const auto lies_at = [&](const char* path, const char* behind = "") {
+    host.facts.libraries->found = {{"libcuda", path, "", "LD_LIBRARY_PATH", behind}};
+  };
+  for (const char* well :
+       {"/a/libcuda.so.580.65.06", "/a/libcuda.so.1", "/usr/local/cuda/compat/libcuda.so.590.10"}) {
+    lies_at(well);
+    EXPECT_THAT(rules_of(host), IsEmpty()) << well;
+  }
+  lies_at("/a/libcuda.so.535.104.05");
+  EXPECT_EQ(told(host),
+            "warning library_path_other_driver: LD_LIBRARY_PATH leads to "
+            "/a/libcuda.so.535.104.05; the driver is 580.65.06");
+  lies_at("/a/libcuda.so.1", "/b/libcuda.so.535.104.05");
+  EXPECT_EQ(only(host).rule, "library_path_other_driver");
+  host = without_driver("", Absent::unsupported);
+  host.snapshot.devices.clear();
+  host.snapshot.host = {};
+  lies_at("/a/libcuda.so.1");
+  EXPECT_EQ(told(named("library_path_other_driver", host)),
+            "hint library_path_other_driver: LD_LIBRARY_PATH leads to /a/libcuda.so.1; no NVIDIA "
+            "driver is loaded here");
+  host.facts.kernel->is_wsl = true;
+  EXPECT_THAT(rules_of(host), testing::Not(testing::Contains("library_path_other_driver")));
+}
+
 TEST(DoctorLibraryTwice, TwoVersionsOfOneSoname) {
   Examined host = healthy();
   host.facts.libraries->found = {{"libcudnn", "/c/libcudnn.so.8.9.2", "8.9.2", "LD_LIBRARY_PATH"},

@@ -144,10 +144,46 @@ Finding too_many(std::string_view variable, double usable) {
                  fmt::format("export {}={}", variable, std::max(1, static_cast<int>(usable)))}}};
 }
 
-void too_many_by_variables(const Examined& host, double usable, Findings& findings) {
-  for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}) {
+constexpr const char* thread_counts[] = {"OMP_NUM_THREADS", "MKL_NUM_THREADS",
+                                         "OPENBLAS_NUM_THREADS"};
+
+/// The threads of the outermost level: "32" of "32,4". Nothing: OpenMP would not read it.
+std::optional<std::uint64_t> threads_in(std::string_view value) {
+  std::optional<std::uint64_t> first;
+  for (const std::string_view part : split(value, ',')) {
+    const auto number = parse_unsigned(trimmed(part));
+    if (!number || *number == 0) return std::nullopt;
+    if (!first) first = number;
+  }
+  return first;
+}
+
+Findings threads_not_a_number(const Examined& host) {
+  const auto usable = usable_cpus(*host.facts.limits);
+  Findings findings;
+  for (const char* name : thread_counts) {
     const auto value = host.facts.variable(name);
-    const auto wanted = value ? parse_unsigned(trimmed(*value)) : std::nullopt;
+    if (!value || threads_in(*value)) continue;
+    findings.push_back(
+        {.rule = "threads_not_a_number",
+         .severity = Severity::warning,
+         .title = sentence("{} has no number of threads", name),
+         .evidence = {sentence("{}=\"{}\"", name, *value)},
+         .meaning = sentence("Libraries pass it over, some with \"Invalid value for environment "
+                             "variable\", and start a thread per CPU."),
+         .steps = {usable
+                       ? Finding::Step{sentence("ask for as many as there are"),
+                                       fmt::format("export {}={}", name,
+                                                   std::max(1, static_cast<int>(*usable)))}
+                       : Finding::Step{sentence("leave it out"), fmt::format("unset {}", name)}}});
+  }
+  return findings;
+}
+
+void too_many_by_variables(const Examined& host, double usable, Findings& findings) {
+  for (const char* name : thread_counts) {
+    const auto value = host.facts.variable(name);
+    const auto wanted = value ? threads_in(*value) : std::nullopt;
     if (!wanted || static_cast<double>(*wanted) <= std::ceil(usable)) continue;
     Finding finding = too_many(name, usable);
     finding.evidence.insert(finding.evidence.begin(), sentence("{}={}", name, *value));
@@ -156,7 +192,7 @@ void too_many_by_variables(const Examined& host, double usable, Findings& findin
   }
 }
 
-/// Where no variable says why: a list of numbers in one ("32,4"), a build that counts all CPUs.
+/// Where no variable says why: a build that counts all CPUs.
 void too_many_by_torch(const Examined& host, double usable, Findings& findings) {
   const auto threads = torch_threads(host);
   if (!threads || *threads <= std::ceil(usable) || *threads < 2 * usable) return;
@@ -295,6 +331,11 @@ std::span<const Rule> machine_rules() {
                     "OMP_, MKL_ or OPENBLAS_NUM_THREADS above the CPUs allowed; else twice as many "
                     "threads as those by torch's own word",
                     "as many as there are"}}},
+      {.find = threads_not_a_number,
+       .needs = Part::limits,
+       .reports = {{"threads_not_a_number", "warning",
+                    "OMP_, MKL_ or OPENBLAS_NUM_THREADS is 0, empty or no number",
+                    "as many as there are CPUs"}}},
       {.find = quota_below_cores,
        .needs = Part::limits,
        .reports = {{"quota_below_cores", "hint",

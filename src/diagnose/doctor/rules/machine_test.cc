@@ -93,13 +93,36 @@ TEST(DoctorThreadsOverCores, AskedForByAVariable) {
   EXPECT_EQ(only(host).steps.at(0).command, "export OMP_NUM_THREADS=16");
 }
 
+TEST(DoctorThreadsNotANumber, ZeroNothingOrAWord) {
+  Examined host = healthy();
+  for (const char* fits : {"1", " 8 ", "8,2"}) {
+    host.facts.variables = {{"OMP_NUM_THREADS", fits}};
+    EXPECT_THAT(rules_of(host), IsEmpty()) << fits;
+  }
+  for (const char* bad : {"0", "", "auto", "-1", "4.5", "4,x", "0,2"}) {
+    host.facts.variables = {{"OMP_NUM_THREADS", bad}};
+    EXPECT_EQ(told(host),
+              std::string("warning threads_not_a_number: OMP_NUM_THREADS=\"") + bad + "\"");
+    EXPECT_EQ(commands_of(only(host)), "export OMP_NUM_THREADS=16\n");
+  }
+  host.facts.variables = {{"MKL_NUM_THREADS", "0"}, {"OPENBLAS_NUM_THREADS", "none"}};
+  EXPECT_THAT(rules_of(host), testing::ElementsAre("threads_not_a_number", "threads_not_a_number"));
+}
+
+TEST(DoctorThreadsOverCores, FirstOfAListCounts) {
+  Examined host = healthy();
+  host.facts.variables = {{"OMP_NUM_THREADS", "32,4"}};
+  EXPECT_EQ(told(host),
+            "warning threads_over_cores: OMP_NUM_THREADS=32,4; this process may use 16 CPUs");
+}
+
 TEST(DoctorThreadsOverCores, ThatTorchItselfSays) {
   Examined host = healthy();
   auto& threads = host.facts.python->said.frameworks[0].threads;
   threads = 16;
   EXPECT_THAT(rules_of(host), IsEmpty());
   host.facts.limits->cpus_allowed = std::uint64_t{8};
-  host.facts.variables = {{"OMP_NUM_THREADS", "16,4"}};
+  host.facts.variables = {{"OMP_NUM_THREADS", "8,2"}};
   EXPECT_EQ(only(host).rule, "threads_over_cores");
   EXPECT_THAT(only(host).evidence.back().english(), HasSubstr("16 threads"));
   threads = 15;

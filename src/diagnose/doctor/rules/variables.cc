@@ -112,6 +112,53 @@ Findings launch_blocking(const Examined& host) {
        .steps = {{sentence("when the error is found"), "unset CUDA_LAUNCH_BLOCKING"}}}};
 }
 
+/// What the import of a framework said of it, as mkl-service words it.
+bool is_layer_refused(const FrameworkSaid& said) {
+  constexpr std::string_view words = "is incompatible with lib";
+  return said.error.find(words) != std::string::npos ||
+         said.warning.find(words) != std::string::npos;
+}
+
+Findings mkl_threading_layer(const Examined& host) {
+  const auto value = host.facts.variable("MKL_THREADING_LAYER");
+  if (!value || value->empty()) return {};
+  const auto is_word = [&](std::string_view word) { return equals_ignoring_case(*value, word); };
+  if (is_word("GNU") || is_word("SEQUENTIAL") || is_word("TBB") || is_word("PGI")) return {};
+  const bool is_intel = is_word("INTEL");
+  const bool is_refused = host.facts.python &&
+                          std::ranges::any_of(host.facts.python->said.frameworks, is_layer_refused);
+  Finding finding{
+      .rule = "mkl_threading_layer",
+      .severity = is_refused ? Severity::error : Severity::hint,
+      .title = is_intel ? sentence("MKL is told to bring Intel's OpenMP beside GNU's")
+                        : sentence("MKL_THREADING_LAYER has a word that MKL does not know"),
+      .evidence = {sentence("{}={}", "MKL_THREADING_LAYER", *value)},
+      .meaning = is_intel
+                     ? sentence("Where a library has loaded GNU's (libgomp) first, numpy ends with "
+                                "\"MKL_THREADING_LAYER=INTEL is incompatible with libgomp\".")
+                     : sentence("MKL goes on with its own choice."),
+      .steps = {
+          {sentence("have MKL take the one that is loaded"), "export MKL_THREADING_LAYER=GNU"}}};
+  if (is_intel && !is_refused) {
+    finding.doubt = sentence("programs that import numpy before torch do not meet it");
+  }
+  return {std::move(finding)};
+}
+
+Findings duplicate_openmp(const Examined& host) {
+  const auto value = host.facts.variable("KMP_DUPLICATE_LIB_OK");
+  if (!value || !(*value == "1" || equals_ignoring_case(*value, "true"))) return {};
+  return {{.rule = "duplicate_openmp",
+           .severity = Severity::hint,
+           .title = sentence("a second OpenMP in one program is let pass"),
+           .evidence = {sentence("{}={}", "KMP_DUPLICATE_LIB_OK", *value)},
+           .meaning = sentence("It silences \"OMP: Error #15\". Intel's OpenMP itself warns of "
+                               "crashes and of wrong results that nobody notices."),
+           .steps = {{sentence("see whether it works without; else have one installer bring "
+                               "numpy and torch"),
+                      "unset KMP_DUPLICATE_LIB_OK"}}}};
+}
+
 }  // namespace
 
 std::span<const Rule> variables_rules() {
@@ -130,6 +177,14 @@ std::span<const Rule> variables_rules() {
       {.find = launch_blocking,
        .reports = {{"launch_blocking", "hint", "CUDA_LAUNCH_BLOCKING=1",
                     "unset it when the error is found"}}},
+      {.find = mkl_threading_layer,
+       .reports = {{"mkl_threading_layer",
+                    "hint, with a doubt; error where a framework's import says so",
+                    "MKL_THREADING_LAYER=INTEL, or a word that MKL does not know",
+                    "MKL_THREADING_LAYER=GNU"}}},
+      {.find = duplicate_openmp,
+       .reports = {{"duplicate_openmp", "hint", "KMP_DUPLICATE_LIB_OK is TRUE",
+                    "one installer for numpy and torch"}}},
   };
   return rules;
 }

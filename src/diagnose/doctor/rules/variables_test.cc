@@ -74,5 +74,34 @@ TEST(DoctorLaunchBlocking, TheCpuWaitsForEveryKernel) {
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 
+TEST(DoctorMklThreadingLayer, IntelsBesideGnus) {
+  Examined host = healthy();
+  for (const char* fits : {"GNU", "gnu", "SEQUENTIAL", "TBB", ""}) {
+    host.facts.variables = {{"MKL_THREADING_LAYER", fits}};
+    EXPECT_THAT(rules_of(host), IsEmpty()) << fits;
+  }
+  host.facts.variables = {{"MKL_THREADING_LAYER", "INTEL"}};
+  EXPECT_EQ(told(host), "hint mkl_threading_layer: MKL_THREADING_LAYER=INTEL");
+  EXPECT_EQ(commands_of(only(host)), "export MKL_THREADING_LAYER=GNU\n");
+  EXPECT_FALSE(only(host).doubt.empty());
+  host.facts.python->said.frameworks[0].warning =
+      "Error: mkl-service + Intel(R) MKL: MKL_THREADING_LAYER=INTEL is incompatible with "
+      "libgomp-7c85b1e2.so.1 library.";
+  EXPECT_EQ(named("mkl_threading_layer", host).severity, Severity::error);
+  host.facts.variables = {{"MKL_THREADING_LAYER", "OPENMP"}};
+  EXPECT_THAT(named("mkl_threading_layer", host).title.english(),
+              testing::EndsWith("a word that MKL does not know"));
+}
+
+TEST(DoctorDuplicateOpenmp, SecondOneIsLetPass) {
+  Examined host = healthy();
+  for (const char* set : {"TRUE", "True", "1"}) {
+    host.facts.variables = {{"KMP_DUPLICATE_LIB_OK", set}};
+    EXPECT_EQ(told(host), std::string("hint duplicate_openmp: KMP_DUPLICATE_LIB_OK=") + set);
+  }
+  host.facts.variables = {{"KMP_DUPLICATE_LIB_OK", "FALSE"}};
+  EXPECT_THAT(rules_of(host), IsEmpty());
+}
+
 }  // namespace
 }  // namespace berth::doctor

@@ -1,5 +1,6 @@
 // Variables that hide devices or number them.
 
+#include <algorithm>
 #include <cstddef>
 
 #include "diagnose/doctor/doctor.h"
@@ -8,7 +9,18 @@ namespace berth::doctor {
 
 namespace {
 
-Finding hidden_list(const VisibleList& list) {
+/// The list as it was probably meant. Where the cards differ, its numbers need their order.
+Finding::Step write_corrected(const Examined& host, const VisibleList& list) {
+  const auto cards = working_gpus(host);
+  const bool differ = std::ranges::any_of(
+      cards, [&](const Device* card) { return card->name != cards.front()->name; });
+  const bool is_counted = host.facts.variable("CUDA_DEVICE_ORDER") == "PCI_BUS_ID";
+  return {sentence("write what was meant, of cards that are there and not somebody else's"),
+          std::string("export ") + (differ && !is_counted ? "CUDA_DEVICE_ORDER=PCI_BUS_ID " : "") +
+              "CUDA_VISIBLE_DEVICES=" + list.corrected};
+}
+
+Finding hidden_list(const Examined& host, const VisibleList& list) {
   Finding finding{
       .rule = "visible_devices_none",
       .severity = Severity::warning,
@@ -16,19 +28,20 @@ Finding hidden_list(const VisibleList& list) {
       .evidence = {sentence("CUDA_VISIBLE_DEVICES=\"{}\"", list.value)},
       .meaning = sentence("CUDA programs find no device; frameworks go on with the CPU."),
       .steps = {{sentence("if that is not meant"), "unset CUDA_VISIBLE_DEVICES"}}};
+  if (!list.corrected.empty()) finding.steps = {write_corrected(host, list)};
   for (const std::string& remark : list.remarks) finding.evidence.push_back(Sentence(remark, {}));
   return finding;
 }
 
-Finding broken_list(const VisibleList& list) {
+Finding broken_list(const Examined& host, const VisibleList& list) {
   Finding finding{
       .rule = "visible_devices_broken",
       .severity = Severity::warning,
       .title = sentence("CUDA_VISIBLE_DEVICES does not say what was meant"),
       .evidence = {sentence("CUDA_VISIBLE_DEVICES=\"{}\"", list.value)},
       .meaning = sentence("CUDA reads the list up to its first mistake, without a word."),
-      .steps = {{sentence("write the numbers that nvidia-smi shows, or UUIDs"),
-                 "export CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0"}}};
+      .steps = {{sentence("write the numbers that nvidia-smi shows, or UUIDs"), ""}}};
+  if (!list.corrected.empty()) finding.steps = {write_corrected(host, list)};
   for (const std::string& remark : list.remarks) finding.evidence.push_back(Sentence(remark, {}));
   return finding;
 }
@@ -47,8 +60,8 @@ Findings visible_devices(const Examined& host) {
          .steps = {{sentence("count as nvidia-smi does, for good in ~/.profile"),
                     "export CUDA_DEVICE_ORDER=PCI_BUS_ID"}}}};
   }
-  if (list.devices.empty()) return {hidden_list(list)};
-  if (!list.remarks.empty()) return {broken_list(list)};
+  if (list.devices.empty()) return {hidden_list(host, list)};
+  if (!list.remarks.empty()) return {broken_list(host, list)};
   return {};
 }
 
@@ -100,10 +113,10 @@ std::span<const Rule> visible_devices_rules() {
       {.find = visible_devices,
        .needs = Part::driver,
        .reports = {{"visible_devices_none", "warning", "CUDA_VISIBLE_DEVICES leaves nothing",
-                    "unset it"},
+                    "unset it; after a mistake the corrected line"},
                    {"visible_devices_broken", "warning",
                     "an entry ends the list, or is read in part (\"0 1\" is 0)",
-                    "numbers or UUIDs"},
+                    "the corrected line: what was meant, is there and is nobody else's"},
                    {"visible_devices_unclear", "hint",
                     "numbers without CUDA_DEVICE_ORDER on different cards",
                     "CUDA_DEVICE_ORDER=PCI_BUS_ID"}}},

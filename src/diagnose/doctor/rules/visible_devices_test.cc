@@ -27,6 +27,25 @@ TEST(DoctorVisibleDevices, HidesAllBreaksOffOrIsAGuess) {
   EXPECT_EQ(told(host), "hint visible_devices_unclear: the cards differ");
 }
 
+TEST(DoctorVisibleDevices, MistakenListIsCorrected) {
+  Examined host = healthy();
+  VisibleList list{.value = "1,-1,0", .devices = {DeviceId("GPU-b")}, .remarks = {"entry 2"}};
+  host.visible = list;
+  EXPECT_EQ(commands_of(only(host)), "\n") << "no card can be named";
+  list.corrected = "1,0";
+  host.visible = list;
+  EXPECT_EQ(commands_of(only(host)), "export CUDA_VISIBLE_DEVICES=1,0\n");
+  list.devices.clear();
+  host.visible = list;
+  EXPECT_EQ(only(host).rule, "visible_devices_none");
+  EXPECT_EQ(commands_of(only(host)), "export CUDA_VISIBLE_DEVICES=1,0\n");
+  host.snapshot.devices[1].name = std::string("NVIDIA Other");
+  EXPECT_EQ(commands_of(only(host)),
+            "export CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=1,0\n");
+  host.facts.variables = {{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};
+  EXPECT_EQ(commands_of(only(host)), "export CUDA_VISIBLE_DEVICES=1,0\n");
+}
+
 TEST(DoctorDeviceOrderUnknown, OrderThatCudaDoesNotKnow) {
   Examined host = healthy();
   for (const char* known : {"PCI_BUS_ID", "FASTEST_FIRST", ""}) {
