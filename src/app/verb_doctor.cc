@@ -175,13 +175,13 @@ class DoctorVerb final : public Verb {
           : fix_ ? render_fixes(findings, context.out())
                  : render_doctor(host, findings, context.out()));
     // Who asked for the test has not got it: that is not "nothing wrong".
+    if (gpu_test_ && host.gpu_proofs.empty()) {
+      complain(tr("no GPU was tested: there is none here"));
+      return could_not_look;
+    }
     if (gpu_test_ && doctor::is_elsewhere(host)) {
       complain(
           tr("no GPU was tested: the test needs a real GPU, and these are not this machine's"));
-      return could_not_look;
-    }
-    if (gpu_test_ && host.gpu_proofs.empty()) {
-      complain(tr("no GPU was tested: there is none here"));
       return could_not_look;
     }
     const auto worst = worst_of(findings);

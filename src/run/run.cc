@@ -91,9 +91,8 @@ class Run {
         job_.command.front(), value_of(options_.environment, "PATH").value_or(default_search_path));
     if (!found) return found.error();
     if (!options_.retry_of.empty()) return std::nullopt;  // it was said at the first start
-    for (const auto check : {warning_about_devices_set_by, warning_about_characters_in}) {
+    for (const auto check : {warning_about_devices_set_by, warning_about_characters_in})
       if (const auto warning = check(job_.command, *found)) say(*warning);
-    }
     return std::nullopt;
   }
 
