@@ -141,7 +141,7 @@ def replay_corpora(report: Report, folder: Path) -> None:
             continue
         command = [str(program), target, str(corpus)]
         code, output = test_programs.run_bounded(
-            command, 120, dict(os.environ), ROOT, gives_way=True
+            command, 600, dict(os.environ), ROOT, gives_way=True
         )
         if code == 0:
             report.add_passed()

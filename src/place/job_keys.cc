@@ -207,6 +207,13 @@ Result<void> parse_after(std::string_view text, JobSpec& job) {
 
 std::string typed_after(const JobSpec& job) { return fmt::format("{}", fmt::join(job.after, ",")); }
 
+/// A member that is added does not compile until it is named here: it wants a row below.
+[[maybe_unused]] void each_member_has_its_row(const JobSpec& job) {
+  [[maybe_unused]] const auto& [command, name, project, request, cpus, host_memory, priority, after,
+                                where, wait, cpu_after, time_limit, warning_signal, warning_ahead,
+                                linger, hold, on_gpu_fault, fault_signal, retry_on, retries] = job;
+}
+
 // --- the table ----------------------------------------------------------------------------
 
 using Text = std::string_view;

@@ -128,16 +128,18 @@ struct Receiver {
 }  // namespace
 
 void fill(Host& known, Host told) {
-  fill(known.name, std::move(told.name));
-  fill(known.kernel, std::move(told.kernel));
-  fill(known.boot_id, std::move(told.boot_id));
+  // A member that is added does not compile until it is filled.
+  auto& [name, kernel, boot_id, software, process_view, excluded_devices] = told;
+  fill(known.name, std::move(name));
+  fill(known.kernel, std::move(kernel));
+  fill(known.boot_id, std::move(boot_id));
   for (std::size_t i = 0; i < known.software.size(); ++i) {
-    fill(known.software[i].driver, std::move(told.software[i].driver));
-    fill(known.software[i].library, std::move(told.software[i].library));
-    fill(known.software[i].runtime, std::move(told.software[i].runtime));
+    fill(known.software[i].driver, std::move(software[i].driver));
+    fill(known.software[i].library, std::move(software[i].library));
+    fill(known.software[i].runtime, std::move(software[i].runtime));
   }
-  fill(known.process_view, std::move(told.process_view));
-  fill(known.excluded_devices, std::move(told.excluded_devices));
+  fill(known.process_view, std::move(process_view));
+  fill(known.excluded_devices, std::move(excluded_devices));
 }
 
 namespace {
