@@ -116,6 +116,7 @@ class FitVerb final : public Verb {
     model.shape = {
         static_cast<std::uint64_t>(layers_), hidden, heads, heads, hidden / heads, words};
     model.shape_like.clear();
+    model.cache = {};
     return std::nullopt;
   }
 

@@ -414,6 +414,15 @@ TEST(Safetensors, AnIndexNamesFilesOfItsOwnFolderAlone) {
   EXPECT_FALSE(parse_safetensors_index("{}"));
 }
 
+TEST(Safetensors, AnIndexSaysWhatItsFilesTakeTogether) {
+  EXPECT_EQ(total_size_in_index(R"({"metadata": {"total_size": 16060522496}})"), 16060522496U);
+  for (const char* wrong : {"", "{}", R"({"metadata": 1})", R"({"metadata": {"total_size": -1}})",
+                            R"({"metadata": {"total_size": 0}})",
+                            R"({"metadata": {"total_size": 18446744073709551615}})"}) {
+    EXPECT_EQ(total_size_in_index(wrong), std::nullopt) << wrong;
+  }
+}
+
 TEST(Places, JudgeByWhatIsFreeNow) {
   const ByteRange need{Bytes(10ULL << 30), Bytes(20ULL << 30)};
   const std::vector<RoomVerdict> rooms = judged({{0, "A", Bytes(24ULL << 30), Bytes(24ULL << 30)},
