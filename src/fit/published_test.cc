@@ -52,8 +52,7 @@ constexpr const char* sdxl = R"({"_class_name": "UNet2DConditionModel", "in_chan
     "CrossAttnDownBlock2D", "CrossAttnDownBlock2D"]})";
 
 constexpr auto published = std::to_array<Published>({
-    {"DeepSeek-V3", deepseek_v3, 685,
-     "https://openlaboratory.ai/models/deepseek-v3 and generator-hub.com/blog/6787, 2026-11-24"},
+    {"DeepSeek-V3", deepseek_v3, 685, "https://generator-hub.com/blog/6787, 2026-11-24"},
     {"Qwen3-30B-A3B", R"({"model_type": "qwen3_moe", "hidden_size": 2048,
          "intermediate_size": 6144, "moe_intermediate_size": 768, "num_hidden_layers": 48,
          "num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128,
