@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <vector>
@@ -100,6 +101,13 @@ Result<StoredTensors> read_index(const std::string& path) {
   if (!text) return std::unexpected(text.error());
   auto names = parse_safetensors_index(*text);
   if (!names) return std::unexpected(std::move(names).error().because(printable(path)));
+  // Without its files, the index still says what they take; how many weights that is it does not.
+  const bool any_here = std::ranges::any_of(*names, [&](const std::string& name) {
+    return ::access((folder_of(path) + "/" + name).c_str(), F_OK) == 0;
+  });
+  if (const auto total = total_size_in_index(*text); total && !any_here) {
+    return StoredTensors{.bytes = *total, .packed = true};
+  }
   return read_all_tensors(folder_of(path), *names);
 }
 
@@ -118,7 +126,7 @@ Model model_of_tensors(const StoredTensors& tensors, const std::string& folder) 
   if (const auto config = read_config(folder + "/config.json")) model = *config;
   if (count) model.parameters = count;
   model.stored_bytes = tensors.bytes;
-  model.stored_as = tensors.prevailing();
+  if (!tensors.bytes_of_type.empty()) model.stored_as = tensors.prevailing();
   return model;
 }
 

@@ -43,7 +43,7 @@ class FitVerb final : public Verb {
                    {"fp32", "tf32", "bf16", "fp16", "fp8", "int8", "int4"});
     options.flag("--mixed", mixed_, "mixed precision: FP32 master weights beside 16 bits");
     options.number("--batch", batch_, "sequences on a GPU at a time (1)", "N", 1, 1 << 20);
-    options.number("--seq,--context", sequence_, "tokens of each (2048)", "N", 1, 1 << 24);
+    options.filled_value("--seq,--context", sequence_, "tokens of each, 4096 or 128k (2048)", "N");
     options.flag("--checkpointing", checkpointing_, "activation checkpointing");
     options.number("--gpus", gpus_, "how many GPUs work together (1)", "N", 1, 65536);
     options.choice("--shard", shard_, "what they divide: none, zero1, zero2, zero3, fsdp, tp",
@@ -87,8 +87,10 @@ class FitVerb final : public Verb {
     Workload workload{.mixed = mixed_,
                       .checkpointing = checkpointing_,
                       .batch = static_cast<std::uint64_t>(batch_),
-                      .sequence = static_cast<std::uint64_t>(sequence_),
                       .gpus = static_cast<std::uint64_t>(gpus_)};
+    auto tokens = parse_token_count(sequence_);
+    if (!tokens) return std::unexpected(std::move(tokens).error());
+    workload.sequence = *tokens;
     if (!train_.empty()) {
       if (auto set = set_training(train_, workload); !set) {
         return std::unexpected(std::move(set).error());
@@ -114,6 +116,7 @@ class FitVerb final : public Verb {
     model.shape = {
         static_cast<std::uint64_t>(layers_), hidden, heads, heads, hidden / heads, words};
     model.shape_like.clear();
+    model.cache = {};
     return std::nullopt;
   }
 
@@ -145,7 +148,7 @@ class FitVerb final : public Verb {
   std::string dtype_;
   std::string shard_;
   int batch_ = 1;
-  int sequence_ = 2048;
+  std::string sequence_ = "2048";
   int gpus_ = 1;
   int layers_ = 0;
   int hidden_ = 0;

@@ -229,6 +229,10 @@ TEST(Cards, AreFoundByWhatPeopleCallThem) {
   EXPECT_THAT(names(cards_called("H100")), ElementsAre("H100 PCIe", "H100 80GB HBM3", "H100 NVL"));
   EXPECT_THAT(names(cards_called("a100 80g")), ElementsAre("A100 80GB PCIe", "A100-SXM4-80GB"));
   EXPECT_THAT(names(cards_called("a100 40 gb pcie")), ElementsAre("A100-PCIE-40GB"));
+  EXPECT_THAT(names(cards_called("a100 80")), ElementsAre("A100 80GB PCIe", "A100-SXM4-80GB"));
+  EXPECT_THAT(names(cards_called("h100 pcie")), ElementsAre("H100 PCIe"));
+  EXPECT_DOUBLE_EQ(cards_called("h100 pcie").front()->bandwidth, 2039);
+  EXPECT_THAT(cards_called("80"), IsEmpty()) << "a size alone names no card";
   EXPECT_THAT(names(cards_called("A10")), ElementsAre("A10"));
   EXPECT_THAT(names(cards_called("rtx 6000 ada")), ElementsAre("RTX 6000 Ada Generation"));
   EXPECT_THAT(names(cards_called("p100 sxm2")), ElementsAre("Tesla P100-SXM2-16GB"));

@@ -96,8 +96,13 @@ std::optional<int> distance(const Words& asked, const Card& card) {
     }
     best = best ? std::min(*best, extra) : extra;
   }
+  // "a100 80": a size without its unit, beside a word that names something.
+  const std::string size = std::to_string(card.memory_gib);
+  const bool names_one = std::ranges::any_of(asked, [&](const std::string& word) {
+    return !is_family(word) && !is_form(word) && all.contains(word);
+  });
   const bool has_all = std::ranges::all_of(asked, [&](const std::string& word) {
-    return word == "nvidia" || all.contains(word) ||
+    return word == "nvidia" || (names_one && word == size) || all.contains(word) ||
            (word == "sxm" && std::ranges::any_of(all, [](const std::string& own) {
               return own.starts_with("sxm");
             }));

@@ -88,7 +88,8 @@ class Adder {
   /// The embeddings at both ends, which stay in 16 bits where the rest is quantised.
   [[nodiscard]] double embeddings() const {
     if (!model_.shape) return 0;
-    return std::min(count(), 2.0 * static_cast<double>(model_.shape->vocabulary) *
+    return std::min(count(), (model_.tied ? 1.0 : 2.0) *
+                                 static_cast<double>(model_.shape->vocabulary) *
                                  static_cast<double>(model_.shape->hidden));
   }
 
@@ -283,13 +284,12 @@ class Adder {
     const double divided = share(workload_.sharding == Sharding::tensor_parallel);
     const double each = flow_bytes(precision_, false);
     if (!model_.encoder) add_cache(each);
-    const double v = static_cast<double>(shape.vocabulary);
-    add(Part::activations, 4 * s * b * h * each * divided + 4 * b * v,
-        8 * s * b * h * each * divided + 4 * s * b * v);
+    const double logits = 4 * b * static_cast<double>(shape.vocabulary);
+    add(Part::activations, 4 * s * b * h * each * divided + logits,
+        8 * s * b * h * each * divided + logits);
     assume(sentence("while a prompt is read, one layer's activations and the logits of its last "
-                    "token (low) or of every token (high); attention keeps no s×s matrix "
-                    "(FlashAttention, SDPA)"),
-           "4·s·b·h·bytes + 4·b·v – 8·s·b·h·bytes + 4·s·b·v");
+                    "token alone; attention keeps no s×s matrix (FlashAttention, SDPA)"),
+           "4·s·b·h·bytes + 4·b·v – 8·s·b·h·bytes + 4·b·v");
   }
 
   void add_cache(double each) {
@@ -298,12 +298,35 @@ class Adder {
     const double share_of_heads =
         std::max(share(workload_.sharding == Sharding::tensor_parallel),
                  1.0 / static_cast<double>(std::max<std::uint64_t>(shape.kv_heads, 1)));
-    const double row = static_cast<double>(shape.kv_heads) * static_cast<double>(shape.head_size);
-    const double tokens =
-        static_cast<double>(workload_.sequence) * static_cast<double>(workload_.batch);
-    const double cache =
-        2 * static_cast<double>(shape.layers) * row * tokens * each * share_of_heads;
+    const CacheForm& form = model_.cache;
+    const double s = static_cast<double>(workload_.sequence);
+    const double tokens = s * static_cast<double>(workload_.batch);
+    if (form.latent > 0) {
+      const double cache =
+          static_cast<double>(shape.layers) * static_cast<double>(form.latent) * tokens * each;
+      add(Part::kv_cache, cache, cache);
+      assume(sentence("one compressed row per token and layer (MLA), whole on each GPU"),
+             "L·(kv_lora_rank + qk_rope_head_dim)·s·b·bytes",
+             "DeepSeek-AI 2024 (DeepSeek-V2), 2.1");
+      return;
+    }
+    const double row = 2 * static_cast<double>(shape.kv_heads) *
+                       static_cast<double>(shape.head_size) * each * share_of_heads;
+    const double b = static_cast<double>(workload_.batch);
+    const double windowed = static_cast<double>(form.windowed_layers);
+    const double whole = static_cast<double>(shape.layers) - windowed;
+    double cache =
+        row * (whole * tokens + windowed * std::min(s, static_cast<double>(form.window)) * b);
+    if (form.crosses) {
+      const double read = form.read_tokens > 0 ? static_cast<double>(form.read_tokens) : s;
+      cache += row * static_cast<double>(shape.layers) * read * b;
+      assume(sentence("the decoder keeps keys and values of what the encoder read too"));
+    }
     add(Part::kv_cache, cache, cache);
+    if (form.windowed_layers > 0) {
+      assume(sentence("{} of {} layers keep keys and values of no more than {} tokens",
+                      form.windowed_layers, shape.layers, form.window));
+    }
     assume(sentence("keys and values of {} sequences of {} tokens", workload_.batch,
                     workload_.sequence),
            "2·L·kv_heads·head_size·s·b·bytes");

@@ -30,6 +30,15 @@ struct ModelShape {
   friend bool operator==(const ModelShape&, const ModelShape&) = default;
 };
 
+/// What is kept of a token where it is not all keys and values of every layer.
+struct CacheForm {
+  std::uint64_t latent = 0;           // numbers instead of a layer's keys and values (MLA); 0: none
+  std::uint64_t windowed_layers = 0;  // these keep no more tokens than the window
+  std::uint64_t window = 0;
+  bool crosses = false;           // the decoder keeps what it attends to of an encoder too
+  std::uint64_t read_tokens = 0;  // of that encoder, always as many; 0: as many as are given
+};
+
 struct Model {
   std::string name;
   std::optional<std::uint64_t> parameters;  // nothing: several are packed into a stored word
@@ -43,6 +52,8 @@ struct Model {
   std::optional<Precision> stored_as = std::nullopt;
   /// It reads all of its tokens at once and keeps no keys and values of earlier ones (BERT).
   bool encoder = false;
+  CacheForm cache = {};
+  bool tied = false;  // the embeddings at its end are those at its beginning
 };
 
 inline constexpr std::uint64_t most_parameters = 1'000'000'000'000'000;

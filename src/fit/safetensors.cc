@@ -171,4 +171,15 @@ Result<std::vector<std::string>> parse_safetensors_index(std::string_view json) 
   return std::vector<std::string>(names.begin(), names.end());
 }
 
+std::optional<std::uint64_t> total_size_in_index(std::string_view json) {
+  if (nesting_depth(json) > 20) return std::nullopt;
+  const HeaderJson index = HeaderJson::parse(json, nullptr, false);
+  if (!index.is_object() || !index.contains("metadata")) return std::nullopt;
+  const HeaderJson& about = index["metadata"];
+  if (!about.is_object() || !about.contains("total_size")) return std::nullopt;
+  const auto size = number_in<std::uint64_t>(about["total_size"]);
+  if (!size || *size == 0 || *size > 8 * most_parameters) return std::nullopt;
+  return size;
+}
+
 }  // namespace berth

@@ -42,5 +42,7 @@ inline constexpr std::uint64_t longest_safetensors_header = 100'000'000;  // the
 /// The files that a model.safetensors.index.json names, each once. invalid: no index, or a name
 /// that leads out of its folder.
 [[nodiscard]] Result<std::vector<std::string>> parse_safetensors_index(std::string_view json);
+/// What all of its files hold together, as the index says. Nothing: it does not say it.
+[[nodiscard]] std::optional<std::uint64_t> total_size_in_index(std::string_view json);
 
 }  // namespace berth

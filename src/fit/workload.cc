@@ -122,6 +122,23 @@ Result<void> set_training(std::string_view text, Workload& workload) {
   return {};
 }
 
+Result<std::uint64_t> parse_token_count(std::string_view text) {
+  constexpr std::uint64_t most = 1 << 24;
+  std::string_view digits = text;
+  std::uint64_t multiple = 1;
+  const char last = text.empty() ? ' ' : text.back();
+  if (last == 'k' || last == 'K') multiple = 1 << 10;
+  if (last == 'm' || last == 'M') multiple = 1 << 20;
+  if (multiple > 1) digits.remove_suffix(1);
+  const auto count = parse_unsigned(digits);
+  if (!count || *count == 0 || *count > most / multiple) {
+    return fail(ErrorCode::invalid,
+                trf("\"{}\" is no number of tokens: write 4096, 128k or 1m, at most 16m",
+                    cut_to_width(printable(text), 40, true)));
+  }
+  return *count * multiple;
+}
+
 std::optional<Error> mistake_in(const Workload& workload) {
   const auto mistake = [](std::string_view text) {
     return Error(ErrorCode::invalid, std::string(text));

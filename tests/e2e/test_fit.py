@@ -105,8 +105,15 @@ def test_weights_in_fp32_are_computed_with_in_fp32(machine, tmp_path):
     assert fit(machine, tmp_path, "--dtype", "bf16")["parts"]["kv_cache"]["low_bytes"] == 256 << 20
 
 
+def test_an_index_without_its_files_says_what_they_take(machine, tmp_path):
+    path = tmp_path / "model.safetensors.index.json"
+    path.write_text('{"metadata": {"total_size": 1000000}, "weight_map": {"a": "m.safetensors"}}', encoding="utf-8")
+    assert fit(machine, path)["parts"]["weights"]["low_bytes"] == 1_000_000
+    assert machine.run("fit", path, "--train", "lora").returncode == 1
+
+
 def test_long_contexts_and_many_gpus_stay_possible(machine):
-    assert fit(machine, "8B", "--context", "131072")["total"]["high_bytes"] < 130 << 30
+    assert fit(machine, "8B", "--context", "128k")["total"]["high_bytes"] < 45 << 30
     shared = fit(machine, "70B", "--gpus", "64", "--shard", "tp")
     assert shared["parts"]["kv_cache"]["low_bytes"] == 80 << 20
 

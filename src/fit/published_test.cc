@@ -1,0 +1,200 @@
+// What a config.json says of published models, against what is published of them.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+
+#include "fit/estimate.h"
+
+namespace berth {
+namespace {
+
+/// A model's config, as far as its memory depends on it, and its published size.
+struct Published {
+  const char* name;
+  const char* config;
+  double billions;
+  const char* source;  // with the day on which it was read
+};
+
+constexpr const char* deepseek_v3 = R"({"model_type": "deepseek_v3", "hidden_size": 7168,
+    "intermediate_size": 18432, "moe_intermediate_size": 2048, "num_hidden_layers": 61,
+    "num_attention_heads": 128, "num_key_value_heads": 128, "n_shared_experts": 1,
+    "n_routed_experts": 256, "kv_lora_rank": 512, "q_lora_rank": 1536, "qk_rope_head_dim": 64,
+    "v_head_dim": 128, "qk_nope_head_dim": 128, "first_k_dense_replace": 3, "vocab_size": 129280,
+    "tie_word_embeddings": false, "num_nextn_predict_layers": 1,
+    "quantization_config": {"quant_method": "fp8"}})";
+constexpr const char* gpt_oss_20b = R"({"model_type": "gpt_oss", "hidden_size": 2880,
+    "num_hidden_layers": 24, "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64,
+    "intermediate_size": 2880, "num_local_experts": 32, "vocab_size": 201088,
+    "attention_bias": true, "sliding_window": 128, "tie_word_embeddings": false})";
+constexpr const char* llama4_scout = R"({"model_type": "llama4", "text_config": {
+    "model_type": "llama4_text", "hidden_size": 5120, "intermediate_size": 8192,
+    "intermediate_size_mlp": 16384, "num_hidden_layers": 48, "num_attention_heads": 40,
+    "num_key_value_heads": 8, "head_dim": 128, "num_local_experts": 16,
+    "interleave_moe_layer_step": 1, "attention_chunk_size": 8192, "vocab_size": 202048},
+    "vision_config": {"hidden_size": 1408, "intermediate_size": 5632, "num_hidden_layers": 34,
+    "patch_size": 14, "image_size": 336}, "torch_dtype": "bfloat16"})";
+constexpr const char* gemma3_27b = R"({"model_type": "gemma3", "text_config": {
+    "model_type": "gemma3_text", "hidden_size": 5376, "intermediate_size": 21504,
+    "num_hidden_layers": 62, "num_attention_heads": 32, "num_key_value_heads": 16,
+    "head_dim": 128, "sliding_window": 1024}, "vision_config": {"hidden_size": 1152,
+    "intermediate_size": 4304, "num_hidden_layers": 27, "patch_size": 14, "image_size": 896}})";
+constexpr const char* whisper_small = R"({"model_type": "whisper", "d_model": 768,
+    "encoder_layers": 12, "decoder_layers": 12, "decoder_attention_heads": 12,
+    "encoder_ffn_dim": 3072, "decoder_ffn_dim": 3072, "num_mel_bins": 80, "vocab_size": 51865})";
+constexpr const char* sdxl = R"({"_class_name": "UNet2DConditionModel", "in_channels": 4,
+    "out_channels": 4, "block_out_channels": [320, 640, 1280], "layers_per_block": 2,
+    "transformer_layers_per_block": [1, 2, 10], "cross_attention_dim": 2048,
+    "projection_class_embeddings_input_dim": 2816, "down_block_types": ["DownBlock2D",
+    "CrossAttnDownBlock2D", "CrossAttnDownBlock2D"]})";
+
+constexpr auto published = std::to_array<Published>({
+    {"DeepSeek-V3", deepseek_v3, 685, "https://generator-hub.com/blog/6787, 2026-11-24"},
+    {"Qwen3-30B-A3B", R"({"model_type": "qwen3_moe", "hidden_size": 2048,
+         "intermediate_size": 6144, "moe_intermediate_size": 768, "num_hidden_layers": 48,
+         "num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128,
+         "num_experts": 128, "decoder_sparse_step": 1, "vocab_size": 151936})",
+     30.5, "https://apxml.com/models/qwen3-30b-a3b, 2026-11-24"},
+    {"gpt-oss-20b", gpt_oss_20b, 20.9,
+     "https://aiwartracker.com/papers/gpt-oss-model-card, 2026-11-24"},
+    {"gpt-oss-120b", R"({"model_type": "gpt_oss", "hidden_size": 2880, "num_hidden_layers": 36,
+         "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64,
+         "intermediate_size": 2880, "num_local_experts": 128, "vocab_size": 201088})",
+     116.8, "https://aiwartracker.com/papers/gpt-oss-model-card, 2026-11-24"},
+    {"Llama 4 Scout", llama4_scout, 109, "https://www.modelcards.net/documents/31, 2026-11-24"},
+    {"Llama 4 Maverick", R"({"model_type": "llama4", "text_config": {"hidden_size": 5120,
+         "intermediate_size": 8192, "intermediate_size_mlp": 16384, "num_hidden_layers": 48,
+         "num_attention_heads": 40, "num_key_value_heads": 8, "head_dim": 128,
+         "num_local_experts": 128, "interleave_moe_layer_step": 2, "vocab_size": 202048}})",
+     400, "https://www.modelcards.net/documents/31, 2026-11-24"},
+    {"phi-4", R"({"model_type": "phi3", "hidden_size": 5120, "intermediate_size": 17920,
+         "num_hidden_layers": 40, "num_attention_heads": 40, "num_key_value_heads": 10,
+         "vocab_size": 100352})",
+     14.7, "https://huggingface.co/cortexso/phi-4, 2026-11-24"},
+    {"Phi-3-mini", R"({"model_type": "phi3", "hidden_size": 3072, "intermediate_size": 8192,
+         "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 32,
+         "vocab_size": 32064})",
+     3.82,
+     "https://huggingface.co/flyfishstudio/Phi-3.1-mini-4k-instruct-Q4_0_4_8.gguf, 2026-11-24"},
+    {"Whisper small", whisper_small, 0.244, "https://huggingface.co/jerpint/whisper, 2026-11-24"},
+    {"Whisper medium", R"({"model_type": "whisper", "d_model": 1024, "encoder_layers": 24,
+         "decoder_layers": 24, "decoder_attention_heads": 16, "encoder_ffn_dim": 4096,
+         "decoder_ffn_dim": 4096, "num_mel_bins": 80, "vocab_size": 51865})",
+     0.769, "https://huggingface.co/jerpint/whisper, 2026-11-24"},
+    {"Whisper large", R"({"model_type": "whisper", "d_model": 1280, "encoder_layers": 32,
+         "decoder_layers": 32, "decoder_attention_heads": 20, "encoder_ffn_dim": 5120,
+         "decoder_ffn_dim": 5120, "num_mel_bins": 128, "vocab_size": 51866})",
+     1.55, "https://huggingface.co/jerpint/whisper, 2026-11-24"},
+    {"Stable Diffusion 1.5's UNet", R"({"_class_name": "UNet2DConditionModel", "in_channels": 4,
+         "out_channels": 4, "block_out_channels": [320, 640, 1280, 1280], "layers_per_block": 2,
+         "cross_attention_dim": 768, "down_block_types": ["CrossAttnDownBlock2D",
+         "CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "DownBlock2D"]})",
+     0.860, "https://blog.csdn.net/Silver_ljh/article/details/140830691, 2026-11-24"},
+    // Its file of 16-bit weights: 5.14 GB.
+    {"SDXL's UNet", sdxl, 5.14 / 2,
+     "https://blog.csdn.net/Silver_ljh/article/details/140830691, 2026-11-24"},
+});
+
+Model read(const char* config) {
+  auto model = parse_model_config(config);
+  EXPECT_TRUE(model) << config << (model ? "" : model.error().message());
+  return model ? *model : Model{};
+}
+
+double bytes_of(const Model& model, const Workload& workload, Part part) {
+  const auto found = estimate(model, workload).of(part);
+  return found ? static_cast<double>(found->high.count()) : 0;
+}
+
+TEST(Published, ParametersAreWithinOnePercent) {
+  for (const Published& each : published) {
+    const double count = static_cast<double>(read(each.config).parameters.value_or(0)) / 1e9;
+    EXPECT_NEAR(count, each.billions, each.billions / 100) << each.name << ": " << each.source;
+  }
+}
+
+// What their layers add up to; no page that was read has these numbers.
+TEST(Published, OtherFamiliesAreCountedByTheirLayers) {
+  EXPECT_EQ(read(R"({"model_type": "qwen3", "hidden_size": 4096, "intermediate_size": 12288,
+      "num_hidden_layers": 36, "num_attention_heads": 32, "num_key_value_heads": 8,
+      "head_dim": 128, "vocab_size": 151936})")
+                .parameters,
+            8'190'735'360U);
+  EXPECT_EQ(read(R"({"model_type": "falcon", "hidden_size": 4544, "num_hidden_layers": 32,
+      "num_attention_heads": 71, "multi_query": true, "vocab_size": 65024})")
+                .parameters,
+            6'921'720'704U);
+  EXPECT_EQ(read(R"({"model_type": "falcon", "hidden_size": 8192, "num_hidden_layers": 60,
+      "num_attention_heads": 128, "num_kv_heads": 8, "new_decoder_architecture": true,
+      "vocab_size": 65024})")
+                .parameters,
+            41'303'293'952U);
+  EXPECT_EQ(read(R"({"model_type": "phi", "hidden_size": 2560, "intermediate_size": 10240,
+      "num_hidden_layers": 32, "num_attention_heads": 32, "vocab_size": 51200})")
+                .parameters,
+            2'779'683'840U);
+  EXPECT_EQ(read(R"({"model_type": "t5", "d_model": 768, "d_kv": 64, "d_ff": 3072,
+      "num_layers": 12, "num_heads": 12, "vocab_size": 32128})")
+                .parameters,
+            222'903'552U);
+  EXPECT_EQ(read(R"({"model_type": "t5", "d_model": 1024, "d_kv": 64, "d_ff": 2816,
+      "num_layers": 24, "num_heads": 16, "vocab_size": 32128, "tie_word_embeddings": false,
+      "feed_forward_proj": "gated-gelu"})")
+                .parameters,
+            783'150'080U);
+  EXPECT_EQ(read(R"({"model_type": "vit", "hidden_size": 768, "intermediate_size": 3072,
+      "num_hidden_layers": 12, "num_attention_heads": 12, "patch_size": 16,
+      "image_size": 224})")
+                .parameters,
+            85'798'656U);
+  EXPECT_EQ(read(sdxl).parameters, 2'567'463'684U);
+  EXPECT_NEAR(static_cast<double>(*read(gemma3_27b).parameters), 27.4e9, 0.27e9);
+}
+
+TEST(Published, CachesAreAsTheModelsKeepThem) {
+  const Workload workload{.precision = Precision::bf16, .sequence = 1 << 17};
+  const double tokens = 1 << 17;
+  EXPECT_EQ(bytes_of(read(deepseek_v3), workload, Part::kv_cache), 61 * (512 + 64) * 2 * tokens);
+  // 10 layers of 62 attend to everything, 52 to 1024 tokens.
+  EXPECT_EQ(bytes_of(read(gemma3_27b), workload, Part::kv_cache),
+            2.0 * 16 * 128 * 2 * (10 * tokens + 52 * 1024));
+  EXPECT_EQ(bytes_of(read(gpt_oss_20b), workload, Part::kv_cache),
+            2.0 * 8 * 64 * 2 * (12 * tokens + 12 * 128));
+  EXPECT_EQ(bytes_of(read(llama4_scout), workload, Part::kv_cache),
+            2.0 * 8 * 128 * 2 * (12 * tokens + 36 * 8192));
+  EXPECT_EQ(bytes_of(read(whisper_small), {.precision = Precision::fp16, .sequence = 448},
+                     Part::kv_cache),
+            2.0 * 12 * 768 * 2 * (448 + 1500));
+  EXPECT_EQ(estimate(read(sdxl), {}).of(Part::kv_cache), std::nullopt);
+  EXPECT_EQ(estimate(read(sdxl), {}).of(Part::activations), std::nullopt);
+}
+
+TEST(Published, WeightsAreThoseOfTheFiles) {
+  // 210 GB: https://hackmd.io/%40Ibi/Sy7i4gMRkx, 2026-11-24.
+  EXPECT_NEAR(bytes_of(read(llama4_scout), {}, Part::weights) / 1e9, 210, 10.5);
+  // 54 GB: https://the-decoder.com/?p=22999, 2026-11-24.
+  EXPECT_NEAR(bytes_of(read(gemma3_27b), {}, Part::weights) / 1e9, 54, 2.7);
+}
+
+TEST(Published, ALongContextOfLlama8BIsOfWeightsAndCache) {
+  const Workload workload{.precision = Precision::bf16, .sequence = 1 << 17};
+  const Estimate all = estimate(model_of_size(8'030'261'248), workload);
+  EXPECT_NEAR(static_cast<double>(all.total.low.count()) / (1 << 30), 35, 0.5);
+  EXPECT_LT(all.total.high.count(), 45ULL << 30);
+}
+
+TEST(Workload, CountsTokensAsContextsAreNamed) {
+  EXPECT_EQ(parse_token_count("128k").value(), 131072U);
+  EXPECT_EQ(parse_token_count("32K").value(), 32768U);
+  EXPECT_EQ(parse_token_count("1m").value(), 1048576U);
+  EXPECT_EQ(parse_token_count("4096").value(), 4096U);
+  for (const char* wrong : {"", "k", "0", "0k", "-1", "17m", "1.5k", "128kk", "16777217"}) {
+    EXPECT_FALSE(parse_token_count(wrong)) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace berth
