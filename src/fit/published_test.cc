@@ -116,7 +116,7 @@ TEST(Published, ParametersAreWithinOnePercent) {
   }
 }
 
-// What their layers add up to; no page that was read has these numbers.
+// As our counting has it: no page with these numbers was read. They hold it where it is.
 TEST(Published, OtherFamiliesAreCountedByTheirLayers) {
   EXPECT_EQ(read(R"({"model_type": "qwen3", "hidden_size": 4096, "intermediate_size": 12288,
       "num_hidden_layers": 36, "num_attention_heads": 32, "num_key_value_heads": 8,
