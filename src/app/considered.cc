@@ -33,8 +33,7 @@ Result<Considered> considered(Context& context, const Request& request, Snapshot
     HolderNames names;
     add_ledger(made.snapshot, std::move(view), context.clock().now(), names);
   }
-  const std::size_t waiting = made.snapshot.waiters.size();
-  made.placement = place_behind(made.snapshot, waiting, options.request, options.limits);
+  made.placement = place_newcomer(made.snapshot, options.request, options.limits);
   made.request = std::move(options.request);
   return made;
 }

@@ -149,10 +149,14 @@ struct PlaceLimits {
 [[nodiscard]] std::vector<Kept> reserved_before(const Snapshot& snapshot, std::size_t position,
                                                 const Request& own, const PlaceLimits& limits = {});
 
-/// The placement after everybody before `position` has taken or gathered what is theirs; past the
-/// end, that of somebody who comes now.
+/// The placement after everybody before `position` has taken or gathered what is theirs.
 [[nodiscard]] Placement place_behind(const Snapshot& snapshot, std::size_t position,
                                      const Request& request, const PlaceLimits& limits = {});
+
+/// The placement of somebody who comes now. Where such a one stands is decided here alone: behind
+/// all who wait.
+[[nodiscard]] Placement place_newcomer(const Snapshot& snapshot, const Request& request,
+                                       const PlaceLimits& limits = {});
 
 /// Fills in Waiter::reserved: what is free, and what somebody who comes now and wants one device
 /// whole would nevertheless be refused for the sake of the queue.

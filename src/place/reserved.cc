@@ -174,6 +174,11 @@ Placement place_behind(const Snapshot& snapshot, std::size_t position, const Req
   return placement;
 }
 
+Placement place_newcomer(const Snapshot& snapshot, const Request& request,
+                         const PlaceLimits& limits) {
+  return place_behind(snapshot, snapshot.waiters.size(), request, limits);
+}
+
 void keep_for_waiters(Snapshot& snapshot) {
   for (Waiter& waiter : snapshot.waiters) waiter.reserved.clear();
   const std::size_t all = snapshot.waiters.size();

@@ -317,7 +317,8 @@ class Acquisition {
     Considered now;
     now.snapshot = with_ledger(std::move(machine), view, clock_.now(), own);
     now.position = position_of(own, now.snapshot);
-    now.placement = place_behind(now.snapshot, now.position, options_.request, limits);
+    now.placement = ticket_ ? place_behind(now.snapshot, now.position, options_.request, limits)
+                            : place_newcomer(now.snapshot, options_.request, limits);
     if (!ticket_ || now.placement.satisfied() || !is_held_back(now.placement)) {
       late_.nobody_is_able();
       return now;

@@ -124,7 +124,7 @@ HttpResponse answer_compose(const Question& question) {
   if (!job) return error_response(job.error());
   // What the principal may not see stands in his way all the same, without a name.
   const auto seen = seen_by(question.principal, question.context);
-  const Placement placement = place_behind(*seen, seen->waiters.size(), job->request);
+  const Placement placement = place_newcomer(*seen, job->request);
   return json_answer([&](Archive& archive) {
     archive.derived("command", run_line(*job));
     write_outcome(archive, placement, *job);
