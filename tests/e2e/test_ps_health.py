@@ -185,7 +185,7 @@ def test_in_a_namespace_who_has_the_device_open_is_the_one_of_the_list(driver_of
 WITH_A_JOB = """
 berth=$1; folder=$2; shift 2
 "$berth" run --detach -- sh -c "echo \\$\\$ > $folder/number; exec sleep 303" >/dev/null || exit 7
-until test -s $folder/number; do sleep 0.05; done
+until test -s $folder/number && grep -q sleep "/proc/$(cat $folder/number)/comm"; do sleep 0.05; done
 sed "s/299999/$(cat $folder/number)/" $folder/listing.json > $folder/with_job.json
 export BERTH_FAKE_NVML=$folder/with_job.json
 for words in "ps --json" "smi"; do "$berth" $words || exit 6; echo "======"; done
