@@ -1,0 +1,32 @@
+"""Marks: a job's progress in its run's record."""
+
+from __future__ import annotations
+
+import ctypes
+
+from . import _abi
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def mark(text: str = "", **numbers: Any) -> None:
+    """Notes progress, "epoch=3 loss=0.12", where `berth show` and `report` have it beside the curves.
+
+    Numbers may be tensors of one element. Silent outside a run. 10 to 20 µs.
+    """
+    words = [" ".join(text.split())] if text else []
+    words += [f"{name}={_short(value)}" for name, value in numbers.items()]
+    error = ctypes.c_void_p()
+    code = _abi.library().berth_mark(" ".join(words).encode("utf-8", "replace"), ctypes.byref(error))
+    if code == _abi.NOT_FOUND:
+        _abi.library().berth_error_free(error)
+    elif code != _abi.OK:
+        raise _abi.failure(code, error)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, (int, str)):
+        return str(value)
+    return f"{float(value):.6g}"
