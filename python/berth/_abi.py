@@ -31,7 +31,7 @@ STATES = ("free", "reserved", "leased", "busy", "held", "unknown", "failed", "di
 CUDA = ("not loaded", "not started", "started", "inherited")
 FROM_SERVE, FROM_HELPER = 1, 2
 
-OK, NOT_FOUND, NONE_FREE, NEVER = (CODES.index(name) for name in ("ok", "not_found", "none_free", "never"))
+OK = 0
 
 
 class U64(ctypes.Structure):

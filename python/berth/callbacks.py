@@ -98,11 +98,8 @@ def transformers() -> Any:
 
 
 def _base(name: str, *modules: str) -> Any:
-    for module in modules:
-        # One that is loaded goes first: an installed one may be another than the user's.
-        if module.split(".")[0] in sys.modules and hasattr(importlib.import_module(module), name):
-            return getattr(importlib.import_module(module), name)
-    for module in modules:
+    # One that is loaded goes first: an installed one may be another than the user's.
+    for module in sorted(modules, key=lambda one: one.split(".")[0] not in sys.modules):
         try:
             return getattr(importlib.import_module(module), name)
         except ModuleNotFoundError:
