@@ -77,6 +77,10 @@ class Borrowed:
         self.context = None
 
 
+def is_simulated(sim: Optional[str]) -> bool:
+    return bool(sim or os.environ.get("BERTH_SIM"))
+
+
 def bundled_program() -> Optional[str]:
     """The wheel's own program, unless BERTH_HELPER names another."""
     bundled = os.path.join(_abi.HERE, "_bin", "berth")

@@ -7,7 +7,7 @@ import os
 import sys
 
 from . import _abi
-from ._context import Context, drive, drive_async
+from ._context import Context, drive, drive_async, is_simulated
 from .errors import CudaStarted, Error, NoneFree
 from .looks import Device, placement_for, refusal, request_struct
 from .placement import Placement
@@ -58,7 +58,7 @@ class Lease:
         self._before: Dict[str, Optional[str]] = {}
         self.id = _abi.text(ask.berth_lease_id(handle)) if handle.value else ""
         self.run = _abi.text(ask.berth_lease_run(handle)) if handle.value else ""
-        self.devices = _leased_devices(handle) if handle.value else []
+        self.devices = _leased_devices(handle, is_simulated(sim)) if handle.value else []
         if apply:
             for ordinal, device in enumerate(self.devices):
                 device.ordinal = ordinal  # CUDA_VISIBLE_DEVICES names them in this order
@@ -297,12 +297,12 @@ def _variables_of(handle: ctypes.c_void_p) -> Dict[str, str]:
     return found
 
 
-def _leased_devices(handle: ctypes.c_void_p) -> List[Device]:
+def _leased_devices(handle: ctypes.c_void_p, simulated: bool) -> List[Device]:
     found = []
     for at in range(_abi.library().berth_lease_devices(handle)):
         raw = _abi.sized(_abi.DeviceStruct)
         _abi.library().berth_lease_device(handle, at, ctypes.byref(raw))
-        found.append(Device(raw))
+        found.append(Device(raw, [], simulated))
     return found
 
 

@@ -6,7 +6,7 @@ import ctypes
 import os
 
 from . import _abi
-from ._context import Context, drive, drive_async
+from ._context import Context, drive, drive_async, is_simulated
 from .errors import Error, error_of
 from .placement import Placement
 from .reading import Reading, gib
@@ -61,6 +61,7 @@ class Device:
     state_why: Optional[str]  # of a failed or unusable device
     holder: Optional[str]  # who is on it or holds it
     ordinal: Optional[int]  # cuda:ordinal in this process; None: hidden, or not known
+    simulated: bool
     memory_total: Reading[int]  # bytes
     memory_used: Reading[int]
     memory_free: Reading[int]
@@ -71,7 +72,8 @@ class Device:
     cuda_cores: Optional[int]
     processes: List[Process]
 
-    def __init__(self, raw: _abi.DeviceStruct, processes: Optional[List[Process]] = None) -> None:
+    def __init__(self, raw: _abi.DeviceStruct, processes: List[Process], simulated: bool) -> None:
+        self.simulated = simulated
         self.index = raw.index if raw.index >= 0 else None
         self.id = _abi.text(raw.id)
         self.name = _abi.text(raw.name)
@@ -88,12 +90,14 @@ class Device:
         self.temperature = _read(raw.temperature_celsius)
         self.compute = (raw.compute_major, raw.compute_minor) if raw.compute_major else None
         self.cuda_cores = raw.cuda_cores or None
-        self.processes = processes or []
+        self.processes = processes
 
     def torch(self) -> torch.device:
-        """PyTorch's name of it in this process. Starts nothing."""
+        """PyTorch's name of it in this process; of a simulated one the CPU's. Starts nothing."""
         import torch
 
+        if self.simulated:
+            return torch.device("cpu")
         if self.ordinal is None:
             raise Error(
                 f"{self} has no number in this process: CUDA_VISIBLE_DEVICES={os.environ.get('CUDA_VISIBLE_DEVICES')}",
@@ -113,8 +117,9 @@ class Device:
 class Look:
     """What one look saw. It never changes."""
 
-    def __init__(self, handle: ctypes.c_void_p) -> None:
+    def __init__(self, handle: ctypes.c_void_p, simulated: bool) -> None:
         self._handle = handle
+        self._simulated = simulated
         self._devices: Optional[List[Device]] = None
         self._processes: Optional[List[Process]] = None
 
@@ -131,7 +136,8 @@ class Look:
             for at in range(count):
                 raw = _abi.sized(_abi.DeviceStruct)
                 ask(self._handle, at, ctypes.byref(raw))
-                self._devices.append(Device(raw, [process for process in on if process.device == at]))
+                mine = [process for process in on if process.device == at]
+                self._devices.append(Device(raw, mine, self._simulated))
         return self._devices
 
     @property
@@ -196,13 +202,13 @@ def _read(raw: Any, divisor: int = 0) -> Reading[Any]:
     return Reading(None, _abi.ABSENT[raw.absent] if 0 < raw.absent < len(_abi.ABSENT) else "failed")
 
 
-def _helper_look(context: Context, depth: int) -> Steps[Look]:
+def _helper_look(context: Context, depth: int, simulated: bool) -> Steps[Look]:
     descriptor, due, handle = ctypes.c_int(-1), ctypes.c_int(), ctypes.c_void_p()
     _abi.call("berth_look_begin", context.handle, depth, ctypes.byref(descriptor), ctypes.byref(due))
     while not handle.value:
         yield descriptor.value, due.value / 1000
         _abi.call("berth_look_advance", context.handle, ctypes.byref(handle), ctypes.byref(due))
-    return Look(handle)
+    return Look(handle, simulated)
 
 
 def _look_steps(max_age: float, depth: str, sim: Optional[str], replay: Optional[str]) -> Steps[Look]:
@@ -217,10 +223,10 @@ def _look_steps(max_age: float, depth: str, sim: Optional[str], replay: Optional
                 context.handle, wanted, ctypes.byref(handle), ctypes.byref(error)
             )
             if code == _abi.OK:
-                return Look(handle)
+                return Look(handle, is_simulated(sim))
             _abi.library().berth_error_free(error)  # nobody serves here; the helper says what is wrong
     with Context.borrowed(_abi.FROM_HELPER, sim, replay) as context:
-        return (yield from _helper_look(context, wanted))
+        return (yield from _helper_look(context, wanted, not replay and is_simulated(sim)))
 
 
 def look(

@@ -7,12 +7,23 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="python3-torch is not installed")
 
+from conftest import E2E
+
 import berth
 from berth import torch_devices
 
 
 @pytest.fixture
-def cuda_of(monkeypatch, here):
+def cards(here, monkeypatch, tmp_path):
+    """The simulated server's cards as real ones, behind the fake driver library."""
+    monkeypatch.delenv("BERTH_SIM")
+    driver = E2E.FakeDriver(tmp_path, E2E.scenario("server-8xh100"))
+    for name in ("BERTH_NVML", "BERTH_FAKE_NVML"):
+        monkeypatch.setenv(name, driver.env[name])
+
+
+@pytest.fixture
+def cuda_of(monkeypatch, cards):
     """cuda_of(n): torch sees n GPUs; what was set as the current one is in the list."""
     monkeypatch.setattr(torch_devices, "_said", set())
     current = []
@@ -43,6 +54,12 @@ def test_without_cuda_it_is_the_cpu_and_says_why_once(here, monkeypatch):
     assert told(berth.try_all_gpus)[0] == [torch.device("cpu")]
 
 
+def test_a_simulated_gpu_is_the_cpu(here):
+    with berth.lease() as lease:
+        assert lease.devices[0].index == 3
+        assert lease.device == lease.devices[0].torch() == berth.try_gpu() == torch.device("cpu")
+
+
 def test_a_gpu_that_is_not_there_is_told(cuda_of, monkeypatch):
     cuda_of(2)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5,6")
@@ -56,7 +73,7 @@ def test_others_who_compute_there_are_named_once(cuda_of, monkeypatch):
     cuda_of(8)
     device, warned = told(berth.try_gpu, 0)
     assert device == torch.device("cuda:0")
-    assert len(warned) == 1 and "alice (pid 21871)" in warned[0] and "GPU 0" in warned[0]
+    assert len(warned) == 1 and "(pid 21871)" in warned[0] and "GPU 0" in warned[0]
     assert told(berth.try_gpu, 0)[1] == []
     assert told(berth.try_gpu, 5) == (torch.device("cuda:5"), [])
 
