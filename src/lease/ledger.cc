@@ -315,6 +315,13 @@ void Ledger::sweep_ticket(const std::string& id) const {
       sweep_file(directory_.get(), std::string(ticket_prefix) + id, clock_->wall_now(), removed));
 }
 
+std::string command_for_others(const std::vector<std::string>& masked, const std::string& proc) {
+  const auto mounts = read_file(proc + "/self/mountinfo", 16 << 20);
+  if (!mounts || !proc_shows_commands(*mounts)) return {};
+  constexpr int longest_shown = 1000;  // it is for people to read, and a ledger is small
+  return cut_to_width(printable(shell_joined(masked)), longest_shown, false);
+}
+
 Lease::Lease(std::string id, std::string path, Fd fd)
     : id_(std::move(id)), path_(std::move(path)), fd_(std::move(fd)) {}
 

@@ -183,6 +183,12 @@ void signal_all(const std::vector<ProcessId>& processes, int signal) {
 
 TreeWatch::TreeWatch(pid_t keeper, std::string proc) : keeper_(keeper), proc_(std::move(proc)) {}
 
+TreeWatch TreeWatch::of(pid_t process, std::string proc) {
+  TreeWatch watch(0, std::move(proc));
+  watch.members_.try_emplace(process);
+  return watch;
+}
+
 void TreeWatch::learn_newcomers(const std::vector<pid_t>& present) {
   std::vector<pid_t> strangers;
   std::map<pid_t, ProcessStat> newcomers;
@@ -198,8 +204,9 @@ void TreeWatch::learn_newcomers(const std::vector<pid_t>& present) {
   for (bool joined = true; joined;) {
     joined = false;
     for (auto one = newcomers.begin(); one != newcomers.end();) {
-      const bool ours = one->second.session != keeper_ &&
-                        (one->second.parent == keeper_ || members_.contains(one->second.parent));
+      const bool is_keepers = keeper_ != 0 && one->second.parent == keeper_;
+      const bool is_its_help = keeper_ != 0 && one->second.session == keeper_;
+      const bool ours = !is_its_help && (is_keepers || members_.contains(one->second.parent));
       joined = joined || ours;
       if (ours) members_.try_emplace(one->first);
       one = ours ? newcomers.erase(one) : std::next(one);
