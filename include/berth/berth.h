@@ -225,7 +225,8 @@ berth_code berth_wait_begin(berth_context* context, const berth_request* request
                             berth_wait** wait, berth_error** error);
 int berth_wait_fd(const berth_wait* wait);
 berth_code berth_wait_step(berth_wait* wait, berth_lease** lease, berth_error** error);
-/* What those who wait are told: {"position", "waited_ms", "placement"}; "" before the first. */
+/* What those who wait are told: {"position", "waited_ms", "placement"}; "" before the first. Once
+ * nothing came: why, with position 0. */
 const char* berth_wait_news_json(const berth_wait* wait);
 void berth_wait_free(berth_wait* wait); /* leaves the queue */
 

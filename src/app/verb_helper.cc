@@ -401,7 +401,10 @@ class HelperVerb final : public Verb {
     auto asker = Asker::open(static_cast<int>(*fd));
     if (!asker) return report(asker.error());
     // Whoever started us waits for all its children perhaps, and is not to meet this one.
-    const auto child = fork_process([&] { return Helper(context, *std::move(asker)).run(); });
+    const auto child = fork_process([&] {
+      (void)close_standard_streams();  // what is said there until now goes to who asks
+      return Helper(context, *std::move(asker)).run();
+    });
     return child ? exit_code::ok : report(child.error());
   }
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "lib/ask.h"
 
@@ -148,25 +149,50 @@ Outcome pick(berth_context& context, const berth_request* request, berth_answer*
   return std::nullopt;
 }
 
-/// Each waits by a helper of its own, which is busy with it.
+/// The context's own, where the answer comes at once. Who waits or keeps a record is busy with it,
+/// and has one of its own.
+Outcome lend_helper(berth_context& context, berth_wait& wait, const Json& question) {
+  auto helper = helper_of(context);
+  if (!helper) return Failure(helper.error());
+  if (!(*helper)->ask(question)) {  // it had ended, as nobody asked it for a minute
+    context.helper->reset();
+    helper = helper_of(context);
+    if (!helper) return Failure(helper.error());
+    if (const auto said = (*helper)->ask(question); !said) return Failure(said.error());
+  }
+  wait.helper = std::exchange(*context.helper, std::nullopt);
+  wait.lent_by = context.helper;
+  return std::nullopt;
+}
+
 Outcome begin_wait(berth_context& context, const berth_request* request, std::int64_t wait_ms,
                    berth_wait** wait) {
   Asked asked;
   if (auto wrong = read_request(request, asked)) return wrong;
   if (auto late = too_late(asked)) return late;
-  const auto place = helper_place(context);
-  if (!place) return Failure(place.error());
-  auto helper = HelperClient::start(*place);
-  if (!helper) return Failure(helper.error());
-  if (const auto said = helper->ask(question_of_lease(asked, wait_ms)); !said) {
-    return Failure(said.error());
-  }
   auto made = std::make_unique<berth_wait>();
-  made->helper.emplace(*std::move(helper));
   made->after_init = asked.after_init;
   made->note = context.note;
+  const Json question = question_of_lease(asked, wait_ms);
+  if (wait_ms == 0 && !asked.record && !context.is_looking) {
+    if (auto failed = lend_helper(context, *made, question)) return failed;
+  } else {
+    const auto place = helper_place(context);
+    if (!place) return Failure(place.error());
+    auto helper = HelperClient::start(*place);
+    if (!helper) return Failure(helper.error());
+    if (const auto said = helper->ask(question); !said) return Failure(said.error());
+    made->helper.emplace(*std::move(helper));
+  }
   *wait = made.release();
   return std::nullopt;
+}
+
+/// The wait is over; a helper that was lent has nothing more to say, and goes back.
+void give_back_helper(berth_wait& wait) {
+  const auto context = wait.lent_by.lock();
+  if (context && !*context) *context = std::move(wait.helper);
+  wait.helper.reset();
 }
 
 Outcome step(berth_wait& wait, berth_lease** lease, berth_answer** why_not) {
@@ -192,12 +218,16 @@ Outcome step(berth_wait& wait, berth_lease** lease, berth_answer** why_not) {
     const auto refused = failed ? std::nullopt : refusal_in(got);
     if (failed || refused) {
       if (why_not != nullptr) *why_not = answer_in(got).release();
-      wait.helper.reset();
+      if (refused) wait.news = Json{{"position", 0}, {"placement", got.json["placement"]}}.dump();
+      give_back_helper(wait);
       return failed ? failed : refused;
     }
     auto made = lease_in(got, wait.after_init);
-    if (made && (*made)->is_recorded) (*made)->keeper.emplace(*std::move(wait.helper));
-    wait.helper.reset();
+    if (made && (*made)->is_recorded) {
+      (*made)->keeper = std::exchange(wait.helper, std::nullopt);
+    } else {
+      give_back_helper(wait);
+    }
     if (!made) return Failure(made.error());
     *lease = made->release();
     return std::nullopt;

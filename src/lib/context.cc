@@ -36,15 +36,16 @@ Result<HelperPlace> helper_place(berth_context& context) {
 }
 
 Result<HelperClient*> helper_of(berth_context& context) {
-  if (context.helper && context.helper->is_ours()) return &*context.helper;
+  std::optional<HelperClient>& helper = *context.helper;
+  if (helper && helper->is_ours()) return &*helper;
   context.is_looking = false;
-  context.helper.reset();
+  helper.reset();
   const auto place = helper_place(context);
   if (!place) return std::unexpected(place.error());
   auto started = HelperClient::start(*place);
   if (!started) return std::unexpected(std::move(started).error());
-  context.helper.emplace(*std::move(started));
-  return &*context.helper;
+  helper.emplace(*std::move(started));
+  return &*helper;
 }
 
 Outcome failure_in(const Message& message) {
@@ -78,7 +79,7 @@ Result<Message> answer_to(berth_context& context, const Json& question) {
       if (message || message.error().code() != ErrorCode::io) return message;
       asked = std::unexpected(std::move(message).error());
     }
-    context.helper.reset();
+    context.helper->reset();
     if (!is_first) return std::unexpected(std::move(asked).error());
   }
 }
@@ -123,7 +124,7 @@ Outcome begin_look(berth_context& context, std::uint32_t depth, int* fd, int* du
   auto helper = helper_of(context);
   if (!helper) return Failure(helper.error());
   if (!(*helper)->ask(question_of_look(depth))) {
-    context.helper.reset();
+    context.helper->reset();
     helper = helper_of(context);
     if (!helper) return Failure(helper.error());
     if (const auto asked = (*helper)->ask(question_of_look(depth)); !asked) {
@@ -138,14 +139,15 @@ Outcome begin_look(berth_context& context, std::uint32_t depth, int* fd, int* du
 
 Outcome advance_look(berth_context& context, berth_look** look, int* due_ms) {
   *due_ms = poll_again_ms;
-  if (!context.is_looking || !context.helper || !context.helper->is_ours()) {
+  std::optional<HelperClient>& helper = *context.helper;
+  if (!context.is_looking || !helper || !helper->is_ours()) {
     return Failure(BERTH_E_INVALID, "no look is under way: berth_look_begin() begins one");
   }
   while (true) {
-    auto message = context.helper->receive();
+    auto message = helper->receive();
     if (!message) {
       context.is_looking = false;
-      context.helper.reset();
+      context.helper->reset();
       return Failure(message.error());
     }
     if (!*message) return std::nullopt;

@@ -48,7 +48,9 @@ bool is_roots_alone(std::string path) {
   while (true) {
     struct stat facts{};
     if (::lstat(path.empty() ? "/" : path.c_str(), &facts) != 0) return false;
-    if (facts.st_uid != 0 || (facts.st_mode & 0022U) != 0) return false;
+    // In a sticky folder (/tmp) nobody else moves what is root's.
+    const bool is_sticky = S_ISDIR(facts.st_mode) && (facts.st_mode & S_ISVTX) != 0;
+    if (facts.st_uid != 0 || ((facts.st_mode & 0022U) != 0 && !is_sticky)) return false;
     if (path.empty()) return true;
     path.erase(path.rfind('/'));
   }
@@ -101,9 +103,10 @@ class SpawnTerms {
 /// None of what the host has open, ignores or blocks is the helper's.
 void isolate(SpawnTerms& terms, int socket) {
   ::posix_spawn_file_actions_adddup2(&terms.actions, socket, socket_of_helper);
-  for (const int standard : {0, 1, 2}) {
-    ::posix_spawn_file_actions_addopen(&terms.actions, standard, "/dev/null", O_RDWR, 0);
-  }
+  ::posix_spawn_file_actions_addopen(&terms.actions, 0, "/dev/null", O_RDWR, 0);
+  ::posix_spawn_file_actions_addopen(&terms.actions, 1, "/dev/null", O_RDWR, 0);
+  // What it complains of before it greets is the answer.
+  ::posix_spawn_file_actions_adddup2(&terms.actions, socket_of_helper, 2);
   ::posix_spawn_file_actions_addclosefrom_np(&terms.actions, socket_of_helper + 1);
   sigset_t all{};
   sigset_t none{};
@@ -214,6 +217,10 @@ Result<HelperClient> HelperClient::start(const HelperPlace& place) {
                             "older than this library: install both from one release",
                             place.program));
   }
+  if (const auto error = greeting->json.find("error"); error != greeting->json.end()) {
+    return fail(ErrorCode::invalid, fmt::format("starting the helper: {} says: {}", place.program,
+                                                error->value("message", "")));
+  }
   const int theirs_speak = greeting->json.value("berth_helper", 0);
   if (theirs_speak == protocol) return client;
   return fail(ErrorCode::unsupported,
@@ -235,7 +242,9 @@ Result<std::optional<Message>> HelperClient::receive() {
   Message message{.json = Json::parse((*line)->text, nullptr, false),
                   .line = std::move((*line)->text),
                   .descriptor = std::move((*line)->descriptor)};
-  if (!message.json.is_object()) return std::unexpected(ended(program_));
+  if (!message.json.is_object()) {
+    message.json = {{"error", {{"code", "invalid"}, {"message", printable(message.line)}}}};
+  }
   return std::optional(std::move(message));
 }
 

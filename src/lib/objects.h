@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -53,6 +54,8 @@ struct berth_lease {
 
 struct berth_wait {
   std::optional<berth::lib::HelperClient> helper;
+  /// Where it came from, and goes back to: a context's place for one.
+  std::weak_ptr<std::optional<berth::lib::HelperClient>> lent_by;
   bool after_init = false;
   std::string news;
   std::function<void(const std::string&)> note;
@@ -67,7 +70,8 @@ struct berth_context {
   std::uint32_t sources = BERTH_FROM_SERVE | BERTH_FROM_HELPER;
   std::function<void(const std::string&)> note;
   std::string program;
-  std::optional<berth::lib::HelperClient> helper;
+  std::shared_ptr<std::optional<berth::lib::HelperClient>> helper =
+      std::make_shared<std::optional<berth::lib::HelperClient>>();
   std::optional<berth::lib::ServeClient> serve;
   bool is_looking = false;  // a look in steps is under way
 };
