@@ -19,6 +19,7 @@ ROOT = repository.ROOT
 FOLDER = ROOT / "build" / "frameworks"
 STAND_INS = ROOT / "build" / "release" / "fakes"
 TORCH = "2.6.0"  # of CUDA 12: the stand-in plays that runtime
+RUNTIMES = ["12.4.127", "12.8.90"]  # whose names the stand-in has: tests/data/cudart-symbols
 
 
 def packages(torch: str) -> list[str]:
@@ -28,6 +29,14 @@ def packages(torch: str) -> list[str]:
 def pip_install(prefix: Path, wanted: list[str]) -> None:
     pip = [str(prefix / "bin" / "python"), "-m", "pip", "install", "-q", "--no-cache-dir", "--no-compile"]
     subprocess.run([*pip, *wanted], check=True, stdout=sys.stderr)
+
+
+def bring_runtimes(prefix: Path) -> None:
+    """NVIDIA's own, to be read and compared with: never loaded by torch."""
+    for version in RUNTIMES:
+        folder = FOLDER / f"cudart-{version}"
+        if not folder.exists():
+            pip_install(prefix, ["--no-deps", "--target", str(folder), f"nvidia-cuda-runtime-cu12=={version}"])
 
 
 def put_stand_in(prefix: Path) -> None:
@@ -50,6 +59,7 @@ def make(torch: str = TORCH) -> Path:
         pip_install(prefix, wanted)
         made_with.write_text("\n".join(wanted) + "\n", encoding="utf-8")
     put_stand_in(prefix)
+    bring_runtimes(prefix)
     return prefix
 
 

@@ -20,7 +20,7 @@ struct ErrorText {
   const char* name;
   const char* text;
 };
-constexpr std::array<ErrorText, 36> texts = {{
+constexpr std::array<ErrorText, 37> texts = {{
     {0, "cudaSuccess", "no error"},
     {1, "cudaErrorInvalidValue", "invalid argument"},
     {2, "cudaErrorMemoryAllocation", "out of memory"},
@@ -49,6 +49,7 @@ constexpr std::array<ErrorText, 36> texts = {{
     {705, "cudaErrorPeerAccessNotEnabled", "peer access has not been enabled"},
     {709, "cudaErrorContextIsDestroyed", "context is destroyed"},
     {710, "cudaErrorAssert", "device-side assert triggered"},
+    {715, "cudaErrorIllegalInstruction", "an illegal instruction was encountered"},
     {716, "cudaErrorMisalignedAddress", "misaligned address"},
     {717, "cudaErrorInvalidAddressSpace",
      "operation not supported on global/shared address space"},
