@@ -161,30 +161,30 @@ constexpr std::array<std::pair<int, const char*>, 12> error_names = {{
 
 /// CUdevice_attribute of cuda.h, as an A100 answers; what is missing answers 0.
 constexpr std::array<std::pair<int, int>, 24> attributes = {{
-    {1, 1024},       // MAX_THREADS_PER_BLOCK
-    {2, 1024},       // MAX_BLOCK_DIM_X, Y, Z
-    {3, 1024},       //
-    {4, 64},         //
-    {5, 2147483647}, // MAX_GRID_DIM_X, Y, Z
-    {6, 65535},      //
-    {7, 65535},      //
-    {8, 49152},      // MAX_SHARED_MEMORY_PER_BLOCK
-    {10, 32},        // WARP_SIZE
-    {12, 65536},     // MAX_REGISTERS_PER_BLOCK
-    {13, 1410000},   // CLOCK_RATE
-    {14, 512},       // TEXTURE_ALIGNMENT
-    {16, 108},       // MULTIPROCESSOR_COUNT
-    {31, 1},         // CONCURRENT_KERNELS
-    {36, 1215000},   // MEMORY_CLOCK_RATE
-    {37, 5120},      // GLOBAL_MEMORY_BUS_WIDTH
-    {38, 41943040},  // L2_CACHE_SIZE
-    {39, 2048},      // MAX_THREADS_PER_MULTIPROCESSOR
-    {40, 3},         // ASYNC_ENGINE_COUNT
-    {41, 1},         // UNIFIED_ADDRESSING
-    {81, 167936},    // MAX_SHARED_MEMORY_PER_MULTIPROCESSOR
-    {97, 166912},    // MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
-    {102, 1},        // VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
-    {115, 1},        // MEMORY_POOLS_SUPPORTED
+    {1, 1024},        // MAX_THREADS_PER_BLOCK
+    {2, 1024},        // MAX_BLOCK_DIM_X, Y, Z
+    {3, 1024},        //
+    {4, 64},          //
+    {5, 2147483647},  // MAX_GRID_DIM_X, Y, Z
+    {6, 65535},       //
+    {7, 65535},       //
+    {8, 49152},       // MAX_SHARED_MEMORY_PER_BLOCK
+    {10, 32},         // WARP_SIZE
+    {12, 65536},      // MAX_REGISTERS_PER_BLOCK
+    {13, 1410000},    // CLOCK_RATE
+    {14, 512},        // TEXTURE_ALIGNMENT
+    {16, 108},        // MULTIPROCESSOR_COUNT
+    {31, 1},          // CONCURRENT_KERNELS
+    {36, 1215000},    // MEMORY_CLOCK_RATE
+    {37, 5120},       // GLOBAL_MEMORY_BUS_WIDTH
+    {38, 41943040},   // L2_CACHE_SIZE
+    {39, 2048},       // MAX_THREADS_PER_MULTIPROCESSOR
+    {40, 3},          // ASYNC_ENGINE_COUNT
+    {41, 1},          // UNIFIED_ADDRESSING
+    {81, 167936},     // MAX_SHARED_MEMORY_PER_MULTIPROCESSOR
+    {97, 166912},     // MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+    {102, 1},         // VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
+    {115, 1},         // MEMORY_POOLS_SUPPORTED
 }};
 
 }  // namespace
@@ -227,8 +227,8 @@ int cuDeviceGetUuid_v2(unsigned char* uuid, int device) {
   const Card* one = card(device);
   if (one == nullptr) return invalid_device;
   for (std::size_t i = 0; i < 16; ++i) {
-    uuid[i] = static_cast<unsigned char>(
-        std::strtoul(one->uuid.substr(2 * i, 2).c_str(), nullptr, 16));
+    uuid[i] =
+        static_cast<unsigned char>(std::strtoul(one->uuid.substr(2 * i, 2).c_str(), nullptr, 16));
   }
   return fault("cuDeviceGetUuid_v2");
 }

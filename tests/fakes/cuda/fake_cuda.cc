@@ -69,7 +69,8 @@ int copy(Address to, Address from, std::size_t bytes, int from_device, int to_de
   std::memmove(pointer(to), pointer(from), bytes);
   const int device = from_device >= 0 ? from_device : to_device;
   take_time(device, bytes);
-  if (from_device >= 0 && bytes > 0 && has_fault("torn:" + std::to_string(card(from_device)->number))) {
+  if (from_device >= 0 && bytes > 0 &&
+      has_fault("torn:" + std::to_string(card(from_device)->number))) {
     static_cast<char*>(pointer(to))[bytes / 2] ^= 1;
   }
   return 0;

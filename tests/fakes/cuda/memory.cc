@@ -1,5 +1,5 @@
-// The fake driver's memory: each card's own, counted, and of the host, at the same address for both.
-// Nothing is resident before it is written to. What is mapped by cuMemMap is zero each time.
+// The fake driver's memory: each card's own, counted, and of the host, at the same address for
+// both. Nothing is resident before it is written to. What is mapped by cuMemMap is zero each time.
 
 #include <sys/mman.h>
 
@@ -41,8 +41,8 @@ std::size_t up_to(std::size_t bytes, std::size_t unit) { return (bytes + unit - 
 
 void* reserve(void* at, std::size_t bytes, int access) {
   const int fixed = at == nullptr ? 0 : MAP_FIXED;
-  void* memory = ::mmap(at, bytes, access,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
+  void* memory =
+      ::mmap(at, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
   return memory == MAP_FAILED ? nullptr : memory;
 }
 

@@ -16,7 +16,8 @@ thread_local int entered = -1;  // whose context the thread has
 std::mutex guard;  // of what follows
 std::array<void*, 64> contexts{};
 
-/// Where cudaDeviceProp of CUDA 12's driver_types.h has what CUdevice_attribute of that number says.
+/// Where cudaDeviceProp of CUDA 12's driver_types.h has what CUdevice_attribute of that number
+/// says.
 struct Place {
   std::size_t offset;
   int attribute;
@@ -27,38 +28,38 @@ constexpr std::size_t uuid_at = 256;
 constexpr std::size_t total_memory_at = 288;
 constexpr std::size_t bus_at = 584;  // then device and domain
 constexpr std::array<Place, 32> places = {{
-    {296, 8, true},    // sharedMemPerBlock
-    {304, 12},         // regsPerBlock
-    {308, 10},         // warpSize
-    {320, 1},          // maxThreadsPerBlock
-    {324, 2},          // maxThreadsDim, three
-    {328, 3},          //
-    {332, 4},          //
-    {336, 5},          // maxGridSize, three
-    {340, 6},          //
-    {344, 7},          //
-    {348, 13},         // clockRate
-    {352, 9, true},    // totalConstMem
-    {360, 75},         // major
-    {364, 76},         // minor
-    {368, 14, true},   // textureAlignment
-    {388, 16},         // multiProcessorCount
-    {396, 18},         // integrated
-    {400, 19},         // canMapHostMemory
-    {404, 20},         // computeMode
-    {576, 31},         // concurrentKernels
-    {580, 32},         // ECCEnabled
-    {600, 40},         // asyncEngineCount
-    {604, 41},         // unifiedAddressing
-    {608, 36},         // memoryClockRate
-    {612, 37},         // memoryBusWidth
-    {616, 38},         // l2CacheSize
-    {624, 39},         // maxThreadsPerMultiProcessor
-    {640, 81, true},   // sharedMemPerMultiprocessor
-    {648, 82},         // regsPerMultiprocessor
-    {656, 84},         // isMultiGpuBoard
-    {696, 97, true},   // sharedMemPerBlockOptin
-    {744, 115},        // memoryPoolsSupported
+    {296, 8, true},   // sharedMemPerBlock
+    {304, 12},        // regsPerBlock
+    {308, 10},        // warpSize
+    {320, 1},         // maxThreadsPerBlock
+    {324, 2},         // maxThreadsDim, three
+    {328, 3},         //
+    {332, 4},         //
+    {336, 5},         // maxGridSize, three
+    {340, 6},         //
+    {344, 7},         //
+    {348, 13},        // clockRate
+    {352, 9, true},   // totalConstMem
+    {360, 75},        // major
+    {364, 76},        // minor
+    {368, 14, true},  // textureAlignment
+    {388, 16},        // multiProcessorCount
+    {396, 18},        // integrated
+    {400, 19},        // canMapHostMemory
+    {404, 20},        // computeMode
+    {576, 31},        // concurrentKernels
+    {580, 32},        // ECCEnabled
+    {600, 40},        // asyncEngineCount
+    {604, 41},        // unifiedAddressing
+    {608, 36},        // memoryClockRate
+    {612, 37},        // memoryBusWidth
+    {616, 38},        // l2CacheSize
+    {624, 39},        // maxThreadsPerMultiProcessor
+    {640, 81, true},  // sharedMemPerMultiprocessor
+    {648, 82},        // regsPerMultiprocessor
+    {656, 84},        // isMultiGpuBoard
+    {696, 97, true},  // sharedMemPerBlockOptin
+    {744, 115},       // memoryPoolsSupported
 }};
 
 }  // namespace

@@ -1,6 +1,6 @@
 // A stand-in for libcudart.so.12 on host memory, for tests: with it, CUDA builds of PyTorch run
-// unmodified where there is no card. Memory, devices, errors and their order are real. A kernel that
-// is launched does nothing, so results are not.
+// unmodified where there is no card. Memory, devices, errors and their order are real. A kernel
+// that is launched does nothing, so results are not.
 //
 // It binds to libcuda.so.1 as the real runtime does: at the first call that needs it, by dlopen. It
 // stands in the runtime's place and never plays what the real one and the driver prove to each
@@ -51,16 +51,14 @@ constexpr std::array<ErrorText, 37> texts = {{
     {710, "cudaErrorAssert", "device-side assert triggered"},
     {715, "cudaErrorIllegalInstruction", "an illegal instruction was encountered"},
     {716, "cudaErrorMisalignedAddress", "misaligned address"},
-    {717, "cudaErrorInvalidAddressSpace",
-     "operation not supported on global/shared address space"},
+    {717, "cudaErrorInvalidAddressSpace", "operation not supported on global/shared address space"},
     {718, "cudaErrorInvalidPc", "invalid program counter"},
     {719, "cudaErrorLaunchFailure", "unspecified launch failure"},
     {801, "cudaErrorNotSupported", "operation not supported"},
     {802, "cudaErrorSystemNotReady", "system not yet initialized"},
     {804, "cudaErrorCompatNotSupportedOnDevice",
      "forward compatibility was attempted on non supported HW"},
-    {900, "cudaErrorStreamCaptureUnsupported",
-     "operation not permitted when stream is capturing"},
+    {900, "cudaErrorStreamCaptureUnsupported", "operation not permitted when stream is capturing"},
     {901, "cudaErrorStreamCaptureInvalidated",
      "operation failed due to a previous error during capture"},
     {906, "cudaErrorStreamCaptureImplicit",
@@ -101,8 +99,7 @@ bool bind_all() {
          bind(f.cuCtxSetCurrent, "cuCtxSetCurrent") &&
          bind(f.cuCtxSynchronize, "cuCtxSynchronize") &&
          bind(f.cuMemGetInfo_v2, "cuMemGetInfo_v2") && bind(f.cuMemAlloc_v2, "cuMemAlloc_v2") &&
-         bind(f.cuMemFree_v2, "cuMemFree_v2") &&
-         bind(f.cuMemAllocHost_v2, "cuMemAllocHost_v2") &&
+         bind(f.cuMemFree_v2, "cuMemFree_v2") && bind(f.cuMemAllocHost_v2, "cuMemAllocHost_v2") &&
          bind(f.cuMemFreeHost, "cuMemFreeHost") &&
          bind(f.cuMemGetAddressRange_v2, "cuMemGetAddressRange_v2") &&
          bind(f.cuPointerGetAttribute, "cuPointerGetAttribute");

@@ -130,8 +130,7 @@ int cudaEventQuery(const Event*) { return 0; }
 int cudaEventSynchronize(const Event*) { return finish(synchronize()); }
 /// What passed on the host.
 int cudaEventElapsedTime(float* milliseconds, const Event* from, const Event* to) {
-  *milliseconds =
-      std::chrono::duration<float, std::milli>(to->recorded - from->recorded).count();
+  *milliseconds = std::chrono::duration<float, std::milli>(to->recorded - from->recorded).count();
   return 0;
 }
 

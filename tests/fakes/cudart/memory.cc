@@ -76,7 +76,8 @@ int fill(void* memory, int value, std::size_t bytes) {
   // Whole pages of zeros need not be resident.
   ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
   std::memset(memory, 0, begin - reinterpret_cast<std::uintptr_t>(memory));
-  std::memset(reinterpret_cast<void*>(end), 0, reinterpret_cast<std::uintptr_t>(memory) + bytes - end);
+  std::memset(reinterpret_cast<void*>(end), 0,
+              reinterpret_cast<std::uintptr_t>(memory) + bytes - end);
   return 0;
 }
 
@@ -233,8 +234,8 @@ int cudaFreeAsync(void* memory, void*) {
 int cudaMemPoolTrimTo(Pool*, std::size_t) { return 0; }
 int cudaMemPoolSetAccess(Pool*, const void*, std::size_t) { return 0; }
 
-/// cudaMemPoolAttr: 4 the threshold, 5 and 6 what it has from the driver now and at most, 7 and 8 what
-/// is used of it.
+/// cudaMemPoolAttr: 4 the threshold, 5 and 6 what it has from the driver now and at most, 7 and 8
+/// what is used of it.
 int cudaMemPoolGetAttribute(Pool* pool, int attribute, void* value) {
   const std::lock_guard lock(guard);
   if (attribute < 4) {
