@@ -1,8 +1,8 @@
 """A Python environment with a CUDA build of PyTorch on which tests run without a card: build/frameworks/torch-VERSION.
 
 torch and NVIDIA's libraries come from PyPI as they are and stay in build/. In that environment alone,
-libcudart.so.12 is our stand-in (tests/fakes/cudart): torch's own run path finds it before all others. The
-real one lies beside it, as libcudart.so.12.real. doc/FAKES.md says what that plays.
+libcudart.so.12, libcublas and libcublasLt are our stand-ins (tests/fakes/cudart): torch's own run path finds
+them before all others. The real ones lie beside them, as NAME.real. doc/FAKES.md says what is played.
 
     frameworks.py [VERSION]    makes it; build/release has the stand-in
 """
@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import repository
@@ -18,12 +19,15 @@ import repository
 ROOT = repository.ROOT
 FOLDER = ROOT / "build" / "frameworks"
 STAND_INS = ROOT / "build" / "release" / "fakes"
+BLAS = ROOT / "tests" / "fakes" / "cudart" / "blas.c"
 TORCH = "2.6.0"  # of CUDA 12: the stand-in plays that runtime
+# What trains with it; as they were when their tests were written.
+ON_TORCH = ["lightning==2.6.6", "accelerate==1.15.0", "transformers==5.24.0", "keras==3.15.1"]
 RUNTIMES = ["12.4.127", "12.8.90"]  # whose names the stand-in has: tests/data/cudart-symbols
 
 
 def packages(torch: str) -> list[str]:
-    return [f"torch=={torch}", "numpy"]
+    return [f"torch=={torch}", "numpy", *ON_TORCH]
 
 
 def pip_install(prefix: Path, wanted: list[str]) -> None:
@@ -39,13 +43,38 @@ def bring_runtimes(prefix: Path) -> None:
             pip_install(prefix, ["--no-deps", "--target", str(folder), f"nvidia-cuda-runtime-cu12=={version}"])
 
 
-def put_stand_in(prefix: Path) -> None:
-    """Where pip put the runtime: the real one aside, ours in its place, anew each time."""
-    place = next(prefix.glob("lib/python3*/site-packages/nvidia/cuda_runtime/lib/libcudart.so.12"))
+def put_aside(place: Path) -> Path:
+    """Where pip put a library of NVIDIA's, ours will be: the real one lies beside it then."""
     real = place.with_name(place.name + ".real")
     if not real.exists():
         place.rename(real)
-    shutil.copyfile(STAND_INS / "cudart" / place.name, place)
+    return real
+
+
+def put_stand_ins(prefix: Path) -> None:
+    """Anew each time: the runtime that was built, and the linear algebra with the names of the real one."""
+    nvidia = next(prefix.glob("lib/python3*/site-packages/nvidia"))
+    runtime = nvidia / "cuda_runtime" / "lib" / "libcudart.so.12"
+    put_aside(runtime)
+    shutil.copyfile(STAND_INS / "cudart" / runtime.name, runtime)
+    for name in ("libcublas.so.12", "libcublasLt.so.12"):
+        place = nvidia / "cublas" / "lib" / name
+        compile_blas(names_of(put_aside(place)), place)
+
+
+def names_of(library: Path) -> list[str]:
+    done = subprocess.run(["nm", "-D", "--defined-only", str(library)], capture_output=True, text=True, check=True)
+    return [line.split()[2].partition("@")[0] for line in done.stdout.splitlines() if line.split()[1] == "T"]
+
+
+def compile_blas(names: list[str], place: Path) -> None:
+    """tests/fakes/cudart/blas.c, and success for every other name."""
+    with tempfile.TemporaryDirectory() as scratch:
+        stubs, versions = Path(scratch, "stubs.c"), Path(scratch, "names.map")
+        stubs.write_text("".join(f"__attribute__((weak)) int {name}() {{ return 0; }}\n" for name in names), encoding="ascii")
+        versions.write_text(f"{place.name} {{ global: {'; '.join(names)}; local: *; }};\n", encoding="ascii")
+        command = ["gcc", "-shared", "-fPIC", "-O1", f"-Wl,-soname,{place.name}", f"-Wl,--version-script={versions}"]
+        subprocess.run([*command, "-o", str(place), str(stubs), str(BLAS)], check=True)
 
 
 def make(torch: str = TORCH) -> Path:
@@ -58,7 +87,7 @@ def make(torch: str = TORCH) -> Path:
         subprocess.run(["/usr/bin/python3", "-m", "venv", str(prefix)], check=True)
         pip_install(prefix, wanted)
         made_with.write_text("\n".join(wanted) + "\n", encoding="utf-8")
-    put_stand_in(prefix)
+    put_stand_ins(prefix)
     bring_runtimes(prefix)
     return prefix
 
