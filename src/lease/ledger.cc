@@ -189,7 +189,11 @@ class HolderWatch {
 
 Error no_room(Error error, const LedgerPlace& place) {
   const std::string attempted = trf("writing into the ledger {}", place.directory);
-  return std::move(error).because(attempted);
+  const Error told = std::move(error).because(attempted);
+  if (told.code() != ErrorCode::io) return told;
+  return {told.code(), trf("{}; `df -h`, `df -i` and `quota` say whether there is room, the kernel "
+                           "log whether the disk fails",
+                           told.message())};
 }
 
 }  // namespace

@@ -76,6 +76,7 @@ class TreeWatch {
     std::optional<std::uint64_t> written;
   };
   void learn_newcomers(const std::vector<pid_t>& present);
+  bool learn_by_children(const std::vector<pid_t>& present);
   pid_t keeper_;  // 0: there is none
   std::string proc_;
   std::map<pid_t, Member> members_;
