@@ -5,6 +5,7 @@
     run_tests.py --unit BUILD   only the unit tests, of another build
     run_tests.py --long         only what takes hours in full: a run killed at each of its system calls,
                                 and 2,000 runs of three users killed and stopped at random; build/release is configured
+    run_tests.py --frameworks   only tests/frameworks, with CUDA builds of PyTorch that pip brings; build/release is configured
     run_tests.py --gpu          only tests/gpu, on this machine's GPUs; needs the program and python3
 
 The last line printed is "N passed, N failed, N skipped"; the exit code is 0 when nothing failed.
@@ -25,6 +26,7 @@ import check_lengths
 import check_page
 import check_po
 import check_wire
+import frameworks
 import repository
 import score_corpus
 import test_programs
@@ -176,6 +178,20 @@ def in_full(report: Report) -> None:
         test_programs.run_pytest(report, tests, ROOT, patience_s=LONG_PATIENCE_S)
 
 
+FRAMEWORKS = ROOT / "tests" / "frameworks"
+
+
+def on_frameworks(report: Report) -> None:
+    """Real frameworks on stand-ins: one environment, a process for each question."""
+    if not build(report, RELEASE):
+        report.add_skipped("tests/frameworks", "not built")
+        return
+    environment = frameworks.make()
+    os.environ.update({"BERTH": str(BERTH), "BERTH_BUILD": str(RELEASE), "BERTH_FRAMEWORKS": str(environment)})
+    for tests in sorted(FRAMEWORKS.glob("test_*.py")):
+        test_programs.run_pytest(report, tests, ROOT)
+
+
 def the_rest() -> list[Path]:
     """The largest first: the last should not be the longest."""
     files = set(E2E.glob("test_*.py")) - {IN_A_BROWSER, *LOOK_AT_THE_CLOCK}
@@ -234,6 +250,7 @@ def everything(report: Report) -> None:
             raise
     for other in others:
         other.result()  # a mistake of this program's own must not pass as silence
+    report.add_skipped("tests/frameworks", "needs CUDA builds of PyTorch: ./dev test --frameworks")
     report.add_skipped("tests/gpu", "needs a GPU: ./dev test --gpu")
 
 
@@ -251,6 +268,8 @@ def main(arguments: list[str]) -> int:
             unit_tests(report, folder)
     elif arguments == ["--long"]:
         in_full(report)
+    elif arguments == ["--frameworks"]:
+        on_frameworks(report)
     elif arguments == ["--gpu"]:
         os.environ["BERTH"] = str(BERTH)
         test_programs.run_unittest(report, ROOT / "tests" / "gpu")

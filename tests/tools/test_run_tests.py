@@ -39,6 +39,22 @@ def test_the_long_tests_are_those_that_know_of_it_and_run_alone(monkeypatch):
     assert sorted(ran) == sorted((name, "1") for name in knowing - {own})
 
 
+def test_frameworks_are_tested_in_their_own_environment_file_by_file(monkeypatch):
+    ran = []
+    for name in ("BERTH", "BERTH_BUILD", "BERTH_FRAMEWORKS"):
+        monkeypatch.setenv(name, "")  # and so taken back afterwards
+    monkeypatch.setattr(run_tests, "build", lambda report, folder: True)
+    monkeypatch.setattr(run_tests.frameworks, "make", lambda: pathlib.Path("/their/environment"))
+    monkeypatch.setattr(
+        run_tests.test_programs,
+        "run_pytest",
+        lambda report, tests, folder, **how: ran.append((tests.name, os.environ["BERTH_FRAMEWORKS"])),
+    )
+    run_tests.main(["--frameworks"])
+    files = sorted((ROOT / "tests" / "frameworks").glob("test_*.py"))
+    assert ran == [(file.name, "/their/environment") for file in files]
+
+
 def test_each_end_to_end_file_is_run_once():
     files = sorted((ROOT / "tests" / "e2e").glob("test_*.py"))
     serial = [run_tests.IN_A_BROWSER, *run_tests.LOOK_AT_THE_CLOCK]

@@ -1,0 +1,148 @@
+// A stand-in for libcudart.so.12 on host memory, for tests: with it, CUDA builds of PyTorch run
+// unmodified where there is no card. Memory, devices, errors and their order are real. A kernel
+// that is launched does nothing, so results are not.
+//
+// It binds to libcuda.so.1 as the real runtime does: at the first call that needs it, by dlopen. It
+// stands in the runtime's place and never plays what the real one and the driver prove to each
+// other: it asks for no private table (cuGetExportTable).
+
+#include <dlfcn.h>
+
+#include <array>
+#include <mutex>
+
+#include "runtime.h"
+
+namespace {
+
+struct ErrorText {
+  int code;
+  const char* name;
+  const char* text;
+};
+constexpr std::array<ErrorText, 37> texts = {{
+    {0, "cudaSuccess", "no error"},
+    {1, "cudaErrorInvalidValue", "invalid argument"},
+    {2, "cudaErrorMemoryAllocation", "out of memory"},
+    {3, "cudaErrorInitializationError", "initialization error"},
+    {4, "cudaErrorCudartUnloading", "driver shutting down"},
+    {35, "cudaErrorInsufficientDriver",
+     "CUDA driver version is insufficient for CUDA runtime version"},
+    {46, "cudaErrorDevicesUnavailable", "CUDA-capable device(s) is/are busy or unavailable"},
+    {98, "cudaErrorInvalidDeviceFunction", "invalid device function"},
+    {100, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
+    {101, "cudaErrorInvalidDevice", "invalid device ordinal"},
+    {103, "cudaErrorSoftwareValidityNotEstablished", "integrity checks failed"},
+    {201, "cudaErrorDeviceUninitialized", "invalid device context"},
+    {209, "cudaErrorNoKernelImageForDevice",
+     "no kernel image is available for execution on the device"},
+    {214, "cudaErrorECCUncorrectable", "uncorrectable ECC error encountered"},
+    {217, "cudaErrorPeerAccessUnsupported",
+     "peer access is not supported between these two devices"},
+    {400, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
+    {500, "cudaErrorSymbolNotFound", "named symbol not found"},
+    {600, "cudaErrorNotReady", "device not ready"},
+    {700, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
+    {701, "cudaErrorLaunchOutOfResources", "too many resources requested for launch"},
+    {702, "cudaErrorLaunchTimeout", "the launch timed out and was terminated"},
+    {704, "cudaErrorPeerAccessAlreadyEnabled", "peer access is already enabled"},
+    {705, "cudaErrorPeerAccessNotEnabled", "peer access has not been enabled"},
+    {709, "cudaErrorContextIsDestroyed", "context is destroyed"},
+    {710, "cudaErrorAssert", "device-side assert triggered"},
+    {715, "cudaErrorIllegalInstruction", "an illegal instruction was encountered"},
+    {716, "cudaErrorMisalignedAddress", "misaligned address"},
+    {717, "cudaErrorInvalidAddressSpace", "operation not supported on global/shared address space"},
+    {718, "cudaErrorInvalidPc", "invalid program counter"},
+    {719, "cudaErrorLaunchFailure", "unspecified launch failure"},
+    {801, "cudaErrorNotSupported", "operation not supported"},
+    {802, "cudaErrorSystemNotReady", "system not yet initialized"},
+    {804, "cudaErrorCompatNotSupportedOnDevice",
+     "forward compatibility was attempted on non supported HW"},
+    {900, "cudaErrorStreamCaptureUnsupported", "operation not permitted when stream is capturing"},
+    {901, "cudaErrorStreamCaptureInvalidated",
+     "operation failed due to a previous error during capture"},
+    {906, "cudaErrorStreamCaptureImplicit",
+     "operation would make the legacy stream depend on a capturing blocking stream"},
+    {999, "cudaErrorUnknown", "unknown error"},
+}};
+
+const ErrorText* text_of(int code) {
+  for (const ErrorText& one : texts) {
+    if (one.code == code) return &one;
+  }
+  return nullptr;
+}
+
+thread_local int last_error = 0;
+void* library = nullptr;
+stand_in::Driver functions{};
+
+template <class Function>
+bool bind(Function& function, const char* name) {
+  function = reinterpret_cast<Function>(::dlsym(library, name));
+  return function != nullptr;
+}
+
+bool bind_all() {
+  library = ::dlopen("libcuda.so.1", RTLD_NOW);
+  if (library == nullptr) return false;
+  stand_in::Driver& f = functions;
+  return bind(f.cuInit, "cuInit") && bind(f.cuDriverGetVersion, "cuDriverGetVersion") &&
+         bind(f.cuDeviceGetCount, "cuDeviceGetCount") &&
+         bind(f.cuDeviceGetName, "cuDeviceGetName") &&
+         bind(f.cuDeviceGetUuid_v2, "cuDeviceGetUuid_v2") &&
+         bind(f.cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId") &&
+         bind(f.cuDeviceTotalMem_v2, "cuDeviceTotalMem_v2") &&
+         bind(f.cuDeviceGetAttribute, "cuDeviceGetAttribute") &&
+         bind(f.cuDeviceCanAccessPeer, "cuDeviceCanAccessPeer") &&
+         bind(f.cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain") &&
+         bind(f.cuCtxSetCurrent, "cuCtxSetCurrent") &&
+         bind(f.cuCtxSynchronize, "cuCtxSynchronize") &&
+         bind(f.cuMemGetInfo_v2, "cuMemGetInfo_v2") && bind(f.cuMemAlloc_v2, "cuMemAlloc_v2") &&
+         bind(f.cuMemFree_v2, "cuMemFree_v2") && bind(f.cuMemAllocHost_v2, "cuMemAllocHost_v2") &&
+         bind(f.cuMemFreeHost, "cuMemFreeHost") &&
+         bind(f.cuMemGetAddressRange_v2, "cuMemGetAddressRange_v2") &&
+         bind(f.cuPointerGetAttribute, "cuPointerGetAttribute");
+}
+
+}  // namespace
+
+namespace stand_in {
+
+int begin() {
+  static const bool is_bound = bind_all();
+  return is_bound ? functions.cuInit(0) : insufficient_driver;
+}
+
+const Driver& driver() { return functions; }
+
+void* driver_function(const char* name) { return ::dlsym(library, name); }
+
+int finish(int code) {
+  if (code != 0) last_error = code;
+  return code;
+}
+
+}  // namespace stand_in
+
+extern "C" {
+
+int cudaGetLastError() {
+  const int code = last_error;
+  last_error = 0;
+  return code;
+}
+
+int cudaPeekAtLastError() { return last_error; }
+
+const char* cudaGetErrorName(int code) {
+  const ErrorText* one = text_of(code);
+  return one == nullptr ? "unrecognized error code" : one->name;
+}
+
+const char* cudaGetErrorString(int code) {
+  const ErrorText* one = text_of(code);
+  return one == nullptr ? "unrecognized error code" : one->text;
+}
+
+}  // extern "C"

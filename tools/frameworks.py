@@ -1,0 +1,97 @@
+"""A Python environment with a CUDA build of PyTorch on which tests run without a card: build/frameworks/torch-VERSION.
+
+torch and NVIDIA's libraries come from PyPI as they are and stay in build/. In that environment alone,
+libcudart.so.12, libcublas and libcublasLt are our stand-ins (tests/fakes/cudart): torch's own run path finds
+them before all others. The real ones lie beside them, as NAME.real. doc/FAKES.md says what is played.
+
+    frameworks.py [VERSION]    makes it; build/release has the stand-in
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import repository
+
+ROOT = repository.ROOT
+FOLDER = ROOT / "build" / "frameworks"
+STAND_INS = ROOT / "build" / "release" / "fakes"
+BLAS = ROOT / "tests" / "fakes" / "cudart" / "blas.c"
+TORCH = "2.6.0"  # of CUDA 12: the stand-in plays that runtime
+# What trains with it; as they were when their tests were written.
+ON_TORCH = ["lightning==2.6.6", "accelerate==1.15.0", "transformers==5.24.0", "keras==3.15.1"]
+RUNTIMES = ["12.4.127", "12.8.90"]  # whose names the stand-in has: tests/data/cudart-symbols
+
+
+def packages(torch: str) -> list[str]:
+    return [f"torch=={torch}", "numpy", *ON_TORCH]
+
+
+def pip_install(prefix: Path, wanted: list[str]) -> None:
+    pip = [str(prefix / "bin" / "python"), "-m", "pip", "install", "-q", "--no-cache-dir", "--no-compile"]
+    subprocess.run([*pip, *wanted], check=True, stdout=sys.stderr)
+
+
+def bring_runtimes(prefix: Path) -> None:
+    """NVIDIA's own, to be read and compared with: never loaded by torch."""
+    for version in RUNTIMES:
+        folder = FOLDER / f"cudart-{version}"
+        if not folder.exists():
+            pip_install(prefix, ["--no-deps", "--target", str(folder), f"nvidia-cuda-runtime-cu12=={version}"])
+
+
+def put_aside(place: Path) -> Path:
+    """Where pip put a library of NVIDIA's, ours will be: the real one lies beside it then."""
+    real = place.with_name(place.name + ".real")
+    if not real.exists():
+        place.rename(real)
+    return real
+
+
+def put_stand_ins(prefix: Path) -> None:
+    """Anew each time: the runtime that was built, and the linear algebra with the names of the real one."""
+    nvidia = next(prefix.glob("lib/python3*/site-packages/nvidia"))
+    runtime = nvidia / "cuda_runtime" / "lib" / "libcudart.so.12"
+    put_aside(runtime)
+    shutil.copyfile(STAND_INS / "cudart" / runtime.name, runtime)
+    for name in ("libcublas.so.12", "libcublasLt.so.12"):
+        place = nvidia / "cublas" / "lib" / name
+        compile_blas(names_of(put_aside(place)), place)
+
+
+def names_of(library: Path) -> list[str]:
+    done = subprocess.run(["nm", "-D", "--defined-only", str(library)], capture_output=True, text=True, check=True)
+    return [line.split()[2].partition("@")[0] for line in done.stdout.splitlines() if line.split()[1] == "T"]
+
+
+def compile_blas(names: list[str], place: Path) -> None:
+    """tests/fakes/cudart/blas.c, and success for every other name."""
+    with tempfile.TemporaryDirectory() as scratch:
+        stubs, versions = Path(scratch, "stubs.c"), Path(scratch, "names.map")
+        stubs.write_text("".join(f"__attribute__((weak)) int {name}() {{ return 0; }}\n" for name in names), encoding="ascii")
+        versions.write_text(f"{place.name} {{ global: {'; '.join(names)}; local: *; }};\n", encoding="ascii")
+        command = ["gcc", "-shared", "-fPIC", "-O1", f"-Wl,-soname,{place.name}", f"-Wl,--version-script={versions}"]
+        subprocess.run([*command, "-o", str(place), str(stubs), str(BLAS)], check=True)
+
+
+def make(torch: str = TORCH) -> Path:
+    """The environment's folder. Made once; some GB to download."""
+    prefix = FOLDER / f"torch-{torch}"
+    wanted = packages(torch)
+    made_with = prefix / "made_with.txt"
+    if not made_with.exists() or made_with.read_text(encoding="utf-8").split() != wanted:
+        print(f"making {prefix.relative_to(ROOT)}: {', '.join(wanted)} (some GB to download)", file=sys.stderr)
+        subprocess.run(["/usr/bin/python3", "-m", "venv", str(prefix)], check=True)
+        pip_install(prefix, wanted)
+        made_with.write_text("\n".join(wanted) + "\n", encoding="utf-8")
+    put_stand_ins(prefix)
+    bring_runtimes(prefix)
+    return prefix
+
+
+if __name__ == "__main__":
+    os.umask(0o022)
+    print(make(*sys.argv[1:2]))
