@@ -45,7 +45,7 @@ RULES = [
             ).pattern
             + r"|\bSYS_(?:v?fork|clone3?|execve|execveat|kill|tgkill|pidfd_\w+|wait4|waitid)\b"
         ),
-        re.compile(r"src/base/process_posix\.cc|src/guard/"),
+        re.compile(r"src/base/process_posix\.cc|src/lib/helper_client\.cc|src/guard/"),
     ),
     OnlyHere(
         "the clock is read and waited for in base/clock_system.cc; take a Clock",
@@ -60,9 +60,9 @@ RULES = [
         in_tests=True,
     ),
     OnlyHere(
-        "the environment is read in app/ (and guard/); take a value",
+        "the environment is read in app/ (and lib/, guard/); take a value",
         re.compile(called(r"getenv|secure_getenv|setenv|putenv|unsetenv").pattern + r"|\benviron\b"),
-        re.compile(r"src/app/|src/guard/"),
+        re.compile(r"src/app/|src/lib/|src/guard/"),
     ),
     OnlyHere(
         "only app/ ends the program; return a Result",
@@ -117,14 +117,14 @@ HEADERS_ONLY_HERE = {
     "sqlite3.h": re.compile(r"src/record/history/|src/jobs/store"),
     "nvml.h": re.compile(r"$^"),
     "cuda.h": re.compile(r"$^"),
-    "sys/socket.h": re.compile(r"src/serve/|src/probe/probe_process/"),
+    "sys/socket.h": re.compile(r"src/serve/|src/probe/probe_process/|src/base/line_socket\.cc|src/lib/serve_client\.cc"),
     "sys/pidfd.h": re.compile(r"$^"),
 }
 
 
 def arrows_in_cmake(text: str) -> dict[str, set[str]]:
     arrows = {}
-    for call in re.finditer(r"^berth_folder\((\w+)(?:\s+DEPS\s+([^)]*))?\)", text, re.M):
+    for call in re.finditer(r"^berth_(?:folder|library)\((\w+)(?:\s+DEPS\s+([^)]*))?\)", text, re.M):
         arrows[call[1]] = set((call[2] or "").split())
     return arrows
 

@@ -1,6 +1,7 @@
 #include "app/bottleneck_watch.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -14,6 +15,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "diagnose/bottleneck/watched.h"
+#include "probe/process_files.h"
 #include "probe/procfs/job_probe.h"
 #include "probe/sim/work.h"
 
@@ -28,44 +30,101 @@ using std::chrono::milliseconds;
 struct SaidByProcess {
   bottleneck::Framework framework = bottleneck::Framework::unknown;
   std::optional<std::uint64_t> ranks;
+  std::optional<bottleneck::CpuFacts> cpu_side;
 };
 
+/// "framework torch", "cpu_build", "ranks 8", "hides -1": a line each.
 std::string facts_of_process(const std::string& folder) {
   std::string said;
   const auto maps = read_file(folder + "/maps", 64 << 20).value_or(std::string());
   const auto has = [&](std::string_view name) { return maps.find(name) != std::string::npos; };
   if (has("/libtorch")) {
-    said += "torch ";
+    said += "framework torch\n";
+    if (has("/libtorch_cpu") && !has("/libtorch_cuda") && !has("/libtorch_hip")) {
+      said += "cpu_build\n";
+    }
   } else if (has("/jaxlib/")) {
-    said += "jax ";
+    said += "framework jax\n";
   } else if (has("/libtensorflow")) {
-    said += "tensorflow ";
-  } else {
-    said += "- ";
+    said += "framework tensorflow\n";
   }
   const auto environment = read_file(folder + "/environ", 4 << 20).value_or(std::string());
   for (const std::string_view entry : split(environment, '\0')) {
     for (const std::string_view name : {"WORLD_SIZE=", "OMPI_COMM_WORLD_SIZE=", "PMI_SIZE="}) {
-      if (entry.starts_with(name)) return said + std::string(entry.substr(name.size()));
+      if (entry.starts_with(name)) said += fmt::format("ranks {}\n", entry.substr(name.size()));
     }
+    constexpr std::string_view visible = "CUDA_VISIBLE_DEVICES=";
+    if (!entry.starts_with(visible)) continue;
+    const std::string_view list = trimmed(entry.substr(visible.size()));
+    // CUDA reads up to the first number that is none.
+    if (list.empty() || list.front() == '-') said += fmt::format("hides {}\n", list);
   }
   return said;
 }
 
-/// Asked in a child: what is asked of another's memory can hang.
-SaidByProcess ask_process(pid_t pid, Context& context) {
-  const std::string folder = context.sources().proc + "/" + std::to_string(pid);
+/// How many of them have a GPU's device file open, as "files 0" or "files no_permission".
+std::string device_files_of(const std::vector<ProcessCounters>& processes,
+                            const std::string& proc) {
+  std::uint64_t open = 0;
+  for (const ProcessCounters& process : processes) {
+    const auto files = read_process_files(process.id, proc).device_files;
+    if (!files.get()) return fmt::format("files {}\n", name_of(files.why()));
+    if (!files.get()->empty()) ++open;
+  }
+  return fmt::format("files {}\n", open);
+}
+
+/// Since the oldest of them began.
+Reading<Milliseconds> age_of(const std::vector<ProcessCounters>& processes,
+                             const std::string& proc) {
+  const auto text = read_file(proc + "/uptime", 256);
+  const auto uptime = text ? parse_decimal(split(*text, ' ').front()) : std::nullopt;
+  const long ticks = ::sysconf(_SC_CLK_TCK);
+  if (!uptime || ticks <= 0 || processes.empty()) return Absent::failed;
+  std::uint64_t first = processes.front().id.start_ticks;
+  for (const ProcessCounters& process : processes) {
+    first = std::min(first, process.id.start_ticks);
+  }
+  const double seconds = *uptime - static_cast<double>(first) / static_cast<double>(ticks);
+  return Milliseconds(static_cast<std::int64_t>(std::max(0.0, seconds) * 1000));
+}
+
+/// Asked in a child: what is asked of another's memory can hang. `is_on`: it is on a GPU, so that
+/// how it came there need not be asked.
+SaidByProcess ask_process(pid_t chief, const std::vector<ProcessCounters>& processes, bool is_on,
+                          Context& context) {
+  const std::string& proc = context.sources().proc;
   const auto answer = ask_child(
       [&] {
-        static_cast<void>(write_all(1, facts_of_process(folder)));
+        std::string text = facts_of_process(proc + "/" + std::to_string(chief));
+        for (const ProcessCounters& process : processes) {
+          if (is_on || text.starts_with("framework")) break;
+          const std::string its = facts_of_process(fmt::format("{}/{}", proc, process.id.pid));
+          if (its.starts_with("framework")) text = its;
+        }
+        if (!is_on) text += device_files_of(processes, proc);
+        static_cast<void>(write_all(1, text));
         return 0;
       },
       context.clock(), std::chrono::seconds(1));
   SaidByProcess said;
   if (!answer) return said;
-  const auto words = split(answer->out, ' ');
-  said.framework = bottleneck::framework_from_name(words.front());
-  if (words.size() > 1) said.ranks = parse_unsigned(words[1]);
+  bottleneck::CpuFacts facts{.age = age_of(processes, proc)};
+  bool has_looked = false;
+  for (const std::string_view line : split(answer->out, '\n')) {
+    const std::size_t space = std::min(line.find(' '), line.size());
+    const std::string_view name = line.substr(0, space);
+    const std::string_view value = line.substr(std::min(space + 1, line.size()));
+    if (name == "framework") said.framework = bottleneck::framework_from_name(value);
+    if (name == "ranks" && !said.ranks) said.ranks = parse_unsigned(value);
+    if (name == "cpu_build") facts.framework_for_cpu = true;
+    if (name == "hides") facts.visible_devices = std::string(value);
+    if (name != "files") continue;
+    has_looked = true;
+    facts.device_files = absent_from_name(value).value_or(Absent::failed);
+    if (const auto count = parse_unsigned(value)) facts.device_files = *count;
+  }
+  if (has_looked) said.cpu_side = std::move(facts);
   return said;
 }
 
@@ -152,9 +211,10 @@ class BottleneckWatch {
     bottleneck::Activity& activity = watch.watched.activity();
     const std::vector<ProcessCounters> processes = processes_of(*watch.target).list;
     std::optional<pid_t> chief;
+    bool is_on = false;
     for (const ProcessCounters& process : processes) {
-      const bool is_on = std::ranges::any_of(
-          snapshot.gpu_processes, [&](const GpuProcess& one) { return one.pid == process.id.pid; });
+      is_on = std::ranges::any_of(snapshot.gpu_processes,
+                                  [&](const GpuProcess& one) { return one.pid == process.id.pid; });
       if (is_on || !chief) chief = process.id.pid;
       if (is_on) break;
     }
@@ -162,8 +222,9 @@ class BottleneckWatch {
     activity.cpus_allowed =
         chief ? job_.cpus_allowed(*chief) : Reading<double>(Absent::not_sampled);
     if (chief) {
-      const SaidByProcess said = ask_process(*chief, context_);
+      const SaidByProcess said = ask_process(*chief, processes, is_on, context_);
       activity.framework = said.framework;
+      activity.cpu_side = said.cpu_side;
       if (said.ranks) activity.ranks = *said.ranks;
     }
     if (context_.sources().simulated_work) take_simulated_facts(activity, processes);

@@ -4,6 +4,7 @@
 
 #include "app/bottleneck_watch.h"
 #include "app/output_file.h"
+#include "app/records.h"
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/process_stat.h"
@@ -38,9 +39,22 @@ int answer(Context& context, const std::vector<BottleneckAnswer>& answers,
   return worst ? static_cast<int>(*worst) : exit_code::ok;
 }
 
+/// What its record tells of a run that still goes on.
+std::optional<bottleneck::WholeLife> life_of(const Context& context, const std::string& run) {
+  if (run.empty()) return std::nullopt;
+  const auto record = find_run(context, run);
+  if (!record) return std::nullopt;
+  bottleneck::LifeMeter meter;
+  if (!for_each_sample(*record, [&](const Sample& one) { meter.add(one); })) return std::nullopt;
+  return meter.life();
+}
+
 BottleneckAnswer judged(bottleneck::Activity activity, std::vector<std::string> remarks = {}) {
   bottleneck::Bottleneck bottleneck = bottleneck::explain_bottleneck(activity);
   if (activity.simulated) {
+    for (Finding& finding : bottleneck.findings) {
+      finding.evidence.push_back(sentence("its GPU figures: invented by the simulated server"));
+    }
     remarks.insert(remarks.begin(),
                    std::string(tr("GPU figures are invented by the simulated server: a finding "
                                   "that rests on them says nothing of the program")));
@@ -87,7 +101,9 @@ int explain_targets(Context& context, const std::vector<BottleneckTarget>& targe
   auto watched = watch_bottleneck(context, targets, {.length = options.length});
   if (!watched) return report(watched.error(), could_not_look);
   std::vector<BottleneckAnswer> answers;
-  for (WatchedTarget& one : *watched) {
+  for (std::size_t i = 0; i < watched->size(); ++i) {
+    WatchedTarget& one = (*watched)[i];
+    one.activity.life = life_of(context, targets[i].run);
     answers.push_back(judged(std::move(one.activity), std::move(one.remarks)));
   }
   return answer_and_save(context, answers, options);
@@ -111,10 +127,16 @@ int explain_series(Context& context, const std::string& path, const BottleneckOp
 int explain_run_bottleneck(Context& context, const RunRecord& run,
                            const BottleneckOptions& options) {
   ThinnedSamples samples;
-  const auto read = for_each_sample(run, [&](const Sample& one) { samples.add(one); });
+  bottleneck::LifeMeter meter;
+  const auto read = for_each_sample(run, [&](const Sample& one) {
+    samples.add(one);
+    meter.add(one);
+  });
   if (!read) return report(read.error(), could_not_look);
   std::vector<BottleneckAnswer> answers;
-  answers.push_back(judged(bottleneck::activity_of(run.manifest, std::move(samples).take())));
+  bottleneck::Activity activity = bottleneck::activity_of(run.manifest, std::move(samples).take());
+  activity.life = meter.life();
+  answers.push_back(judged(std::move(activity)));
   for (const DeviceSummary& device : summary_of(run).devices) {
     answers.back().run_means.push_back(device.mean_utilization);
   }
@@ -169,6 +191,7 @@ BottleneckTarget target_of(const Device& device, const Snapshot& snapshot) {
   if (claim != nullptr && claim->keeper.pid > 0) {
     target.roots = {claim->keeper.pid};
     target.keeper = claim->keeper.pid;
+    target.run = claim->run;
   } else if (chief != nullptr) {
     target.roots = family_of(*chief, device, snapshot);
   }
@@ -245,6 +268,7 @@ Result<BottleneckTarget> process_target(pid_t pid, const Snapshot& snapshot,
   }
   target.devices = devices_of(target.roots.front(), snapshot);
   const Claim* claim = claim_of(target.roots.front(), snapshot);
+  if (claim != nullptr) target.run = claim->run;
   if (claim != nullptr && target.devices.empty()) {
     for (const ClaimedDevice& one : claim->devices) target.devices.push_back(one.device);
   }
@@ -255,6 +279,7 @@ BottleneckTarget run_target(const RunRecord& run) {
   BottleneckTarget target{.subject = "run " + run.manifest.id,
                           .roots = {run.manifest.keeper.pid},
                           .keeper = run.manifest.keeper.pid,
+                          .run = run.manifest.id,
                           .ends_with_job = true};
   for (const Device& device : run.manifest.given.devices) target.devices.push_back(device.id);
   return target;

@@ -19,6 +19,7 @@ struct BottleneckTarget {
   std::vector<DeviceId> devices;  // may be empty: a process that is on none
   std::vector<pid_t> roots;       // the job's first processes
   std::optional<pid_t> keeper;    // of a run: not the job's, nor what is in its session
+  std::string run;                // its id; empty: of no run that is known
   /// The watch ends when the roots do: somebody asked for the job, not for the device.
   bool ends_with_job = false;
 };

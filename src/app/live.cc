@@ -1,11 +1,28 @@
 #include "app/live.h"
 
+#include <memory>
 #include <utility>
 
 #include "base/signals.h"
 #include "health/health.h"
 
 namespace berth {
+
+Result<Sight> open_sight(const Context& context, Clock& clock) {
+  using std::chrono::seconds;
+  auto collector = context.collector({.patience = {.whole = seconds(30),
+                                                   .stall = seconds(10),
+                                                   .opening = seconds(30),
+                                                   .waking = seconds(20)},
+                                      .logged = CollectorOptions::Logged::new_ones});
+  if (!collector) return std::unexpected(std::move(collector).error());
+  auto shared = std::make_shared<Collector>(std::move(*collector));  // std::function must copy
+  // The first look is for the manifest's facts, the others once a second for the samples.
+  return Sight([shared, depth = Depth::everything, &clock](const std::vector<Claim>& claims,
+                                                           WallTime) mutable {
+    return shared->collect({.wanted = std::exchange(depth, Depth::state), .claims = claims}, clock);
+  });
+}
 
 Result<Live> Live::start(Context& context) {
   context.close_driver();

@@ -7,9 +7,15 @@
 
 #include "app/context.h"
 #include "probe/collector.h"
+#include "run/run.h"
 #include "snapshot/holders.h"
 
 namespace berth {
+
+/// The looks of a run's sampler, which it takes itself. Nobody waits for a sample, and of a device
+/// that does not answer a job may be stopped (--on-gpu-fault): a driver that is only slow gets its
+/// time.
+[[nodiscard]] Result<Sight> open_sight(const Context& context, Clock& clock);
 
 class Live {
  public:

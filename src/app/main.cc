@@ -58,10 +58,13 @@ constexpr auto all_verbs = std::to_array<VerbEntry>({
     {"support", "one file for a bug report, secrets masked, shown first", make_support},
     {"config", "what is in force where nothing is typed, and who said it", make_config},
     {"setup", "make the ledger that all users share (root)", make_setup},
+    {"helper", "for programs with libberth, which start it", make_helper},
 });
 }  // namespace
 
-std::span<const VerbEntry> verbs() { return all_verbs; }
+std::span<const VerbEntry> known_verbs() { return all_verbs; }
+// The last is for programs.
+std::span<const VerbEntry> verbs() { return known_verbs().first(all_verbs.size() - 1); }
 
 namespace {
 /// The words behind the program's name. Through a link called nvidia-smi or gpustat the verb of

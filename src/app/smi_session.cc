@@ -26,7 +26,7 @@ Snapshot ContextSource::look(const Wanted& wanted) {
     said_simulated_ = true;
   }
   if (before_) smi::add_rates(*snapshot, *before_);
-  before_ = *snapshot;
+  if (repeats_) before_ = *snapshot;
   return *std::move(snapshot);
 }
 

@@ -67,6 +67,8 @@ struct VerbEntry {
 
 /// All verbs, in the order `berth --help` shows them. Listed in main.cc.
 [[nodiscard]] std::span<const VerbEntry> verbs();
+/// And `helper`, which no person types.
+[[nodiscard]] std::span<const VerbEntry> known_verbs();
 
 /// Completion scripts and the manual page are made from the verbs themselves.
 [[nodiscard]] std::string completion_script(std::string_view shell);
@@ -82,6 +84,7 @@ void complain(std::string_view text);
 /// "berth: <message>", and the code to exit with.
 [[nodiscard]] int report(const class Error& error, int code = exit_code::failed);
 
+std::unique_ptr<Verb> make_helper();
 std::unique_ptr<Verb> make_status();
 std::unique_ptr<Verb> make_ps();
 std::unique_ptr<Verb> make_health();

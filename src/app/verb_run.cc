@@ -9,6 +9,7 @@
 
 #include "app/considered.h"
 #include "app/detached_wait.h"
+#include "app/live.h"
 #include "app/run_options.h"
 #include "app/run_words.h"
 #include "app/verb.h"
@@ -19,7 +20,6 @@
 #include "health/health.h"
 #include "host_environment/environment.h"
 #include "host_environment/machine_side.h"
-#include "probe/collector.h"
 #include "view/placement_text.h"
 
 namespace berth {
@@ -124,7 +124,7 @@ class RunVerb final : public Verb {
                          .ledger = ledger ? &*ledger : nullptr,
                          .look = [&] { return context.look_without_claims(Depth::placement); },
                          .faults = faults_of,
-                         .sight = [&] { return open_sight(context); },
+                         .sight = [&] { return open_sight(context, context.clock()); },
                          .simulated = context.sources().simulated};
     if (const auto limited = take_inherited_limits(context, options); !limited) {
       return report(limited.error(), usage_code());
@@ -182,25 +182,6 @@ class RunVerb final : public Verb {
     complain(
         tr("this ledger is yours alone: other users' jobs are seen through the driver only "
            "(one ledger for all: sudo berth setup)"));
-  }
-
-  /// Nobody waits for a sample, and of a device that does not answer a job may be stopped
-  /// (--on-gpu-fault): a driver that is only slow gets its time.
-  static Result<Sight> open_sight(Context& context) {
-    using std::chrono::seconds;
-    auto collector = context.collector({.patience = {.whole = seconds(30),
-                                                     .stall = seconds(10),
-                                                     .opening = seconds(30),
-                                                     .waking = seconds(20)},
-                                        .logged = CollectorOptions::Logged::new_ones});
-    if (!collector) return std::unexpected(std::move(collector).error());
-    auto shared = std::make_shared<Collector>(std::move(*collector));  // std::function must copy
-    // The first look is for the manifest's facts, the others once a second for the samples.
-    return Sight([shared, depth = Depth::everything, &clock = context.clock()](
-                     const std::vector<Claim>& claims, WallTime) mutable {
-      return shared->collect({.wanted = std::exchange(depth, Depth::state), .claims = claims},
-                             clock);
-    });
   }
 
   int finish(const Context& context, const RunOptions& options, const RunOutcome& outcome) const {

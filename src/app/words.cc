@@ -44,7 +44,7 @@ bool takes_next_word(const CLI::App& app, const std::string& word) {
 }  // namespace
 
 const VerbEntry* find_verb(std::string_view name) {
-  for (const VerbEntry& entry : verbs()) {
+  for (const VerbEntry& entry : known_verbs()) {
     if (entry.name == name) return &entry;
   }
   return nullptr;

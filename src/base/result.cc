@@ -68,7 +68,9 @@ Error system_error(std::string_view attempted, int errno_value) {
   std::string text = "cannot ";
   text += attempted;
   text += ": ";
-  text += std::strerror(errno_value);
+  // strerror() would first look for a translation, of which the program has its own.
+  const char* said = ::strerrordesc_np(errno_value);
+  text += said != nullptr ? said : std::strerror(errno_value);
   return {code_of_errno(errno_value), std::move(text)};
 }
 

@@ -297,6 +297,10 @@ std::string without_private_key(std::string_view text) {
 
 }  // namespace
 
+std::string mark_line(std::int64_t unix_ms, std::string_view text) {
+  return "@" + std::to_string(unix_ms) + " " + printable(masked_text(text)) + "\n";
+}
+
 std::string masked_text(std::string_view text) {
   // Between a name and its value a colour would hide both.
   const std::string plain = without_colours(text);

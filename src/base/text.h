@@ -116,5 +116,7 @@ struct TypographicMistake {
 [[nodiscard]] std::vector<std::string> masked_command(const std::vector<std::string>& words);
 [[nodiscard]] bool is_secret_name(std::string_view name);
 [[nodiscard]] std::string masked_text(std::string_view text);
+/// A line of $BERTH_MARKS: "@UNIX_MS TEXT", secrets masked.
+[[nodiscard]] std::string mark_line(std::int64_t unix_ms, std::string_view text);
 
 }  // namespace berth

@@ -189,7 +189,11 @@ class HolderWatch {
 
 Error no_room(Error error, const LedgerPlace& place) {
   const std::string attempted = trf("writing into the ledger {}", place.directory);
-  return std::move(error).because(attempted);
+  const Error told = std::move(error).because(attempted);
+  if (told.code() != ErrorCode::io) return told;
+  return {told.code(), trf("{}; `df -h`, `df -i` and `quota` say whether there is room, the kernel "
+                           "log whether the disk fails",
+                           told.message())};
 }
 
 }  // namespace
@@ -313,6 +317,13 @@ void Ledger::sweep_ticket(const std::string& id) const {
   std::size_t removed = 0;
   static_cast<void>(
       sweep_file(directory_.get(), std::string(ticket_prefix) + id, clock_->wall_now(), removed));
+}
+
+std::string command_for_others(const std::vector<std::string>& masked, const std::string& proc) {
+  const auto mounts = read_file(proc + "/self/mountinfo", 16 << 20);
+  if (!mounts || !proc_shows_commands(*mounts)) return {};
+  constexpr int longest_shown = 1000;  // it is for people to read, and a ledger is small
+  return cut_to_width(printable(shell_joined(masked)), longest_shown, false);
 }
 
 Lease::Lease(std::string id, std::string path, Fd fd)

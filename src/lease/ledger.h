@@ -43,6 +43,11 @@ struct LedgerPlace {
 /// of another simulated server.
 [[nodiscard]] LedgerPlace part_for_simulated(LedgerPlace place, std::string_view server);
 
+/// A masked command as the ledger, which everybody may read, is to show it: short, and empty where
+/// /proc hides it from others.
+[[nodiscard]] std::string command_for_others(const std::vector<std::string>& masked,
+                                             const std::string& proc = "/proc");
+
 /// What a lease is to say.
 struct LeaseTerms {
   std::string run;
@@ -75,6 +80,8 @@ class Lease {
  public:
   Lease(std::string id, std::string path, Fd fd);
   [[nodiscard]] const std::string& id() const { return id_; }
+  /// Its name in the ledger's directory.
+  [[nodiscard]] const std::string& file() const { return path_; }
   /// The locked descriptor, numbered 100 or above. Children that are to keep the lease alive
   /// inherit it: clear its close-on-exec flag in them (run/ does).
   [[nodiscard]] int descriptor() const { return fd_.get(); }

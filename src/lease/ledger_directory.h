@@ -51,7 +51,8 @@ struct QueueKey {
 /// Names in the directory behind the descriptor, in no order.
 [[nodiscard]] Result<std::vector<std::string>> names_in(int directory);
 
-/// A file somebody else may have put there, opened so that it can trick nobody.
+/// A file somebody else may have put there, opened so that it can trick nobody. io: nothing that
+/// the file is, so that what is in it counts as unread.
 [[nodiscard]] Result<Fd> open_entry(int directory, const std::string& name);
 
 /// Is the descriptor's file the one that the name stands for?

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 
 #include "base/text.h"
@@ -22,18 +23,25 @@ Result<std::vector<std::string>> names_in(int directory) {
   if (!stream) return fail_system("list the ledger", errno);
   static_cast<void>(fd.release());  // the stream closes it
   std::vector<std::string> names;
+  errno = 0;  // tells an error from the end
   while (const dirent* entry = ::readdir(stream.get())) {
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") names.emplace_back(name);
+    errno = 0;
   }
+  if (errno != 0) return fail_system("list the ledger", errno);
   return names;
 }
 
 Result<Fd> open_entry(int directory, const std::string& name) {
   const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   Fd fd(::openat(directory, name.c_str(), flags));
-  if (!fd.is_open()) return fail_system("open " + name, errno);
-  return fd;
+  if (fd.is_open()) return fd;
+  // A socket or a device, which anybody may have put there.
+  if (errno == ENXIO || errno == ENODEV) {
+    return fail(ErrorCode::invalid, "cannot open " + name + ": " + std::strerror(errno));
+  }
+  return fail_system("open " + name, errno);
 }
 
 bool is_named(int fd, int directory, const std::string& name) {

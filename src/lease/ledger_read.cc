@@ -54,34 +54,31 @@ Result<std::string> read_beginning(int fd) {
 }
 
 /// Nothing: the file is gone, or dead, or no file of a ledger at all (then `problems` says so).
-std::optional<Entry> read_living(int directory, const std::string& name, ByteRange life,
-                                 const LedgerPlace& place, std::vector<Problem>& problems,
-                                 Fd& keep) {
+/// io: it could not be read, and may be alive.
+Result<std::optional<Entry>> read_living(int directory, const std::string& name, ByteRange life,
+                                         const LedgerPlace& place, std::vector<Problem>& problems,
+                                         Fd& keep) {
+  const auto nothing = [] { return std::optional<Entry>(); };
   auto fd = open_entry(directory, name);
+  if (!fd && fd.error().code() == ErrorCode::io) return std::unexpected(fd.error());
   if (!fd) {
     if (fd.error().code() != ErrorCode::not_found) {
       problems.push_back(problem_with(name, "unreadable", fd.error().message(), place));
     }
-    return std::nullopt;
+    return nothing();
   }
   Entry entry;
-  if (::fstat(fd->get(), &entry.facts) != 0) return std::nullopt;
+  if (::fstat(fd->get(), &entry.facts) != 0) return fail_system("examine " + name, errno);
   if (!S_ISREG(entry.facts.st_mode)) {
     problems.push_back(
         problem_with(name, "not_a_file", std::string(tr("not a regular file")), place));
-    return std::nullopt;
+    return nothing();
   }
   const auto locked = find_ofd_lock(fd->get(), life);
-  if (!locked) {
-    problems.push_back(problem_with(name, "unreadable", locked.error().message(), place));
-    return std::nullopt;
-  }
-  if (!locked->has_value()) return std::nullopt;
+  if (!locked) return std::unexpected(locked.error());
+  if (!locked->has_value()) return nothing();
   auto text = read_beginning(fd->get());
-  if (!text) {
-    problems.push_back(problem_with(name, "unreadable", text.error().message(), place));
-    return std::nullopt;
-  }
+  if (!text) return std::unexpected(std::move(text).error());
   entry.text = *std::move(text);
   if (entry.facts.st_nlink > 1) {
     problems.push_back(
@@ -91,7 +88,7 @@ std::optional<Entry> read_living(int directory, const std::string& name, ByteRan
     problems.push_back(problem_with(name, "too_large", std::string(tr("far too large")), place));
   }
   keep = *std::move(fd);
-  return entry;
+  return std::optional(std::move(entry));
 }
 
 WallTime changed_at(const struct stat& facts) {
@@ -180,12 +177,14 @@ Claim claim_from(LeaseText text, std::string id, const struct stat& facts, const
 
 std::optional<WaiterState> Ledger::waiter_state(const std::string& id) const {
   const auto fd = open_entry(directory_.get(), std::string(ticket_prefix) + id);
+  // What cannot be read may be alive, and keeps its place.
+  if (!fd && fd.error().code() == ErrorCode::io) return WaiterState{.id = id};
   if (!fd) return std::nullopt;
   const auto alive = find_ofd_lock(fd->get(), ticket_life);
   if (!alive || !alive->has_value()) return std::nullopt;
   // What is no ticket is not waited for, whoever keeps it locked.
   const auto text = read_beginning(fd->get());
-  if (!text || !parse_ticket(*text)) return std::nullopt;
+  if (text && !parse_ticket(*text)) return std::nullopt;
   return state_of(fd->get(), flags_of(fd->get()), id);
 }
 
@@ -197,6 +196,7 @@ Result<std::vector<std::string>> Ledger::tickets_before(const std::string& own) 
     if (!name.starts_with(ticket_prefix)) continue;
     struct stat facts{};
     const bool there = ::fstatat(directory_.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!there && errno != ENOENT) return fail_system("examine " + name, errno);
     if (there && S_ISREG(facts.st_mode)) keys.push_back(queue_key(name, facts));
   }
   std::ranges::sort(keys);
@@ -226,7 +226,7 @@ class Scan {
 
   void add_lease(const std::string& name) {
     Fd fd;
-    const auto entry = read_living(directory_, name, lease_life, place_, view.problems, fd);
+    const auto entry = living(name, lease_life, fd);
     if (!entry || !is_first_sight(entry->facts)) return;
     auto text = parse_lease(entry->text);
     if (!text) {
@@ -241,7 +241,7 @@ class Scan {
 
   void add_ticket(const std::string& name) {
     Fd fd;
-    const auto entry = read_living(directory_, name, ticket_life, place_, view.problems, fd);
+    const auto entry = living(name, ticket_life, fd);
     if (!entry || !is_first_sight(entry->facts)) return;
     auto text = parse_ticket(entry->text);
     if (!text) {
@@ -285,8 +285,17 @@ class Scan {
   }
 
   LedgerView view;
+  /// A file that may be alive could not be read: nobody knows what is promised.
+  std::optional<Error> unread;
 
  private:
+  std::optional<Entry> living(const std::string& name, ByteRange life, Fd& keep) {
+    auto entry = read_living(directory_, name, life, place_, view.problems, keep);
+    if (entry) return *std::move(entry);
+    unread = std::move(entry).error();
+    return std::nullopt;
+  }
+
   /// A hard link is no second lease.
   bool is_first_sight(const struct stat& facts) {
     return seen_.emplace(facts.st_dev, facts.st_ino).second;
@@ -324,8 +333,11 @@ class Scan {
 }  // namespace
 
 Result<LedgerView> Ledger::scan(const std::vector<std::string>* tickets) const {
-  const auto names = names_in(directory_.get());
-  if (!names) return std::unexpected(names.error());
+  const auto unread = [this](Error why) {
+    return std::unexpected(std::move(why).because(trf("reading the ledger {}", place_.directory)));
+  };
+  auto names = names_in(directory_.get());
+  if (!names) return unread(std::move(names).error());
   Scan scan(directory_.get(), place_, user_names_, clock_->moment());
   for (const std::string& name : *names) {
     if (name.starts_with(lease_prefix)) {
@@ -340,6 +352,7 @@ Result<LedgerView> Ledger::scan(const std::vector<std::string>* tickets) const {
   if (tickets != nullptr) {
     for (const std::string& id : *tickets) scan.add_ticket(std::string(ticket_prefix) + id);
   }
+  if (scan.unread) return unread(*std::move(scan.unread));
   scan.finish();
   return std::move(scan.view);
 }

@@ -374,7 +374,7 @@ Result<void> append_mark(const std::string& marks_path, WallTime now, std::strin
   if (trimmed(text).empty()) return fail(ErrorCode::invalid, "a mark needs a text: epoch=3");
   const auto fd = open_fd(marks_path, O_WRONLY | O_APPEND | O_NOFOLLOW);
   if (!fd) return std::unexpected(fd.error());
-  return write_all(fd->get(), fmt::format("@{} {}\n", now.unix_ms, printable(masked_text(text))));
+  return write_all(fd->get(), mark_line(now.unix_ms, text));
 }
 
 }  // namespace berth

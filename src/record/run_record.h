@@ -154,6 +154,8 @@ inline constexpr std::string_view not_started = "not started";
 /// It waited, detached, and was never started: nothing came within its time, or it was taken out.
 inline constexpr std::string_view no_device = "no device came";
 inline constexpr std::string_view left_queue = "left the queue";
+/// A program that leased its devices itself gave them back, and may have gone on.
+inline constexpr std::string_view gave_back = "gave its devices back";
 }  // namespace end_cause
 
 /// The end of the main process.

@@ -233,7 +233,7 @@ class Acquisition {
 
   Result<std::optional<Answer>> take_turn() {
     auto view = ledger_.read_with_tickets(tickets_in_sight());
-    if (!view) return std::unexpected(std::move(view).error());
+    if (!view) return wait_out(view.error());
     const std::vector<Claim> claims_before = now_.snapshot.claims;
     now_.snapshot = without_ended(std::move(now_.snapshot), view->claims);
     // Nothing is claimed without a look: what was seen before says only what to tell.
@@ -251,9 +251,9 @@ class Acquisition {
       }
       last_good_look_ = clock_.now();
       now_.snapshot = *std::move(machine);
-      if (auto read = see_who_is_ahead(); !read) return std::unexpected(read.error());
+      if (auto read = see_who_is_ahead(); !read) return wait_out(read.error());
       view = ledger_.read_with_tickets(tickets_in_sight());
-      if (!view) return std::unexpected(std::move(view).error());
+      if (!view) return wait_out(view.error());
       now_ = consider(std::move(now_.snapshot), *view);
     }
     idle_.note(now_.placement, clock_.now());
@@ -277,13 +277,18 @@ class Acquisition {
     return place_behind(unused, position, options_.request, options_.limits).satisfied();
   }
 
-  /// What may pass is told, and waited for as well: the place in the queue is kept.
   Result<std::optional<Answer>> claim_in_turn(LedgerView view) {
     auto got = claim_under_lock(std::move(view), patience_for_the_lock);
-    if (got || !may_pass(got.error())) return got;
-    if (!is_interrupted() && !is_out_of_time()) say_once(got.error());
+    if (got) return got;
+    return wait_out(got.error());
+  }
+
+  /// What may pass is told, and waited for as well: the place in the queue is kept.
+  Result<std::optional<Answer>> wait_out(const Error& error) {
+    if (!may_pass(error)) return std::unexpected(error);
+    if (!is_interrupted() && !is_out_of_time()) say_once(error);
     // Not sooner: each attempt is seen by all who watch the ledger, ourselves included.
-    if (got.error().code() == ErrorCode::io) retry_at_ = clock_.now() + beat_interval;
+    if (error.code() == ErrorCode::io) next_look_ = retry_at_ = clock_.now() + beat_interval;
     return std::optional<Answer>();
   }
 

@@ -13,7 +13,6 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
-#include "base/user_name.h"
 #include "host_environment/environment.h"
 #include "host_environment/machine_side.h"
 #include "record/record_writer.h"
@@ -21,8 +20,8 @@
 #include "run/keeper.h"
 #include "run/launcher.h"
 #include "run/retry.h"
+#include "run/run_manifest.h"
 #include "run/waiting_run.h"
-#include "snapshot/questions.h"
 
 namespace berth {
 
@@ -55,7 +54,7 @@ class Run {
   Result<RunOutcome> go() {
     auto missing = preflight();
     if (missing) return not_started(std::move(*missing));
-    prepare_manifest();
+    manifest_ = begin_manifest(options_, services_);
     if (job_.where != RunWhere::cpu) {
       auto refused = get_devices();
       if (cannot_wait_) return std::unexpected(*std::move(cannot_wait_));
@@ -96,25 +95,6 @@ class Run {
     return std::nullopt;
   }
 
-  void prepare_manifest() {
-    manifest_.started = services_.clock.wall_now();
-    manifest_.machine_id = first_line_of("/etc/machine-id");
-    manifest_.boot_id = first_line_of("/proc/sys/kernel/random/boot_id");
-    manifest_.id =
-        make_run_id(manifest_.machine_id, manifest_.boot_id, manifest_.started, ::getpid());
-    manifest_.command = masked_command(job_.command);
-    manifest_.working_directory = options_.working_directory;
-    manifest_.uid = ::getuid();
-    manifest_.user = local_user_name(::getuid(), options_.etc + "/passwd");
-    manifest_.wanted = as_typed(job_);
-    manifest_.spec = typed_members(job_);
-    if (job_.where != RunWhere::cpu) manifest_.devices_wanted = job_.request.devices;
-    manifest_.retry_of = options_.retry_of;
-    if (job_.time_limit) manifest_.time_limit_ms = job_.time_limit->count();
-    manifest_.given.taken = manifest_.started;
-    manifest_.given.simulated = services_.simulated;
-  }
-
   /// Nothing inside: devices got, or the job goes on the CPU. An outcome: it does not go at all.
   Result<std::optional<RunOutcome>> get_devices() {
     if (ledger_ == nullptr) {
@@ -132,7 +112,7 @@ class Run {
       ledger_ = &*inner_ledger_;
     }
     options.run = manifest_.id;
-    options.command = command_for_others();
+    options.command = command_for_others(manifest_.command, options_.proc);
     options.wait = wait_for_devices(job_);
     options.on_news = [this](const WaitingNews& news) { hear_news(news); };
     options.tells_time = callbacks_.on_waiting_tells_time;
@@ -153,15 +133,6 @@ class Run {
       return std::optional<RunOutcome>();
     }
     return without_devices(std::move(std::get<NotAcquired>(*answer)));
-  }
-
-  /// Anybody may read the ledger: what /proc hides of the job does not stand there either.
-  [[nodiscard]] std::string command_for_others() const {
-    const auto mounts = read_file(options_.proc + "/self/mountinfo", 16 << 20);
-    if (!mounts || !proc_shows_commands(*mounts)) return {};
-    // It is for people to read, and a ledger is small.
-    constexpr int longest_shown = 1000;
-    return cut_to_width(printable(shell_joined(manifest_.command)), longest_shown, false);
   }
 
   /// Once a job has been started, signals are read from the queue.
@@ -220,17 +191,7 @@ class Run {
   void take(Acquired got) {
     started_.devices = got.placement.chosen;
     started_.snapshot = got.snapshot;
-    manifest_.lease = got.lease.id();
-    manifest_.waited_ms = got.waited.count();
-    manifest_.given.simulated = got.snapshot.simulated;
-    manifest_.given.taken = got.snapshot.taken;
-    manifest_.given.host = got.snapshot.host;
-    for (const Choice& choice : got.placement.chosen) {
-      if (const Device* device = find_device(choice.device, got.snapshot)) {
-        manifest_.given.devices.push_back(*device);
-        manifest_.promised.push_back(choice.promised);
-      }
-    }
+    note_given(got, manifest_);
     lease_.emplace(std::move(got.lease));
   }
 

@@ -35,7 +35,8 @@ class Sampler {
       : task_(task),
         from_keeper_(std::move(from_keeper)),
         to_keeper_(std::move(to_keeper)),
-        tree_(task.keeper, task.options->proc),
+        tree_(task.root != 0 ? TreeWatch::of(task.root, task.options->proc)
+                             : TreeWatch(task.keeper, task.options->proc)),
         faults_(task.manifest.given.devices, task.options->job.request.allow_failed
                                                  ? FaultWatch::Known::what_the_first_look_finds
                                                  : FaultWatch::Known::nothing),

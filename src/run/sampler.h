@@ -27,6 +27,9 @@ struct SamplerTask {
   Manifest manifest;
   const RecordWriter* record = nullptr;  // null: unrecorded, only watches
   pid_t keeper = 0;
+  /// Whose tree the run is, itself included, where that is not what the keeper has started; 0: it
+  /// is.
+  pid_t root = 0;
 };
 
 /// The sampler's whole life; the exit code of its process.

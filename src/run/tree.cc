@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/fd.h"
@@ -183,6 +184,54 @@ void signal_all(const std::vector<ProcessId>& processes, int signal) {
 
 TreeWatch::TreeWatch(pid_t keeper, std::string proc) : keeper_(keeper), proc_(std::move(proc)) {}
 
+TreeWatch TreeWatch::of(pid_t process, std::string proc) {
+  TreeWatch watch(0, std::move(proc));
+  watch.members_.try_emplace(process);
+  return watch;
+}
+
+namespace {
+/// Those of all its threads. Nothing: it is gone, or the kernel does not tell.
+std::optional<std::vector<pid_t>> listed_children(pid_t process, const std::string& proc) {
+  const std::string tasks = proc + "/" + std::to_string(process) + "/task";
+  const auto threads = list_directory(tasks);
+  if (!threads) return std::nullopt;
+  std::vector<pid_t> children;
+  for (const std::string& thread : *threads) {
+    const auto listed = read_file(tasks + "/" + thread + "/children", 64 << 20);
+    if (!listed) return std::nullopt;
+    for (const std::string_view word : split(trimmed(*listed), ' ')) {
+      if (const auto pid = parse_unsigned(word)) children.push_back(static_cast<pid_t>(*pid));
+    }
+  }
+  return children;
+}
+}  // namespace
+
+/// At the first look everybody is a newcomer: on a server with hundreds of processes the keeper's
+/// own are found much sooner through its children. False: somebody came or went meanwhile.
+bool TreeWatch::learn_by_children(const std::vector<pid_t>& present) {
+  std::map<pid_t, Member> members;
+  const auto first = listed_children(keeper_, proc_);
+  std::vector<pid_t> parents = {keeper_};
+  while (!parents.empty()) {
+    const auto children = listed_children(parents.back(), proc_);
+    if (!children) return false;
+    parents.pop_back();
+    for (const pid_t child : *children) {
+      const auto stat = read_process_stat(child, proc_);
+      if (!stat) return false;
+      if (stat->session != keeper_ && members.try_emplace(child).second) parents.push_back(child);
+    }
+  }
+  // An orphan would have become the keeper's.
+  if (!first || listed_children(keeper_, proc_) != first) return false;
+  std::ranges::copy_if(present, std::back_inserter(strangers_),
+                       [&](pid_t pid) { return pid != keeper_ && !members.contains(pid); });
+  members_ = std::move(members);
+  return true;
+}
+
 void TreeWatch::learn_newcomers(const std::vector<pid_t>& present) {
   std::vector<pid_t> strangers;
   std::map<pid_t, ProcessStat> newcomers;
@@ -198,8 +247,9 @@ void TreeWatch::learn_newcomers(const std::vector<pid_t>& present) {
   for (bool joined = true; joined;) {
     joined = false;
     for (auto one = newcomers.begin(); one != newcomers.end();) {
-      const bool ours = one->second.session != keeper_ &&
-                        (one->second.parent == keeper_ || members_.contains(one->second.parent));
+      const bool is_keepers = keeper_ != 0 && one->second.parent == keeper_;
+      const bool is_its_help = keeper_ != 0 && one->second.session == keeper_;
+      const bool ours = !is_its_help && (is_keepers || members_.contains(one->second.parent));
       joined = joined || ours;
       if (ours) members_.try_emplace(one->first);
       one = ours ? newcomers.erase(one) : std::next(one);
@@ -211,7 +261,9 @@ void TreeWatch::learn_newcomers(const std::vector<pid_t>& present) {
 }
 
 TreeWatch::Seen TreeWatch::look() {
-  learn_newcomers(pids_in(proc_));
+  const std::vector<pid_t> present = pids_in(proc_);
+  const bool is_first = members_.empty() && strangers_.empty();
+  if (!is_first || !learn_by_children(present)) learn_newcomers(present);
   Seen seen;
   std::uint64_t ticks = 0;
   std::uint64_t pages = 0;

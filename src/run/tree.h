@@ -58,6 +58,8 @@ void signal_all(const std::vector<ProcessId>& processes, int signal);
 class TreeWatch {
  public:
   TreeWatch(pid_t keeper, std::string proc);
+  /// Of a process and its descendants, whatever their session.
+  [[nodiscard]] static TreeWatch of(pid_t process, std::string proc);
   struct Seen {
     std::vector<pid_t> pids;
     Milliseconds cpu{0};  // of all seen so far, those that ended included
@@ -74,7 +76,8 @@ class TreeWatch {
     std::optional<std::uint64_t> written;
   };
   void learn_newcomers(const std::vector<pid_t>& present);
-  pid_t keeper_;
+  bool learn_by_children(const std::vector<pid_t>& present);
+  pid_t keeper_;  // 0: there is none
   std::string proc_;
   std::map<pid_t, Member> members_;
   std::vector<pid_t> strangers_;  // sorted; looked at once, not ours

@@ -118,6 +118,29 @@ TEST_F(Tree, WatchFindsAGrandchildWhoseNumberIsLowerThanItsParents) {
   EXPECT_THAT(TreeWatch(keeper, proc_).look().pids, ElementsAre(20, 300));
 }
 
+TEST_F(Tree, WatchReadsAtFirstTheKeepersOwnAloneWhereTheKernelListsThem) {
+  put(keeper, {});
+  put(11, {.parent = keeper, .session = 5});
+  put(12, {.parent = 11, .session = 6});
+  put(15, {.parent = keeper, .session = keeper});  // the sampler
+  put(17, {.parent = keeper, .session = 5});       // read, it would count
+  const auto list = [this](pid_t parent, const std::string& thread, const std::string& children) {
+    ASSERT_TRUE(make_directories(of(parent) + "/task/" + thread));
+    write(parent, "task/" + thread + "/children", children);
+  };
+  list(keeper, "10", "11 15 ");
+  list(11, "11", "");
+  list(11, "111", "12 ");  // a thread's child
+  list(12, "12", "");
+  TreeWatch watch(keeper, proc_);
+  EXPECT_THAT(watch.look().pids, ElementsAre(11, 12));
+  put(13, {.parent = 12, .session = 6});
+  EXPECT_THAT(watch.look().pids, ElementsAre(11, 12, 13));
+  std::filesystem::remove_all(of(12) + "/task");
+  EXPECT_THAT(TreeWatch(keeper, proc_).look().pids, ElementsAre(11, 12, 13, 17))
+      << "of who is listed nowhere each is read";
+}
+
 TEST_F(Tree, WatchSaysNothingOfStorageItMayNotRead) {
   put(11, {.parent = keeper, .session = 5, .io = ""});
   EXPECT_EQ(TreeWatch(keeper, proc_).look().read, Reading<Bytes>(Absent::no_permission));

@@ -32,7 +32,10 @@ bool leaves_out(const Features& features) {
 
 /// The two figures that are called utilisation, each for what it is.
 std::string utilization_text(const BottleneckAnswer& answer, std::size_t device, double busy) {
-  std::string text = trf("utilisation {} (of the time a kernel ran)", percent_text(busy));
+  std::string text =
+      answer.activity.simulated
+          ? trf("utilisation {}, which the simulated server invented", percent_text(busy))
+          : trf("utilisation {} (of the time a kernel ran)", percent_text(busy));
   if (leaves_out(answer.bottleneck.features)) {
     text += tr(" without start-up, repeated pauses and end");
   }
@@ -103,6 +106,9 @@ std::string verdict(const BottleneckAnswer& answer) {
   if (!features.busy) {
     return std::string(tr("How busy the GPU is cannot be read here, so nothing can be said."));
   }
+  if (answer.activity.simulated) {
+    return std::string(tr("By invented figures nothing is said of how well a GPU is used."));
+  }
   if (!is_well_used(features)) {
     return trf("No kernel ran for {} of the time, and nothing that could be read explains it.",
                percent_text(features.idle()));
@@ -155,7 +161,9 @@ std::string render_bottleneck(const BottleneckAnswer& answer, const Style& style
   if (!answer.bottleneck.findings.empty())
     return text + render_findings(answer.bottleneck.findings, style);
   return text + wrapped("", own(verdict(answer), style), 2, style,
-                        is_well_used(answer.bottleneck.features) ? Paint::green : Paint::plain);
+                        is_well_used(answer.bottleneck.features) && !answer.activity.simulated
+                            ? Paint::green
+                            : Paint::plain);
 }
 
 // What explain saw of what runs now and found, for programs.

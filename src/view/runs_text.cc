@@ -292,6 +292,9 @@ std::string wait_text(const RunRecord& run, const Moment& now) {
 
 std::string state_text(const RunRecord& run) {
   if (was_never_started(run)) return never_started_text(run);
+  if (run.end && run.end->because == end_cause::gave_back) {
+    return std::string(tr("gave its devices back"));
+  }
   if (run.end && run.end->known) {
     const Exit& exit = run.end->exit;
     std::string text = exit.signal != 0 ? trf("killed by {}", signal_name(exit.signal))

@@ -113,7 +113,8 @@ def test_a_gpu_that_is_well_used_has_nothing_found(follows):
     try:
         code, (answer,) = explained(follows, device)
         assert (code, answer["findings"]) == (0, []) and answer["busy_ratio"] > 0.8
-        assert "well used" in follows.run("explain", "--seconds", "2", device).stdout
+        told = follows.run("explain", "--seconds", "2", device).stdout
+        assert "By invented figures nothing is said" in told and "well used:" not in told
     finally:
         follows.run("stop", run)
 
@@ -267,7 +268,46 @@ def test_a_run_that_ended_well_is_told_how_it_used_its_gpu(follows):
     # Two figures of one run: each says what it is, in the words of the other.
     of_run = re.search(r"Utilisation .* mean of the run (\d+)%", follows.run("show", run).stdout)
     assert f"mean of the run {of_run[1]} %" in done.stdout, done.stdout
-    assert re.search(r"utilisation \d+ % \(of the time a kernel ran\)", done.stdout), done.stdout
+    assert re.search(r"utilisation \d+ %, which the simulated server invented", done.stdout), done.stdout
+    assert "of the time a kernel ran" not in done.stdout
+
+
+def spinning(machine, **variables):
+    """A program that computes and opens no device; the machine's own devices, none as a rule."""
+    environment = {name: value for name, value in machine.env.items() if not name.startswith("BERTH_SIM")} | variables
+    return subprocess.Popen([sys.executable, "-c", "while True: pass"], env=environment)
+
+
+def explained_here(machine, pid):
+    environment = {name: value for name, value in machine.env.items() if not name.startswith("BERTH_SIM")}
+    done = subprocess.run(
+        [BERTH, "explain", str(pid), "--seconds", "2", "--json"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stdout, done.stderr
+    return json.loads(done.stdout)["answers"][0]["findings"]
+
+
+def test_a_program_on_the_cpu_is_told_that_it_opened_no_device(machine):
+    process = spinning(machine, CUDA_VISIBLE_DEVICES="-1")
+    try:
+        finding = next(one for one in explained_here(machine, process.pid) if one["rule"] == "on_cpu")
+        assert "has opened no GPU device file" in finding["title"]
+        assert any("/proc/PID/fd" in one for one in finding["evidence"])
+        assert any("CUDA_VISIBLE_DEVICES is -1 in its environment" in one for one in finding["evidence"])
+        assert finding["steps"][0]["command"] == "unset CUDA_VISIBLE_DEVICES"
+        assert "it may still be importing" in finding["doubt"]
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_finding_that_rests_on_invented_figures_says_so(follows):
+    run, _, device = started(follows, "serial_python")
+    try:
+        evidence = found_first("serial_python", follows, device)["findings"][0]["evidence"]
+        assert "its GPU figures: invented by the simulated server" in evidence
+    finally:
+        follows.run("stop", run)
 
 
 def test_mistakes_in_the_words(machine):

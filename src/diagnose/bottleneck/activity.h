@@ -116,6 +116,24 @@ struct ActivitySample {
   friend bool operator==(const ActivitySample&, const ActivitySample&) = default;
 };
 
+/// What the files of a job's processes tell of one that is on no GPU (proc(5)).
+struct CpuFacts {
+  Reading<std::uint64_t> device_files;   // processes that have a GPU's device file open
+  Reading<Milliseconds> age;             // of its oldest process
+  Reading<std::string> visible_devices;  // CUDA_VISIBLE_DEVICES where it hides every device
+  bool framework_for_cpu = false;        // of PyTorch, the build without any GPU is loaded
+  friend bool operator==(const CpuFacts&, const CpuFacts&) = default;
+};
+
+/// What the run's record tells of all its time, where each look read each device.
+struct WholeLife {
+  Milliseconds span{0};
+  std::uint64_t looks = 0;
+  Percent busiest{0};  // the highest utilisation of any device
+  Bytes memory{0};     // the most that the job held
+  friend bool operator==(const WholeLife&, const WholeLife&) = default;
+};
+
 struct Activity {
   static constexpr int format_version = 1;
 
@@ -127,6 +145,8 @@ struct Activity {
   Reading<std::uint64_t> ranks;
   Reading<std::uint64_t> cpus;
   Reading<double> cpus_allowed;
+  std::optional<CpuFacts> cpu_side;
+  std::optional<WholeLife> life;
   std::vector<DeviceFacts> devices;
   std::vector<ActivitySample> steps;
   /// Lines of a file that were no steps.

@@ -165,6 +165,22 @@ static void walk(Archive& archive, ActivitySample& step) {
   archive.member("host", step.host);
 }
 
+static void walk(Archive& archive, CpuFacts& facts) {
+  reading(archive, "device_files", facts.device_files);
+  reading(archive, "age_ms", facts.age);
+  reading(archive, "visible_devices", facts.visible_devices);
+  const auto& list = facts.visible_devices.get();
+  if (list && list->size() > longest_text) facts.visible_devices = list->substr(0, longest_text);
+  archive.member("framework_for_cpu", facts.framework_for_cpu, Form::sparse);
+}
+
+static void walk(Archive& archive, WholeLife& life) {
+  archive.member("span_ms", life.span);
+  archive.member("looks", life.looks);
+  archive.member("busiest_percent", life.busiest);
+  archive.member("memory_bytes", life.memory);
+}
+
 namespace {
 
 /// The header's, behind the version.
@@ -183,6 +199,8 @@ void walk_header(Archive& archive, Activity& activity) {
     reading(archive, "cpus", activity.cpus);
     reading(archive, "cpus_allowed", activity.cpus_allowed);
   });
+  archive.member("cpu_side", activity.cpu_side, Form::sparse);
+  archive.member("life", activity.life, Form::sparse);
   archive.member("devices", activity.devices, most_devices);
 }
 

@@ -25,6 +25,11 @@ TEST(ActivityJson, WhatIsWrittenIsRead) {
     one.simulated = "lab-4";
     one.ranks = std::uint64_t{4};
     one.taken_by = TakenBy::run_samples;
+    one.cpu_side = CpuFacts{.device_files = Absent::no_permission,
+                            .age = Milliseconds(5),
+                            .visible_devices = std::string("-1"),
+                            .framework_for_cpu = true};
+    one.life = WholeLife{Milliseconds(7), 8, Percent(9), 1_GiB};
   });
   const auto read = activity_from_lines(to_lines(builder.build()));
   ASSERT_TRUE(read) << read.error().message();

@@ -56,6 +56,28 @@ DeviceFacts facts_of(const Device& device) {
           .pcie_width = device.pcie_width};
 }
 
+void LifeMeter::add(const Sample& sample) {
+  if (!first_) first_ = sample.at;
+  life_.span = Milliseconds(std::max<std::int64_t>(0, sample.at.unix_ms - first_->unix_ms));
+  ++life_.looks;
+  is_whole_ = is_whole_ && !sample.devices.empty();
+  for (const DeviceSample& device : sample.devices) {
+    const auto& busy = device.utilization_gpu.get();
+    is_whole_ = is_whole_ && busy.has_value();
+    if (busy) life_.busiest = std::max(life_.busiest, *busy);
+  }
+  Bytes memory{0};
+  for (const ProcessSample& process : sample.processes) {
+    memory += process.memory.get().value_or(Bytes{0});
+  }
+  life_.memory = std::max(life_.memory, memory);
+}
+
+std::optional<WholeLife> LifeMeter::life() const {
+  if (!is_whole_ || life_.looks < 2) return std::nullopt;
+  return life_;
+}
+
 Framework framework_of(const Manifest& run) {
   if (!run.python) return Framework::unknown;
   Framework found = Framework::unknown;

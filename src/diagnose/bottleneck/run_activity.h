@@ -12,6 +12,19 @@ namespace berth::bottleneck {
 
 [[nodiscard]] Activity activity_of(const Manifest& run, std::span<const Sample> samples);
 
+/// What all of a run's samples tell together.
+class LifeMeter {
+ public:
+  void add(const Sample& sample);
+  /// Nothing: not every look read every device, or there were fewer than two.
+  [[nodiscard]] std::optional<WholeLife> life() const;
+
+ private:
+  std::optional<WallTime> first_;
+  WholeLife life_;
+  bool is_whole_ = true;
+};
+
 /// The framework that a run's interpreter has installed, where it is one alone.
 [[nodiscard]] Framework framework_of(const Manifest& run);
 

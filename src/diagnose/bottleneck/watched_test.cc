@@ -131,5 +131,21 @@ TEST(RunActivity, TellsWhatARecordHasAndNothingElse) {
   EXPECT_FALSE(got.steps[1].devices[0].sm.get());
 }
 
+TEST(LifeMeter, KnowsALifeOnlyWhereEachLookReadEachDevice) {
+  const auto look = [](std::int64_t at, Reading<Percent> busy) {
+    Sample one{.at = {at}};
+    one.devices.push_back({.utilization_gpu = busy});
+    one.processes.push_back({.device = 0, .pid = 7, .memory = 2_GiB});
+    return one;
+  };
+  LifeMeter meter;
+  EXPECT_EQ(meter.life(), std::nullopt);
+  meter.add(look(1000, Percent(0)));
+  meter.add(look(61'000, Percent(4)));
+  EXPECT_EQ(meter.life(), (WholeLife{Milliseconds(60'000), 2, Percent(4), 2_GiB}));
+  meter.add(look(62'000, Absent::failed));
+  EXPECT_EQ(meter.life(), std::nullopt);
+}
+
 }  // namespace
 }  // namespace berth::bottleneck

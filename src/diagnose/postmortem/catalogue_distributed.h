@@ -97,7 +97,7 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
      Severity::error,
      LogPart::consequence,
      "ncclremoteerror\n"
-     "nccl communicator was aborted\n"
+     "communicator was aborted\n"
      "ncclcommabort",
      as_key("another rank went away"),
      as_key("The error is the other rank's: it died, or the network between them."),

@@ -52,6 +52,9 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
      "nvidia-smi: command not found\n"
      "nvidia-smi: not found\n"
      "nvidia-smi: no such file\n"
+     "nvidia-smi{:|：| :}*{未找到命令|找不到命令|没有那个文件或目录}\n"
+     "command not found: nvidia-smi\n"
+     "command 'nvidia-smi' not found\n"
      "'nvidia-smi' is not recognized\n"
      "no such file or directory: 'nvidia-smi'\n"
      "{importerror|oserror}: libcuda.so.1: cannot open shared object file",

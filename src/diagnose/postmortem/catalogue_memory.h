@@ -114,6 +114,8 @@ inline constexpr auto memory_entries = std::to_array<LogEntry>({
      "cuda{malloc|hostalloc|mallochost}* failed*out of memory\n"
      "hiperroroutofmemory\n"
      "!{cuda|hip} out of memory\n"
+     "^{cuda|hip} out of memory$\n"
+     "^{cuda|hip} out of memory.$\n"
      "erroroutofdevicememory\n"
      "vk_error_out_of_device_memory\n"
      "out of memory error on gpu\n"

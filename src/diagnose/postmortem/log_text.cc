@@ -265,8 +265,10 @@ bool is_progress_line(std::string_view line) {
 
 bool is_talk(std::string_view line) {
   const std::string_view message = without_prefix(line);
-  return message.starts_with('#') || message.starts_with("raise ") ||
-         small_letters(message.substr(0, 5)) == "ignor";
+  constexpr std::array beginnings = {"#", "raise ", "ignor", "if you "};
+  const std::string start = small_letters(message.substr(0, 8));
+  return std::ranges::any_of(
+      beginnings, [&](std::string_view beginning) { return start.starts_with(beginning); });
 }
 
 std::vector<bool> raised_lines(const LogText& log) {

@@ -14,6 +14,7 @@
 
 namespace berth {
 
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using wire::ProbeStep;
 using wire::StepKind;
@@ -219,10 +220,11 @@ std::optional<int> ProbeWatch::descriptor() const {
 
 Duration ProbeWatch::patience(Clock& clock) const {
   if (!is_looking_ || !child_) return Duration{0};
-  // Steps ring no bell. Soon after one, another is likely; and none is given up late.
+  // Steps ring no bell. Soon after one, another is likely; and none is given up late. Who waits for
+  // one look takes in what was told while the rest is asked.
   const Instant now = clock.now();
-  const Duration soon =
-      std::clamp<Duration>(deadlines_->silent(now), milliseconds(5), milliseconds(50));
+  const Duration least = options_->looks == Looks::once ? microseconds(300) : milliseconds(5);
+  const Duration soon = std::clamp<Duration>(deadlines_->silent(now), least, milliseconds(50));
   return std::clamp(silence_ends(clock) - now, Duration{0}, soon);
 }
 
@@ -319,6 +321,7 @@ ProbeWatch::Looked ProbeWatch::finish() {
   Looked looked{.driver_events = progress_.driver_events};
   looked.snapshot = finished_snapshot(std::exchange(progress_, {}),
                                       {.kernel = asked_.kernel, .has_run = !failed_});
+  if (options_->looks == Looks::once) return looked;
   for (const Device& device : looked.snapshot.devices) {
     if (!asked_.driver || !device.index || device.parent || device.kind != asked_.driver) continue;
     const auto index = static_cast<std::uint64_t>(*device.index);

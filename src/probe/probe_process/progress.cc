@@ -74,6 +74,8 @@ struct Receiver {
   void operator()(wire::DeviceCount& devices) {
     constexpr std::uint64_t most = 1024;  // no source tells more
     progress.device_count = static_cast<int>(std::min(devices.count, most));
+    constexpr std::size_t usual = 64;  // more come piece by piece
+    progress.snapshot.devices.reserve(std::min<std::size_t>(devices.count, usual));
   }
   void operator()(wire::Identified& identified) { progress.identified = std::move(identified); }
   void operator()(wire::CommandOf& command) {
@@ -377,8 +379,9 @@ void sort_devices(std::vector<Device>& devices) {
     return std::tuple(device.index.value_or(std::numeric_limits<int>::max()),
                       device.parent.has_value());
   };
-  std::stable_sort(devices.begin(), devices.end(),
-                   [&](const Device& a, const Device& b) { return place(a) < place(b); });
+  const auto comes_before = [&](const Device& a, const Device& b) { return place(a) < place(b); };
+  if (std::ranges::is_sorted(devices, comes_before)) return;  // as a driver mostly tells them
+  std::ranges::stable_sort(devices, comes_before);
 }
 
 Snapshot finished_snapshot(Progress progress, Finished how) {

@@ -189,7 +189,11 @@ Reading<std::vector<std::string>> ProcfsProbe::command_of(pid_t pid) {
   if (!text) return procfs::why_absent(text.error());
   const std::vector<std::string> words = procfs::parse_cmdline(*text);
   if (words.empty()) return Absent::unsupported;  // a zombie, or a thread of the kernel
-  auto masked = masked_command(words);
+  if (words != words_read_) {                     // the ranks of a job share one
+    masked_read_ = masked_command(words);
+    words_read_ = words;
+  }
+  auto masked = masked_read_;
   if (kept != kept_.end()) kept->second.command = masked;
   return masked;
 }

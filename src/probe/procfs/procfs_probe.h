@@ -114,6 +114,8 @@ class ProcfsProbe {
   std::optional<Host> host_;
   std::string cgroup_read_;  // the last text, and what it means
   std::optional<Enclosure> enclosure_read_;
+  std::vector<std::string> words_read_;  // the last command, and what is shown of it
+  std::vector<std::string> masked_read_;
   std::optional<std::string> passwd_;
 };
 

@@ -17,9 +17,108 @@ bool anybody_else(const Seen& seen) {
   return false;
 }
 
+double seconds_in(Milliseconds time) { return static_cast<double>(time.count()) / 1000; }
+
+/// The job works, and no process of it has a GPU's device file open.
+bool is_on_cpu(const Seen& seen) {
+  const Activity& activity = seen.activity;
+  if (!activity.cpu_side) return false;
+  const auto& files = activity.cpu_side->device_files.get();
+  // A simulated server's devices have no files to open.
+  return files && *files == 0 && !activity.simulated && main_process(seen) == nullptr &&
+         seen.features.saw_processes && seen.features.cpu >= seen.thresholds.working_share;
+}
+
+std::vector<Finding::Step> steps_onto_gpu(const Activity& activity) {
+  const CpuFacts& facts = *activity.cpu_side;
+  if (facts.visible_devices.get()) {
+    return {{sentence("unset CUDA_VISIBLE_DEVICES, or let berth give it a GPU"),
+             "unset CUDA_VISIBLE_DEVICES"}};
+  }
+  if (facts.framework_for_cpu) {
+    return {{sentence("install a build of PyTorch for CUDA: doctor says which"), "berth doctor"}};
+  }
+  std::vector<Finding::Step> steps;
+  if (activity.framework == Framework::torch || activity.framework == Framework::unknown) {
+    steps.push_back({sentence("move the model and each batch there: model.to(device), "
+                              "batch.to(device), with device = \"cuda\""),
+                     ""});
+  }
+  steps.push_back({sentence("see whether its framework can use a GPU at all"), "berth doctor"});
+  return steps;
+}
+
+/// The program computes, and not on a GPU.
+std::optional<Cause> on_cpu(const Seen& seen) {
+  if (!is_on_cpu(seen)) return {};
+  const CpuFacts& facts = *seen.activity.cpu_side;
+  Finding finding{
+      .rule = "on_cpu",
+      .severity = Severity::warning,
+      .title = sentence("the program runs on the CPU: it has opened no GPU device file"),
+      .evidence = {sentence("none of its processes has a file such as /dev/nvidia0 open "
+                            "(/proc/PID/fd)"),
+                   sentence("the job's processes use {} CPUs", decimal(seen.features.cpu))},
+      .meaning = sentence("What computes on a GPU has its device file open from its first call "
+                          "there until it ends."),
+      .steps = steps_onto_gpu(seen.activity)};
+  if (const auto& list = facts.visible_devices.get()) {
+    finding.evidence.push_back(
+        list->empty() ? sentence("CUDA_VISIBLE_DEVICES is empty in its environment: it sees no GPU")
+                      : sentence("CUDA_VISIBLE_DEVICES is {} in its environment: it sees no GPU",
+                                 printable(*list)));
+  } else if (facts.framework_for_cpu) {
+    finding.evidence.push_back(
+        sentence("its PyTorch is a build for the CPU alone: no library for CUDA is loaded"));
+  }
+  constexpr double start = 60;  // imports and the first data may take that long
+  const auto& age = facts.age.get();
+  if (age && seconds_in(*age) < start) {
+    finding.doubt = sentence("it began {} s ago: it may still be importing or reading its data",
+                             decimal(seconds_in(*age)));
+  }
+  return Cause{std::move(finding), 1};
+}
+
+/// In all the run's time no look found the GPU computing.
+bool never_computed(const Seen& seen) {
+  constexpr double shortest = 60;
+  const auto& life = seen.activity.life;
+  if (!life || seconds_in(life->span) < shortest || life->busiest.count() > 0) return false;
+  return seen.features.busy && *seen.features.busy <= 0 && life->memory.count() > 0;
+}
+
+std::optional<Cause> no_kernel_ever(const Seen& seen) {
+  if (!never_computed(seen)) return {};
+  const WholeLife& life = *seen.activity.life;
+  Finding finding{
+      .rule = "no_kernel_ever",
+      .severity = Severity::warning,
+      .title = sentence("the job holds memory of the GPU, and no kernel of it was ever seen there"),
+      .evidence = {sentence("in {} looks over {} s its utilisation was 0 % each time", life.looks,
+                            decimal(seconds_in(life.span))),
+                   sentence("the most memory that the job held there: {}",
+                            short_size(life.memory))},
+      .meaning = sentence("A framework takes the GPU's memory when it is asked for it; it computes "
+                          "there only what was moved there."),
+      .steps = {{sentence("move the batches as well as the model: batch.to(device)"), ""}},
+      .doubt = sentence("utilisation is told in whole percent: a kernel of less is not seen")};
+  if (const ProcessLoad* main = main_process(seen);
+      main != nullptr && seen.activity.taken_by == TakenBy::watch) {
+    finding.steps.push_back(
+        {sentence("see where it stands"), "py-spy dump --pid " + std::to_string(main->pid)});
+  }
+  if (seen.features.saw_processes) {
+    finding.evidence.push_back(
+        sentence("the job's processes use {} CPUs", decimal(seen.features.cpu)));
+  }
+  return Cause{std::move(finding), 1};
+}
+
 /// Nobody is on the GPU.
 std::optional<Cause> nothing_running(const Seen& seen) {
   const Features& features = seen.features;
+  if (is_on_cpu(seen) || never_computed(seen)) return {};
   if (!gpu_is_still(seen) || main_process(seen) != nullptr || anybody_else(seen)) return {};
   if (seen.activity.taken_by == TakenBy::run_samples) {
     // Between two looks of a record somebody may have come and gone.
@@ -46,7 +145,7 @@ std::optional<Cause> nothing_running(const Seen& seen) {
 /// Somebody is on the GPU, holds its memory and computes nowhere.
 std::optional<Cause> memory_held_idle(const Seen& seen) {
   const Features& features = seen.features;
-  if (!gpu_is_still(seen)) return {};
+  if (!gpu_is_still(seen) || never_computed(seen)) return {};
   const ProcessLoad* main = main_process(seen);
   if (main == nullptr) return {};
   if (features.saw_processes && features.wanted > seen.thresholds.asleep_share) return {};
@@ -66,6 +165,9 @@ std::optional<Cause> memory_held_idle(const Seen& seen) {
                 {sentence("see where it stands"),
                  "py-spy dump --pid " + std::to_string(main->pid)}},
       .doubt = doubt_of(seen)};
+  if (finding.doubt.empty() && !seen.activity.life) {
+    finding.doubt = sentence("what it did before is not known: only this time was looked at");
+  }
   if (features.gpu_memory) {
     finding.evidence.push_back(
         sentence("{} of the GPU's memory is held by process {} ({})",
@@ -117,6 +219,16 @@ std::optional<Cause> swapping(const Seen& seen) {
 
 std::span<const Rule> idle_job_rules() {
   static constexpr Rule rules[] = {
+      {.find = on_cpu,
+       .reports = {{"on_cpu", "the program computes on the CPU and has opened no GPU device file",
+                    "device files that its processes have open, CPUs that it uses; "
+                    "CUDA_VISIBLE_DEVICES and the build of PyTorch that it runs with",
+                    "show it a GPU, install a build for CUDA, move model and batches"}}},
+      {.find = no_kernel_ever,
+       .reports = {{"no_kernel_ever",
+                    "a run holds memory of its GPU, where in all its time no kernel was seen",
+                    "utilisation 0 in every look of the record, a minute and more; memory held",
+                    "move the batches as well as the model"}}},
       {.find = nothing_running,
        .reports =
            {{"nothing_running",

@@ -10,6 +10,78 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
+/// A job that works on the CPU: of what it runs with, `change` says more.
+ActivityBuilder cpu_job(const std::function<void(Activity&)>& change = [](Activity&) {}) {
+  auto job = ActivityBuilder().busy(0).main(480).each([](ActivitySample& step) {
+    step.processes[0].devices.clear();
+    step.processes[0].gpu_memory = Absent::not_sampled;
+  });
+  job.with([](Activity& one) {
+    one.cpu_side = CpuFacts{.device_files = std::uint64_t{0}, .age = Milliseconds(600'000)};
+  });
+  return job.with(change);
+}
+
+TEST(OnCpu, IsSaidOfAProgramThatComputesAndHasOpenedNoDevice) {
+  const Finding found = first_finding(cpu_job());
+  EXPECT_EQ(found.rule, "on_cpu");
+  EXPECT_THAT(evidence_in(found), HasSubstr("/dev/nvidia0 open (/proc/PID/fd)"));
+  EXPECT_THAT(steps_in(found), HasSubstr("model.to(device)"));
+  EXPECT_TRUE(found.doubt.empty());
+  EXPECT_THAT(rules_that_speak(cpu_job()), Not(Contains("nothing_running"))) << "said once";
+}
+
+TEST(OnCpu, TellsWhyWhereTheProgramShowsIt) {
+  const Finding hidden =
+      first_finding(cpu_job([](Activity& one) { one.cpu_side->visible_devices = std::string(); }));
+  EXPECT_THAT(evidence_in(hidden), HasSubstr("CUDA_VISIBLE_DEVICES is empty"));
+  EXPECT_THAT(steps_in(hidden), HasSubstr("unset CUDA_VISIBLE_DEVICES"));
+  EXPECT_THAT(steps_in(hidden), Not(HasSubstr("model.to(device)")));
+  const Finding built =
+      first_finding(cpu_job([](Activity& one) { one.cpu_side->framework_for_cpu = true; }));
+  EXPECT_THAT(evidence_in(built), HasSubstr("a build for the CPU alone"));
+  EXPECT_THAT(steps_in(built), HasSubstr("berth doctor"));
+}
+
+TEST(OnCpu, IsNoneThatHasAFileOpenThatRestsOrThatCannotBeRead) {
+  const auto said = [](const std::function<void(Activity&)>& change) {
+    return rules_that_speak(cpu_job(change));
+  };
+  EXPECT_THAT(said([](Activity& one) { one.cpu_side->device_files = std::uint64_t{1}; }),
+              Not(Contains("on_cpu")));
+  EXPECT_THAT(said([](Activity& one) { one.cpu_side->device_files = Absent::no_permission; }),
+              Not(Contains("on_cpu")));
+  EXPECT_THAT(said([](Activity& one) { one.simulated = "lab-4"; }), Not(Contains("on_cpu")));
+  EXPECT_THAT(rules_that_speak(cpu_job().main(5).workers(0, 0)), Not(Contains("on_cpu")));
+  const Finding young =
+      first_finding(cpu_job([](Activity& one) { one.cpu_side->age = Milliseconds(4000); }));
+  EXPECT_THAT(young.doubt.english(), HasSubstr("it began 4.0 s ago"));
+}
+
+TEST(NoKernelEver, IsSaidWhereTheRecordOfAllTheTimeShowsNone) {
+  const auto held = [](const WholeLife& life) {
+    return ActivityBuilder().busy(0).main(480).with([&](Activity& one) { one.life = life; });
+  };
+  const WholeLife idle{.span = Milliseconds(600'000), .looks = 590, .memory = 2_GiB};
+  const Finding found = first_finding(held(idle));
+  EXPECT_EQ(found.rule, "no_kernel_ever");
+  EXPECT_THAT(evidence_in(found), HasSubstr("in 590 looks over 600.0 s its utilisation was 0 %"));
+  EXPECT_THAT(evidence_in(found), HasSubstr("2.0 GiB"));
+  EXPECT_THAT(found.doubt.english(), HasSubstr("whole percent"));
+  auto worked = idle;
+  worked.busiest = Percent(1);
+  EXPECT_THAT(rules_that_speak(held(worked)), Not(Contains("no_kernel_ever")));
+  auto young = idle;
+  young.span = Milliseconds(20'000);
+  EXPECT_THAT(rules_that_speak(held(young)), Not(Contains("no_kernel_ever")));
+  EXPECT_THAT(rules_that_speak(held(idle).busy(3)), Not(Contains("no_kernel_ever")));
+}
+
+TEST(MemoryHeldIdle, SaysThatOnlyThisTimeWasLookedAt) {
+  auto idle = ActivityBuilder().busy(0).main(1).workers(0, 0);
+  EXPECT_THAT(first_finding(idle).doubt.english(), HasSubstr("what it did before is not known"));
+}
+
 TEST(NothingRunning, IsSaidOfAGpuThatNobodyIsOn) {
   auto empty = ActivityBuilder().busy(0).each([](ActivitySample& step) { step.processes.clear(); });
   const Finding found = first_finding(empty);

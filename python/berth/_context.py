@@ -1,0 +1,141 @@
+"""Contexts of the library, lent to one caller at a time, and waiting for them without blocking.
+
+Nothing here sleeps in C: what takes time is a generator that yields (descriptor, seconds) where it
+is to be polled. `drive` polls it with poll(2), which Ctrl-C interrupts; `drive_async` in asyncio's
+loop. Closing the generator gives up what it was about.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+from . import _abi
+from .errors import Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Dict, Generator, List, Optional, Tuple, TypeVar
+
+    T = TypeVar("T")
+    Steps = Generator[Tuple[int, Optional[float]], None, T]
+    Key = Tuple[object, ...]
+
+# What the library reads when it opens a context: another value is another context.
+_VARIABLES = ("BERTH_SIM", "BERTH_LEDGER", "BERTH_HELPER", "XDG_RUNTIME_DIR", "HOME")
+_idle: Dict[Key, List["Context"]] = {}
+_MOST_IDLE = 4  # of one kind, each with a helper of its own
+
+
+class Context:
+    """`with Context.borrowed(…) as context`: one of the library's, for this thread alone."""
+
+    def __init__(
+        self, sources: int = 0, sim: Optional[str] = None, replay: Optional[str] = None, max_age: float = 0
+    ) -> None:
+        options = _abi.sized(_abi.Options)
+        options.sim, options.replay = _abi.raw(sim), _abi.raw(replay)
+        options.helper = _abi.raw(bundled_program())
+        options.max_age_ms, options.sources = int(max_age * 1000), sources
+        self.handle = ctypes.c_void_p()
+        _abi.call("berth_open", ctypes.byref(options), ctypes.byref(self.handle))
+
+    @staticmethod
+    def borrowed(
+        sources: int = 0, sim: Optional[str] = None, replay: Optional[str] = None, max_age: float = 0
+    ) -> "Borrowed":
+        # A forked child's are its own: its parent is still speaking to the helpers of the others.
+        said = tuple(os.environ.get(name) for name in _VARIABLES)
+        return Borrowed((os.getpid(), said, sources, sim, replay, max_age))
+
+    def close(self) -> None:
+        _abi.library().berth_close(self.handle)
+        self.handle = ctypes.c_void_p()
+
+
+class Borrowed:
+    def __init__(self, key: Key) -> None:
+        self.key = key
+        self.context: Optional[Context] = None
+
+    def __enter__(self) -> Context:
+        try:
+            self.context = _idle[self.key].pop()
+        except (KeyError, IndexError):
+            self.context = Context(*self.key[2:])  # type: ignore[arg-type]
+        return self.context
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        assert self.context is not None
+        idle = _idle.setdefault(self.key, [])
+        # Where it was left in the middle, by Ctrl-C or a cancelled task, it is not lent again.
+        is_whole = kind is None or (isinstance(kind, type) and issubclass(kind, Error))
+        if is_whole and len(idle) < _MOST_IDLE and self.key[0] == os.getpid():
+            idle.append(self.context)
+        else:
+            self.context.close()
+        self.context = None
+
+
+def is_simulated(sim: Optional[str]) -> bool:
+    return bool(sim or os.environ.get("BERTH_SIM"))
+
+
+def bundled_program() -> Optional[str]:
+    """The wheel's own program, unless BERTH_HELPER names another."""
+    bundled = os.path.join(_abi.HERE, "_bin", "berth")
+    return bundled if not os.environ.get("BERTH_HELPER") and os.path.exists(bundled) else None
+
+
+def program() -> str:
+    """The berth program, to run one of its verbs."""
+    bundled = bundled_program()
+    if bundled:
+        return bundled
+    with Context.borrowed() as context:
+        found = _abi.text(_abi.library().berth_program(context.handle))
+    if not found:
+        raise Error(
+            "no berth program was found: not in BERTH_HELPER, beside the library, or in PATH",
+            code="not_found",
+            remedy="install berth's wheel, or name the program in BERTH_HELPER",
+        )
+    return found
+
+
+def drive(steps: Steps[T]) -> T:
+    """Takes the steps to their end, here and now."""
+    import select
+
+    try:
+        while True:
+            descriptor, seconds = next(steps)
+            poll = select.poll()
+            poll.register(descriptor, select.POLLIN)
+            poll.poll(None if seconds is None else max(0, int(seconds * 1000)))
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+    finally:
+        steps.close()
+
+
+async def drive_async(steps: Steps[T]) -> T:
+    """The same in asyncio's loop, which goes on meanwhile."""
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    try:
+        while True:
+            descriptor, seconds = next(steps)
+            ready = asyncio.Event()
+            loop.add_reader(descriptor, ready.set)
+            try:
+                await asyncio.wait_for(ready.wait(), seconds)
+            except asyncio.TimeoutError:
+                pass
+            finally:
+                loop.remove_reader(descriptor)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+    finally:
+        steps.close()

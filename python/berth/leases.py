@@ -1,0 +1,378 @@
+"""Leases: devices that are this process's, and the queue for them."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+
+from . import _abi
+from ._context import Context, drive, drive_async, is_simulated
+from .errors import CudaStarted, Error, NoneFree
+from .looks import Device, placement_for, refusal, request_struct
+from .placement import Placement
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict, Generator, List, Literal, Optional, Tuple, Type, Union
+
+    import torch
+
+    from ._context import Steps
+    from .looks import Chosen, Memory
+
+    AfterInit = Literal["refuse", "index"]
+    OnNews = Callable[["News"], None]
+
+_held: List["Lease"] = []  # until they are released: a lease that nobody names lives on
+_asked_at_exit = False
+
+
+class News:
+    """What those who wait are told: `position` in the queue (1: next), seconds `waited`, `placement`."""
+
+    def __init__(self, json: Dict[str, Any]) -> None:
+        self.position: int = json.get("position", 0)
+        self.waited: float = json.get("waited_ms", 0) / 1000
+        self.placement = Placement(json.get("placement") or {})
+
+
+class Lease:
+    """Devices that nobody else is given, until release(), the end of `with`, or of this process.
+
+    Forked children keep it alive and cannot release it. After a kill the kernel releases it, once
+    the last process that inherited it has ended.
+    """
+
+    sim: Optional[str]
+    devices: List[Device]  # as they were when they were claimed; none: the CPU
+    id: str  # as `berth leases` lists it; "": the CPU
+    run: str
+
+    def __init__(self, handle: ctypes.c_void_p, variables: Dict[str, str], apply: bool, sim: Optional[str]) -> None:
+        ask = _abi.library()
+        self.sim = sim
+        self._handle = handle
+        self._pid = os.getpid()
+        self._variables = variables
+        self._before: Dict[str, Optional[str]] = {}
+        self.id = _abi.text(ask.berth_lease_id(handle)) if handle.value else ""
+        self.run = _abi.text(ask.berth_lease_run(handle)) if handle.value else ""
+        self.devices = _leased_devices(handle, is_simulated(sim)) if handle.value else []
+        if apply:
+            for ordinal, device in enumerate(self.devices):
+                device.ordinal = ordinal  # CUDA_VISIBLE_DEVICES names them in this order
+            self._before = {name: os.environ.get(name) for name in variables}
+            os.environ.update(variables)
+        _held.append(self)
+        _ask_at_exit()
+
+    @property
+    def device(self) -> torch.device:
+        """PyTorch's name of the first, or of the CPU."""
+        import torch
+
+        return self.devices[0].torch() if self.devices else torch.device("cpu")
+
+    def fileno(self) -> int:
+        """The descriptor that keeps it: `subprocess.run(…, pass_fds=[lease.fileno()])`."""
+        if not self._handle.value or not self.id:
+            raise Error("a lease of the CPU, or one that was released, has no descriptor", code="not_found")
+        return int(_abi.library().berth_lease_fd(self._handle))
+
+    def environment(self) -> Dict[str, str]:
+        """A whole environment for a child process, in which it finds these devices."""
+        simulated = {"BERTH_SIM": self.sim} if self.sim else {}
+        return {**os.environ, **simulated, **self._variables}
+
+    @property
+    def released(self) -> bool:
+        return self not in _held
+
+    def release(self) -> None:
+        """Gives the devices back. Again, or in a forked child, it does nothing."""
+        if self._pid != os.getpid() or self not in _held:
+            return
+        _held.remove(self)
+        for name, value in self._before.items():
+            if os.environ.get(name) != self._variables[name]:
+                continue  # somebody has set it since
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+        handle, self._handle = self._handle, ctypes.c_void_p()
+        if handle.value:
+            _abi.call("berth_lease_free", handle)
+
+    def __enter__(self) -> "Lease":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def __repr__(self) -> str:
+        on = ", ".join(map(str, self.devices)) or "the CPU"
+        return f"<berth.Lease {self.id} of {on}{', released' if self.released else ''}>"
+
+
+class AsyncLease:
+    """A lease to come: `await` it, or `async with` it."""
+
+    def __init__(self, steps: Steps[Lease]) -> None:
+        self._steps = steps
+        self._lease: Optional[Lease] = None
+
+    def __await__(self) -> Generator[Any, None, Lease]:
+        return drive_async(self._steps).__await__()
+
+    async def __aenter__(self) -> Lease:
+        self._lease = await self
+        return self._lease
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._lease:
+            self._lease.release()
+
+
+def current_lease() -> Optional[Lease]:
+    """The lease that this process, or the one that forked it, took last and holds."""
+    return _held[-1] if _held else None
+
+
+def lease(
+    n: int = 1,
+    *,
+    memory: Optional[Memory] = None,
+    only: Optional[Chosen] = None,
+    except_: Optional[Chosen] = None,
+    prefer: Optional[Chosen] = None,
+    need: Optional[str] = None,
+    wait: Union[float, bool] = False,
+    or_cpu: bool = False,
+    record: Optional[bool] = None,
+    after_init: AfterInit = "refuse",
+    name: Optional[str] = None,
+    on_news: Optional[OnNews] = None,
+    sim: Optional[str] = None,
+) -> Lease:
+    """Claims n devices for this process and shows them, and no others, to CUDA.
+
+    >>> with lease(2, sim="server-8xh100") as mine:
+    ...     print(mine.devices[0].name, os.environ["CUDA_VISIBLE_DEVICES"])
+    NVIDIA H100 80GB HBM3 3,4
+
+    `memory` of each ("10G", "50%", bytes): a share; else whole devices, alone. `wait`: seconds, or
+    True for as long as it takes; a place in the queue, which Ctrl-C leaves. `or_cpu`: where there is
+    none, the CPU, with a warning. `record`: a record as `berth run` keeps one; in notebooks it is
+    kept unless False. `after_init="index"`: where CUDA has started, one of the devices that it
+    sees. `on_news` is called with News while it waits; without it stderr has a line.
+
+    Raises NoneFree or NeverPossible with the reasons; CudaStarted before anything is claimed.
+    Without `with` it lasts until release() or the end of the process.
+    """
+    return drive(
+        _lease_steps(
+            request_struct(n, memory, only, except_, prefer, need, name=name,
+                           record=_is_notebook() if record is None else record,
+                           after_init=after_init == "index"),
+            wait, or_cpu, after_init, on_news, sim,
+        )
+    )  # fmt: skip
+
+
+def async_lease(
+    n: int = 1,
+    *,
+    memory: Optional[Memory] = None,
+    only: Optional[Chosen] = None,
+    except_: Optional[Chosen] = None,
+    prefer: Optional[Chosen] = None,
+    need: Optional[str] = None,
+    wait: Union[float, bool] = False,
+    or_cpu: bool = False,
+    record: Optional[bool] = None,
+    after_init: AfterInit = "refuse",
+    name: Optional[str] = None,
+    on_news: Optional[OnNews] = None,
+    sim: Optional[str] = None,
+) -> AsyncLease:
+    """lease() for asyncio: `async with berth.async_lease(wait=True) as lease:`. Cancelling leaves the queue."""
+    return AsyncLease(
+        _lease_steps(
+            request_struct(n, memory, only, except_, prefer, need, name=name,
+                           record=_is_notebook() if record is None else record,
+                           after_init=after_init == "index"),
+            wait, or_cpu, after_init, on_news, sim,
+        )
+    )  # fmt: skip
+
+
+def cuda_state() -> Literal["not loaded", "not started", "started", "inherited"]:
+    """Whether CUDA has read its variables in this process. Asks without starting it.
+
+    "inherited": it had started in the process that forked this one, where it cannot be used.
+    """
+    return _abi.CUDA[_abi.library().berth_cuda_state()]  # type: ignore[return-value]
+
+
+def _lease_steps(
+    request: _abi.RequestStruct,
+    wait: Union[float, bool],
+    or_cpu: bool,
+    after_init: AfterInit,
+    on_news: Optional[OnNews],
+    sim: Optional[str],
+) -> Steps[Lease]:
+    state = cuda_state()
+    late = state in ("started", "inherited")
+    if late and after_init == "refuse":
+        raise _cuda_started(state)
+    wait_ms = -1 if wait is True else int(float(wait) * 1000)
+    try:
+        with Context.borrowed(_abi.FROM_HELPER, sim) as context:
+            place, handle = ctypes.c_void_p(), ctypes.c_void_p()
+            try:
+                _abi.call(
+                    "berth_wait_begin", context.handle, ctypes.byref(request), ctypes.c_int64(wait_ms),
+                    ctypes.byref(place),
+                )  # fmt: skip
+                try:
+                    yield from _queue_steps(place, handle, on_news if wait_ms else lambda _: None)
+                except NoneFree as refused:
+                    raise refusal(refused.code, placement_for(context, request)) from None
+                taken = Lease(handle, _variables_of(handle), not late, sim)
+                handle = ctypes.c_void_p()
+                return taken
+            finally:  # Ctrl-C may come between any two lines
+                if place.value:
+                    _abi.library().berth_wait_free(place)
+                if handle.value:
+                    _abi.library().berth_lease_free(handle, None)
+    except Error as error:
+        if error.code not in ("none_free", "never") or not or_cpu:
+            raise
+        return _cpu_lease(error, not late, sim)
+
+
+def _queue_steps(place: ctypes.c_void_p, handle: ctypes.c_void_p, on_news: Optional[OnNews]) -> Steps[None]:
+    import json
+
+    ask = _abi.library()
+    tell = on_news or Teller()
+    said = b""
+    while True:
+        error = ctypes.c_void_p()
+        code = ask.berth_wait_step(place, ctypes.byref(handle), ctypes.byref(error))
+        news = ask.berth_wait_news_json(place) or b""
+        if code != _abi.OK:
+            raise _abi.failure(code, error)
+        if handle.value:
+            return
+        if news and news != said:
+            said = news
+            tell(News(json.loads(news)))
+        yield ask.berth_wait_fd(place), None
+
+
+class Teller:
+    """Says on stderr that one waits, and again where the place in the queue changes."""
+
+    def __init__(self) -> None:
+        self.position: Optional[int] = None
+
+    def __call__(self, news: News) -> None:
+        if news.position != self.position:
+            self.position = news.position
+            asked = news.placement.json.get("asked_for") or ""
+            print(f"berth: number {news.position} in the queue ({asked}); Ctrl-C leaves it", file=sys.stderr)
+
+
+def _variables_of(handle: ctypes.c_void_p) -> Dict[str, str]:
+    ask, found = _abi.library(), {}
+    for at in range(ask.berth_lease_variables(handle)):
+        value = ctypes.c_char_p()
+        name = ask.berth_lease_variable(handle, at, ctypes.byref(value))
+        found[_abi.text(name)] = os.fsdecode(value.value or b"")
+    return found
+
+
+def _leased_devices(handle: ctypes.c_void_p, simulated: bool) -> List[Device]:
+    found = []
+    for at in range(_abi.library().berth_lease_devices(handle)):
+        raw = _abi.sized(_abi.DeviceStruct)
+        _abi.library().berth_lease_device(handle, at, ctypes.byref(raw))
+        found.append(Device(raw, [], simulated))
+    return found
+
+
+def _cpu_lease(refused: Error, apply: bool, sim: Optional[str]) -> Lease:
+    import warnings
+
+    warnings.warn(f"berth: no GPU, so this computes on the CPU: {refused.args[0]}", RuntimeWarning, stacklevel=3)
+    # -1 and not empty: an empty one counts as unset in some programs.
+    return Lease(ctypes.c_void_p(), {"CUDA_VISIBLE_DEVICES": "-1"}, apply, sim)
+
+
+def _cuda_started(state: str) -> CudaStarted:
+    if state == "inherited":
+        return CudaStarted(
+            "CUDA had started in the process that forked this one, and cannot be used here",
+            code="cuda_started",
+            remedy='start children with multiprocessing\'s "spawn"',
+        )
+    return CudaStarted(
+        f"CUDA was started in this process already{_likely_call()}",
+        code="cuda_started",
+        remedy='call lease() first, or after_init="index" for one of the devices that CUDA sees',
+    )
+
+
+def _likely_call() -> str:
+    """Who started it, as far as modules tell."""
+    torch = sys.modules.get("torch")
+    if torch is not None and getattr(torch, "cuda", None) is not None:
+        if torch.cuda.is_initialized():
+            return " (a tensor or a model was moved to it with torch)"
+        return " (torch.cuda.is_available() or device_count()?)"
+    calls = {
+        "jax": "jax.devices()",
+        "tensorflow": "tensorflow.config.list_physical_devices()",
+        "cupy": "cupy",
+        "numba.cuda": "numba.cuda",
+        "pycuda.autoinit": "pycuda.autoinit",
+    }
+    for module, call in calls.items():
+        if module in sys.modules:
+            return f" ({call}?)"
+    return ""
+
+
+def _is_notebook() -> bool:
+    return "ipykernel" in sys.modules
+
+
+def _ask_at_exit() -> None:
+    global _asked_at_exit
+    if not _asked_at_exit:
+        import atexit
+
+        atexit.register(_release_all)
+        _asked_at_exit = True
+
+
+def _release_all() -> None:
+    """At the interpreter's end; also of a forked child, which releases nothing."""
+    for held in list(reversed(_held)):
+        held.release()
+
+
+def _before_fork() -> None:
+    """A child is told "not started" by the driver, even where CUDA had started: the library remembers."""
+    try:
+        cuda_state()
+    except Error:
+        pass
+
+
+os.register_at_fork(before=_before_fork)

@@ -1,0 +1,394 @@
+"""Looking at the machine: devices, who is on them, and how often one wants to know."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+from . import _abi
+from ._context import Context, drive, drive_async, is_simulated
+from .errors import Error, error_of
+from .placement import Placement
+from .reading import Reading, gib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from array import array
+    from typing import Any, AsyncIterator, Dict, Iterator, List, Optional, Tuple, Union
+
+    import torch
+
+    from ._context import Steps
+
+    Memory = Union[str, int]
+    Chosen = Union[str, int, List[int]]
+
+
+class Process:
+    """A program on a device, as the driver tells it."""
+
+    device: Optional[int]  # its place in Look.devices
+    pid: int
+    user: Optional[str]
+    command: Optional[str]  # secrets are masked
+    run: Optional[str]  # of `berth run` or of a lease
+    container: Optional[str]
+    memory: Reading[int]  # bytes
+    mine: bool  # this process or one that it started
+
+    def __init__(self, raw: _abi.ProcessStruct) -> None:
+        self.device = raw.device if raw.device >= 0 else None
+        self.pid = raw.pid
+        self.user = _abi.text(raw.user) or None
+        self.command = _abi.text(raw.command) or None
+        self.run = _abi.text(raw.run) or None
+        self.container = _abi.text(raw.container) or None
+        self.memory = _read(raw.memory_bytes)
+        self.mine = bool(raw.mine)
+
+    def __repr__(self) -> str:
+        return f"<berth.Process {self.pid} {self.user or '?'}: {self.command or '?'}>"
+
+
+class Device:
+    """A GPU, or an instance of one that MIG divides, as a look saw it."""
+
+    index: Optional[int]  # as nvidia-smi numbers them; None: it is lost
+    id: str  # its UUID, which lasts
+    name: str
+    pci: Optional[str]
+    state: str  # "free", "reserved", "leased", "busy", "held", … (doc/METRICS.md, state)
+    state_why: Optional[str]  # of a failed or unusable device
+    holder: Optional[str]  # who is on it or holds it
+    ordinal: Optional[int]  # cuda:ordinal in this process; None: hidden, or not known
+    simulated: bool
+    memory_total: Reading[int]  # bytes
+    memory_used: Reading[int]
+    memory_free: Reading[int]
+    utilization: Reading[float]  # percent of the time in which a kernel ran
+    power: Reading[float]  # watts
+    temperature: Reading[int]  # °C
+    compute: Optional[Tuple[int, int]]
+    cuda_cores: Optional[int]
+    processes: List[Process]
+
+    def __init__(self, raw: _abi.DeviceStruct, processes: List[Process], simulated: bool) -> None:
+        self.simulated = simulated
+        self.index = raw.index if raw.index >= 0 else None
+        self.id = _abi.text(raw.id)
+        self.name = _abi.text(raw.name)
+        self.pci = _abi.text(raw.pci) or None
+        self.state = _abi.STATES[raw.state] if 0 <= raw.state < len(_abi.STATES) else "unknown"
+        self.state_why = _abi.text(raw.state_why) or None
+        self.holder = _abi.text(raw.users) or None
+        self.ordinal = raw.visible_ordinal if raw.visible_ordinal >= 0 else None
+        self.memory_total = _read(raw.memory_total_bytes)
+        self.memory_used = _read(raw.memory_used_bytes)
+        self.memory_free = _read(raw.memory_free_bytes)
+        self.utilization = _read(raw.utilization_percent)
+        self.power = _read(raw.power_draw_milliwatts, 1000)
+        self.temperature = _read(raw.temperature_celsius)
+        self.compute = (raw.compute_major, raw.compute_minor) if raw.compute_major else None
+        self.cuda_cores = raw.cuda_cores or None
+        self.processes = processes
+
+    def torch(self) -> torch.device:
+        """PyTorch's name of it in this process; of a simulated one the CPU's. Starts nothing."""
+        import torch
+
+        if self.simulated:
+            return torch.device("cpu")
+        if self.ordinal is None:
+            raise Error(
+                f"{self} has no number in this process: CUDA_VISIBLE_DEVICES={os.environ.get('CUDA_VISIBLE_DEVICES')}",
+                code="not_found",
+                remedy="berth.devices(visible=True) has those that it sees",
+            )
+        return torch.device("cuda", self.ordinal)
+
+    def __str__(self) -> str:
+        return f"GPU {self.index}" if self.index is not None else self.id
+
+    def __repr__(self) -> str:
+        used = f"{gib(self.memory_used.value)} of {gib(self.memory_total.value)}"
+        return f"<berth.Device {self}: {self.name}, {self.state}, {used}>"
+
+
+class Look:
+    """What one look saw. It never changes."""
+
+    def __init__(self, handle: ctypes.c_void_p, simulated: bool) -> None:
+        self._handle = handle
+        self._simulated = simulated
+        self._devices: Optional[List[Device]] = None
+        self._processes: Optional[List[Process]] = None
+
+    def __del__(self, _library: Any = _abi.library) -> None:
+        if self._handle.value:
+            _library().berth_look_free(self._handle)
+
+    @property
+    def devices(self) -> List[Device]:
+        if self._devices is None:
+            ask, count = _abi.library().berth_look_device, _abi.library().berth_look_devices(self._handle)
+            on = self.processes
+            self._devices = []
+            for at in range(count):
+                raw = _abi.sized(_abi.DeviceStruct)
+                ask(self._handle, at, ctypes.byref(raw))
+                mine = [process for process in on if process.device == at]
+                self._devices.append(Device(raw, mine, self._simulated))
+        return self._devices
+
+    @property
+    def processes(self) -> List[Process]:
+        """All of them, also those on devices that are not listed."""
+        if self._processes is None:
+            ask, count = _abi.library().berth_look_process, _abi.library().berth_look_processes(self._handle)
+            self._processes = []
+            for at in range(count):
+                raw = _abi.sized(_abi.ProcessStruct)
+                ask(self._handle, at, ctypes.byref(raw))
+                self._processes.append(Process(raw))
+        return self._processes
+
+    @property
+    def taken(self) -> float:
+        """When, in seconds since 1970."""
+        return float(_abi.library().berth_look_taken_unix_ms(self._handle) / 1000)
+
+    @property
+    def problems(self) -> List[str]:
+        """What could not be read, for people."""
+        return [str(one.get("message", one)) if isinstance(one, dict) else str(one) for one in self.json()["problems"]]
+
+    def json(self) -> Dict[str, Any]:
+        """All of it, as `berth status --json` prints it (doc/FORMATS.md, Snapshot)."""
+        import json
+
+        return json.loads(_abi.text(_abi.library().berth_look_json(self._handle)))  # type: ignore[no-any-return]
+
+    def column(self, key: str) -> Tuple[array[float], array[int]]:
+        """A field of doc/METRICS.md for all devices: values, and 1 where there is none.
+
+        >>> values, absent = look(sim="server-8xh100").column("memory_used_bytes")
+        >>> len(values), sum(absent)
+        (8, 0)
+
+        `numpy.ma.array(values, mask=absent)` is what it is made for.
+        """
+        from array import array
+
+        room = _abi.library().berth_look_devices(self._handle)
+        values, absent = array("d", bytes(8 * room)), array("B", bytes(room))
+        if room:
+            _abi.call(
+                "berth_look_column",
+                self._handle,
+                key.encode(),
+                (ctypes.c_double * room).from_buffer(values),
+                (ctypes.c_uint8 * room).from_buffer(absent),
+                room,
+            )
+        return values, absent
+
+    def __repr__(self) -> str:
+        return f"<berth.Look {len(self.devices)} devices, {len(self.processes)} processes>"
+
+
+def _read(raw: Any, divisor: int = 0) -> Reading[Any]:
+    if raw.absent == 0:
+        return Reading(raw.value / divisor if divisor else raw.value)
+    return Reading(None, _abi.ABSENT[raw.absent] if 0 < raw.absent < len(_abi.ABSENT) else "failed")
+
+
+def _helper_look(context: Context, depth: int, simulated: bool) -> Steps[Look]:
+    descriptor, due, handle = ctypes.c_int(-1), ctypes.c_int(), ctypes.c_void_p()
+    _abi.call("berth_look_begin", context.handle, depth, ctypes.byref(descriptor), ctypes.byref(due))
+    while not handle.value:
+        yield descriptor.value, due.value / 1000
+        _abi.call("berth_look_advance", context.handle, ctypes.byref(handle), ctypes.byref(due))
+    return Look(handle, simulated)
+
+
+def _look_steps(max_age: float, depth: str, sim: Optional[str], replay: Optional[str]) -> Steps[Look]:
+    if depth not in _abi.DEPTHS:
+        raise Error(f'there is no depth "{depth}"', remedy=f"one of {', '.join(_abi.DEPTHS)}")
+    wanted = _abi.DEPTHS.index(depth)
+    if max_age > 0 and not replay:
+        # `berth serve` answers from memory, at once.
+        with Context.borrowed(_abi.FROM_SERVE, sim, replay, max_age) as context:
+            handle, error = ctypes.c_void_p(), ctypes.c_void_p()
+            code = _abi.library().berth_look_now(
+                context.handle, wanted, ctypes.byref(handle), ctypes.byref(error)
+            )
+            if code == _abi.OK:
+                return Look(handle, is_simulated(sim))
+            _abi.library().berth_error_free(error)  # nobody serves here; the helper says what is wrong
+    with Context.borrowed(_abi.FROM_HELPER, sim, replay) as context:
+        return (yield from _helper_look(context, wanted, not replay and is_simulated(sim)))
+
+
+def look(
+    *, max_age: float = 2.0, depth: str = "state", sim: Optional[str] = None, replay: Optional[str] = None
+) -> Look:
+    """Looks once at every device and who is on it.
+
+    >>> for device in look(sim="server-8xh100").devices[:2]:
+    ...     print(device, device.state, device.holder, device.processes[0].pid)
+    GPU 0 busy alice 21871
+    GPU 1 busy alice 21872
+
+    Takes a look of `berth serve` that is at most `max_age` seconds old (0: none), else has the
+    helper look: 1 to 5 ms, and 5 s where a card hangs. That card is in the look, absent, with a
+    problem. `depth`: "state", "everything", "details", "lists". `sim`: a simulated server
+    (`berth scenarios`). `replay`: a recording.
+    """
+    return drive(_look_steps(max_age, depth, sim, replay))
+
+
+def devices(*, visible: bool = False, sim: Optional[str] = None, replay: Optional[str] = None) -> List[Device]:
+    """The devices of a look; `visible`: those that CUDA shows to this process, cuda:0 first.
+
+    >>> [device.index for device in devices(sim="server-8xh100") if device.state == "free"]
+    [3, 4, 5, 6, 7]
+    """
+    found = look(sim=sim, replay=replay).devices
+    if not visible:
+        return found
+    return sorted((one for one in found if one.ordinal is not None), key=lambda one: one.ordinal or 0)
+
+
+class Watch:
+    """Looks, one after the other: `for look in …` or `async for look in …`."""
+
+    def __init__(self, every: float, depth: str, sim: Optional[str], replay: Optional[str]) -> None:
+        self.every = every
+        self._how = (min(2.0, every / 2), depth, sim, replay)
+        self._next: Optional[float] = None
+
+    def _rest(self) -> float:
+        """How long until the next is due. What was missed is not caught up on."""
+        import time
+
+        now = time.monotonic()
+        if self._next is None:
+            self._next = now
+        rest = max(0.0, self._next - now)
+        self._next = max(now, self._next) + self.every
+        return rest
+
+    def __iter__(self) -> Iterator[Look]:
+        return self
+
+    def __next__(self) -> Look:
+        import time
+
+        time.sleep(self._rest())
+        return drive(_look_steps(*self._how))
+
+    def __aiter__(self) -> AsyncIterator[Look]:
+        return self
+
+    async def __anext__(self) -> Look:
+        import asyncio
+
+        await asyncio.sleep(self._rest())
+        return await drive_async(_look_steps(*self._how))
+
+
+def watch(
+    every: float = 1.0, *, depth: str = "state", sim: Optional[str] = None, replay: Optional[str] = None
+) -> Watch:
+    """Looks every `every` seconds, for `for` and for `async for`. It ends when you leave the loop.
+
+    >>> for look in watch(0.01, sim="desktop"):
+    ...     print(len(look.devices))
+    ...     break
+    1
+    """
+    return Watch(every, depth, sim, replay)
+
+
+def request_struct(
+    n: int,
+    memory: Optional[Memory],
+    only: Optional[Chosen],
+    except_: Optional[Chosen],
+    prefer: Optional[Chosen],
+    need: Optional[str],
+    **more: Any,
+) -> _abi.RequestStruct:
+    """Numbers mean bytes where memory is meant, and indices where devices are."""
+    if n < 1:
+        raise Error(f"{n} devices were asked for", remedy="ask for one or more")
+
+    def listed(wanted: Optional[Chosen]) -> Optional[str]:
+        if isinstance(wanted, (list, tuple)):
+            return ",".join(map(str, wanted))
+        return None if wanted is None else str(wanted)
+
+    values: Dict[str, object] = {
+        "memory": f"{memory}B" if isinstance(memory, int) else memory,
+        "only": listed(only),
+        "except": listed(except_),
+        "prefer": listed(prefer),
+        "need": need,
+        **more,
+    }
+    request = _abi.sized(_abi.RequestStruct)
+    request.devices = n
+    for name, value in values.items():
+        setattr(request, name, int(value) if isinstance(value, bool) else _abi.raw(value))
+    return request
+
+
+def refusal(code: str, placement: Placement) -> Error:
+    """NoneFree or NeverPossible, with its reasons."""
+    asked = placement.json.get("asked_for") or "this"
+    if code == "never":
+        said, remedy = f"no devices of this machine will ever do for {asked}", "`berth status` shows what it has"
+    else:
+        said, remedy = f"no devices are free for {asked}", "wait=True waits in the queue, or_cpu=True goes on without"
+    error = error_of(code, said, remedy)
+    error.placement = placement  # type: ignore[attr-defined]
+    return error
+
+
+def pick(
+    n: int = 1,
+    *,
+    memory: Optional[Memory] = None,
+    only: Optional[Chosen] = None,
+    except_: Optional[Chosen] = None,
+    prefer: Optional[Chosen] = None,
+    need: Optional[str] = None,
+    sim: Optional[str] = None,
+) -> List[Device]:
+    """The devices that a lease would get now. Claims nothing: somebody else may take them first.
+
+    >>> [device.index for device in pick(2, sim="server-8xh100")]
+    [3, 4]
+
+    `memory` of each: "10G", "50%", or bytes. `only`, `except_`: "0,2", "*H100*", [0, 2].
+    `prefer`: "best-fit", "most-free", "spread" or a list. `need`: "bf16,fp8". Raises NoneFree,
+    NeverPossible.
+    """
+    request = request_struct(n, memory, only, except_, prefer, need)
+    with Context.borrowed(_abi.FROM_HELPER, sim) as context:
+        placement = placement_for(context, request)
+    if not placement.satisfied:
+        raise refusal("none_free" if placement.possible else "never", placement)
+    by_id = {device.id: device for device in look(max_age=0, sim=sim).devices}
+    return [by_id[chosen] for chosen in placement.chosen]
+
+
+def placement_for(context: Context, request: _abi.RequestStruct) -> Placement:
+    import json
+
+    answer = ctypes.c_void_p()
+    _abi.call("berth_pick", context.handle, ctypes.byref(request), ctypes.byref(answer))
+    try:
+        return Placement(json.loads(_abi.text(_abi.library().berth_answer_json(answer))))
+    finally:
+        _abi.library().berth_answer_free(answer)

@@ -1,0 +1,156 @@
+"""The tutorials' functions for choosing a torch.device, with what they get wrong mended."""
+
+from __future__ import annotations
+
+import os
+
+from .errors import Error
+from .leases import current_lease
+from .looks import devices
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, List, Optional, Set, Tuple
+
+    import torch
+
+_said: Set[str] = set()
+
+
+def try_gpu(i: int = 0) -> torch.device:
+    """cuda:i, or the CPU where there is no such GPU, which it says once.
+
+    In a lease it is the lease's i-th. Without one it claims nothing, and warns once, naming them,
+    if others compute there.
+    """
+    import torch
+
+    lease = current_lease()
+    if lease is not None:
+        if i < len(lease.devices):
+            return lease.devices[i].torch()
+        _say(f"the lease has {len(lease.devices)} GPUs, so number {i} is the CPU")
+        return torch.device("cpu")
+    count = torch.cuda.device_count()
+    if i >= count:
+        _say(f"cuda:{i} is the CPU: {_why_not(count)}")
+        return torch.device("cpu")
+    _warn_of_others(i)
+    return torch.device("cuda", i)
+
+
+def try_all_gpus() -> List[torch.device]:
+    """Every GPU that this process sees, those of its lease where it has one; else [cpu]."""
+    import torch
+
+    lease = current_lease()
+    count = len(lease.devices) if lease is not None else torch.cuda.device_count()
+    return [try_gpu(i) for i in range(count)] or [try_gpu()]
+
+
+def local_device() -> torch.device:
+    """This rank's device, already set as torch's current one: for torchrun, and for one process too.
+
+    It is number LOCAL_RANK of those that this process sees. Where a scheduler shows each task its
+    own GPU alone, it is that one.
+    """
+    import torch
+
+    named, rank = _local_rank()
+    count = torch.cuda.device_count()
+    if count == 0:
+        _say(f"this rank computes on the CPU: {_why_not(count)}")
+        return torch.device("cpu")
+    if rank >= count:
+        if count == 1 and named == "SLURM_LOCALID":
+            rank = 0
+        else:
+            raise Error(
+                f"{named} is {rank}, and this process sees {count} GPUs"
+                f" (CUDA_VISIBLE_DEVICES={os.environ.get('CUDA_VISIBLE_DEVICES')})",
+                code="not_found",
+                remedy=f"start {count} here, or lease more: berth run -n {rank + 1} -- torchrun …",
+            )
+    device = torch.device("cuda", rank)
+    torch.cuda.set_device(device)
+    return device
+
+
+def same_device(*tensors: Any, **named: Any) -> Any:
+    """The device that all of them are on; an Error names two that are not together, and a remedy.
+
+        berth.same_device(weight=layer.weight, x=x)
+
+    Tensors, and modules, whose parameters all count. Names come from the keywords.
+    """
+    things = [(f"argument {number}", one) for number, one in enumerate(tensors, 1)] + list(named.items())
+    first: Optional[Tuple[str, Any]] = None
+    for name, tensor in (pair for thing in things for pair in _tensors_of(*thing)):
+        if first is None:
+            first = (name, tensor)
+        elif tensor.device != first[1].device:
+            raise Error(
+                f"{_described(*first)}, but {_described(name, tensor)}",
+                remedy=f"move one: {name} = {name}.to({first[0]}.device)",
+            )
+    if first is None:
+        raise Error("same_device() was given no tensor", remedy="give it two: same_device(weight=weight, x=x)")
+    return first[1].device
+
+
+def _tensors_of(name: str, thing: Any) -> List[Tuple[str, Any]]:
+    if hasattr(thing, "named_parameters"):
+        return [(f"{name}.{inner}", one) for inner, one in thing.named_parameters()]
+    if hasattr(thing, "device"):
+        return [(name, thing)]
+    raise Error(f"{name} is a {type(thing).__name__}, which is on no device", remedy="give tensors or modules")
+
+
+def _described(name: str, tensor: Any) -> str:
+    shape = list(tensor.shape) if hasattr(tensor, "shape") else ""
+    return f"{name} {shape} is on {tensor.device}"
+
+
+def _local_rank() -> Tuple[str, int]:
+    for name in ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"):
+        if os.environ.get(name, "").isdigit():
+            return name, int(os.environ[name])
+    if int(os.environ.get("WORLD_SIZE", "1") or 1) > 1:
+        raise Error(
+            "WORLD_SIZE is set and LOCAL_RANK is not, so this rank's device is not known",
+            code="not_found",
+            remedy="start it with torchrun, or set LOCAL_RANK",
+        )
+    return "LOCAL_RANK", 0
+
+
+def _why_not(count: int) -> str:
+    import torch
+
+    if torch.version.cuda is None and getattr(torch.version, "hip", None) is None:
+        return f"this torch {torch.__version__} was built without CUDA"
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None:
+        return f"torch sees {count} GPUs with CUDA_VISIBLE_DEVICES={visible}"
+    return f"torch sees {count} GPUs; `berth doctor` says why"
+
+
+def _warn_of_others(i: int) -> None:
+    try:
+        visible = devices(visible=True)
+    except Error:
+        return  # the tutorials' function works without berth's program, too
+    if i >= len(visible):
+        return
+    others = [one for one in visible[i].processes if not one.mine]
+    if others:
+        who = ", ".join(f"{one.user or '?'} (pid {one.pid})" for one in others)
+        _say(f"cuda:{i} is {visible[i]}, where others compute: {who}; berth.lease() claims one for you alone")
+
+
+def _say(text: str) -> None:
+    import warnings
+
+    if text not in _said:
+        _said.add(text)
+        warnings.warn(f"berth: {text}", RuntimeWarning, stacklevel=3)

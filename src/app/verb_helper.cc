@@ -1,0 +1,419 @@
+// `berth helper`: looks, chooses, queues and claims for a program that has libberth in it. That
+// program asks over a socket, and is handed the locked descriptor of its lease: the driver and the
+// waiting stay here, what keeps the lease is there. A line of JSON each way (doc/FORMATS.md,
+// Helper).
+//
+// It leaves the process that started it at once, and ends with that one, when its socket is closed,
+// or after a minute in which nothing was asked.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/considered.h"
+#include "app/live.h"
+#include "app/run_options.h"
+#include "app/verb.h"
+#include "base/fd.h"
+#include "base/json_archive.h"
+#include "base/line_socket.h"
+#include "base/process.h"
+#include "base/signals.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "config/config.h"
+#include "health/health.h"
+#include "host_environment/environment.h"
+#include "place/visible_devices.h"
+#include "run/adopted_run.h"
+#include "run/inside.h"
+#include "run/run_manifest.h"
+#include "snapshot/json.h"
+#include "view/placement_text.h"
+
+namespace berth {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int protocol = 1;
+constexpr std::size_t longest_question = 1 << 20;
+constexpr Duration unused_for = std::chrono::seconds(60);
+
+std::string line_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// The program that asks, at the other end of the socket.
+class Asker {
+ public:
+  static Result<Asker> open(int fd) {
+    LineSocket socket{Fd(fd)};
+    const auto pid = socket.peer();
+    auto process = pid ? identify_process(*pid) : std::unexpected(pid.error());
+    if (!process) return std::unexpected(std::move(process).error());
+    auto life = open_pidfd(*pid);
+    if (!life) return std::unexpected(std::move(life).error());
+    return Asker(std::move(socket), *process, *std::move(life));
+  }
+
+  [[nodiscard]] const ProcessId& process() const { return process_; }
+
+  /// The next question; nothing: it has gone, or asks nothing.
+  std::optional<std::string> next_question() {
+    while (true) {
+      auto line = socket_.receive(longest_question);
+      if (!line) return std::nullopt;
+      if (*line) return std::move((*line)->text);
+      if (!wait_readable({socket_.descriptor(), life_.get()}, unused_for)[0]) return std::nullopt;
+    }
+  }
+
+  /// Whether it has gone, or has said anything since: it wants no device any more.
+  [[nodiscard]] bool has_had_enough() const {
+    const auto readable = wait_readable({socket_.descriptor(), life_.get()}, Duration(0));
+    return readable[0] || readable[1];
+  }
+
+  /// What it says of a lease that is recorded, or that `other` has become readable.
+  enum class Said { nothing, is_done, has_gone };
+  Said listen(int other) {
+    const auto readable = wait_readable({socket_.descriptor(), life_.get(), other}, std::nullopt);
+    const auto line = socket_.receive(longest_question);
+    if (line && *line) return Said::is_done;
+    return !line || readable[1] ? Said::has_gone : Said::nothing;
+  }
+  void let_go() {
+    socket_ = LineSocket(Fd());
+    life_.close();
+  }
+
+  /// One that has gone is noticed when it is to ask again.
+  void tell(std::string_view line, int descriptor = -1) { (void)socket_.send(line, descriptor); }
+
+ private:
+  Asker(LineSocket socket, ProcessId process, Fd life)
+      : socket_(std::move(socket)), process_(process), life_(std::move(life)) {}
+
+  LineSocket socket_;
+  ProcessId process_;
+  Fd life_;
+};
+
+Json to_json(const Error& error) {
+  return {{"code", std::string(name_of(error.code()))}, {"message", error.message()}};
+}
+
+std::string placement_line(const Placement& placement, const JobSpec& job,
+                           const Snapshot& snapshot) {
+  return write_json(JsonLayout::compact, [&](Archive& archive) {
+    write_placement(archive, placement, as_typed(job), snapshot);
+  });
+}
+
+/// What a program is asked for that is called `key` there; empty: nothing.
+Result<JobSpec> job_in(const Json& question, const Context& context) {
+  std::vector<std::string> typed(job_keys().size());
+  const Json request = question.value("request", Json::object());
+  for (const auto& [name, value] : request.items()) {
+    const JobKey* key = find_job_key(name);
+    if (key == nullptr || !value.is_string()) {
+      return fail(ErrorCode::invalid, trf("this berth knows no \"{}\" of a request", name));
+    }
+    typed[static_cast<std::size_t>(key - job_keys().data())] = value.get<std::string>();
+  }
+  const Config config = context.config_of_job();
+  if (!config.mistakes.empty()) return std::unexpected(config.mistakes.front());
+  return job_of(typed, config);
+}
+
+std::vector<std::string> words_of(const ProcessId& process) {
+  const auto text = read_file(fmt::format("/proc/{}/cmdline", process.pid));
+  std::vector<std::string> words;
+  for (const std::string_view word :
+       split(text ? std::string_view(*text) : std::string_view(), '\0')) {
+    words.emplace_back(word);
+  }
+  if (!words.empty() && words.back().empty()) words.pop_back();
+  return words;
+}
+
+class Helper {
+ public:
+  Helper(Context& context, Asker asker) : context_(context), asker_(std::move(asker)) {}
+
+  int run() {
+    asker_.tell(line_of({{"berth_helper", protocol}, {"version", BERTH_VERSION}}));
+    while (const auto line = asker_.next_question()) {
+      const Json question = Json::parse(*line, nullptr, false);
+      if (!question.is_object()) return exit_code::failed;
+      take_variables(question);
+      if (auto answered = answer(question); !answered) {
+        asker_.tell(line_of({{"error", to_json(answered.error())}}));
+      }
+    }
+    return exit_code::ok;
+  }
+
+ private:
+  Result<void> answer(const Json& question) {
+    const std::string wanted = question.value("ask", "");
+    if (wanted == "end") return {};  // of a lease that could not be recorded
+    if (wanted == "look") return look(question);
+    if (wanted == "pick") return pick(question);
+    if (wanted == "lease") return lease(question);
+    return fail(ErrorCode::unsupported,
+                trf("the library asks for \"{}\", which this berth {} does not know", wanted,
+                    BERTH_VERSION));
+  }
+
+  /// The program may have set them since it started us.
+  static void take_variables(const Json& question) {
+    const Json variables = question.value("variables", Json::object());
+    for (const auto& [name, value] : variables.items()) {
+      if (value.is_string()) {
+        ::setenv(name.c_str(), value.get_ref<const std::string&>().c_str(), 1);
+      } else {
+        ::unsetenv(name.c_str());
+      }
+    }
+  }
+
+  Result<Snapshot> seen(const Wanted& wanted) {
+    if (!live_) {
+      auto live = Live::start(context_);
+      if (!live) return std::unexpected(std::move(live).error());
+      live_.emplace(*std::move(live));
+    }
+    return live_->look(wanted);
+  }
+
+  /// In the order in which a program of these variables numbers them; null: it cannot be told.
+  [[nodiscard]] Json visible_in(const Snapshot& snapshot) const {
+    const auto visible = parse_visible_devices(
+        context_.variable("CUDA_VISIBLE_DEVICES"),
+        context_.variable("CUDA_DEVICE_ORDER") == "PCI_BUS_ID" ? DeviceOrder::pci_bus_id
+                                                               : DeviceOrder::fastest_first,
+        snapshot);
+    if (!visible) return nullptr;
+    Json ids = Json::array();
+    for (const DeviceId& device : visible->devices) ids.push_back(device.text());
+    return ids;
+  }
+
+  [[nodiscard]] std::string members_of_look(const Snapshot& snapshot) const {
+    return fmt::format(R"("visible":{},"look":{})", line_of(visible_in(snapshot)),
+                       to_json(snapshot, JsonLayout::compact));
+  }
+
+  Result<void> look(const Json& question) {
+    const int depth = question.value("depth", 0);
+    auto snapshot = seen(static_cast<Depth>(std::clamp(depth, 0, 3) + 1));
+    if (!snapshot) return std::unexpected(std::move(snapshot).error());
+    asker_.tell("{" + members_of_look(*snapshot) + "}");
+    return {};
+  }
+
+  Result<void> pick(const Json& question) {
+    const auto job = job_in(question, context_);
+    if (!job) return std::unexpected(job.error());
+    auto snapshot = seen(Depth::placement);
+    if (!snapshot) return std::unexpected(std::move(snapshot).error());
+    const auto found = considered(context_, job->request, *std::move(snapshot));
+    if (context_.ledger_error()) return std::unexpected(*context_.ledger_error());
+    if (!found) return std::unexpected(found.error());
+    asker_.tell(fmt::format(R"({{"placement":{}}})",
+                            placement_line(found->placement, *job, found->snapshot)));
+    return {};
+  }
+
+  Result<void> lease(const Json& question) {
+    const auto job = job_in(question, context_);
+    if (!job) return std::unexpected(job.error());
+    if (context_.replay()) return fail(ErrorCode::unsupported, "a recording has nothing to lease");
+    auto opened = context_.open_ledger();
+    if (!opened) return std::unexpected(std::move(opened).error());
+    Ledger ledger = *std::move(opened);
+    AcquireOptions options{.request = job->request};
+    TakeSnapshot look = [this] { return seen(Wanted(Depth::placement).add(Extra::sleepers)); };
+    if (context_.variable("CUDA_VISIBLE_DEVICES")) {
+      const auto snapshot = look();
+      if (!snapshot) return std::unexpected(snapshot.error());
+      auto limits = inherited_limits(context_, *snapshot);
+      if (!limits) return std::unexpected(std::move(limits).error());
+      options.limits = *std::move(limits);
+    }
+    auto inside = enter_outer_lease(ledger, context_.variable("BERTH_LEASE"), context_.clock(),
+                                    options, look);
+    if (!inside) return std::unexpected(std::move(inside).error());
+    RunOptions run = run_options(*job);
+    Manifest manifest = begin_manifest(run, services());
+    options.run = manifest.id;
+    options.command = command_for_others(manifest.command);
+    const std::int64_t wait = question.value("wait_ms", std::int64_t{0});
+    if (wait >= 0) options.wait = std::chrono::milliseconds(wait);
+    options.on_news = [&](const WaitingNews& news) { tell_news(news, *job); };
+    options.say = [&](std::string_view text) { note(text); };
+    options.interrupted = [this] { return asker_.has_had_enough(); };
+    Ledger& within = *inside ? (*inside)->ledger : ledger;
+    auto answer = acquire(within, look, context_.clock(), options);
+    if (!answer) return std::unexpected(std::move(answer).error());
+    if (auto* got = std::get_if<Acquired>(&*answer)) {
+      if (*inside) manifest.inside = (*inside)->lease;
+      note_given(*got, manifest);
+      manifest.job = asker_.process();
+      const bool is_recorded = question.value("record", false);
+      return hand_over(*got, within, std::move(run), std::move(manifest), is_recorded);
+    }
+    refuse(std::get<NotAcquired>(*answer), *job);
+    return {};
+  }
+
+  /// The program, as if it had been started as a job.
+  [[nodiscard]] RunOptions run_options(const JobSpec& job) {
+    RunOptions run;
+    run.job = job;
+    run.job.command = words_of(asker_.process());
+    run.environment = context_.environment();
+    run.working_directory = read_link("/proc/self/cwd").value_or("");
+    run.state_directory = context_.state_directory().value_or("");
+    return run;
+  }
+
+  [[nodiscard]] RunServices services() {
+    return {.clock = context_.clock(),
+            .ledger = nullptr,
+            .look = {},
+            .faults = faults_of,
+            .sight = [this] { return open_sight(context_, context_.clock()); },
+            .simulated = context_.sources().simulated};
+  }
+
+  /// From here on the descriptor in the other process is what keeps the lease.
+  Result<void> hand_over(Acquired& got, const Ledger& ledger, RunOptions run, Manifest manifest,
+                         bool is_recorded) {
+    const JobSpec job = run.job;
+    const std::string id = manifest.id;
+    const std::string outer = manifest.inside.empty() ? "" : manifest.inside + "/";
+    std::vector<DeviceId> devices;
+    for (const Choice& choice : got.placement.chosen) devices.push_back(choice.device);
+    auto variables = visible_variables(devices, VisibleFormat::indices, got.snapshot);
+    auto described = got.lease.describe(asker_.process(), asker_.process());
+    if (!variables || !described || asker_.has_had_enough()) {
+      (void)got.lease.end(ledger);
+      if (!variables) return std::unexpected(std::move(variables).error());
+      return described;
+    }
+    manifest.variables_set = *variables;
+    manifest.variables = notable_variables(run.environment);
+    variables->emplace_back("BERTH_RUN", id);
+    variables->emplace_back("BERTH_LEASE", outer + got.lease.id());
+    // PyTorch then asks NVML and not CUDA whether there is a device, and a later lease is not late.
+    if (!context_.variable("PYTORCH_NVML_BASED_CUDA_CHECK")) {
+      variables->emplace_back("PYTORCH_NVML_BASED_CUDA_CHECK", "1");
+    }
+    std::optional<AdoptedRun> record;
+    if (is_recorded) record = begin_record(std::move(run), std::move(manifest));
+    if (record) variables->emplace_back("BERTH_MARKS", record->marks());
+    Json lease = {{"id", got.lease.id()},
+                  {"run", id},
+                  {"recorded", record.has_value()},
+                  {"file", ledger.place().directory + "/" + got.lease.file()},
+                  {"inside", inside_directory(ledger, got.lease.id())},
+                  {"variables", Json::array()},
+                  {"devices", Json::array()},
+                  {"waited_ms", got.waited.count()}};
+    for (const auto& [name, value] : *variables) lease["variables"].push_back({name, value});
+    for (const DeviceId& device : devices) lease["devices"].push_back(device.text());
+    asker_.tell(fmt::format(R"({{"lease":{},"placement":{},{}}})", line_of(lease),
+                            placement_line(got.placement, job, got.snapshot),
+                            members_of_look(got.snapshot)),
+                got.lease.descriptor());
+    got.lease.let_go();
+    if (record) keep(*record);
+    return {};
+  }
+
+  std::optional<AdoptedRun> begin_record(RunOptions run, Manifest manifest) {
+    auto record = AdoptedRun::begin(std::move(run), services(), std::move(manifest));
+    if (record) return *std::move(record);
+    note(trf("this lease is not recorded: {}", printable(record.error().message())));
+    return std::nullopt;
+  }
+
+  /// Until the program gives the lease back or ends.
+  void keep(AdoptedRun& record) {
+    live_.reset();  // its probe process; the sampler has one of its own
+    std::error_code ignored;
+    std::filesystem::current_path("/", ignored);  // so that no mount is kept busy
+    record.start_sampler([this] { asker_.let_go(); });
+    while (true) {
+      const auto said = asker_.listen(record.descriptor());
+      if (said == Asker::Said::nothing) record.hear();
+      if (said == Asker::Said::is_done) record.end(AdoptedRun::End::gave_back);
+      if (said == Asker::Said::has_gone) record.end(AdoptedRun::End::unknown);
+      if (said != Asker::Said::nothing) return;
+    }
+  }
+
+  void refuse(const NotAcquired& refusal, const JobSpec& job) {
+    const bool never = refusal.why == NotAcquired::Why::never_possible;
+    asker_.tell(fmt::format(R"({{"refused":"{}","placement":{}}})", never ? "never" : "none_free",
+                            placement_line(refusal.placement, job, refusal.snapshot)));
+  }
+
+  void tell_news(const WaitingNews& news, const JobSpec& job) {
+    asker_.tell(fmt::format(R"({{"news":{{"position":{},"waited_ms":{},"placement":{}}}}})",
+                            news.position, news.waited.count(),
+                            placement_line(news.placement, job, news.snapshot)));
+  }
+
+  void note(std::string_view text) { asker_.tell(line_of({{"note", std::string(text)}})); }
+
+  Context& context_;
+  Asker asker_;
+  std::optional<Live> live_;
+};
+
+class HelperVerb final : public Verb {
+ public:
+  void declare(Options& options) override {
+    options.value("--socket", socket_, "the descriptor of the socket to who asks", "FD");
+  }
+  [[nodiscard]] bool decides_by_config() const override { return true; }
+
+  int run(Context& context, const std::vector<std::string>&) override {
+    const auto fd = parse_unsigned(socket_);
+    if (!fd || *fd < 3) {
+      complain(tr("helper: libberth starts this, and gives it a socket"));
+      return exit_code::usage;
+    }
+    set_language(Language::english);  // a program reads it
+    auto asker = Asker::open(static_cast<int>(*fd));
+    if (!asker) return report(asker.error());
+    // Whoever started us waits for all its children perhaps, and is not to meet this one.
+    const auto child = fork_process([&] {
+      (void)close_standard_streams();  // what is said there until now goes to who asks
+      return Helper(context, *std::move(asker)).run();
+    });
+    return child ? exit_code::ok : report(child.error());
+  }
+
+ private:
+  std::string socket_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_helper() { return std::make_unique<HelperVerb>(); }
+
+}  // namespace berth

@@ -1,0 +1,24 @@
+#pragma once
+// Asking a context's helper, shared by looks and claims.
+
+#include "lib/objects.h"
+
+namespace berth::lib {
+
+[[nodiscard]] Failure no_context();
+
+/// How a helper of this context is started.
+[[nodiscard]] Result<HelperPlace> helper_place(berth_context& context);
+/// The context's own, started where there is none, or where it is that of the process we were
+/// forked from.
+[[nodiscard]] Result<HelperClient*> helper_of(berth_context& context);
+/// The helper's answer, notes told on the way.
+[[nodiscard]] Result<Message> answer_to(berth_context& context, const Json& question);
+
+/// What a message says went wrong; nothing: it says no such thing.
+[[nodiscard]] Outcome failure_in(const Message& message);
+/// A sentence for people, which it tells.
+[[nodiscard]] bool is_note(const Message& message,
+                           const std::function<void(const std::string&)>& note);
+
+}  // namespace berth::lib

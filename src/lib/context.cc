@@ -1,0 +1,244 @@
+// Where to look: a context, its helper and its looks.
+
+#include <cstdlib>
+#include <memory>
+
+#include "lib/ask.h"
+
+namespace berth::lib {
+
+namespace {
+
+/// A look takes 5 s at most where a card hangs, and 30 s where a driver starts its cards.
+constexpr int patience_with_looks_ms = 60'000;
+constexpr int poll_again_ms = 1000;
+
+std::string text_of(const char* text) { return text == nullptr ? std::string() : text; }
+
+std::string variable(const char* name) { return text_of(std::getenv(name)); }
+
+}  // namespace
+
+Failure no_context() { return {BERTH_E_INVALID, "there is no context: berth_open() makes one"}; }
+
+Result<HelperPlace> helper_place(berth_context& context) {
+  HelperPlace place;
+  if (context.program.empty()) {
+    auto program = find_program(context.named_helper);
+    if (!program) return std::unexpected(std::move(program).error());
+    context.program = *std::move(program);
+  }
+  place.program = context.program;
+  if (!context.sim.empty()) place.options = {"--sim", context.sim};
+  if (!context.replay.empty()) place.options = {"--replay", context.replay};
+  if (!context.ledger.empty()) place.variables = {"BERTH_LEDGER=" + context.ledger};
+  return place;
+}
+
+Result<HelperClient*> helper_of(berth_context& context) {
+  std::optional<HelperClient>& helper = *context.helper;
+  if (helper && helper->is_ours()) return &*helper;
+  context.is_looking = false;
+  helper.reset();
+  const auto place = helper_place(context);
+  if (!place) return std::unexpected(place.error());
+  auto started = HelperClient::start(*place);
+  if (!started) return std::unexpected(std::move(started).error());
+  helper.emplace(*std::move(started));
+  return &*helper;
+}
+
+Outcome failure_in(const Message& message) {
+  const auto error = message.json.find("error");
+  if (error == message.json.end() || !error->is_object()) return std::nullopt;
+  const std::string code = error->value("code", "");
+  for (const ErrorCode one :
+       {ErrorCode::not_found, ErrorCode::unsupported, ErrorCode::no_permission, ErrorCode::busy,
+        ErrorCode::invalid, ErrorCode::timeout}) {
+    if (code == name_of(one)) return Failure(Error(one, error->value("message", "")));
+  }
+  return Failure(Error(ErrorCode::io, error->value("message", "")));
+}
+
+bool is_note(const Message& message, const std::function<void(const std::string&)>& note) {
+  const auto text = message.json.find("note");
+  if (text == message.json.end()) return false;
+  if (note && text->is_string()) note(text->get<std::string>());
+  return true;
+}
+
+Result<Message> answer_to(berth_context& context, const Json& question) {
+  // A helper that nobody asked for a minute has ended, and one may be killed: asked once more.
+  for (bool is_first = true;; is_first = false) {
+    auto helper = helper_of(context);
+    if (!helper) return std::unexpected(std::move(helper).error());
+    auto asked = (*helper)->ask(question);
+    while (asked) {
+      auto message = (*helper)->wait(patience_with_looks_ms);
+      if (message && is_note(*message, context.note)) continue;
+      if (message || message.error().code() != ErrorCode::io) return message;
+      asked = std::unexpected(std::move(message).error());
+    }
+    context.helper->reset();
+    if (!is_first) return std::unexpected(std::move(asked).error());
+  }
+}
+
+namespace {
+
+Json question_of_look(std::uint32_t depth) {
+  return {{"ask", "look"}, {"depth", depth}, {"variables", own_variables()}};
+}
+
+Outcome check_depth(std::uint32_t depth) {
+  if (depth <= BERTH_LISTS) return std::nullopt;
+  return Failure(BERTH_E_INVALID, "there is no such depth of a look");
+}
+
+Outcome look_now(berth_context& context, std::uint32_t depth, berth_look** look) {
+  if (auto wrong = check_depth(depth)) return wrong;
+  if (context.is_looking) return Failure(BERTH_E_BUSY, "a look in steps is under way");
+  const bool may_serve = (context.sources & BERTH_FROM_SERVE) != 0 && depth <= BERTH_EVERYTHING;
+  if (may_serve && context.replay.empty()) {
+    if (!context.serve) context.serve.emplace(context.sim);
+    if (auto served = context.serve->look(context.max_age_ms)) {
+      *look = new berth_look(make_look(std::move(served->snapshot), std::move(served->text), {}));
+      return std::nullopt;
+    }
+  }
+  if ((context.sources & BERTH_FROM_HELPER) == 0) {
+    return Failure(BERTH_E_NOT_FOUND,
+                   "looking at the devices: no `berth serve` of root's or of this user's has a "
+                   "fresh look, and the helper was not to be asked");
+  }
+  auto message = answer_to(context, question_of_look(depth));
+  if (!message) return Failure(message.error());
+  if (auto failed = failure_in(*message)) return failed;
+  *look = new berth_look(look_in(*message));
+  return std::nullopt;
+}
+
+Outcome begin_look(berth_context& context, std::uint32_t depth, int* fd, int* due_ms) {
+  if (auto wrong = check_depth(depth)) return wrong;
+  if (context.is_looking) return Failure(BERTH_E_BUSY, "a look in steps is under way");
+  auto helper = helper_of(context);
+  if (!helper) return Failure(helper.error());
+  if (!(*helper)->ask(question_of_look(depth))) {
+    context.helper->reset();
+    helper = helper_of(context);
+    if (!helper) return Failure(helper.error());
+    if (const auto asked = (*helper)->ask(question_of_look(depth)); !asked) {
+      return Failure(asked.error());
+    }
+  }
+  context.is_looking = true;
+  *fd = (*helper)->descriptor();
+  *due_ms = poll_again_ms;
+  return std::nullopt;
+}
+
+Outcome advance_look(berth_context& context, berth_look** look, int* due_ms) {
+  *due_ms = poll_again_ms;
+  std::optional<HelperClient>& helper = *context.helper;
+  if (!context.is_looking || !helper || !helper->is_ours()) {
+    return Failure(BERTH_E_INVALID, "no look is under way: berth_look_begin() begins one");
+  }
+  while (true) {
+    auto message = helper->receive();
+    if (!message) {
+      context.is_looking = false;
+      context.helper->reset();
+      return Failure(message.error());
+    }
+    if (!*message) return std::nullopt;
+    if (is_note(**message, context.note)) continue;
+    context.is_looking = false;
+    if (auto failed = failure_in(**message)) return failed;
+    *look = new berth_look(look_in(**message));
+    return std::nullopt;
+  }
+}
+
+Outcome open(const berth_options* options, berth_context** context) {
+  berth_options known{};
+  if (!read_struct(options, known)) {
+    return Failure(BERTH_E_INVALID,
+                   "opening: the options' struct_size is not set, or they ask for what this older "
+                   "library does not know");
+  }
+  auto made = std::make_unique<berth_context>();
+  made->sim = known.sim != nullptr ? text_of(known.sim) : variable("BERTH_SIM");
+  made->replay = text_of(known.replay);
+  if (!made->replay.empty() && known.sim != nullptr) {
+    return Failure(BERTH_E_INVALID, "opening: sim and replay name two machines: give one");
+  }
+  if (!made->replay.empty()) made->sim.clear();
+  made->ledger = text_of(known.ledger);
+  made->named_helper = text_of(known.helper);
+  if (known.max_age_ms != 0) made->max_age_ms = known.max_age_ms;
+  if (known.sources != 0) made->sources = known.sources;
+  if (known.on_note != nullptr) {
+    made->note = [tell = known.on_note, user = known.user](const std::string& text) {
+      tell(user, text.c_str());
+    };
+  }
+  *context = made.release();
+  return std::nullopt;
+}
+
+}  // namespace
+
+}  // namespace berth::lib
+
+using berth::lib::at_border;
+using berth::lib::no_context;
+using berth::lib::Outcome;
+
+extern "C" {
+
+berth_code berth_open(const berth_options* options, berth_context** context, berth_error** error) {
+  return at_border(error, [&]() -> Outcome {
+    if (context == nullptr) return no_context();
+    *context = nullptr;
+    return berth::lib::open(options, context);
+  });
+}
+
+void berth_close(berth_context* context) { delete context; }
+
+const char* berth_program(berth_context* context) {
+  if (context == nullptr) return nullptr;
+  const auto code = at_border(nullptr, [&]() -> Outcome {
+    const auto place = berth::lib::helper_place(*context);
+    if (!place) return berth::lib::Failure(place.error());
+    return std::nullopt;
+  });
+  return code == BERTH_OK ? context->program.c_str() : nullptr;
+}
+
+berth_code berth_look_now(berth_context* context, uint32_t depth, berth_look** look,
+                          berth_error** error) {
+  return at_border(error, [&]() -> Outcome {
+    if (context == nullptr || look == nullptr) return no_context();
+    *look = nullptr;
+    return berth::lib::look_now(*context, depth, look);
+  });
+}
+
+berth_code berth_look_begin(berth_context* context, uint32_t depth, int* fd, int* due_ms,
+                            berth_error** error) {
+  return at_border(error, [&]() -> Outcome {
+    if (context == nullptr || fd == nullptr || due_ms == nullptr) return no_context();
+    return berth::lib::begin_look(*context, depth, fd, due_ms);
+  });
+}
+
+berth_code berth_look_advance(berth_context* context, berth_look** look, int* due_ms,
+                              berth_error** error) {
+  return at_border(error, [&]() -> Outcome {
+    if (context == nullptr || look == nullptr || due_ms == nullptr) return no_context();
+    *look = nullptr;
+    return berth::lib::advance_look(*context, look, due_ms);
+  });
+}
+}

@@ -1,0 +1,125 @@
+#pragma once
+// What the handles of berth.h are, and the border that every call of it passes: whatever goes wrong
+// behind it becomes a code and a message there.
+
+#include <sys/types.h>
+
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "berth/berth.h"
+#include "lib/helper_client.h"
+#include "lib/serve_client.h"
+
+struct berth_error {
+  berth_code code = BERTH_OK;
+  std::string message;
+};
+
+/// A look: the snapshot as `berth status --json` prints it.
+struct berth_look {
+  berth::lib::Json snapshot;
+  /// The ids of the devices that this process sees, as CUDA numbers them; null: not known.
+  berth::lib::Json visible;
+  std::string text;
+  pid_t host = 0;
+};
+
+struct berth_answer {
+  berth::lib::Json placement;
+  std::string text;
+};
+
+struct berth_lease {
+  std::string id;
+  std::string run;
+  std::string file;
+  std::string inside;  // the folder of those who lease within it
+  std::vector<std::pair<std::string, std::string>> variables;
+  std::vector<std::size_t> devices;  // of the look
+  berth_look look;
+  berth::Fd descriptor;
+  pid_t owner = 0;
+  bool shows_after_init = false;
+  bool is_recorded = false;
+  std::optional<berth::lib::HelperClient> keeper;  // of its record
+};
+
+struct berth_wait {
+  std::optional<berth::lib::HelperClient> helper;
+  /// Where it came from, and goes back to: a context's place for one.
+  std::weak_ptr<std::optional<berth::lib::HelperClient>> lent_by;
+  bool after_init = false;
+  std::string news;
+  std::function<void(const std::string&)> note;
+};
+
+struct berth_context {
+  std::string sim;
+  std::string replay;
+  std::string ledger;
+  std::string named_helper;
+  std::uint32_t max_age_ms = 2000;
+  std::uint32_t sources = BERTH_FROM_SERVE | BERTH_FROM_HELPER;
+  std::function<void(const std::string&)> note;
+  std::string program;
+  std::shared_ptr<std::optional<berth::lib::HelperClient>> helper =
+      std::make_shared<std::optional<berth::lib::HelperClient>>();
+  std::optional<berth::lib::ServeClient> serve;
+  bool is_looking = false;  // a look in steps is under way
+};
+
+namespace berth::lib {
+
+/// Why a call of the library failed.
+struct Failure {
+  berth_code code;
+  std::string message;
+  Failure(berth_code why, std::string text) : code(why), message(std::move(text)) {}
+  Failure(const Error& error);  // NOLINT(google-explicit-constructor)
+};
+/// Nothing: it went well.
+using Outcome = std::optional<Failure>;
+
+/// Does it, and tells the caller in C how it ended.
+[[nodiscard]] berth_code at_border(berth_error** error, const std::function<Outcome()>& act);
+
+/// Of a structure of the caller, which may be older or newer than this library.
+template <class T>
+[[nodiscard]] bool read_struct(const T* given, T& known) {
+  known = {};
+  if (given == nullptr) return true;
+  const std::size_t size = given->struct_size;
+  if (size < sizeof(std::size_t)) return false;
+  std::memcpy(&known, given, std::min(size, sizeof(T)));
+  const auto* bytes = reinterpret_cast<const unsigned char*>(given);
+  for (std::size_t at = sizeof(T); at < size; ++at) {
+    if (bytes[at] != 0) return false;
+  }
+  return true;
+}
+template <class T>
+[[nodiscard]] bool write_struct(const T& known, T* given) {
+  if (given == nullptr || given->struct_size < sizeof(std::size_t)) return false;
+  const std::size_t size = given->struct_size;
+  std::memcpy(given, &known, std::min(size, sizeof(T)));
+  given->struct_size = size;
+  return true;
+}
+
+/// A look out of a snapshot's JSON, parsed and as it came.
+[[nodiscard]] berth_look make_look(Json snapshot, std::string text, Json visible);
+/// Out of a message that has one.
+[[nodiscard]] berth_look look_in(Message& message);
+/// `ordinal`: what it is called by in place of its place among the visible.
+[[nodiscard]] Outcome device_at(const berth_look& look, std::size_t at, berth_device* device,
+                                std::optional<int> ordinal = std::nullopt);
+
+}  // namespace berth::lib

@@ -1,0 +1,146 @@
+#include "lib/serve_client.h"
+
+#include <strings.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/text.h"
+
+namespace berth::lib {
+
+namespace {
+
+constexpr Duration patience = std::chrono::milliseconds(200);
+constexpr std::size_t longest_answer = 64 << 20;
+
+/// Where `berth serve` has its socket, the user's own before everybody's.
+std::vector<std::string> places(const std::string& sim) {
+  const std::string name = sim.empty() ? "serve.sock" : "serve-simulated.sock";
+  std::vector<std::string> all;
+  const auto folder = [](const char* variable) {
+    const char* value = ::secure_getenv(variable);
+    return std::string(value != nullptr && *value == '/' ? value : "");
+  };
+  if (::geteuid() != 0) {
+    if (const std::string runtime = folder("XDG_RUNTIME_DIR"); !runtime.empty()) {
+      all.push_back(runtime + "/berth/" + name);
+    } else if (const std::string state = folder("XDG_STATE_HOME"); !state.empty()) {
+      all.push_back(state + "/berth/" + name);
+    } else if (const std::string home = folder("HOME"); !home.empty()) {
+      all.push_back(home + "/.local/state/berth/" + name);
+    }
+  }
+  all.push_back("/run/berth-serve/" + name);
+  return all;
+}
+
+bool is_believed(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+         (peer.uid == 0 || peer.uid == ::geteuid());
+}
+
+/// The number behind "content-length:", whatever its case; nothing: there is none.
+std::optional<std::size_t> length_in(std::string_view head) {
+  for (std::string_view line : split(head, '\n')) {
+    const std::size_t colon = line.find(':');
+    constexpr std::string_view name = "content-length";
+    if (colon != name.size() || ::strncasecmp(line.data(), name.data(), name.size()) != 0) continue;
+    return parse_unsigned(trimmed(line.substr(colon + 1)));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool ServeClient::connect() {
+  socket_.close();
+  for (const std::string& path : places(sim_)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof(address.sun_path)) continue;
+    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+    Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!socket.is_open()) return false;
+    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) !=
+        0) {
+      continue;
+    }
+    if (!is_believed(socket.get())) continue;
+    socket_ = std::move(socket);
+    owner_ = ::getpid();
+    return true;
+  }
+  return false;
+}
+
+std::optional<std::string> ServeClient::fetch() {
+  constexpr std::string_view request =
+      "GET /gpu-status HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n\r\n";
+  if (::send(socket_.get(), request.data(), request.size(), MSG_NOSIGNAL) !=
+      static_cast<ssize_t>(request.size())) {
+    return std::nullopt;
+  }
+  SystemClock clock;
+  const Instant deadline = clock.now() + patience;
+  std::string answer;
+  std::optional<std::size_t> all;
+  std::size_t body = 0;
+  while (!all || answer.size() < *all) {
+    const std::size_t before = answer.size();
+    constexpr std::size_t block = 64 << 10;
+    answer.resize(before + block);
+    const ssize_t got = ::recv(socket_.get(), answer.data() + before, block, 0);
+    const int why = errno;
+    answer.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    if (got < 0 && (why == EAGAIN || why == EINTR)) {
+      if (clock.now() >= deadline) return std::nullopt;
+      (void)clock.wait_readable(socket_.get(), deadline);
+      continue;
+    }
+    if (got <= 0) return std::nullopt;
+    const std::size_t end = all ? std::string::npos : answer.find("\r\n\r\n");
+    if (end == std::string::npos) continue;
+    const auto length = length_in(std::string_view(answer).substr(0, end));
+    if (!answer.starts_with("HTTP/1.1 200") || !length || *length > longest_answer) {
+      return std::nullopt;
+    }
+    body = end + 4;
+    all = body + *length;
+  }
+  if (answer.size() != *all) return std::nullopt;
+  answer.erase(0, body);
+  return answer;
+}
+
+std::optional<ServeClient::Look> ServeClient::look(std::uint32_t max_age_ms) {
+  const bool is_kept = socket_.is_open() && owner_ == ::getpid();
+  std::optional<std::string> text;
+  if (is_kept) text = fetch();  // the server may have ended the connection meanwhile
+  if (!text && connect()) text = fetch();
+  if (!text) {
+    socket_.close();
+    return std::nullopt;
+  }
+  Look look{.snapshot = Json::parse(*text, nullptr, false), .text = *std::move(text)};
+  if (!look.snapshot.is_object()) return std::nullopt;
+  const Json& simulated = look.snapshot["simulated"];
+  const bool is_this_machine =
+      sim_.empty() ? simulated.is_null() : simulated.is_string() && simulated == sim_;
+  const Json& taken = look.snapshot["taken_unix_ms"];
+  if (!is_this_machine || !taken.is_number_integer()) return std::nullopt;
+  const std::int64_t age = SystemClock().wall_now().unix_ms - taken.get<std::int64_t>();
+  if (age < 0 || age > static_cast<std::int64_t>(max_age_ms)) return std::nullopt;
+  return look;
+}
+
+}  // namespace berth::lib

@@ -1,0 +1,38 @@
+#pragma once
+// ServeClient: the newest look of a `berth serve` on this machine, over its Unix socket. Only a
+// server of root's or of this user's is believed; what it says is a stranger's until it is checked.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/fd.h"
+#include "lib/helper_client.h"
+
+namespace berth::lib {
+
+class ServeClient {
+ public:
+  /// `sim`: of a simulated server; empty: of this machine.
+  explicit ServeClient(std::string sim) : sim_(std::move(sim)) {}
+
+  struct Look {
+    Json snapshot;
+    std::string text;
+  };
+  /// Nothing: no such server, or its look is older than that or another machine's. Never slow: it
+  /// is given up after a fifth of a second.
+  [[nodiscard]] std::optional<Look> look(std::uint32_t max_age_ms);
+
+ private:
+  [[nodiscard]] bool connect();
+  [[nodiscard]] std::optional<std::string> fetch();
+
+  std::string sim_;
+  Fd socket_;
+  pid_t owner_ = 0;
+};
+
+}  // namespace berth::lib

@@ -1,0 +1,53 @@
+#pragma once
+// AdoptedRun: the record of a program that had begun before it was given devices, as libberth's
+// leases are. Who keeps it is not its parent: how it ended cannot be told, unless it gave its lease
+// back. All else is as of any run: manifest, samples, marks, events.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "record/record_writer.h"
+#include "run/run.h"
+#include "run/sampler_child.h"
+
+namespace berth {
+
+class AdoptedRun {
+ public:
+  /// `manifest` knows what was given. The job is its `job`, the keeper this process.
+  [[nodiscard]] static Result<AdoptedRun> begin(RunOptions options, RunServices services,
+                                                Manifest manifest);
+
+  /// For BERTH_MARKS.
+  [[nodiscard]] std::string marks() const;
+  /// The lease has been handed over: samples from now on. `let_go`: what the sampler is not to
+  /// hold.
+  void start_sampler(const std::function<void()>& let_go);
+  /// Readable when the sampler has said something; -1: none runs.
+  [[nodiscard]] int descriptor() const { return parts_->sampler.descriptor(); }
+  void hear() { parts_->sampler.hear(); }
+
+  /// `gave_back`: the program said so itself. Else it has ended, nobody knows how.
+  enum class End { gave_back, unknown };
+  void end(End how);
+
+ private:
+  struct Parts {
+    Parts(RunOptions options, RunServices services, Manifest manifest, RecordWriter record);
+    RunOptions options;
+    RunServices services;
+    Manifest manifest;
+    RecordWriter record;
+    SamplerChild sampler;
+  };
+  explicit AdoptedRun(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+  static void note(Parts& parts, const std::string& line);
+
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace berth

@@ -1,0 +1,47 @@
+#include "run/run_manifest.h"
+
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "base/user_name.h"
+#include "snapshot/questions.h"
+
+namespace berth {
+
+Manifest begin_manifest(const RunOptions& options, const RunServices& services) {
+  const JobSpec& job = options.job;
+  Manifest manifest;
+  manifest.started = services.clock.wall_now();
+  manifest.machine_id = first_line_of("/etc/machine-id");
+  manifest.boot_id = first_line_of("/proc/sys/kernel/random/boot_id");
+  manifest.id = make_run_id(manifest.machine_id, manifest.boot_id, manifest.started, ::getpid());
+  manifest.command = masked_command(job.command);
+  manifest.working_directory = options.working_directory;
+  manifest.uid = ::getuid();
+  manifest.user = local_user_name(::getuid(), options.etc + "/passwd");
+  manifest.wanted = as_typed(job);
+  manifest.spec = typed_members(job);
+  if (job.where != RunWhere::cpu) manifest.devices_wanted = job.request.devices;
+  manifest.retry_of = options.retry_of;
+  if (job.time_limit) manifest.time_limit_ms = job.time_limit->count();
+  manifest.given.taken = manifest.started;
+  manifest.given.simulated = services.simulated;
+  return manifest;
+}
+
+void note_given(const Acquired& got, Manifest& manifest) {
+  manifest.lease = got.lease.id();
+  manifest.waited_ms = got.waited.count();
+  manifest.given.simulated = got.snapshot.simulated;
+  manifest.given.taken = got.snapshot.taken;
+  manifest.given.host = got.snapshot.host;
+  for (const Choice& choice : got.placement.chosen) {
+    if (const Device* device = find_device(choice.device, got.snapshot)) {
+      manifest.given.devices.push_back(*device);
+      manifest.promised.push_back(choice.promised);
+    }
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,13 @@
+#pragma once
+// What a run's manifest says before there is a sampler: who asked for what, and what was given.
+
+#include "record/run_record.h"
+#include "run/run.h"
+
+namespace berth {
+
+[[nodiscard]] Manifest begin_manifest(const RunOptions& options, const RunServices& services);
+/// The devices, and the look that they were chosen on.
+void note_given(const Acquired& got, Manifest& manifest);
+
+}  // namespace berth

@@ -1,0 +1,384 @@
+"""A lease keeps a device for this process: as `berth leases` shows it, across forks, kills and exits."""
+
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from conftest import PYTHON, wait_until
+
+
+def test_a_lease_is_seen_and_ends_with_its_block(desk):
+    told = desk.told("""
+        import subprocess
+        def leases():
+            return json.loads(subprocess.run([os.environ["BERTH_HELPER"], "leases", "--json"],
+                                             stdout=subprocess.PIPE).stdout)["leases"]
+        names = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "BERTH_LEASE", "PYTORCH_NVML_BASED_CUDA_CHECK")
+        seen = lambda: {name: os.environ.get(name) for name in names}
+        before = seen()
+        with berth.lease(2) as lease:
+            inside = [seen(), leases(), lease.id, lease.run, [[d.index, d.id, d.ordinal] for d in lease.devices]]
+            shell = os.popen("echo $CUDA_VISIBLE_DEVICES").read().strip()
+        print(json.dumps([before, inside, shell, seen(), leases(), lease.released, lease.id]))
+    """)
+    before, (variables, listed, id, run, devices), shell, after, left, released, id_after = told
+    assert before == after == dict.fromkeys(variables)
+    assert variables["CUDA_VISIBLE_DEVICES"] == shell == "3,4"
+    assert variables["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
+    assert variables["PYTORCH_NVML_BASED_CUDA_CHECK"] == "1"
+    assert [[one["id"], one["run"]] for one in listed] == [[id, run]]
+    assert [one["device"] for one in listed[0]["devices"]] == [device for _, device, _ in devices]
+    assert all(one["exclusive"] for one in listed[0]["devices"])
+    assert [[index, ordinal] for index, _, ordinal in devices] == [[3, 0], [4, 1]]
+    assert left == [] and released and id_after == id
+
+
+def test_nobody_else_is_given_a_leased_device(desk):
+    desk.holding("berth.lease(5)")
+    assert desk.leased() == [3, 4, 5, 6, 7]
+    text = desk.python("import berth\ntry: berth.lease()\nexcept berth.NoneFree as error: print(error)")
+    assert "GPU 7" in text and "leased" in text
+    assert desk.run("run", "--", "true").returncode == 124
+
+
+def test_a_share_is_promised(desk):
+    desk.holding('berth.lease(memory="10G", only=5)')
+    [lease] = desk.leases()
+    assert lease["devices"][0]["promised_bytes"] == 10 << 30
+    desk.holding("berth.lease(memory=20 << 30, only=5)")
+    assert desk.leased() == [5, 5]
+
+
+def test_who_waits_gets_it_when_it_is_released(desk):
+    first = desk.holding("berth.lease(only=5)")
+    second = desk.start_python("""
+        import berth
+        news = []
+        with berth.lease(only=5, wait=60, on_news=news.append) as lease:
+            print(lease.devices[0].index, news[0].position, news[0].placement.refused[5]["rule"], news[-1].waited >= 0)
+    """)
+    wait_until(lambda: len(desk.queue()) == 1, "it stands in the queue")
+    first.stdin.close()
+    output, errors = second.communicate(timeout=30)
+    assert output.split() == ["5", "1", "leased", "True"], errors
+    assert desk.queue() == []
+
+
+def test_waiting_says_so_on_stderr_where_nobody_listens(desk):
+    desk.holding("berth.lease(only=5)")
+    second = desk.start_python("import berth; berth.lease(only=5, wait=60)")
+    assert "number 1 in the queue" in second.stderr.readline()
+
+
+def test_the_time_to_wait_ends(desk):
+    desk.holding("berth.lease(only=5)")
+    kind, rule = desk.told("""
+        try: berth.lease(only=5, wait=0.2)
+        except berth.NoneFree as error:
+            print(json.dumps([type(error).__name__, error.placement.refused[5]["rule"]]))
+    """)
+    assert [kind, rule] == ["NoneFree", "leased"]
+    assert desk.queue() == []
+
+
+def test_ctrl_c_leaves_the_queue(desk):
+    desk.holding("berth.lease(only=5)")
+    waiting = desk.start_python("""
+        import sys, berth
+        try:
+            berth.lease(only=5, wait=True, on_news=lambda news: None)
+        except KeyboardInterrupt:
+            print("left", flush=True)
+            sys.stdin.read()
+    """)
+    wait_until(lambda: len(desk.queue()) == 1, "it stands in the queue")
+    waiting.send_signal(signal.SIGINT)
+    assert waiting.stdout.readline() == "left\n"
+    wait_until(lambda: desk.queue() == [], "it has left the queue", 30)
+    assert waiting.poll() is None
+
+
+def test_a_killed_owner_leaves_nothing(desk):
+    holder = desk.holding()
+    assert desk.leased() == [3]
+    holder.kill()
+    holder.wait()
+    wait_until(lambda: desk.leases() == [], "the kernel has released it")
+
+
+@pytest.mark.parametrize("end", ["pass", "sys.exit(0)", "raise ValueError('over')"])
+def test_the_interpreters_end_releases(desk, end):
+    code = 1 if "raise" in end else 0
+    desk.python(f"import sys, berth\nlease = berth.lease()\n{end}", code_wanted=code)
+    assert desk.leases() == []
+
+
+def test_a_lease_that_nobody_names_is_kept(desk):
+    assert desk.holding("[berth.lease().id, __import__('gc').collect()] and berth.leases.current_lease()").lease_id
+    assert desk.leased() == [3]
+
+
+def test_a_forked_child_keeps_it_and_cannot_release_it(desk):
+    parent = desk.start_python("""
+        import os, sys, time, berth
+        with berth.lease() as lease:
+            inside, outside = os.pipe()
+            child = os.fork()
+            if child == 0:
+                os.close(outside)
+                lease.release()  # does nothing here
+                print("asked", lease.released, flush=True)
+                os.read(inside, 1)  # until its parent is gone
+                os._exit(0)
+            os.close(inside)
+            sys.stdin.read()
+            os._exit(1)  # as a crash: nothing is released on purpose
+    """)
+    assert parent.stdout.readline() == "asked False\n"
+    assert desk.leased() == [3]
+    parent.kill()
+    parent.wait()
+    wait_until(lambda: desk.leases() == [], "the child has ended, too")
+
+
+def test_a_child_that_lives_on_keeps_the_lease_of_a_killed_parent(desk):
+    held, release = os.pipe()
+    parent = desk.start_python(
+        """
+        import os, sys, berth
+        lease = berth.lease()
+        if os.fork() == 0:
+            os.read(int(sys.argv[1]), 1)
+            os._exit(0)
+        print("forked", flush=True)
+        sys.stdin.read()
+        """,
+        held,
+        pass_fds=[held],
+    )
+    assert parent.stdout.readline() == "forked\n"
+    parent.kill()
+    parent.wait()
+    assert desk.leased() == [3]
+    os.close(release)
+    wait_until(lambda: desk.leases() == [], "the last that inherited it has ended")
+
+
+def test_sys_exit_in_a_forked_worker_releases_nothing(desk):
+    leased = desk.told("""
+        import multiprocessing, subprocess
+        lease = berth.lease()
+        def work(): sys.exit(0)  # runs the interpreter's own end in the child
+        workers = [multiprocessing.get_context("fork").Process(target=work) for _ in range(2)]
+        for one in workers: one.start()
+        for one in workers: one.join()
+        pid = os.fork()
+        if pid == 0: sys.exit(0)
+        os.waitpid(pid, 0)
+        listed = subprocess.run([os.environ["BERTH_HELPER"], "leases", "--json"], stdout=subprocess.PIPE).stdout
+        print(json.dumps([one["id"] == lease.id for one in json.loads(listed)["leases"]]))
+    """)
+    assert leased == [True]
+
+
+def test_a_data_loaders_workers(desk):
+    pytest.importorskip("torch", reason="python3-torch is not installed")
+    batches, leased = desk.told("""
+        import torch, subprocess
+        lease = berth.lease()
+        class Data(torch.utils.data.IterableDataset):
+            def __iter__(self):
+                yield from (torch.ones(1) * n for n in range(4))
+                sys.exit(0) if self.leaves else None
+        def all_of(leaves):
+            data = Data()
+            data.leaves = leaves
+            try: return [int(batch.sum()) for batch in torch.utils.data.DataLoader(data, num_workers=2, batch_size=4)]
+            except RuntimeError: return "a worker exited"
+        found = [all_of(False), all_of(True)]
+        listed = subprocess.run([os.environ["BERTH_HELPER"], "leases", "--json"], stdout=subprocess.PIPE).stdout
+        print(json.dumps([found, [one["id"] == lease.id for one in json.loads(listed)["leases"]]]))
+    """)
+    assert batches[0] == [6, 6]
+    assert leased == [True]
+
+
+def test_a_child_asks_for_a_lease_of_its_own(desk):
+    """Inside its parent's: it is given a share of that, and no other device."""
+    inner, outer, outside = desk.told("""
+        lease = berth.lease(2)
+        inside, outside = os.pipe()
+        if os.fork() == 0:
+            with berth.lease() as inner:
+                os.write(outside, f"{inner.devices[0].index} {inner.id} {os.environ['CUDA_VISIBLE_DEVICES']}".encode())
+            try: berth.lease(3)
+            except berth.Error as error: os.write(outside, f" {error.code}".encode())
+            os._exit(0)
+        os.wait()
+        print(json.dumps([os.read(inside, 1000).decode().split(), lease.id, lease.released]))
+    """)
+    assert inner[0] == inner[2] == "3" and inner[1] != outer
+    assert inner[3] in ("invalid", "never")
+    assert outside is False
+
+
+def test_a_lease_within_a_lease_and_within_berth_run(desk):
+    code = """
+import os, json, berth
+with berth.lease(2) as outer, berth.lease() as inner:
+    print(json.dumps([[d.index for d in outer.devices], [d.index for d in inner.devices], os.environ["CUDA_VISIBLE_DEVICES"]]))
+print(json.dumps(os.environ.get("CUDA_VISIBLE_DEVICES")))
+"""
+    both, after = map(json.loads, desk.python(code).splitlines())
+    assert both == [[3, 4], [3], "3"] and after is None
+    done = desk.run("run", "-q", "-n", 3, "--", PYTHON, "-c", code)
+    assert done.returncode == 0, done.stderr
+    both, after = map(json.loads, done.stdout.splitlines())
+    assert both == [[3, 4], [3], "3"] and after == "3,4,5"
+    assert desk.leases() == []
+
+
+def test_a_subprocess_is_given_the_lease(desk):
+    """pass_fds keeps it after its owner's death; environment() shows it the devices."""
+    parent = desk.start_python("""
+        import subprocess, sys, berth
+        lease = berth.lease(2)
+        child = subprocess.Popen(
+            ["sh", "-c", "echo $CUDA_VISIBLE_DEVICES; read line"], stdin=sys.stdin,
+            pass_fds=[lease.fileno()], env=lease.environment(),
+        )
+        child.wait()
+    """)
+    assert parent.stdout.readline() == "3,4\n"
+    parent.kill()
+    parent.wait()
+    assert desk.leased() == [3, 4]
+    parent.stdin.close()
+    wait_until(lambda: desk.leases() == [], "the subprocess has ended")
+
+
+def test_or_cpu_goes_on_without_a_device(desk):
+    told = desk.told("""
+        import warnings
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            with berth.lease(only=0, or_cpu=True) as lease:
+                inside = os.environ["CUDA_VISIBLE_DEVICES"]
+        try: lease.fileno()
+        except berth.Error as error: code = error.code
+        print(json.dumps([lease.devices, lease.id, inside, os.environ.get("CUDA_VISIBLE_DEVICES"), code,
+                          [str(one.message) for one in warned]]))
+    """)
+    assert told[:5] == [[], "", "-1", None, "not_found"]
+    assert len(told[5]) == 1 and "computes on the CPU" in told[5][0]
+    assert desk.leases() == []
+
+
+def test_a_ledger_that_cannot_be_written(desk):
+    blocked = desk.directory / "file"
+    blocked.write_text("")
+    code, text = desk.told(
+        """
+        try: berth.lease(or_cpu=True)
+        except berth.Error as error: print(json.dumps([error.code, str(error)]))
+        """,
+        env={"BERTH_LEDGER": str(blocked / "ledger")},
+    )
+    assert str(blocked) in text, "which ledger"
+    assert code not in ("none_free", "never", "bug")
+
+
+def test_the_ledger_shows_the_program_that_holds_it(desk):
+    desk.holding("berth.lease(name='my run')")
+    assert "python3 -c" in desk.leases()[0]["command"]
+
+
+FAKE_CUDA = """
+#include <stdlib.h>
+int cuDeviceGetCount(int* count) {
+  *count = 2;
+  return getenv("FAKE_CUDA_STARTED") ? 0 : 3;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def fake_cuda(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cuda")
+    (folder / "cuda.c").write_text(FAKE_CUDA)
+    library = folder / "libcuda.so.1"
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", library, folder / "cuda.c"], check=True
+    )
+    return library
+
+
+def test_cuda_that_has_started_refuses_before_anything_is_claimed(desk, fake_cuda):
+    told = desk.told(
+        """
+        import ctypes
+        states = [berth.cuda_state()]
+        cuda = ctypes.CDLL(sys.argv[1])
+        states.append(berth.cuda_state())
+        os.environ["FAKE_CUDA_STARTED"] = "1"
+        states.append(berth.cuda_state())
+        try: berth.lease()
+        except berth.CudaStarted as error: refused = [error.code, error.remedy, str(error)]
+        inside, outside = os.pipe()
+        if os.fork() == 0:
+            del os.environ["FAKE_CUDA_STARTED"]  # as the driver answers in a forked child
+            try: berth.lease()
+            except berth.CudaStarted as error: os.write(outside, f"{berth.cuda_state()}: {error}".encode())
+            os._exit(0)
+        os.wait()
+        import types
+        torch = types.ModuleType("torch")
+        torch.cuda = types.SimpleNamespace(is_initialized=lambda: False)
+        sys.modules["torch"] = torch
+        try: berth.lease()
+        except berth.CudaStarted as error: likely = str(error)
+        print(json.dumps([states, refused, os.read(inside, 1000).decode(), likely]))
+        """,
+        fake_cuda,
+    )
+    states, (code, remedy, text), child, likely = told
+    assert states == ["not loaded", "not started", "started"]
+    assert code == "cuda_started" and 'after_init="index"' in remedy and remedy in text
+    assert child.startswith("inherited: ") and "spawn" in child
+    assert "torch.cuda.is_available()" in likely
+    assert desk.leases() == []
+
+
+def test_the_state_is_remembered_across_a_fork_that_nobody_asked_before(desk, fake_cuda):
+    told = desk.told(
+        """
+        import ctypes
+        cuda = ctypes.CDLL(sys.argv[1])
+        inside, outside = os.pipe()
+        if os.fork() == 0:
+            del os.environ["FAKE_CUDA_STARTED"]
+            os.write(outside, berth.cuda_state().encode())
+            os._exit(0)
+        print(json.dumps(os.read(inside, 100).decode()))
+        """,
+        fake_cuda,
+        env={"FAKE_CUDA_STARTED": "1"},
+    )
+    assert told == "inherited"
+
+
+def test_after_init_claims_what_cuda_sees_already(desk, fake_cuda):
+    told = desk.told(
+        """
+        import ctypes
+        cuda = ctypes.CDLL(sys.argv[1])
+        with berth.lease(after_init="index") as lease:
+            print(json.dumps([[d.index, d.ordinal] for d in lease.devices] + [os.environ["CUDA_VISIBLE_DEVICES"]]))
+        """,
+        fake_cuda,
+        env={"FAKE_CUDA_STARTED": "1", "CUDA_VISIBLE_DEVICES": "0,2,5,6", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"},
+    )
+    assert told == [[5, 2], "0,2,5,6"]
