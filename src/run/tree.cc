@@ -184,8 +184,8 @@ void signal_all(const std::vector<ProcessId>& processes, int signal) {
 
 TreeWatch::TreeWatch(pid_t keeper, std::string proc) : keeper_(keeper), proc_(std::move(proc)) {}
 
-/// Reads the lists of children that the kernel keeps per thread: of a small job that is much less than
-/// a look at everybody. False: the kernel keeps none, or the job is no small one.
+/// Reads the lists of children that the kernel keeps per thread: of a small job that is much less
+/// than a look at everybody. False: the kernel keeps none, or the job is no small one.
 bool TreeWatch::learn_by_children() {
   std::size_t threads_left = 64;
   std::vector<pid_t> parents = {keeper_};
