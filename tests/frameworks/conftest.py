@@ -122,7 +122,7 @@ class Bed(E2E.FakeDriver):
             [self.python, script, *map(str, arguments)], env=self.environment(env), cwd=self.directory,
             timeout=timeout, text=True, capture_output=True, stdin=subprocess.DEVNULL, check=False,
         )  # fmt: skip
-        told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"')]
         return done.returncode, told, done.stdout + done.stderr
 
     def told_by(self, code, *arguments, **how):

