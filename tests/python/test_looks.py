@@ -6,7 +6,9 @@ import signal
 
 import pytest
 
-from conftest import wait_until
+from conftest import E2E, wait_until
+
+PATIENCE_S = 5  # of the probe with a driver that is silent
 
 SEEN = """
 look = berth.look(depth="details")
@@ -237,3 +239,28 @@ def test_the_hosts_children_are_its_own(desk):
         except ChildProcessError: found = "none"
         print(json.dumps(found))
     """) == "none"
+
+
+def test_a_card_that_hangs_holds_up_neither_ctrl_c_nor_the_others(desk):
+    """Ctrl-C comes while the look still waits for the card; a whole look has the other seven."""
+    driver = E2E.FakeDriver(desk.directory, E2E.scenario("server-8xh100"), faults="*@3=hang")
+    hung = {name: driver.env[name] for name in driver.env if name.startswith(("BERTH_NVML", "BERTH_FAKE"))}
+    process = desk.start_python(
+        """
+        import json, sys, threading, time, _thread
+        import berth
+        threading.Timer(0.3, _thread.interrupt_main).start()
+        began = time.monotonic()
+        try: berth.look(max_age=0)
+        except KeyboardInterrupt: print(time.monotonic() - began, flush=True)
+        look = berth.look(max_age=0)
+        print(json.dumps([[d.memory_used.value is not None for d in look.devices], look.problems]))
+        """,
+        env=hung | {"BERTH_SIM": None},
+    )
+    output, errors = process.communicate(timeout=100)
+    assert process.returncode == 0, errors
+    left_after, told = output.splitlines()
+    assert float(left_after) < PATIENCE_S, "only when the look was over"
+    are_known, problems = json.loads(told)
+    assert are_known.count(True) == 7 and any(problems)
