@@ -317,6 +317,8 @@ def request_struct(
     except_: Optional[Chosen],
     prefer: Optional[Chosen],
     need: Optional[str],
+    min_compute: Optional[str],
+    idle_for: Optional[str],
     **more: Any,
 ) -> _abi.RequestStruct:
     """Numbers mean bytes where memory is meant, and indices where devices are."""
@@ -334,6 +336,8 @@ def request_struct(
         "except": listed(except_),
         "prefer": listed(prefer),
         "need": need,
+        "min_compute": min_compute,
+        "idle_for": idle_for,
         **more,
     }
     request = _abi.sized(_abi.RequestStruct)
@@ -363,6 +367,8 @@ def pick(
     except_: Optional[Chosen] = None,
     prefer: Optional[Chosen] = None,
     need: Optional[str] = None,
+    min_compute: Optional[str] = None,
+    idle_for: Optional[str] = None,
     sim: Optional[str] = None,
 ) -> List[Device]:
     """The devices that a lease would get now. Claims nothing: somebody else may take them first.
@@ -371,10 +377,10 @@ def pick(
     [3, 4]
 
     `memory` of each: "10G", "50%", or bytes. `only`, `except_`: "0,2", "*H100*", [0, 2].
-    `prefer`: "best-fit", "most-free", "spread" or a list. `need`: "bf16,fp8". Raises NoneFree,
-    NeverPossible.
+    `prefer`: "best-fit", "most-free", "spread" or a list. `need`: "bf16,fp8". `min_compute`: "8.0".
+    `idle_for`: "10m". Raises NoneFree, NeverPossible.
     """
-    request = request_struct(n, memory, only, except_, prefer, need)
+    request = request_struct(n, memory, only, except_, prefer, need, min_compute, idle_for)
     with Context.borrowed(_abi.FROM_HELPER, sim) as context:
         placement = placement_for(context, request)
     if not placement.satisfied:
