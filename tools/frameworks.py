@@ -7,11 +7,13 @@ them before all others. The real ones lie beside them, as NAME.real. doc/FAKES.m
     frameworks.py [VERSION]    makes it; build/release has the stand-in
 """
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import repository
@@ -51,15 +53,26 @@ def put_aside(place: Path) -> Path:
     return real
 
 
+@contextlib.contextmanager
+def put_in_place(place: Path) -> Iterator[Path]:
+    """Who has the old file mapped keeps it."""
+    new = place.with_name(place.name + ".new")
+    yield new
+    new.replace(place)
+
+
 def put_stand_ins(prefix: Path) -> None:
     """Anew each time: the runtime that was built, and the linear algebra with the names of the real one."""
     nvidia = next(prefix.glob("lib/python3*/site-packages/nvidia"))
     runtime = nvidia / "cuda_runtime" / "lib" / "libcudart.so.12"
     put_aside(runtime)
-    shutil.copyfile(STAND_INS / "cudart" / runtime.name, runtime)
+    with put_in_place(runtime) as new:
+        shutil.copyfile(STAND_INS / "cudart" / runtime.name, new)
     for name in ("libcublas.so.12", "libcublasLt.so.12"):
         place = nvidia / "cublas" / "lib" / name
-        compile_blas(names_of(put_aside(place)), place)
+        names = names_of(put_aside(place))
+        with put_in_place(place) as new:
+            compile_blas(names, place.name, new)
 
 
 def names_of(library: Path) -> list[str]:
@@ -67,13 +80,15 @@ def names_of(library: Path) -> list[str]:
     return [line.split()[2].partition("@")[0] for line in done.stdout.splitlines() if line.split()[1] == "T"]
 
 
-def compile_blas(names: list[str], place: Path) -> None:
+def compile_blas(names: list[str], soname: str, place: Path) -> None:
     """tests/fakes/cudart/blas.c, and success for every other name."""
     with tempfile.TemporaryDirectory() as scratch:
         stubs, versions = Path(scratch, "stubs.c"), Path(scratch, "names.map")
-        stubs.write_text("".join(f"__attribute__((weak)) int {name}() {{ return 0; }}\n" for name in names), encoding="ascii")
-        versions.write_text(f"{place.name} {{ global: {'; '.join(names)}; local: *; }};\n", encoding="ascii")
-        command = ["gcc", "-shared", "-fPIC", "-O1", f"-Wl,-soname,{place.name}", f"-Wl,--version-script={versions}"]
+        stubs.write_text(
+            "".join(f"__attribute__((weak)) int {name}() {{ return 0; }}\n" for name in names), encoding="ascii"
+        )
+        versions.write_text(f"{soname} {{ global: {'; '.join(names)}; local: *; }};\n", encoding="ascii")
+        command = ["gcc", "-shared", "-fPIC", "-O1", f"-Wl,-soname,{soname}", f"-Wl,--version-script={versions}"]
         subprocess.run([*command, "-o", str(place), str(stubs), str(BLAS)], check=True)
 
 

@@ -3,13 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 
 #include "fit/estimate.h"
+#include "fit/published_sizes_test.h"
 
 namespace berth {
 namespace {
+
+using namespace published;
 
 /// A model's config, as far as its memory depends on it, and its published size.
 struct Published {
@@ -18,38 +22,6 @@ struct Published {
   double billions;
   const char* source;  // with the day on which it was read
 };
-
-constexpr const char* deepseek_v3 = R"({"model_type": "deepseek_v3", "hidden_size": 7168,
-    "intermediate_size": 18432, "moe_intermediate_size": 2048, "num_hidden_layers": 61,
-    "num_attention_heads": 128, "num_key_value_heads": 128, "n_shared_experts": 1,
-    "n_routed_experts": 256, "kv_lora_rank": 512, "q_lora_rank": 1536, "qk_rope_head_dim": 64,
-    "v_head_dim": 128, "qk_nope_head_dim": 128, "first_k_dense_replace": 3, "vocab_size": 129280,
-    "tie_word_embeddings": false, "num_nextn_predict_layers": 1,
-    "quantization_config": {"quant_method": "fp8"}})";
-constexpr const char* gpt_oss_20b = R"({"model_type": "gpt_oss", "hidden_size": 2880,
-    "num_hidden_layers": 24, "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64,
-    "intermediate_size": 2880, "num_local_experts": 32, "vocab_size": 201088,
-    "attention_bias": true, "sliding_window": 128, "tie_word_embeddings": false})";
-constexpr const char* llama4_scout = R"({"model_type": "llama4", "text_config": {
-    "model_type": "llama4_text", "hidden_size": 5120, "intermediate_size": 8192,
-    "intermediate_size_mlp": 16384, "num_hidden_layers": 48, "num_attention_heads": 40,
-    "num_key_value_heads": 8, "head_dim": 128, "num_local_experts": 16,
-    "interleave_moe_layer_step": 1, "attention_chunk_size": 8192, "vocab_size": 202048},
-    "vision_config": {"hidden_size": 1408, "intermediate_size": 5632, "num_hidden_layers": 34,
-    "patch_size": 14, "image_size": 336}, "torch_dtype": "bfloat16"})";
-constexpr const char* gemma3_27b = R"({"model_type": "gemma3", "text_config": {
-    "model_type": "gemma3_text", "hidden_size": 5376, "intermediate_size": 21504,
-    "num_hidden_layers": 62, "num_attention_heads": 32, "num_key_value_heads": 16,
-    "head_dim": 128, "sliding_window": 1024}, "vision_config": {"hidden_size": 1152,
-    "intermediate_size": 4304, "num_hidden_layers": 27, "patch_size": 14, "image_size": 896}})";
-constexpr const char* whisper_small = R"({"model_type": "whisper", "d_model": 768,
-    "encoder_layers": 12, "decoder_layers": 12, "decoder_attention_heads": 12,
-    "encoder_ffn_dim": 3072, "decoder_ffn_dim": 3072, "num_mel_bins": 80, "vocab_size": 51865})";
-constexpr const char* sdxl = R"({"_class_name": "UNet2DConditionModel", "in_channels": 4,
-    "out_channels": 4, "block_out_channels": [320, 640, 1280], "layers_per_block": 2,
-    "transformer_layers_per_block": [1, 2, 10], "cross_attention_dim": 2048,
-    "projection_class_embeddings_input_dim": 2816, "down_block_types": ["DownBlock2D",
-    "CrossAttnDownBlock2D", "CrossAttnDownBlock2D"]})";
 
 constexpr auto published = std::to_array<Published>({
     {"DeepSeek-V3", deepseek_v3, 685, "https://generator-hub.com/blog/6787, 2026-11-24"},
@@ -173,10 +145,36 @@ TEST(Published, CachesAreAsTheModelsKeepThem) {
 }
 
 TEST(Published, WeightsAreThoseOfTheFiles) {
-  // 210 GB: https://hackmd.io/%40Ibi/Sy7i4gMRkx, 2026-11-24.
-  EXPECT_NEAR(bytes_of(read(llama4_scout), {}, Part::weights) / 1e9, 210, 10.5);
-  // 54 GB: https://the-decoder.com/?p=22999, 2026-11-24.
-  EXPECT_NEAR(bytes_of(read(gemma3_27b), {}, Part::weights) / 1e9, 54, 2.7);
+  for (const Size& each : sizes) {
+    if (!each.bytes) continue;
+    const double wanted = static_cast<double>(*each.bytes);
+    const double got = bytes_of(read(each.config), {.precision = each.precision}, Part::weights);
+    EXPECT_NEAR(got, wanted, wanted / 20) << each.name << ": " << each.source;
+  }
+}
+
+TEST(Published, WeightsOfFourBitsAreThoseOfTheFiles) {
+  for (const Size& each : sizes) {
+    if (!each.int4) continue;
+    const auto found =
+        estimate(read(each.config), {.precision = Precision::int4}).of(Part::weights);
+    ASSERT_TRUE(found) << each.name;
+    // The range is that of groups of 32 to 128 weights with a scale each.
+    EXPECT_GE(*each.int4 * 1.05, static_cast<double>(found->low.count()) / 1e9) << each.name;
+    EXPECT_LE(*each.int4 * 0.95, static_cast<double>(found->high.count()) / 1e9) << each.name;
+    EXPECT_LT(static_cast<double>(found->high.count()),
+              static_cast<double>(found->low.count()) * 1.13);
+  }
+}
+
+TEST(Published, TwentyModelsAndMoreHaveASizeAndASource) {
+  EXPECT_GE(std::ranges::count_if(sizes, [](const Size& one) { return one.bytes.has_value(); }),
+            20);
+  for (const Size& each : sizes) {
+    EXPECT_TRUE(each.bytes || each.int4) << each.name;
+    EXPECT_EQ(each.bytes.has_value(), *each.source != 0) << each.name;
+    EXPECT_EQ(each.int4.has_value(), *each.int4_source != 0) << each.name;
+  }
 }
 
 TEST(Published, ALongContextOfLlama8BIsOfWeightsAndCache) {

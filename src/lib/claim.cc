@@ -102,12 +102,14 @@ Result<std::unique_ptr<berth_lease>> lease_in(Message& message, bool after_init)
   made->file = lease.value("file", "");
   made->inside = lease.value("inside", "");
   made->is_recorded = lease.value("recorded", false);
-  for (const Json& pair : lease.value("variables", Json::array())) {
+  const Json variables = lease.value("variables", Json::array());
+  for (const Json& pair : variables) {
     made->variables.emplace_back(pair.at(0).get<std::string>(), pair.at(1).get<std::string>());
   }
   made->look = look_in(message);
-  const Json& devices = made->look.snapshot["devices"];
-  for (const Json& id : lease.value("devices", Json::array())) {
+  const Json devices = made->look.snapshot().value("devices", Json::array());
+  const Json leased = lease.value("devices", Json::array());
+  for (const Json& id : leased) {
     for (std::size_t at = 0; at < devices.size(); ++at) {
       if (devices[at].value("id", "") == id) made->devices.push_back(at);
     }

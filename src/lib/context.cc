@@ -1,5 +1,7 @@
 // Where to look: a context, its helper and its looks.
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <memory>
 
@@ -102,7 +104,7 @@ Outcome look_now(berth_context& context, std::uint32_t depth, berth_look** look)
   if (may_serve && context.replay.empty()) {
     if (!context.serve) context.serve.emplace(context.sim);
     if (auto served = context.serve->look(context.max_age_ms)) {
-      *look = new berth_look(make_look(std::move(served->snapshot), std::move(served->text), {}));
+      *look = new berth_look{.seen = std::move(served), .visible = {}, .host = ::getpid()};
       return std::nullopt;
     }
   }

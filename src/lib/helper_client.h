@@ -5,17 +5,15 @@
 
 #include <sys/types.h>
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/line_socket.h"
 #include "base/result.h"
+#include "lib/seen.h"
 
 namespace berth::lib {
-
-using Json = nlohmann::json;
 
 /// What a helper is told at its start.
 struct HelperPlace {

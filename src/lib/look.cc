@@ -111,28 +111,26 @@ void join_commands(Json& snapshot) {
 
 }  // namespace
 
-berth_look make_look(Json snapshot, std::string text, Json visible) {
-  berth_look look{.snapshot = std::move(snapshot),
-                  .visible = std::move(visible),
-                  .text = std::move(text),
-                  .host = ::getpid()};
-  join_commands(look.snapshot);
-  return look;
+Seen make_seen(Json snapshot, std::string text) {
+  join_commands(snapshot);
+  return {.snapshot = std::move(snapshot), .text = std::move(text)};
 }
 
 berth_look look_in(Message& message) {
   constexpr std::string_view member = "\"look\":";
   const std::size_t at = message.line.find(member);
   std::string text =
-      at == std::string::npos ? std::string() : message.line.substr(at + member.size());
-  if (!text.empty()) text.pop_back();  // the message's own bracket
-  return make_look(std::move(message.json["look"]), std::move(text),
-                   std::move(message.json["visible"]));
+      at == std::string::npos ? std::string("{}") : message.line.substr(at + member.size());
+  text.pop_back();  // the message's own bracket
+  return {.seen = std::make_shared<const Seen>(
+              make_seen(std::move(message.json["look"]), std::move(text))),
+          .visible = std::move(message.json["visible"]),
+          .host = ::getpid()};
 }
 
 Outcome device_at(const berth_look& look, std::size_t at, berth_device* device,
                   std::optional<int> ordinal) {
-  const Json& devices = list_in(look.snapshot, "devices");
+  const Json& devices = list_in(look.snapshot(), "devices");
   if (at >= devices.size()) return Failure(BERTH_E_INVALID, "there is no such device in the look");
   const Json& one = devices[at];
   const char* failed = text_in(one, "failed_because");
@@ -172,14 +170,14 @@ Outcome device_at(const berth_look& look, std::size_t at, berth_device* device,
 namespace {
 
 Outcome process_at(const berth_look& look, std::size_t at, berth_process* process) {
-  const Json& all = list_in(look.snapshot, "gpu_processes");
+  const Json& all = list_in(look.snapshot(), "gpu_processes");
   if (at >= all.size()) return Failure(BERTH_E_INVALID, "there is no such process in the look");
   const Json& one = all[at];
   const std::int64_t pid = one.value("pid", std::int64_t{0});
   static const Json unknown = Json::object();
-  const Json* found = process_of(look.snapshot, pid);
+  const Json* found = process_of(look.snapshot(), pid);
   const Json& facts = found == nullptr ? unknown : *found;
-  const Json& devices = list_in(look.snapshot, "devices");
+  const Json& devices = list_in(look.snapshot(), "devices");
   const auto device = std::find_if(devices.begin(), devices.end(), [&](const Json& candidate) {
     return std::string_view(text_in(candidate, "id")) == text_in(one, "device");
   });
@@ -189,7 +187,7 @@ Outcome process_at(const berth_look& look, std::size_t at, berth_process* proces
       .pid = static_cast<std::int32_t>(pid),
       .user = text_in(facts, "user"),
       .command = text_in(facts, "joined_command"),
-      .run = run_of(look.snapshot, facts),
+      .run = run_of(look.snapshot(), facts),
       .container = text_in(facts, "container"),
       .memory_bytes = size_in(one, "memory_used_bytes"),
       .mine = pid == look.host || descends_from(facts, look.host) ? 1 : 0};
@@ -201,7 +199,7 @@ Outcome process_at(const berth_look& look, std::size_t at, berth_process* proces
 
 Outcome column(const berth_look& look, const char* key, double* values, std::uint8_t* absent,
                std::size_t room) {
-  const Json& devices = list_in(look.snapshot, "devices");
+  const Json& devices = list_in(look.snapshot(), "devices");
   if (key == nullptr || values == nullptr || absent == nullptr || room < devices.size()) {
     return Failure(BERTH_E_INVALID, "a column wants a key and room for each device");
   }
@@ -235,7 +233,7 @@ using berth::lib::at_border;
 extern "C" {
 
 size_t berth_look_devices(const berth_look* look) {
-  return look == nullptr ? 0 : berth::lib::list_in(look->snapshot, "devices").size();
+  return look == nullptr ? 0 : berth::lib::list_in(look->snapshot(), "devices").size();
 }
 
 berth_code berth_look_device(const berth_look* look, size_t at, berth_device* device) {
@@ -244,7 +242,7 @@ berth_code berth_look_device(const berth_look* look, size_t at, berth_device* de
 }
 
 size_t berth_look_processes(const berth_look* look) {
-  return look == nullptr ? 0 : berth::lib::list_in(look->snapshot, "gpu_processes").size();
+  return look == nullptr ? 0 : berth::lib::list_in(look->snapshot(), "gpu_processes").size();
 }
 
 berth_code berth_look_process(const berth_look* look, size_t at, berth_process* process) {
@@ -262,12 +260,12 @@ berth_code berth_look_column(const berth_look* look, const char* key, double* va
 
 int64_t berth_look_taken_unix_ms(const berth_look* look) {
   if (look == nullptr) return 0;
-  const auto* taken = berth::lib::number_in(look->snapshot, "taken_unix_ms");
+  const auto* taken = berth::lib::number_in(look->snapshot(), "taken_unix_ms");
   return taken == nullptr ? 0 : taken->get<int64_t>();
 }
 
 const char* berth_look_json(const berth_look* look) {
-  return look == nullptr ? "" : look->text.c_str();
+  return look == nullptr ? "" : look->seen->text.c_str();
 }
 
 void berth_look_free(berth_look* look) { delete look; }

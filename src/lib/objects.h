@@ -25,11 +25,12 @@ struct berth_error {
 
 /// A look: the snapshot as `berth status --json` prints it.
 struct berth_look {
-  berth::lib::Json snapshot;
+  std::shared_ptr<const berth::lib::Seen> seen;
+
   /// The ids of the devices that this process sees, as CUDA numbers them; null: not known.
   berth::lib::Json visible;
-  std::string text;
   pid_t host = 0;
+  [[nodiscard]] const berth::lib::Json& snapshot() const { return seen->snapshot; }
 };
 
 struct berth_answer {
@@ -114,9 +115,7 @@ template <class T>
   return true;
 }
 
-/// A look out of a snapshot's JSON, parsed and as it came.
-[[nodiscard]] berth_look make_look(Json snapshot, std::string text, Json visible);
-/// Out of a message that has one.
+/// The look that a message has.
 [[nodiscard]] berth_look look_in(Message& message);
 /// `ordinal`: what it is called by in place of its place among the visible.
 [[nodiscard]] Outcome device_at(const berth_look& look, std::size_t at, berth_device* device,

@@ -5,11 +5,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -49,21 +51,23 @@ bool is_believed(int socket) {
          (peer.uid == 0 || peer.uid == ::geteuid());
 }
 
-/// The number behind "content-length:", whatever its case; nothing: there is none.
-std::optional<std::size_t> length_in(std::string_view head) {
-  for (std::string_view line : split(head, '\n')) {
-    const std::size_t colon = line.find(':');
-    constexpr std::string_view name = "content-length";
-    if (colon != name.size() || ::strncasecmp(line.data(), name.data(), name.size()) != 0) continue;
-    return parse_unsigned(trimmed(line.substr(colon + 1)));
+/// What stands behind a header's name, whatever its case; empty: there is none.
+std::string header_in(std::string_view head, std::string_view name) {
+  for (const std::string_view line : split(head, '\n')) {
+    if (line.size() <= name.size() || line[name.size()] != ':' ||
+        ::strncasecmp(line.data(), name.data(), name.size()) != 0) {
+      continue;
+    }
+    return std::string(trimmed(line.substr(name.size() + 1)));
   }
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace
 
 bool ServeClient::connect() {
   socket_.close();
+  newest_.reset();  // another server has other names for its looks
   for (const std::string& path : places(sim_)) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -83,12 +87,13 @@ bool ServeClient::connect() {
   return false;
 }
 
-std::optional<std::string> ServeClient::fetch() {
-  constexpr std::string_view request =
-      "GET /gpu-status HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n\r\n";
+bool ServeClient::fetch() {
+  std::string request = "GET /gpu-status HTTP/1.1\r\nHost: localhost\r\n";
+  if (newest_) request += "If-None-Match: " + tag_ + "\r\n";
+  request += "\r\n";
   if (::send(socket_.get(), request.data(), request.size(), MSG_NOSIGNAL) !=
       static_cast<ssize_t>(request.size())) {
-    return std::nullopt;
+    return false;
   }
   SystemClock clock;
   const Instant deadline = clock.now() + patience;
@@ -103,44 +108,43 @@ std::optional<std::string> ServeClient::fetch() {
     const int why = errno;
     answer.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
     if (got < 0 && (why == EAGAIN || why == EINTR)) {
-      if (clock.now() >= deadline) return std::nullopt;
+      if (clock.now() >= deadline) return false;
       (void)clock.wait_readable(socket_.get(), deadline);
       continue;
     }
-    if (got <= 0) return std::nullopt;
+    if (got <= 0) return false;
     const std::size_t end = all ? std::string::npos : answer.find("\r\n\r\n");
     if (end == std::string::npos) continue;
-    const auto length = length_in(std::string_view(answer).substr(0, end));
-    if (!answer.starts_with("HTTP/1.1 200") || !length || *length > longest_answer) {
-      return std::nullopt;
-    }
     body = end + 4;
+    const std::string_view head = std::string_view(answer).substr(0, end);
+    if (newest_ && head.starts_with("HTTP/1.1 304")) return answer.size() == body;
+    const auto length = parse_unsigned(header_in(head, "content-length"));
+    if (!head.starts_with("HTTP/1.1 200") || !length || *length > longest_answer) return false;
+    tag_ = header_in(head, "etag");
     all = body + *length;
   }
-  if (answer.size() != *all) return std::nullopt;
+  if (answer.size() != *all) return false;
   answer.erase(0, body);
-  return answer;
+  Json snapshot = Json::parse(answer, nullptr, false);
+  if (!snapshot.is_object()) return false;
+  newest_ = std::make_shared<const Seen>(make_seen(std::move(snapshot), std::move(answer)));
+  return true;
 }
 
-std::optional<ServeClient::Look> ServeClient::look(std::uint32_t max_age_ms) {
+std::shared_ptr<const Seen> ServeClient::look(std::uint32_t max_age_ms) {
   const bool is_kept = socket_.is_open() && owner_ == ::getpid();
-  std::optional<std::string> text;
-  if (is_kept) text = fetch();  // the server may have ended the connection meanwhile
-  if (!text && connect()) text = fetch();
-  if (!text) {
+  // The server may have ended the connection meanwhile.
+  if (!(is_kept && fetch()) && !(connect() && fetch())) {
     socket_.close();
-    return std::nullopt;
+    return nullptr;
   }
-  Look look{.snapshot = Json::parse(*text, nullptr, false), .text = *std::move(text)};
-  if (!look.snapshot.is_object()) return std::nullopt;
-  const Json& simulated = look.snapshot["simulated"];
-  const bool is_this_machine =
-      sim_.empty() ? simulated.is_null() : simulated.is_string() && simulated == sim_;
-  const Json& taken = look.snapshot["taken_unix_ms"];
-  if (!is_this_machine || !taken.is_number_integer()) return std::nullopt;
+  const Json& snapshot = newest_->snapshot;
+  const Json simulated = snapshot.value("simulated", Json());
+  const bool is_this_machine = sim_.empty() ? simulated.is_null() : simulated == sim_;
+  const Json taken = snapshot.value("taken_unix_ms", Json());
+  if (!is_this_machine || !taken.is_number_integer()) return nullptr;
   const std::int64_t age = SystemClock().wall_now().unix_ms - taken.get<std::int64_t>();
-  if (age < 0 || age > static_cast<std::int64_t>(max_age_ms)) return std::nullopt;
-  return look;
+  return age < 0 || age > static_cast<std::int64_t>(max_age_ms) ? nullptr : newest_;
 }
 
 }  // namespace berth::lib

@@ -5,11 +5,11 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 
 #include "base/fd.h"
-#include "lib/helper_client.h"
+#include "lib/seen.h"
 
 namespace berth::lib {
 
@@ -18,21 +18,20 @@ class ServeClient {
   /// `sim`: of a simulated server; empty: of this machine.
   explicit ServeClient(std::string sim) : sim_(std::move(sim)) {}
 
-  struct Look {
-    Json snapshot;
-    std::string text;
-  };
-  /// Nothing: no such server, or its look is older than that or another machine's. Never slow: it
-  /// is given up after a fifth of a second.
-  [[nodiscard]] std::optional<Look> look(std::uint32_t max_age_ms);
+  /// Null: no such server, or its look is older than that or another machine's. Never slow: it is
+  /// given up after a fifth of a second. The same look is read once.
+  [[nodiscard]] std::shared_ptr<const Seen> look(std::uint32_t max_age_ms);
 
  private:
   [[nodiscard]] bool connect();
-  [[nodiscard]] std::optional<std::string> fetch();
+  /// Whether there was an answer: `newest_` is what it said.
+  [[nodiscard]] bool fetch();
 
   std::string sim_;
   Fd socket_;
   pid_t owner_ = 0;
+  std::string tag_;  // the server's name of `newest_`
+  std::shared_ptr<const Seen> newest_;
 };
 
 }  // namespace berth::lib

@@ -112,6 +112,18 @@ TEST_F(Tree, WatchCountsThoseThatEndedToo) {
   EXPECT_EQ(watch.look().written, Reading<Bytes>(Bytes(16384))) << "counted once";
 }
 
+TEST_F(Tree, WatchOfAProcessCountsItTooWhateverItsSession) {
+  put(11, {.parent = 1, .session = 11, .ticks = 100});
+  put(12, {.parent = 11, .session = 11});
+  put(13, {.parent = 12, .session = 13});
+  put(14, {.parent = 1, .session = 11});
+  TreeWatch watch = TreeWatch::of(11, proc_);
+  EXPECT_THAT(watch.look().pids, ElementsAre(11, 12, 13));
+  end(11);
+  put(12, {.parent = 1, .session = 11});
+  EXPECT_THAT(watch.look().pids, ElementsAre(12, 13)) << "they are seen to the end";
+}
+
 TEST_F(Tree, WatchFindsAGrandchildWhoseNumberIsLowerThanItsParents) {
   put(300, {.parent = keeper, .session = 5});
   put(20, {.parent = 300, .session = 5});

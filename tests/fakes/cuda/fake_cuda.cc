@@ -10,6 +10,7 @@
 //   crash:NAME   it aborts
 //   wrong:N      device N flips a bit of each product it computes (berth_multiply)
 //   torn:N       what is copied from device N has one byte changed
+//   no_kernels   modules of all kinds are loaded; what is launched computes nothing
 //   slow:N       copies to and from device N take a millisecond per 64 KiB
 //
 // BERTH_FAKE_CUDA_KEEP names a directory that the text of each module is written to.
@@ -38,6 +39,7 @@ struct Context {
 
 auto& contexts = *new std::array<Context, 64>;
 thread_local Context* current = nullptr;
+char nothing;  // a module of any kind, and each of its kernels: with no_kernels
 
 }  // namespace
 
@@ -165,6 +167,10 @@ int cuModuleLoadData(void** module, const void* image) {
         << static_cast<const char*>(image);
   }
   if (current == nullptr) return invalid_context;
+  if (has_fault("no_kernels")) {
+    *module = &nothing;
+    return 0;
+  }
   auto read = ptx::read(static_cast<const char*>(image));
   if (!read) return invalid_ptx;
   current->modules.push_back(std::make_unique<ptx::Module>(std::move(*read)));
@@ -173,6 +179,10 @@ int cuModuleLoadData(void** module, const void* image) {
 }
 
 int cuModuleGetFunction(void** function, void* module, const char* name) {
+  if (module == &nothing) {
+    *function = &nothing;
+    return 0;
+  }
   auto& functions = *static_cast<ptx::Module*>(module);
   const auto found = functions.find(name);
   if (found == functions.end()) return not_found;
@@ -184,6 +194,7 @@ int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned, u
                    unsigned block_y, unsigned, unsigned, void*, void** parameters, void**) {
   if (const int code = fault("cuLaunchKernel")) return code;
   if (current == nullptr) return invalid_context;
+  if (function == &nothing) return 0;
   const auto& kernel = *static_cast<const ptx::Function*>(function);
   std::vector<std::uint64_t> values;
   for (std::size_t i = 0; i < kernel.parameter_sizes.size(); ++i) {
