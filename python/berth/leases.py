@@ -9,7 +9,7 @@ import sys
 from . import _abi
 from ._context import Context, drive, drive_async, is_simulated
 from .errors import CudaStarted, Error, NoneFree
-from .looks import Device, placement_for, refusal, request_struct
+from .looks import Device, refusal, request_struct
 from .placement import Placement
 
 TYPE_CHECKING = False
@@ -257,10 +257,7 @@ def _lease_steps(
                     "berth_wait_begin", context.handle, ctypes.byref(request), ctypes.c_int64(wait_ms),
                     ctypes.byref(place),
                 )  # fmt: skip
-                try:
-                    yield from _queue_steps(place, handle, on_news if wait_ms else lambda _: None)
-                except NoneFree as refused:
-                    raise refusal(refused.code, placement_for(context, request)) from None
+                yield from _queue_steps(place, handle, on_news if wait_ms else lambda _: None)
                 taken = Lease(handle, _variables_of(handle), not late, sim)
                 handle = ctypes.c_void_p()
                 return taken
@@ -286,7 +283,10 @@ def _queue_steps(place: ctypes.c_void_p, handle: ctypes.c_void_p, on_news: Optio
         code = ask.berth_wait_step(place, ctypes.byref(handle), ctypes.byref(error))
         news = ask.berth_wait_news_json(place) or b""
         if code != _abi.OK:
-            raise _abi.failure(code, error)
+            failure = _abi.failure(code, error)
+            if isinstance(failure, NoneFree):
+                raise refusal(failure.code, Placement(json.loads(news).get("placement") or {}) if news else None)
+            raise failure
         if handle.value:
             return
         if news and news != said:

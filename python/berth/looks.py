@@ -347,9 +347,9 @@ def request_struct(
     return request
 
 
-def refusal(code: str, placement: Placement) -> Error:
+def refusal(code: str, placement: Optional[Placement]) -> Error:
     """NoneFree or NeverPossible, with its reasons."""
-    asked = placement.json.get("asked_for") or "this"
+    asked = (placement.json.get("asked_for") if placement else "") or "this"
     if code == "never":
         said, remedy = f"no devices of this machine will ever do for {asked}", "`berth status` shows what it has"
     else:
@@ -381,19 +381,19 @@ def pick(
     `idle_for`: "10m". Raises NoneFree, NeverPossible.
     """
     request = request_struct(n, memory, only, except_, prefer, need, min_compute, idle_for)
-    with Context.borrowed(_abi.FROM_HELPER, sim) as context:
-        placement = placement_for(context, request)
+    placement = _placement_for(request, sim)
     if not placement.satisfied:
         raise refusal("none_free" if placement.possible else "never", placement)
     by_id = {device.id: device for device in look(max_age=0, sim=sim).devices}
     return [by_id[chosen] for chosen in placement.chosen]
 
 
-def placement_for(context: Context, request: _abi.RequestStruct) -> Placement:
+def _placement_for(request: _abi.RequestStruct, sim: Optional[str]) -> Placement:
     import json
 
     answer = ctypes.c_void_p()
-    _abi.call("berth_pick", context.handle, ctypes.byref(request), ctypes.byref(answer))
+    with Context.borrowed(_abi.FROM_HELPER, sim) as context:
+        _abi.call("berth_pick", context.handle, ctypes.byref(request), ctypes.byref(answer))
     try:
         return Placement(json.loads(_abi.text(_abi.library().berth_answer_json(answer))))
     finally:
