@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import tempfile
 
 import pytest
 
@@ -97,9 +98,20 @@ def library():
 
 
 @pytest.fixture(scope="session")
-def installed(tmp_path_factory):
+def trusted(tmp_path_factory):
+    """A folder whose programs root runs, too: nobody else can write above it."""
+    if os.geteuid() != 0:
+        yield tmp_path_factory.mktemp("trusted")
+        return
+    made = pathlib.Path(tempfile.mkdtemp(prefix="berth-library-tests-", dir="/var/lib"))
+    yield made
+    shutil.rmtree(made)
+
+
+@pytest.fixture(scope="session")
+def installed(trusted):
     """Where everything was installed."""
-    prefix = tmp_path_factory.mktemp("prefix")
+    prefix = trusted / "prefix"
     done = run(["cmake", "--install", BUILD, "--prefix", prefix])
     assert done.returncode == 0, done.stdout + done.stderr
     return prefix
