@@ -32,7 +32,7 @@ function(berth_library name)
     -Wl,-z,relro -Wl,-z,now -Wl,--version-script=${map})
   berth_include_directory(berth_shared)
 
-  if(BERTH_SANITIZE OR BERTH_UBSAN OR BERTH_TSAN)
+  if(BERTH_SANITIZE OR BERTH_UBSAN OR BERTH_TSAN OR BERTH_FUZZ)
     # A sanitizer's runtime is the program's, not a library's.
     set_target_properties(berth_lib berth_shared PROPERTIES EXCLUDE_FROM_ALL ON)
   else()

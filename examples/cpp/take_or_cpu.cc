@@ -14,7 +14,7 @@ int main() {
   request.name = "take_or_cpu";
   auto lease = berth ? berth->acquire(request) : berth.error();
   if (!lease) {
-    // The message says why, device by device, and what to try.
+    // For people. What refused each device has acquire()'s second argument, the answer.
     std::fprintf(stderr, "%s\n", lease.error().message().c_str());
     std::printf("computing on the CPU\n");
     return 0;

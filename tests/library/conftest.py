@@ -2,6 +2,7 @@
 
 BERTH_BUILD is the build directory with libberth.so.0, libberth.a and the program beside them."""
 
+import atexit
 import os
 import pathlib
 import shutil
@@ -14,6 +15,32 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = pathlib.Path(os.environ.get("BERTH_BUILD", ROOT / "build/release")).resolve()
 INCLUDE = ROOT / "include"
+
+
+def is_roots_alone(folder):
+    """As root the library runs no program that somebody else could change."""
+    return all(one.stat().st_uid == 0 and not one.stat().st_mode & 0o022 for one in (folder, *folder.parents))
+
+
+def made_for_root():
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="berth-library-tests-", dir="/var/lib"))
+    atexit.register(shutil.rmtree, folder)
+    return folder
+
+
+def place_of_binaries():
+    """Where the program and the libraries are: copied where the checkout is not root's, and root tests it."""
+    if os.geteuid() != 0 or is_roots_alone(BUILD):
+        return BUILD
+    folder = made_for_root()
+    for name in ("berth", "libberth.a", "libberth.so.0"):
+        if (BUILD / name).exists():
+            shutil.copy(BUILD / name, folder / name)
+    (folder / "libberth.so").symlink_to("libberth.so.0")
+    return folder
+
+
+PLACE = place_of_binaries()
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 
 
@@ -37,7 +64,7 @@ def compiled(output, source, *options, compiler="gcc"):
     return output
 
 
-def shared(folder=BUILD):
+def shared(folder=PLACE):
     """How a program is linked with the shared library of a folder."""
     return [f"-L{folder}", "-lberth", f"-Wl,-rpath,{folder}"]
 
@@ -92,7 +119,7 @@ def server(tmp_path):
 @pytest.fixture(scope="session")
 def library():
     """The shared library that was built."""
-    path = BUILD / "libberth.so.0"
+    path = PLACE / "libberth.so.0"
     assert path.exists(), f"{path} is missing: ninja berth_shared"
     return path
 
@@ -100,12 +127,7 @@ def library():
 @pytest.fixture(scope="session")
 def trusted(tmp_path_factory):
     """A folder whose programs root runs, too: nobody else can write above it."""
-    if os.geteuid() != 0:
-        yield tmp_path_factory.mktemp("trusted")
-        return
-    made = pathlib.Path(tempfile.mkdtemp(prefix="berth-library-tests-", dir="/var/lib"))
-    yield made
-    shutil.rmtree(made)
+    return made_for_root() if os.geteuid() == 0 else tmp_path_factory.mktemp("trusted")
 
 
 @pytest.fixture(scope="session")

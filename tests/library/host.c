@@ -489,6 +489,25 @@ static void tells(void) {
   berth_close(context);
 }
 
+/* A line for each device: its index and temperature, or why that is absent. */
+static void lists(void) {
+  berth_context* context = opened();
+  berth_look* look = NULL;
+  OK(berth_look_now(context, BERTH_STATE, &look, &error));
+  for (size_t at = 0; at < berth_look_devices(look); ++at) {
+    berth_device device = BERTH_INIT(berth_device);
+    OK(berth_look_device(look, at, &device));
+    printf("%d ", (int)device.index);
+    if (device.temperature_celsius.absent == BERTH_PRESENT) {
+      printf("%d C\n", (int)device.temperature_celsius.value);
+    } else {
+      printf("absent %d\n", (int)device.temperature_celsius.absent);
+    }
+  }
+  berth_look_free(look);
+  berth_close(context);
+}
+
 int main(int count, char** arguments) {
   static const struct {
     const char* name;
@@ -510,6 +529,7 @@ int main(int count, char** arguments) {
       {"hands-over", hands_over},
       {"queues", queues},
       {"tells", tells},
+      {"lists", lists},
   };
   for (size_t at = 0; count == 2 && at < sizeof(verbs) / sizeof(verbs[0]); ++at) {
     if (strcmp(verbs[at].name, arguments[1]) == 0) {

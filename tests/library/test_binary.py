@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from conftest import BUILD, HERE, INCLUDE, ROOT, compiled, compiler, run, shared
+from conftest import HERE, INCLUDE, PLACE, ROOT, compiled, compiler, run, shared
 
 
 def checks_of_binaries():
@@ -42,7 +42,7 @@ def test_the_shared_library_exports_those_alone(library):
 
 
 def test_the_static_library_shows_those_alone():
-    assert defined(BUILD / "libberth.a") == frozen()
+    assert defined(PLACE / "libberth.a") == frozen()
 
 
 def test_it_needs_nothing_but_glibc(library):
@@ -69,7 +69,7 @@ def test_it_is_small(library, record_property):
 
 def test_its_name_has_a_number(library):
     assert "[libberth.so.0]" in check_binary.readelf(library, "--dynamic")
-    assert (BUILD / "libberth.so").resolve() == library.resolve()
+    assert (PLACE / "libberth.so").resolve() == library.resolve()
 
 
 C_HOST = """
@@ -82,7 +82,7 @@ int main(void) { return puts(berth_version_text()) < 0; }
 @pytest.mark.parametrize("name", ["gcc", "clang"])
 def test_a_c_program_needs_the_archive_and_no_more(tmp_path, name):
     (tmp_path / "host.c").write_text(C_HOST)
-    program = compiled(tmp_path / "host", tmp_path / "host.c", "-std=c99", BUILD / "libberth.a",
+    program = compiled(tmp_path / "host", tmp_path / "host.c", "-std=c99", PLACE / "libberth.a",
                        compiler=compiler(name))
     done = run([program])
     assert done.returncode == 0 and re.fullmatch(r"\d+\.\d+\.\d+.*\n", done.stdout), done
@@ -91,8 +91,8 @@ def test_a_c_program_needs_the_archive_and_no_more(tmp_path, name):
 
 def test_a_program_without_any_shared_library(tmp_path, server):
     program = compiled(tmp_path / "host", HERE / "host.c", "-std=c99", "-static",
-                       "-Wno-error", BUILD / "libberth.a")
-    done = server.run(program, "tells", env={"BERTH_HELPER": BUILD / "berth"})
+                       "-Wno-error", PLACE / "libberth.a")
+    done = server.run(program, "tells", env={"BERTH_HELPER": PLACE / "berth"})
     assert done.returncode == 0 and "\n0 \n" in done.stdout, done
 
 
@@ -117,7 +117,7 @@ def test_a_program_with_libraries_of_the_same_names(tmp_path):
         pytest.skip("libfmt-dev is not installed")
     (tmp_path / "host.cc").write_text(FMT_HOST)
     done = run(["g++", "-std=c++17", f"-I{INCLUDE}", "-o", tmp_path / "host", tmp_path / "host.cc",
-                BUILD / "libberth.a", "-lfmt"])
+                PLACE / "libberth.a", "-lfmt"])
     assert done.returncode == 0, done.stderr
     assert run([tmp_path / "host"]).stdout == '{"a":1} true\n'
 
@@ -130,7 +130,7 @@ def test_both_libraries_in_one_process(tmp_path, server, library):
         "#include <berth/berth.h>\nunsigned plugin(void);\n"
         "int main(void) { return plugin() == berth_version() ? 0 : 1; }\n")
     compiled(tmp_path / "libplugin.so", tmp_path / "plugin.c", "-std=c99", "-shared", "-fPIC",
-             BUILD / "libberth.a")
+             PLACE / "libberth.a")
     program = compiled(tmp_path / "host", tmp_path / "host.c", "-std=c99", *shared(),
                        f"-L{tmp_path}", "-lplugin", f"-Wl,-rpath,{tmp_path}")
     done = server.run(program)

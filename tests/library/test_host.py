@@ -9,9 +9,9 @@ import time
 
 import pytest
 
-from conftest import BUILD, HERE, checked, compiled, shared
+from conftest import BUILD, HERE, PLACE, ROOT, checked, compiled, shared
 
-BERTH = BUILD / "berth"
+BERTH = PLACE / "berth"
 
 
 @pytest.mark.parametrize("verb", [
@@ -23,7 +23,7 @@ def test_it_does_what_it_says(host, server, verb):
 
 
 def test_every_call_of_the_static_library(tmp_path, server):
-    program = compiled(tmp_path / "host", HERE / "host.c", "-std=c99", BUILD / "libberth.a")
+    program = compiled(tmp_path / "host", HERE / "host.c", "-std=c99", PLACE / "libberth.a")
     checked(server.run(program, "every-call", env={"BERTH_HELPER": BERTH}))
 
 
@@ -103,6 +103,22 @@ def test_a_host_whose_thread_takes_each_child(host, server):
 
 def test_a_host_without_standard_descriptors(host, server):
     assert server.run(host, "without-stdio").returncode == 0
+
+
+def test_a_card_that_hangs_hangs_no_host(host, server):
+    """The look comes after the driver's patience: with the cards that answer, and why one does not."""
+    fake = BUILD / "fakes/nvml/all/libnvidia-ml.so.1"
+    if not fake.exists():
+        pytest.skip(f"{fake} is not built: ninja fake_nvml")
+    machine = json.loads((ROOT / "src/probe/sim/scenarios/server-8xh100.json").read_text())
+    played = server.directory / "machine.json"
+    played.write_text(json.dumps(machine | {"gpu_processes": []}))
+    done = server.run(host, "lists", env={
+        "BERTH_SIM": None, "BERTH_NVML": fake, "BERTH_FAKE_NVML": played,
+        "BERTH_FAKE_NVML_FAULTS": "nvmlDeviceGetTemperature@3=hang;nvmlDeviceGetTemperatureV@3=hang"})
+    lines = checked(done).stdout.splitlines()
+    assert len(lines) == 8 and re.fullmatch(r"3 absent \d", lines[3]), lines
+    assert all(re.fullmatch(rf"{at} \d+ C", lines[at]) for at in (0, 1, 2, 4, 5, 6, 7)), lines
 
 
 class Paused:

@@ -5,9 +5,9 @@ import shutil
 
 import pytest
 
-from conftest import BUILD, HERE, compiled, shared
+from conftest import HERE, PLACE, compiled, shared
 
-BERTH = BUILD / "berth"
+BERTH = PLACE / "berth"
 
 
 @pytest.fixture(scope="module")
@@ -63,12 +63,12 @@ def test_none(server, alone):
 
 
 def test_the_one_on_the_path(server, alone):
-    program, code, message = told(server, alone, PATH=f"/nonexistent:{BUILD}")
+    program, code, message = told(server, alone, PATH=f"/nonexistent:{PLACE}")
     assert (program, code, message) == (str(BERTH), 0, "")
 
 
 def test_a_relative_folder_of_the_path_is_nobody(server, alone):
-    done = server.run(alone, "tells", env={"PATH": "."}, cwd=BUILD)
+    done = server.run(alone, "tells", env={"PATH": "."}, cwd=PLACE)
     assert done.stdout.startswith(f"\n{NOT_FOUND} "), done.stdout
 
 
@@ -111,7 +111,7 @@ def test_the_next_on_the_path_is_taken_where_the_first_is_not_roots(server, alon
     needs_root()
     theirs = script(folder / "berth", "exit 1")
     os.chown(theirs, 65534, 65534)
-    assert told(server, alone, PATH=f"{folder}:{BUILD}")[0] == str(BERTH)
+    assert told(server, alone, PATH=f"{folder}:{PLACE}")[0] == str(BERTH)
 
 
 @pytest.mark.parametrize("greeting", [
