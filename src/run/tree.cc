@@ -201,6 +201,7 @@ bool TreeWatch::learn_by_children() {
     for (const auto& [pid, member] : members_) parents.push_back(pid);
   }
   std::set<pid_t> seen;
+  bool is_told = false;
   while (!parents.empty()) {
     const pid_t parent = parents.back();
     parents.pop_back();
@@ -212,6 +213,7 @@ bool TreeWatch::learn_by_children() {
       const auto listed = read_file(tasks + "/" + thread + "/children", 64 << 20);
       if (!listed && parent == keeper_) return false;
       if (!listed) continue;  // it has ended
+      is_told = true;
       for (const std::string_view word : split(trimmed(*listed), ' ')) {
         const auto number = parse_unsigned(word);
         const auto child = static_cast<pid_t>(number.value_or(0));
@@ -223,7 +225,7 @@ bool TreeWatch::learn_by_children() {
       }
     }
   }
-  return true;
+  return is_told;
 }
 
 void TreeWatch::learn_newcomers(const std::vector<pid_t>& present) {
