@@ -22,31 +22,6 @@ namespace {
 
 void to_stderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
-/// The record of a run that has just ended; where it could not be written, what is known of it.
-RunRecord record_of(const RunFinished& finished) {
-  if (finished.record) return *finished.record;
-  RunRecord known;
-  known.manifest.id = finished.started.id;
-  known.manifest.cpu_only = finished.started.cpu_only;
-  known.manifest.given = finished.started.snapshot;
-  std::erase_if(known.manifest.given.devices, [&](const Device& device) {
-    return std::none_of(finished.started.devices.begin(), finished.started.devices.end(),
-                        [&](const Choice& choice) { return choice.device == device.id; });
-  });
-  for (const Choice& choice : finished.started.devices) {
-    known.manifest.promised.push_back(choice.promised);
-  }
-  known.state = RunState::ended;
-  known.end = RunEnd{.at = {known.manifest.started.unix_ms + finished.lasted.count()},
-                     .exit = finished.exit,
-                     .lasted_ms = finished.lasted.count(),
-                     .because = finished.because,
-                     .released = std::nullopt,
-                     .cpu_ms = std::nullopt,
-                     .summary = {}};
-  return known;
-}
-
 /// Whether the terminal's line is ours to draw over: a shell's background job shares it with what
 /// is in front.
 bool is_in_front() { return ::tcgetpgrp(STDERR_FILENO) == ::getpgrp(); }
@@ -68,7 +43,7 @@ bool tell_cause(const Context& context, const RunRecord& record, Gather how, Wal
 /// own or by abort(), which says why there alone. Any other signal is what the end line names.
 bool output_could_tell(const RunFinished& finished, const RunRecord& record) {
   const int signal = signal_of(record);
-  return !finished.end_wanted && finished.because.empty() && !record.manifest.log &&
+  return !finished.end_wanted && record.end->because.empty() && !record.manifest.log &&
          (signal == 0 || signal == SIGABRT);
 }
 
@@ -146,7 +121,7 @@ RunCallbacks words_of_a_run(const Context& context, WaitingReporter& reporter, T
   };
   if (quiet) return words;
   words.on_finished = [&context](const RunFinished& finished) {
-    RunRecord record = record_of(finished);
+    RunRecord record = finished.record;
     // A run on the CPU was given no snapshot that could say so.
     if (!record.manifest.given.simulated) {
       record.manifest.given.simulated = context.sources().simulated;

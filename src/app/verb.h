@@ -68,10 +68,6 @@ struct VerbEntry {
 /// All verbs, in the order `berth --help` shows them. Listed in main.cc.
 [[nodiscard]] std::span<const VerbEntry> verbs();
 
-/// Completion scripts and the manual page are made from the verbs themselves.
-[[nodiscard]] std::string completion_script(std::string_view shell);
-[[nodiscard]] std::string manual_page();
-
 /// Prints to stdout; what cannot be written is noticed by finish_output().
 void print(std::string_view text);
 /// One line on stderr, prefixed "berth: ".

@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "app/considered.h"
 #include "app/detached_wait.h"
 #include "app/run_options.h"
 #include "app/run_words.h"

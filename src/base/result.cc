@@ -1,7 +1,11 @@
 #include "base/result.h"
 
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+
+#include "base/check.h"
 
 namespace berth {
 
@@ -74,6 +78,11 @@ Error system_error(std::string_view attempted, int errno_value) {
 
 std::unexpected<Error> fail_system(std::string_view attempted, int errno_value) {
   return std::unexpected(system_error(attempted, errno_value));
+}
+
+void check_failed(const char* claim, const char* should, const char* file, int line) {
+  std::fprintf(stderr, "berth: bug at %s:%d: (%s) does not hold: %s\n", file, line, claim, should);
+  std::abort();
 }
 
 }  // namespace berth

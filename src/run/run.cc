@@ -418,17 +418,26 @@ class Run {
     outcome.exit = *report.exit;
     outcome.failed = devices_to_leave(options_, manifest_.given.devices, report);
     if (!callbacks_.on_finished) return outcome;  // nobody asks for what the record says
-    RunFinished finished{
-        .started = started_,
-        .exit = *report.exit,
-        .lasted = std::chrono::duration_cast<milliseconds>(services_.clock.now() - began),
-        .because = report.because,
-        .end_wanted = report.end_wanted,
-        .record = std::nullopt};
-    auto run = record_ ? read_run(record_->directory()) : Result<RunRecord>(RunRecord());
-    if (run && run->end) finished.record = *std::move(run);
-    callbacks_.on_finished(finished);
+    auto record = record_ ? read_run(record_->directory()) : Result<RunRecord>(RunRecord());
+    callbacks_.on_finished(
+        {.record = record && record->end ? *std::move(record) : known_record(report, began),
+         .end_wanted = report.end_wanted});
     return outcome;
+  }
+
+  [[nodiscard]] RunRecord known_record(const LauncherReport& report, Instant began) const {
+    const auto lasted = std::chrono::duration_cast<milliseconds>(services_.clock.now() - began);
+    RunRecord known;
+    known.manifest = manifest_;
+    known.state = RunState::ended;
+    known.end = RunEnd{.at = {manifest_.started.unix_ms + lasted.count()},
+                       .exit = *report.exit,
+                       .lasted_ms = lasted.count(),
+                       .because = report.because,
+                       .released = std::nullopt,
+                       .cpu_ms = std::nullopt,
+                       .summary = {}};
+    return known;
   }
 
   const RunOptions& options_;

@@ -90,12 +90,9 @@ struct RunStarted {
 
 /// The job's end, for the one line on stderr (view/ words it).
 struct RunFinished {
-  RunStarted started;
-  Exit exit;
-  std::chrono::milliseconds lasted{0};
-  std::string because;              // "time limit", "stopped"; empty: by itself
-  bool end_wanted = false;          // somebody asked for it: Ctrl-C, a signal to the launcher
-  std::optional<RunRecord> record;  // with its end; nothing: it could not be written or read
+  /// With its end. Where it could not be written or read: what is known, without a directory.
+  RunRecord record;
+  bool end_wanted = false;  // somebody asked for it: Ctrl-C, a signal to the launcher
 };
 
 /// A detached job that waits for its device by itself from here on.

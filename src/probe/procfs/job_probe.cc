@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/process.h"
 #include "base/process_stat.h"
 #include "base/text.h"
 #include "probe/procfs/parse.h"
@@ -63,6 +64,29 @@ void read_status(const std::string& path, ProcessCounters& counters) {
   counters.involuntary_switches = count_in(*status, "nonvoluntary_ctxt_switches");
   const auto swapped = procfs::value_of_line(*status, "VmSwap");
   counters.swapped = swapped ? Reading<Bytes>(Bytes(*swapped * 1024)) : Absent::unsupported;
+}
+
+/// "torch 8": the framework, and the ranks where they are told.
+std::string facts_of_process(const std::string& folder) {
+  std::string said;
+  const auto maps = read_file(folder + "/maps", 64 << 20).value_or(std::string());
+  const auto has = [&](std::string_view name) { return maps.find(name) != std::string::npos; };
+  if (has("/libtorch")) {
+    said += "torch ";
+  } else if (has("/jaxlib/")) {
+    said += "jax ";
+  } else if (has("/libtensorflow")) {
+    said += "tensorflow ";
+  } else {
+    said += "- ";
+  }
+  const auto environment = read_file(folder + "/environ", 4 << 20).value_or(std::string());
+  for (const std::string_view entry : split(environment, '\0')) {
+    for (const std::string_view name : {"WORLD_SIZE=", "OMPI_COMM_WORLD_SIZE=", "PMI_SIZE="}) {
+      if (entry.starts_with(name)) return said + std::string(entry.substr(name.size()));
+    }
+  }
+  return said;
 }
 
 }  // namespace
@@ -222,6 +246,22 @@ std::optional<double> JobProbe::quota_above(const std::string& tree, std::string
     path.resize(slash);
   }
   return least;
+}
+
+ProcessComputing JobProbe::computing(pid_t pid, Clock& clock) const {
+  const std::string folder = source_.proc + "/" + std::to_string(pid);
+  const auto answer = ask_child(
+      [&] {
+        static_cast<void>(write_all(1, facts_of_process(folder)));
+        return 0;
+      },
+      clock, std::chrono::seconds(1));
+  ProcessComputing said;
+  if (!answer) return said;
+  const auto words = split(answer->out, ' ');
+  said.framework = words.front();
+  if (words.size() > 1) said.ranks = parse_unsigned(words[1]);
+  return said;
 }
 
 std::optional<double> JobProbe::quota_of(pid_t pid) const {

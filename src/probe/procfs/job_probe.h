@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "snapshot/job_counters.h"
 
 namespace berth {
@@ -25,6 +26,13 @@ struct JobProcesses {
   std::vector<ProcessCounters> list;
   /// So many more there were, which were not looked at: a look is to stay a small part of a second.
   std::size_t left_out = 0;
+};
+
+/// How a process computes, without running anything of it: by what it has loaded, and by how many
+/// ranks its launcher told it of.
+struct ProcessComputing {
+  std::string framework;  // "torch", "jax", "tensorflow"; else no name of one
+  std::optional<std::uint64_t> ranks;
 };
 
 class JobProbe {
@@ -44,6 +52,8 @@ class JobProbe {
   [[nodiscard]] Reading<std::uint64_t> cpus() const;
   /// How many of them a process may use: its affinity, and the quota of its control group.
   [[nodiscard]] Reading<double> cpus_allowed(pid_t pid) const;
+  /// Asked in a child, for a second: what is asked of another's memory can hang.
+  [[nodiscard]] ProcessComputing computing(pid_t pid, Clock& clock) const;
 
  private:
   [[nodiscard]] JobProcesses counters_of_all(const std::vector<pid_t>& roots,

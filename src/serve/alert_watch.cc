@@ -1,4 +1,4 @@
-#include "app/serve_alerts.h"
+#include "serve/alert_watch.h"
 
 #include <fmt/format.h>
 
@@ -6,12 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "app/verb.h"
-#include "base/process.h"
-#include "base/text.h"
-#include "base/tr.h"
-
-namespace berth {
+namespace berth::serve {
 
 namespace {
 
@@ -23,51 +18,37 @@ constexpr seconds look_around_interval{10};
 /// Without a look for so long, what was seen last is not what is.
 constexpr seconds look_is_old{5};
 
-void say(const std::vector<serve::DeliveryQueue::Dropped>& dropped) {
-  for (const serve::DeliveryQueue::Dropped& one : dropped) {
-    complain(trf("{} is no longer told of alerts: messages dropped that had not arrived there: {}",
-                 printable(one.receiver), one.messages));
-  }
-}
-
 }  // namespace
 
-serve::CommandPlace command_place(const Context& context) {
-  serve::CommandPlace place;
-  for (std::string& variable : context.environment()) {
-    const bool is_systemds =
-        variable.starts_with("NOTIFY_SOCKET=") || variable.starts_with("WATCHDOG_");
-    if (!is_systemds) place.environment.push_back(std::move(variable));
-  }
-  place.search_path = context.variable("PATH").value_or(default_search_path);
-  return place;
-}
-
-ServeAlerts::ServeAlerts(Context& context, serve::Loop& loop, Told told)
-    : context_(context),
+AlertWatch::AlertWatch(Loop& loop, Clock& clock, std::optional<std::string> simulated,
+                       const CommandPlace& commands, Told told)
+    : clock_(clock),
+      simulated_(std::move(simulated)),
       told_(std::move(told)),
-      book_(context.sources().simulated),
-      sender_(loop, context.clock(), command_place(context)) {}
+      book_(simulated_),
+      sender_(loop, clock, commands) {}
 
-void ServeAlerts::open(const std::string& state_directory) {
-  store_ = std::make_unique<AlertStore>(state_directory, context_.sources().simulated);
-  std::vector<std::string> notes;
-  AlertState state = store_->open(context_.clock(), notes);
-  for (const std::string& note : notes) complain(note);
-  const Moment now = context_.clock().moment();
+AlertStore::Opened AlertWatch::open(const std::string& state_directory) {
+  store_ = std::make_unique<AlertStore>(state_directory, simulated_);
+  AlertStore::Opened opened = store_->open(clock_);
+  AlertState state = std::exchange(opened.state, {});
+  const Moment now = clock_.moment();
   restored_ = std::move(state.undelivered);
   book_.restore(std::move(state.active), std::move(state.ended), now);
   environment_.restore(std::move(state.facts), std::move(state.changes));
   store_->look_around();
+  return opened;
 }
 
-void ServeAlerts::configure(const serve::AlertPlan& plan) {
+void AlertWatch::configure(const AlertPlan& plan) {
   rules_ = plan.rules;
   sender_.forget_certificates();
-  say(post_.set_receivers(plan.receivers, context_.clock().now()));
+  for (const DeliveryQueue::Dropped& one : post_.set_receivers(plan.receivers, clock_.now())) {
+    told_.dropped(one);
+  }
 }
 
-void ServeAlerts::put_restored(Instant now) {
+void AlertWatch::put_restored(Instant now) {
   const std::vector<Alert> active = book_.active();
   std::map<std::string, std::size_t> nobodys;
   for (const Undelivered& one : std::exchange(restored_, {})) {
@@ -77,17 +58,15 @@ void ServeAlerts::put_restored(Instant now) {
     const bool is_active = going_on != active.end();
     if (!is_active && ended == book_.ended().end()) continue;
     const AlertChange change{one.what, is_active ? *going_on : *ended};
-    const auto message = serve::message_of(change, host_);
+    const auto message = message_of(change, host_);
     if (message && !post_.put_for(one.receiver, *message, now)) ++nobodys[one.receiver];
   }
-  std::vector<serve::DeliveryQueue::Dropped> dropped;
-  for (const auto& [receiver, messages] : nobodys) dropped.push_back({receiver, messages});
-  say(dropped);
+  for (const auto& [receiver, messages] : nobodys) told_.dropped({receiver, messages});
 }
 
-void ServeAlerts::evaluate(const Snapshot& snapshot, Freshness freshness,
-                           std::optional<WallTime> unanswered_since) {
-  const Moment now = context_.clock().moment();
+void AlertWatch::evaluate(const Snapshot& snapshot, Freshness freshness,
+                          std::optional<WallTime> unanswered_since) {
+  const Moment now = clock_.moment();
   const AlertStore::Around around = store_ ? store_->around() : AlertStore::Around{};
   if (freshness == Freshness::new_look) {
     environment_.see(environment_of(snapshot, around.toolkit), now,
@@ -102,7 +81,7 @@ void ServeAlerts::evaluate(const Snapshot& snapshot, Freshness freshness,
                        .cards = environment_.cards()};
   for (const AlertChange& change : book_.see(matches(look, rules_), rules_, now)) {
     told_.announce(change.alert);
-    if (const auto message = serve::message_of(change, host_)) post_.put(*message, now.steady);
+    if (const auto message = message_of(change, host_)) post_.put(*message, now.steady);
     wants_save_ = true;
   }
   if (book_.left_out() != std::exchange(left_out_, book_.left_out())) {
@@ -111,8 +90,8 @@ void ServeAlerts::evaluate(const Snapshot& snapshot, Freshness freshness,
   }
 }
 
-void ServeAlerts::seen(const Snapshot& snapshot, std::optional<WallTime> unanswered_since) {
-  last_look_ = context_.clock().now();
+void AlertWatch::seen(const Snapshot& snapshot, std::optional<WallTime> unanswered_since) {
+  last_look_ = clock_.now();
   host_ = snapshot.host.name.get().value_or("an unnamed host");
   if (!restored_.empty()) put_restored(last_look_);
   evaluate(snapshot, Freshness::new_look, unanswered_since);
@@ -120,8 +99,8 @@ void ServeAlerts::seen(const Snapshot& snapshot, std::optional<WallTime> unanswe
   save_if_due();
 }
 
-void ServeAlerts::pulse(const Snapshot* newest, std::optional<WallTime> unanswered_since) {
-  const Instant now = context_.clock().now();
+void AlertWatch::pulse(const Snapshot* newest, std::optional<WallTime> unanswered_since) {
+  const Instant now = clock_.now();
   if (store_ && now >= next_look_around_) {
     next_look_around_ = now + look_around_interval;
     store_->look_around();
@@ -133,15 +112,15 @@ void ServeAlerts::pulse(const Snapshot* newest, std::optional<WallTime> unanswer
   save_if_due();
 }
 
-void ServeAlerts::deliver() {
-  const Instant now = context_.clock().now();
-  for (const serve::DeliveryQueue::Delivery& delivery : post_.due(now)) {
-    const serve::AlertReceiver* receiver = post_.find(delivery.receiver);
+void AlertWatch::deliver() {
+  const Instant now = clock_.now();
+  for (const DeliveryQueue::Delivery& delivery : post_.due(now)) {
+    const AlertReceiver* receiver = post_.find(delivery.receiver);
     if (receiver == nullptr) continue;
     sender_.send(
         *receiver, delivery.message,
         [this, name = delivery.receiver, number = delivery.number](const Result<void>& how) {
-          const auto note = post_.done(number, how, context_.clock().moment());
+          const auto note = post_.done(number, how, clock_.moment());
           // Both are to be read, however soon the second follows.
           if (note) told_.note((how ? "alerts again to " : "alerts to ") + name, *note);
           deliver();
@@ -150,8 +129,8 @@ void ServeAlerts::deliver() {
   }
 }
 
-void ServeAlerts::save_if_due() {
-  const Instant now = context_.clock().now();
+void AlertWatch::save_if_due() {
+  const Instant now = clock_.now();
   const std::uint64_t change = post_.change() + environment_.change();
   wants_save_ = wants_save_ || change != saved_change_ || now >= next_save_;
   // Before the first look nothing is known that the file does not have, and it may have messages
@@ -171,11 +150,11 @@ void ServeAlerts::save_if_due() {
   }
 }
 
-std::shared_ptr<const serve::AlertBoard> ServeAlerts::board() const {
-  return std::make_shared<const serve::AlertBoard>(
-      serve::AlertBoard{.active = book_.active(),
-                        .ended = {book_.ended().begin(), book_.ended().end()},
-                        .deliveries = post_.figures()});
+std::shared_ptr<const AlertBoard> AlertWatch::board() const {
+  return std::make_shared<const AlertBoard>(
+      AlertBoard{.active = book_.active(),
+                 .ended = {book_.ended().begin(), book_.ended().end()},
+                 .deliveries = post_.figures()});
 }
 
-}  // namespace berth
+}  // namespace berth::serve

@@ -1,4 +1,4 @@
-#include "app/service_unit.h"
+#include "serve/service_unit.h"
 
 #include <string_view>
 

@@ -1,57 +1,19 @@
-// The program describes itself: completions and the manual page are made from the same
-// declarations that parse the command line, so they cannot lag behind it.
+#include "view/self_description.h"
 
-#include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
-#include <algorithm>
+#include <span>
+#include <vector>
 
-#include "app/command_line.h"
-#include "base/tr.h"
+#include "diagnose/bottleneck/bottleneck.h"
+#include "diagnose/doctor/doctor.h"
+#include "diagnose/postmortem/catalogue.h"
+#include "diagnose/postmortem/postmortem.h"
+#include "health/rules.h"
 
 namespace berth {
 
 namespace {
-
-struct OptionText {
-  std::vector<std::string> names;  // "-n", "--devices"
-  std::string what;
-  bool takes_value = false;
-  std::string value;  // its name in --help: "SIZE"
-};
-
-struct VerbText {
-  std::string name;
-  std::string summary;
-  std::vector<OptionText> options;
-  bool takes_command = false;
-};
-
-VerbText describe(const VerbEntry& entry) {
-  const std::unique_ptr<Verb> verb = entry.make();
-  GlobalOptions globals;
-  const auto app = declare_options(entry, *verb, globals);
-  VerbText text{.name = std::string(entry.name),
-                .summary = std::string(tr(entry.summary)),
-                .options = {},
-                .takes_command = verb->takes_command()};
-  for (const CLI::Option* option : app->get_options()) {
-    if (option->get_positional() || option->get_group().empty()) continue;
-    OptionText one{.names = {},
-                   .what = option->get_description(),
-                   .takes_value = option->get_items_expected_max() > 0,
-                   .value = option->get_type_name()};
-    for (const std::string& name : option->get_snames()) one.names.push_back("-" + name);
-    for (const std::string& name : option->get_lnames()) one.names.push_back("--" + name);
-    text.options.push_back(std::move(one));
-  }
-  return text;
-}
-
-std::vector<VerbText> describe_all() {
-  std::vector<VerbText> all;
-  for (const VerbEntry& entry : verbs()) all.push_back(describe(entry));
-  return all;
-}
 
 std::string replaced(std::string text, std::string_view what, std::string_view by) {
   for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) {
@@ -60,10 +22,10 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
   return text;
 }
 
-std::string bash_script() {
+std::string bash_script(const std::vector<VerbText>& verbs) {
   std::string names;
   std::string cases;
-  for (const VerbText& verb : describe_all()) {
+  for (const VerbText& verb : verbs) {
     names += verb.name + " ";
     std::string options;
     for (const OptionText& option : verb.options) {
@@ -101,13 +63,13 @@ std::string bash_script() {
          "complete -F _berth berth\n";
 }
 
-std::string zsh_script() {
+std::string zsh_script(const std::vector<VerbText>& verbs) {
   const auto quoted = [](const std::string& text) {
     return replaced(replaced(replaced(text, "'", "'\\''"), "[", "("), "]", ")");
   };
   std::string verbs_list;
   std::string cases;
-  for (const VerbText& verb : describe_all()) {
+  for (const VerbText& verb : verbs) {
     verbs_list += "    '" + verb.name + ":" + replaced(quoted(verb.summary), ":", "\\:") + "'\n";
     cases += "    " + verb.name + ")\n      _arguments -S \\\n";
     for (const OptionText& option : verb.options) {
@@ -135,12 +97,12 @@ std::string zsh_script() {
          "fi\n";
 }
 
-std::string fish_script() {
+std::string fish_script(const std::vector<VerbText>& verbs) {
   const auto quoted = [](const std::string& text) {
     return "'" + replaced(replaced(text, "\\", "\\\\"), "'", "\\'") + "'";
   };
   std::string script = "complete -c berth -f\n";
-  for (const VerbText& verb : describe_all()) {
+  for (const VerbText& verb : verbs) {
     script += "complete -c berth -n __fish_use_subcommand -a " + verb.name + " -d " +
               quoted(verb.summary) + "\n";
     for (const OptionText& option : verb.options) {
@@ -165,16 +127,56 @@ std::string roff(const std::string& text) {
   return safe;
 }
 
+/// Names as code, "`one`, `two`"; words that stand for names as they are.
+std::string names_cell(const Reported& line) {
+  std::string cell;
+  for (const std::string_view name : names_in({&line, 1})) {
+    const bool is_name = name.find(' ') == std::string_view::npos;
+    cell += (cell.empty() ? "" : ", ") + (is_name ? fmt::format("`{}`", name) : std::string(name));
+  }
+  return cell;
+}
+
+std::string between_marks(std::string_view part, std::string_view text) {
+  return fmt::format("<!-- made by ./dev docs: {} -->\n\n{}\n<!-- end -->\n", part, text);
+}
+
+template <class Rule>
+std::string table_of(std::string_view part, std::string_view head, const std::vector<Rule>& rules) {
+  std::string table = fmt::format("{}\n|---|---|---|---|\n", head);
+  for (const Rule& rule : rules) {
+    for (const Reported& line : rule.reports) {
+      if (line.names == nullptr) break;
+      table += fmt::format("| {} |", names_cell(line));
+      for (const char* column : line.columns) table += fmt::format(" {} |", column);
+      table += "\n";
+    }
+  }
+  return between_marks(part, table);
+}
+
+std::string catalogue_tables() {
+  std::string tables;
+  for (const LogFamily& family : log_catalogue()) {
+    tables += fmt::format("{}**{}**\n\n| code | what it says | part |\n|---|---|---|\n",
+                          tables.empty() ? "" : "\n", family.about);
+    for (const LogEntry& entry : family.entries) {
+      tables += fmt::format("| `{}` | {} | {} |\n", entry.code, entry.title, name_of(entry.part));
+    }
+  }
+  return between_marks("the catalogue of error texts", tables);
+}
+
 }  // namespace
 
-std::string completion_script(std::string_view shell) {
-  if (shell == "bash") return bash_script();
-  if (shell == "zsh") return zsh_script();
-  if (shell == "fish") return fish_script();
+std::string completion_script(std::string_view shell, const std::vector<VerbText>& verbs) {
+  if (shell == "bash") return bash_script(verbs);
+  if (shell == "zsh") return zsh_script(verbs);
+  if (shell == "fish") return fish_script(verbs);
   return {};
 }
 
-std::string manual_page() {
+std::string manual_page(const std::vector<VerbText>& verbs) {
   std::string page =
       ".TH BERTH 1 \"\" \"berth " BERTH_VERSION
       "\" \"User Commands\"\n"
@@ -186,7 +188,7 @@ std::string manual_page() {
       "\\fBberth run\\fR starts a command on the right device, alone there, and keeps a record of "
       "what it was given and what it used. No server, database or root is needed.\n"
       ".SH VERBS\n";
-  for (const VerbText& verb : describe_all()) {
+  for (const VerbText& verb : verbs) {
     page += ".SS berth " + roff(verb.name) + "\n" + roff(verb.summary) + "\n";
     for (const OptionText& option : verb.options) {
       std::string names;
@@ -221,6 +223,18 @@ std::string manual_page() {
       ".TP\n\\fI/var/tmp/berth\\-UID\\fR\nOne user's own ledger where there is no shared one.\n"
       ".SH SEE ALSO\n.BR nvidia\\-smi (1)\n";
   return page;
+}
+
+std::string rules_markdown() {
+  return table_of("rules of doctor", "| rule | severity | evidence | what to try |",
+                  doctor::all_rules()) +
+         table_of("rules of health", "| code | state | evidence | what to try |",
+                  health::all_rules()) +
+         table_of("rules of explain", "| rule | what it says | evidence | what to change |",
+                  bottleneck::all_rules()) +
+         table_of("rules over a run", "| rule | severity | evidence | sure? |",
+                  postmortem_rules()) +
+         catalogue_tables();
 }
 
 }  // namespace berth

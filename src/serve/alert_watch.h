@@ -1,6 +1,7 @@
 #pragma once
-// The alerts of `berth serve`: each look goes through the rules into the book; what begins and ends
-// is announced, told to whoever is configured, and kept over a restart. One thread, the loop's.
+// AlertWatch, of `berth serve`: each look goes through the rules into the book; what begins and
+// ends is announced, told to whoever is configured, and kept over a restart. One thread, the
+// loop's.
 
 #include <functional>
 #include <memory>
@@ -9,33 +10,34 @@
 #include <vector>
 
 #include "alert/tracker.h"
-#include "app/alert_store.h"
-#include "app/context.h"
-#include "serve/alert_board.h"
 #include "serve/alert_sender.h"
+#include "serve/alert_store.h"
+#include "serve/api.h"
 #include "serve/delivery_queue.h"
 
-namespace berth {
+namespace berth::serve {
 
-class ServeAlerts {
+class AlertWatch {
  public:
   struct Told {
     std::function<void(const Alert&)> announce;  // one began, or ended
     std::function<void(const std::string& kind, const std::string& text)> note;  // for the log
+    std::function<void(const DeliveryQueue::Dropped&)> dropped;  // a receiver is none any more
   };
-  /// Context and loop outlive it.
-  ServeAlerts(Context& context, serve::Loop& loop, Told told);
+  /// Loop and clock outlive it. `simulated`: the simulated server.
+  AlertWatch(Loop& loop, Clock& clock, std::optional<std::string> simulated,
+             const CommandPlace& commands, Told told);
 
   /// Reads what an earlier server left in the state directory.
-  void open(const std::string& state_directory);
-  void configure(const serve::AlertPlan& plan);
+  [[nodiscard]] AlertStore::Opened open(const std::string& state_directory);
+  void configure(const AlertPlan& plan);
   /// A further look.
   void seen(const Snapshot& snapshot, std::optional<WallTime> unanswered_since);
   /// Once a second: tries what is due again, saves, and says what no look has come for.
   void pulse(const Snapshot* newest, std::optional<WallTime> unanswered_since);
 
   /// For the API; a new one after each look.
-  [[nodiscard]] std::shared_ptr<const serve::AlertBoard> board() const;
+  [[nodiscard]] std::shared_ptr<const AlertBoard> board() const;
 
  private:
   enum class Freshness { new_look, old_look };
@@ -45,13 +47,14 @@ class ServeAlerts {
   void deliver();
   void save_if_due();
 
-  Context& context_;
+  Clock& clock_;
+  std::optional<std::string> simulated_;
   Told told_;
   AlertSettings rules_;
   AlertTracker book_;
   EnvironmentMemory environment_;
-  serve::DeliveryQueue post_;
-  serve::AlertSender sender_;
+  DeliveryQueue post_;
+  AlertSender sender_;
   std::unique_ptr<AlertStore> store_;  // null: there is no place to keep anything
   std::vector<Undelivered> restored_;  // until the host's name is known
   std::string host_;
@@ -63,8 +66,4 @@ class ServeAlerts {
   bool wants_save_ = false;
 };
 
-/// What a command that is told of alerts is run with: this program's own environment, less what
-/// systemd said to it alone.
-[[nodiscard]] serve::CommandPlace command_place(const Context& context);
-
-}  // namespace berth
+}  // namespace berth::serve

@@ -7,12 +7,12 @@
 
 #include "serve/api.h"
 
-namespace berth {
+namespace berth::serve {
 
-class ServeActs final : public serve::Acts {
+class UserActs final : public Acts {
  public:
   /// `state_directory`: where this user's own runs are recorded.
-  explicit ServeActs(std::optional<std::string> state_directory)
+  explicit UserActs(std::optional<std::string> state_directory)
       : state_directory_(std::move(state_directory)) {}
 
   [[nodiscard]] Result<std::string> release(const Claim& claim,
@@ -24,4 +24,4 @@ class ServeActs final : public serve::Acts {
   std::optional<std::string> state_directory_;
 };
 
-}  // namespace berth
+}  // namespace berth::serve

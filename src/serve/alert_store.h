@@ -14,16 +14,23 @@
 #include "base/fd.h"
 #include "serve/workers.h"
 
-namespace berth {
+namespace berth::serve {
 
 class AlertStore {
  public:
   /// `simulated`: the simulated server, which has a file of its own and no toolkit.
   AlertStore(std::string state_directory, const std::optional<std::string>& simulated);
 
-  /// What an earlier server left. Where something is wrong with it the state is empty and `notes`
-  /// says what; then it may also be that nothing is kept.
-  [[nodiscard]] AlertState open(Clock& clock, std::vector<std::string>& notes);
+  struct Opened {
+    AlertState state;               // what an earlier server left; empty where that is no use
+    std::optional<Error> not_kept;  // why nothing is kept over a restart
+    struct SetAside {
+      Error why;
+      std::string path;  // of the unusable file from now on
+    };
+    std::optional<SetAside> set_aside;
+  };
+  [[nodiscard]] Opened open(Clock& clock);
 
   /// Writes it when the one before has been written. False: not now, try again.
   [[nodiscard]] bool save(const std::string& text);
@@ -56,8 +63,8 @@ class AlertStore {
   bool keeps_ = false;
   Fd lock_;
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
-  serve::Workers saver_{1};
-  serve::Workers looker_{1};
+  Workers saver_{1};
+  Workers looker_{1};
 };
 
-}  // namespace berth
+}  // namespace berth::serve

@@ -1,6 +1,5 @@
 #pragma once
-// The server's /metrics: what a page needs beyond the newest snapshot is kept here from look to
-// look.
+// MetricsKeeper: what a page of /metrics needs beyond the newest snapshot, from look to look.
 
 #include <cstdint>
 #include <memory>
@@ -10,19 +9,19 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "serve/api.h"
 #include "serve/fleet.h"
 #include "serve/metrics.h"
-#include "serve/metrics_hook.h"
 
-namespace berth {
+namespace berth::serve {
 
-class ServeMetrics final : public serve::MetricsSource {
+class MetricsKeeper final : public MetricsSource {
  public:
   /// `clock` outlives it.
-  explicit ServeMetrics(Clock& clock) : clock_(clock), started_(clock.wall_now()) {}
+  explicit MetricsKeeper(Clock& clock) : clock_(clock), started_(clock.wall_now()) {}
 
   /// What the configuration says, anew; the profiles are for who asks for none.
-  void configure(serve::MetricsOptions options, Duration interval) {
+  void configure(MetricsOptions options, Duration interval) {
     options_ = std::move(options);
     interval_ = interval;
     kept_.clear();
@@ -36,36 +35,35 @@ class ServeMetrics final : public serve::MetricsSource {
   void set_alerts(std::vector<Alert> alerts) { alerts_ = std::move(alerts); }
   void set_requests(std::uint64_t requests) { daemon_.requests = requests; }
   /// `lost`: samples that were never written.
-  void set_history(std::optional<serve::HistoryFigures> history, std::uint64_t lost);
-  void set_fleet(std::shared_ptr<const serve::FleetView> fleet) { fleet_ = std::move(fleet); }
+  void set_history(std::optional<HistoryFigures> history, std::uint64_t lost);
+  void set_fleet(std::shared_ptr<const FleetView> fleet) { fleet_ = std::move(fleet); }
 
-  [[nodiscard]] std::optional<serve::MetricsText> page(
-      const std::shared_ptr<const Snapshot>& seen, const serve::MetricsQuestion& question) override;
+  [[nodiscard]] std::optional<MetricsText> page(const std::shared_ptr<const Snapshot>& seen,
+                                                const MetricsQuestion& question) override;
 
  private:
   /// What many ask for until the next look.
   struct KeptPage {
     std::shared_ptr<const Snapshot> seen;  // null: of an earlier look, kept for its memory alone
-    std::vector<serve::MetricsProfile> profiles;
-    serve::MetricsFormat format{};
+    std::vector<MetricsProfile> profiles;
+    MetricsFormat format{};
     std::shared_ptr<std::string> text;  // as last sent
     std::size_t of_look = 0;            // its bytes that are of the look
   };
   static constexpr std::size_t most_kept = 8;
-  void tell_cost(serve::DaemonFigures& daemon);
+  void tell_cost(DaemonFigures& daemon);
   [[nodiscard]] KeptPage& page_of_look(const std::shared_ptr<const Snapshot>& seen,
-                                       const serve::Scrape& scrape,
-                                       const serve::MetricsOptions& options,
-                                       serve::MetricsFormat format);
+                                       const Scrape& scrape, const MetricsOptions& options,
+                                       MetricsFormat format);
 
   Clock& clock_;
-  serve::MetricsOptions options_;
+  MetricsOptions options_;
   WallTime started_;
-  serve::WindowKeeper window_;
-  serve::XidTally xids_;
-  serve::DaemonFigures daemon_;
-  std::optional<serve::HistoryFigures> history_;
-  std::shared_ptr<const serve::FleetView> fleet_;  // null: nobody is joined
+  WindowKeeper window_;
+  XidTally xids_;
+  DaemonFigures daemon_;
+  std::optional<HistoryFigures> history_;
+  std::shared_ptr<const FleetView> fleet_;  // null: nobody is joined
   std::optional<std::vector<Alert>> alerts_;
   std::optional<pid_t> probe_;
   Duration most_cpu_{};  // as last told
@@ -75,4 +73,4 @@ class ServeMetrics final : public serve::MetricsSource {
   std::vector<KeptPage> kept_;
 };
 
-}  // namespace berth
+}  // namespace berth::serve

@@ -1,4 +1,4 @@
-#include "app/serve_metrics.h"
+#include "serve/metrics_keeper.h"
 
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 #include "base/process_stat.h"
 #include "base/text.h"
 
-namespace berth {
+namespace berth::serve {
 
 namespace {
 
@@ -25,19 +25,19 @@ std::optional<Bytes> resident() {
   return Bytes(*pages * static_cast<std::uint64_t>(page));
 }
 
-std::vector<serve::JoinFigures> join_figures(const serve::FleetView* fleet, Instant now) {
-  std::vector<serve::JoinFigures> figures;
+std::vector<JoinFigures> join_figures(const FleetView* fleet, Instant now) {
+  std::vector<JoinFigures> figures;
   if (fleet == nullptr) return figures;
-  for (const serve::FleetView::Host& host : fleet->hosts) {
+  for (const FleetView::Host& host : fleet->hosts) {
     figures.push_back({.host = host.report->name, .is_up = host.is_up, .age = {}});
-    if (host.answered_ever) figures.back().age = now - host.answered;
+    if (host.answered) figures.back().age = now - *host.answered;
   }
   return figures;
 }
 
 }  // namespace
 
-void ServeMetrics::seen(const Snapshot& snapshot, Duration took, bool failed) {
+void MetricsKeeper::seen(const Snapshot& snapshot, Duration took, bool failed) {
   looked_ = clock_.now();
   look_took_ = took;
   ++daemon_.looks;
@@ -47,15 +47,15 @@ void ServeMetrics::seen(const Snapshot& snapshot, Duration took, bool failed) {
   for (KeptPage& page : kept_) page.seen.reset();
 }
 
-void ServeMetrics::set_history(std::optional<serve::HistoryFigures> history, std::uint64_t lost) {
+void MetricsKeeper::set_history(std::optional<HistoryFigures> history, std::uint64_t lost) {
   history_ = history;
   daemon_.samples_lost = lost;
 }
 
-ServeMetrics::KeptPage& ServeMetrics::page_of_look(const std::shared_ptr<const Snapshot>& seen,
-                                                   const serve::Scrape& scrape,
-                                                   const serve::MetricsOptions& options,
-                                                   serve::MetricsFormat format) {
+MetricsKeeper::KeptPage& MetricsKeeper::page_of_look(const std::shared_ptr<const Snapshot>& seen,
+                                                     const Scrape& scrape,
+                                                     const MetricsOptions& options,
+                                                     MetricsFormat format) {
   const auto had = std::ranges::find_if(kept_, [&](const KeptPage& page) {
     return page.seen == seen && page.profiles == options.profiles && page.format == format;
   });
@@ -74,7 +74,7 @@ ServeMetrics::KeptPage& ServeMetrics::page_of_look(const std::shared_ptr<const S
   return *place;
 }
 
-void ServeMetrics::tell_cost(serve::DaemonFigures& daemon) {
+void MetricsKeeper::tell_cost(DaemonFigures& daemon) {
   daemon.cpu_time = process_cpu_time(::getpid());
   daemon.resident = resident();
   if (!daemon.cpu_time) return;
@@ -91,41 +91,41 @@ void ServeMetrics::tell_cost(serve::DaemonFigures& daemon) {
   daemon.cpu_time = most_cpu_ = std::max(most_cpu_, *daemon.cpu_time);
 }
 
-std::optional<serve::MetricsText> ServeMetrics::page(const std::shared_ptr<const Snapshot>& seen,
-                                                     const serve::MetricsQuestion& question) {
-  serve::MetricsOptions options = options_;
+std::optional<MetricsText> MetricsKeeper::page(const std::shared_ptr<const Snapshot>& seen,
+                                               const MetricsQuestion& question) {
+  MetricsOptions options = options_;
   if (!question.profiles.empty()) {
-    auto asked = serve::profiles_from(question.profiles);
+    auto asked = profiles_from(question.profiles);
     if (!asked) return std::nullopt;
     options.profiles = std::move(*asked);
   }
-  serve::DaemonFigures daemon = daemon_;
+  DaemonFigures daemon = daemon_;
   tell_cost(daemon);
   daemon.started = started_;
   const auto joined = join_figures(fleet_.get(), clock_.now());
-  const serve::Scrape scrape{.snapshot = *seen,
-                             .age = clock_.now() - looked_,
-                             .interval = interval_,
-                             .look_duration = look_took_,
-                             .daemon = daemon,
-                             .history = history_,
-                             .alerts = alerts_ ? &*alerts_ : nullptr,
-                             .window = &window_.statistics(),
-                             .xids = xids_.counts(),
-                             .joined = joined,
-                             .version = BERTH_VERSION};
-  const auto format = serve::negotiated(question.accept);
+  const Scrape scrape{.snapshot = *seen,
+                      .age = clock_.now() - looked_,
+                      .interval = interval_,
+                      .look_duration = look_took_,
+                      .daemon = daemon,
+                      .history = history_,
+                      .alerts = alerts_ ? &*alerts_ : nullptr,
+                      .window = &window_.statistics(),
+                      .xids = xids_.counts(),
+                      .joined = joined,
+                      .version = BERTH_VERSION};
+  const auto format = negotiated(question.accept);
   KeptPage& kept = page_of_look(seen, scrape, options, format);
   // Where the last is still being sent, the next is another text.
   std::string text = kept.text.use_count() == 1 ? std::move(*kept.text) : *kept.text;
   text.resize(kept.of_look);
-  text = serve::with_metrics_of_now(std::move(text), scrape, options, format);
+  text = with_metrics_of_now(std::move(text), scrape, options, format);
   if (kept.text.use_count() == 1) {
     *kept.text = std::move(text);
   } else {
     kept.text = std::make_shared<std::string>(std::move(text));
   }
-  return serve::MetricsText{.type = std::string(content_type(format)), .body = kept.text};
+  return MetricsText{.type = std::string(content_type(format)), .body = kept.text};
 }
 
-}  // namespace berth
+}  // namespace berth::serve

@@ -1,4 +1,4 @@
-#include "app/serve_acts.h"
+#include "serve/user_acts.h"
 
 #include <fmt/format.h>
 #include <grp.h>
@@ -17,7 +17,7 @@
 #include "record/run_record.h"
 #include "run/run.h"
 
-namespace berth {
+namespace berth::serve {
 
 namespace {
 
@@ -128,7 +128,7 @@ Result<std::string> as_user(uid_t uid, const std::function<Result<std::string>()
 
 }  // namespace
 
-Result<std::string> ServeActs::release(const Claim& claim, std::optional<uid_t>) const {
+Result<std::string> UserActs::release(const Claim& claim, std::optional<uid_t>) const {
   if (claim.run.empty()) {
     return fail(ErrorCode::not_found, "this lease does not say which run holds it");
   }
@@ -138,7 +138,7 @@ Result<std::string> ServeActs::release(const Claim& claim, std::optional<uid_t>)
   return as_user(claim.uid, [&] { return stop_in(*state, claim.run); });
 }
 
-Result<void> ServeActs::signal(ProcessId process, int number, std::optional<uid_t> uid) const {
+Result<void> UserActs::signal(ProcessId process, int number, std::optional<uid_t> uid) const {
   const auto sent = as_user(uid.value_or(::geteuid()), [&]() -> Result<std::string> {
     const auto result = send_signal(process, number);
     if (!result) return std::unexpected(result.error());
@@ -148,4 +148,4 @@ Result<void> ServeActs::signal(ProcessId process, int number, std::optional<uid_
   return {};
 }
 
-}  // namespace berth
+}  // namespace berth::serve

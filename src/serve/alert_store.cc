@@ -1,4 +1,4 @@
-#include "app/alert_store.h"
+#include "serve/alert_store.h"
 
 #include <fcntl.h>
 #include <sys/statvfs.h>
@@ -8,9 +8,8 @@
 #include <utility>
 
 #include "base/lock.h"
-#include "base/tr.h"
 
-namespace berth {
+namespace berth::serve {
 
 namespace {
 
@@ -44,10 +43,9 @@ AlertStore::AlertStore(std::string state_directory, const std::optional<std::str
       path_(state_path(directory_, simulated)),
       is_simulated_(simulated.has_value()) {}
 
-AlertState AlertStore::open(Clock& clock, std::vector<std::string>& notes) {
-  const auto without = [&](const Error& error) {
-    notes.push_back(trf("alerts are not kept over a restart: {}", tr_composed(error.message())));
-    return AlertState{};
+AlertStore::Opened AlertStore::open(Clock& clock) {
+  const auto without = [](Error error) {
+    return Opened{.state = {}, .not_kept = std::move(error), .set_aside = std::nullopt};
   };
   if (auto made = make_directories(directory_, 0700); !made) return without(made.error());
   auto lock = open_fd(path_ + ".lock", O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
@@ -62,7 +60,7 @@ AlertState AlertStore::open(Clock& clock, std::vector<std::string>& notes) {
   if (!keeps_) return without(text.error());
   if (!text) return {};
   auto state = alert_state_from_json(*text);
-  if (state) return std::move(*state);
+  if (state) return {.state = std::move(*state), .not_kept = {}, .set_aside = {}};
   if (state.error().code() == ErrorCode::unsupported) {
     keeps_ = false;
     return without(std::move(state).error().because(path_));
@@ -72,9 +70,7 @@ AlertState AlertStore::open(Clock& clock, std::vector<std::string>& notes) {
     keeps_ = false;
     return without(system_error("set aside the unusable " + path_, errno));
   }
-  notes.push_back(trf("the alerts of before are unknown ({}): the file was set aside as {}",
-                      tr_composed(state.error().message()), aside));
-  return {};
+  return {.state = {}, .not_kept = {}, .set_aside = Opened::SetAside{state.error(), aside}};
 }
 
 bool AlertStore::save(const std::string& text) {
@@ -121,4 +117,4 @@ std::optional<std::string> AlertStore::take_trouble() {
   return std::exchange(shared_->trouble, std::nullopt);
 }
 
-}  // namespace berth
+}  // namespace berth::serve

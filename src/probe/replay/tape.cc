@@ -1,11 +1,10 @@
-#include "app/tape.h"
+#include "probe/replay/tape.h"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "base/tr.h"
-#include "health/health.h"
 
 namespace berth {
 
@@ -29,7 +28,6 @@ Snapshot Tape::nearest() {
 Tape::TapedLook Tape::now() {
   auto here = recording_.at(at_);
   TapedLook look{.snapshot = here ? std::move(*here) : nearest(), .stands_in = !here};
-  look.snapshot.faults = failed_devices(look.snapshot);
   if (look.stands_in) {
     auto& problems = look.snapshot.problems;
     // The first is what the picture has room for.

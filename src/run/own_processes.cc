@@ -1,4 +1,4 @@
-#include "app/support_waits.h"
+#include "run/own_processes.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -202,14 +202,13 @@ std::string text_of(const OwnProcess& one, const std::vector<ListedLock>& locks)
   return text;
 }
 
-std::map<ProcessId, std::string> keepers_of(Context& context, const LedgerView& ledger) {
+std::map<ProcessId, std::string> keepers_of(const LedgerView& ledger,
+                                            const std::vector<RunRecord>& runs) {
   std::map<ProcessId, std::string> keepers;
   for (const Claim& claim : ledger.claims) {
     if (claim.uid == ::geteuid()) keepers.emplace(claim.keeper, claim.run);
   }
-  const auto state = context.state_directory();
-  const auto runs = state ? list_runs(*state) : Result<RunList>(RunList());
-  for (const RunRecord& run : runs ? runs->runs : std::vector<RunRecord>()) {
+  for (const RunRecord& run : runs) {
     if (run.state == RunState::running) keepers.emplace(run.manifest.keeper, run.manifest.id);
   }
   return keepers;
@@ -217,11 +216,11 @@ std::map<ProcessId, std::string> keepers_of(Context& context, const LedgerView& 
 
 }  // namespace
 
-SupportPart waits_of_own_processes(Context& context) {
-  const LedgerView ledger = context.read_ledger();
-  const auto keepers = keepers_of(context, ledger);
+Result<ChildAnswer> waits_of_own_processes(const LedgerView& ledger,
+                                           const std::vector<RunRecord>& runs, Clock& clock) {
+  const auto keepers = keepers_of(ledger, runs);
   const pid_t asker = ::getpid();
-  const auto answer = ask_child(
+  return ask_child(
       [&] {
         OwnProcesses own = own_processes_of_berth();
         own.erase(asker);
@@ -237,18 +236,7 @@ SupportPart waits_of_own_processes(Context& context) {
         }
         return 0;
       },
-      context.clock(), waits_patience);
-  SupportPart part{.name = "processes",
-                   .origin = "/proc, of your processes of berth",
-                   .text = {},
-                   .problem = {}};
-  if (!answer) {
-    part.problem = answer.error().message();
-    return part;
-  }
-  part.text = answer->out.empty() && answer->exit ? "none is there\n" : answer->out;
-  if (!answer->exit) part.problem = "it did not answer in time: the rest is left out";
-  return part;
+      clock, waits_patience);
 }
 
 }  // namespace berth
