@@ -2,9 +2,12 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <string>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -19,10 +22,25 @@ namespace {
 /// library answers as if it had not, and works no more.
 pid_t seen_started_in = 0;
 
+/// Where the driver's library is mapped from; empty: nowhere. dlopen would look for one that is not
+/// loaded in every folder of LD_LIBRARY_PATH.
+std::string loaded_driver() {
+  std::string path;
+  const auto note = [](dl_phdr_info* one, std::size_t, void* found) {
+    const std::string_view name = one->dlpi_name == nullptr ? "" : one->dlpi_name;
+    if (!name.substr(name.rfind('/') + 1).starts_with("libcuda.so")) return 0;
+    *static_cast<std::string*>(found) = name;
+    return 1;
+  };
+  ::dl_iterate_phdr(note, &path);
+  return path;
+}
+
 berth_cuda cuda_state() {
   // cuDeviceGetCount starts nothing: CUDA_ERROR_NOT_INITIALIZED before cuInit.
   constexpr int not_initialised = 3;
-  void* library = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  const std::string path = loaded_driver();
+  void* library = path.empty() ? nullptr : ::dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return BERTH_CUDA_NOT_LOADED;
   const auto count = reinterpret_cast<int (*)(int*)>(::dlsym(library, "cuDeviceGetCount"));
   int devices = 0;
