@@ -19,7 +19,6 @@
 #include <utility>
 #include <vector>
 
-#include "app/considered.h"
 #include "app/live.h"
 #include "app/run_options.h"
 #include "app/verb.h"
