@@ -83,7 +83,8 @@ std::string_view name_of(MetricsProfile profile) {
 Result<std::vector<MetricsProfile>> profiles_from(std::string_view list) {
   std::vector<MetricsProfile> profiles;
   for (const std::string_view part : split(list, ',')) {
-    const auto* found = std::ranges::find(all_profiles, trimmed(part), name_of);
+    const auto* found = std::ranges::find(all_profiles, trimmed(part),
+                                          [](MetricsProfile profile) { return name_of(profile); });
     if (found == all_profiles.end()) {
       return fail(ErrorCode::invalid,
                   fmt::format("there is no metrics profile \"{}\"; there are berth, dcgm and "
