@@ -10,7 +10,8 @@ function(berth_page library)
   foreach(name index.html page.js page.css icon.svg)
     list(APPEND files ${dist}/${name}.gz ${dist}/${name}.etag)
   endforeach()
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${web}/src/*.ts ${web}/src/*.css)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${web}/src/*.ts ${web}/src/*.css
+       ${web}/lab/*.ts ${web}/lab/*.css)
 
   set(npm "")
   if(CMAKE_BUILD_TYPE STREQUAL "Release")

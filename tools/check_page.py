@@ -78,7 +78,7 @@ def test_findings(root: Path) -> list[str]:
     bundled = folder / "tests"
     built = subprocess.run(
         [str(folder / "node_modules" / ".bin" / "esbuild"), *map(str, tests), "--bundle"]
-        + ["--platform=node", "--format=esm", "--out-extension:.js=.mjs", f"--outdir={bundled}"]
+        + ["--platform=node", "--format=esm", "--out-extension:.js=.mjs", f"--outdir={bundled}", "--loader:.css=text"]
         + ["--log-level=warning"],
         capture_output=True,
         text=True,

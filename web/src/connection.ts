@@ -48,7 +48,7 @@ export class Connection {
   private async read(signal: AbortSignal): Promise<void> {
     const own: Record<string, string> = { ...headers(), accept: "text/event-stream" };
     if (this.last_id !== null) own["last-event-id"] = this.last_id;
-    const response = await fetch("/api/v1/events", { headers: own, signal, cache: "no-store" });
+    const response = await fetch("api/v1/events", { headers: own, signal, cache: "no-store" });
     if (!response.ok || !response.body) throw new Error(`HTTP ${response.status}`);
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     const parser = new EventStreamParser();

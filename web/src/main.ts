@@ -57,7 +57,7 @@ function hear(news: News): void {
 /// The look that index.html has asked for while this script was read: with it the first picture is a
 /// whole one. Nothing where it does not come at once; the stream tells what is the matter.
 async function first_look(): Promise<Overview | null> {
-  const asked = fetch("/api/v1/overview").then((response) =>
+  const asked = fetch("api/v1/overview").then((response) =>
     response.ok ? (response.json() as Promise<Overview>) : null,
   );
   const patience = new Promise<null>((done) => setTimeout(() => done(null), 100));

@@ -92,7 +92,7 @@ export function ask_release(world: World, lease: Lease): void {
     warning: t(lease.run ? "act.release_run" : "act.release_lease"),
     act: t("act.release"),
     done: t("act.released"),
-    send: () => post(`/api/v1/leases/${encodeURIComponent(lease.id)}/release`, {}),
+    send: () => post(`api/v1/leases/${encodeURIComponent(lease.id)}/release`, {}),
   });
 }
 
@@ -122,7 +122,7 @@ export function ask_signal(world: World, process: Process): void {
     act: t("act.signal"),
     done: t("act.signalled", { pid: process.pid }),
     send: () =>
-      post(`/api/v1/processes/${process.pid}/signal`, { signal, start_ticks: process.start_ticks }),
+      post(`api/v1/processes/${process.pid}/signal`, { signal, start_ticks: process.start_ticks }),
   });
 }
 

@@ -146,7 +146,7 @@ export function compose_view(world: World): View {
 
   async function ask(): Promise<void> {
     const own = ++asked;
-    const answer = await post<Placement>("/api/v1/compose", request_of(wishes));
+    const answer = await post<Placement>("api/v1/compose", request_of(wishes));
     if (own !== asked) return;
     set_text(copied, "");
     if (!answer.ok) {

@@ -72,7 +72,7 @@ export function gpu_view(world: World, id: string): View {
     const answers = await Promise.all(
       metrics.map((metric) =>
         get<History>(
-          "/api/v1/history",
+          "api/v1/history",
           {
             device: id,
             metric,
@@ -126,7 +126,7 @@ export function gpu_view(world: World, id: string): View {
 
   async function ask_health(): Promise<void> {
     health_asked_ms = performance.now();
-    const answer = await get<Health>("/api/v1/health");
+    const answer = await get<Health>("api/v1/health");
     if (!answer.ok) {
       findings.replaceChildren(failure(answer));
       return;

@@ -49,13 +49,13 @@ export function health_view(world: World): View {
   async function ask(): Promise<void> {
     asked_ms = performance.now();
     const [health, events, lately] = await Promise.all([
-      get<Health>("/api/v1/health", {}, stop.signal),
+      get<Health>("api/v1/health", {}, stop.signal),
       get<EventsLog>(
-        "/api/v1/events-log",
+        "api/v1/events-log",
         { since: Math.round(world.server_now() - 30 * day) },
         stop.signal,
       ),
-      get<Alerts>("/api/v1/alerts", {}, stop.signal),
+      get<Alerts>("api/v1/alerts", {}, stop.signal),
     ]);
     if (stop.signal.aborted) return;
     show_health(health);

@@ -19,7 +19,7 @@ const many = 24; // blocks beyond which they are drawn small
 
 export function hosts_view(world: World): View {
   const stop = new AbortController();
-  const repeated = new Repeated<Hosts>("/api/v1/hosts");
+  const repeated = new Repeated<Hosts>("api/v1/hosts");
   let hosts: readonly JoinedHost[] = [];
   let words = "";
   const counts = count_row(t("hosts.counts"), () => draw());

@@ -57,7 +57,7 @@ export class LogPanel {
   private async read(): Promise<Answer<{ total: number }>> {
     for (;;) {
       const answer = await get<RunLog>(
-        `/api/v1/runs/${encodeURIComponent(`${this.run.id}@${this.run.uid}`)}/log`,
+        `api/v1/runs/${encodeURIComponent(`${this.run.id}@${this.run.uid}`)}/log`,
         { offset: this.read_to, limit: piece_bytes },
         this.signal,
       );

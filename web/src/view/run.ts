@@ -27,7 +27,7 @@ export function run_view(world: World, id: string): View {
   let more: ((samples: Samples, run: Run) => void) | null = null;
 
   async function load(): Promise<void> {
-    const found = await get<Run>(`/api/v1/runs/${encodeURIComponent(id)}`, {}, stop.signal);
+    const found = await get<Run>(`api/v1/runs/${encodeURIComponent(id)}`, {}, stop.signal);
     if (stop.signal.aborted) return;
     if (!found.ok) {
       place.replaceChildren(failure(found));
@@ -38,7 +38,7 @@ export function run_view(world: World, id: string): View {
       return;
     }
     const samples = await get<Samples>(
-      `/api/v1/runs/${encodeURIComponent(id)}/samples`,
+      `api/v1/runs/${encodeURIComponent(id)}/samples`,
       { points: 600 },
       stop.signal,
     );
@@ -49,7 +49,7 @@ export function run_view(world: World, id: string): View {
   /// A run that goes on: what has come since. When it has ended, all of it is built anew.
   async function follow(): Promise<void> {
     asked_ms = performance.now();
-    const path = `/api/v1/runs/${encodeURIComponent(id)}`;
+    const path = `api/v1/runs/${encodeURIComponent(id)}`;
     const [found, samples] = await Promise.all([
       get<Run>(path, {}, stop.signal),
       get<Samples>(`${path}/samples`, { points: 600 }, stop.signal),

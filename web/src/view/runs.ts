@@ -133,7 +133,7 @@ export function runs_view(world: World): View {
   set_hidden(more, true);
 
   async function ask(after: string | null): Promise<void> {
-    const answer = await get<Runs>("/api/v1/runs", { limit: 50, after }, stop.signal);
+    const answer = await get<Runs>("api/v1/runs", { limit: 50, after }, stop.signal);
     if (stop.signal.aborted) return;
     if (!answer.ok) {
       place.replaceChildren(failure(answer));

@@ -120,7 +120,7 @@ export function timeline_view(world: World): View {
     const margin = 0.5 * (window.to - window.from);
     const wanted = { from: window.from - margin, to: window.to + margin };
     const answer = await get<Timeline>(
-      "/api/v1/timeline",
+      "api/v1/timeline",
       { since: Math.round(wanted.from), until: Math.round(wanted.to) },
       own.signal,
     );

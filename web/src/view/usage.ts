@@ -136,7 +136,7 @@ export function usage_view(world: World): View {
     const own = (stop = new AbortController());
     const until = Math.round(world.server_now());
     const answer = await get<Usage>(
-      "/api/v1/usage",
+      "api/v1/usage",
       { by, since: until - spans[length], until },
       own.signal,
     );
