@@ -215,7 +215,8 @@ int berth_answer_possible(const berth_answer* answer); /* 0: not even when the m
 const char* berth_answer_json(const berth_answer* answer);
 void berth_answer_free(berth_answer* answer);
 
-/* A lease now, or BERTH_E_NONE_FREE or _NEVER with *why_not, which may be NULL. Looks afresh. */
+/* A lease now, or BERTH_E_NONE_FREE or _NEVER with *why_not, which may be NULL. Looks afresh.
+ * BERTH_E_BUSY: BERTH_LEASE names a lease that this process holds: take all devices at once. */
 berth_code berth_acquire(berth_context* context, const berth_request* request, berth_lease** lease,
                          berth_answer** why_not, berth_error** error);
 /* Takes a place in the queue; wait_ms -1: as long as it takes. Poll berth_wait_fd() for reading,
@@ -245,9 +246,11 @@ const char* berth_lease_variable(const berth_lease* lease, size_t at, const char
 berth_code berth_lease_apply(berth_lease* lease, berth_error** error);
 /* The descriptor that keeps the lease, close-on-exec: give it to a program that is to keep it. */
 int berth_lease_fd(const berth_lease* lease);
-/* Ends the lease, whoever inherited it. In a forked child it is only forgotten. A process that is
- * killed releases its lease too, once the last that inherited it has ended. */
+/* Ends the lease, whoever inherited it. In a forked child it is only forgotten. */
 berth_code berth_lease_free(berth_lease* lease, berth_error** error);
+/* For the end of a program: the lease lasts until the last process that inherited its descriptor
+ * has ended, as it does after a kill. */
+berth_code berth_lease_let_go(berth_lease* lease, berth_error** error);
 
 /* --- this process -------------------------------------------------------------------------- */
 

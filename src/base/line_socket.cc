@@ -40,6 +40,8 @@ Result<std::pair<Fd, Fd>> LineSocket::make_ends() {
   return high;
 }
 
+void LineSocket::shut_down() { ::shutdown(socket_.get(), SHUT_RDWR); }
+
 Result<pid_t> LineSocket::peer() const {
   ucred peer{};
   socklen_t size = sizeof(peer);

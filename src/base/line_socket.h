@@ -21,6 +21,8 @@ class LineSocket {
   [[nodiscard]] static Result<std::pair<Fd, Fd>> make_ends();
 
   [[nodiscard]] int descriptor() const { return socket_.get(); }
+  /// Ends it for whoever has inherited this end, too: what was sent arrives, and then the end.
+  void shut_down();
   /// Who made the other end; of one that make_ends() made: who called it.
   [[nodiscard]] Result<pid_t> peer() const;
 

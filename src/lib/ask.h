@@ -12,8 +12,13 @@ namespace berth::lib {
 /// The context's own, started where there is none, or where it is that of the process we were
 /// forked from.
 [[nodiscard]] Result<HelperClient*> helper_of(berth_context& context);
+/// A look in steps is under way: its helper answers nothing else.
+[[nodiscard]] bool is_looking(const berth_context& context);
 /// The helper's answer, notes told on the way.
 [[nodiscard]] Result<Message> answer_to(berth_context& context, const Json& question);
+
+/// CUDA has read its variables already, and that matters; nothing: it has not, or does not.
+[[nodiscard]] Outcome too_late(bool after_init);
 
 /// What a message says went wrong; nothing: it says no such thing.
 [[nodiscard]] Outcome failure_in(const Message& message);

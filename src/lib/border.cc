@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <pthread.h>
+
 #include <exception>
 #include <new>
 
@@ -43,12 +45,26 @@ berth_code tell(berth_error** error, berth_code code, std::string message) noexc
   return code;
 }
 
+/// A thread that the host cancels ends behind the call: in the midst of it, it would be unwound
+/// through frames that let nothing through.
+class NoCancellation {
+ public:
+  NoCancellation() { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~NoCancellation() { ::pthread_setcancelstate(before_, nullptr); }
+  NoCancellation(const NoCancellation&) = delete;
+  NoCancellation& operator=(const NoCancellation&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
 }  // namespace
 
 Failure::Failure(const Error& error) : code(code_of(error.code())), message(error.message()) {}
 
 berth_code at_border(berth_error** error, const std::function<Outcome()>& act) {
   if (error != nullptr) *error = nullptr;
+  const NoCancellation whole;
   try {
     Outcome failed = act();
     if (!failed) return BERTH_OK;

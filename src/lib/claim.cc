@@ -1,13 +1,11 @@
 // Choosing, claiming, waiting: questions to the helper, and the lease that comes back.
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -20,7 +18,9 @@ namespace {
 /// A descriptor that no shell script or program counts on being its own.
 constexpr int lowest_descriptor = 100;
 /// A look takes 5 s at most where a card hangs, and 30 s where a driver starts its cards.
-constexpr int patience_with_looks_ms = 60'000;
+constexpr Duration patience_with_looks = std::chrono::seconds(60);
+/// Sentences and news that one step hears out: a helper has never so many.
+constexpr int most_heard = 10'000;
 
 /// The request in the words of `berth run`'s flags, the one parser's.
 struct Asked {
@@ -54,15 +54,14 @@ Outcome read_request(const berth_request* request, Asked& asked) {
   return std::nullopt;
 }
 
-Outcome too_late(const Asked& asked) {
-  if (asked.after_init) return std::nullopt;
-  const berth_cuda state = berth_cuda_state();
-  if (state != BERTH_CUDA_STARTED && state != BERTH_CUDA_INHERITED) return std::nullopt;
-  return Failure(BERTH_E_CUDA_STARTED,
-                 "leasing a device: CUDA has started in this process and reads "
-                 "CUDA_VISIBLE_DEVICES no more; lease before the first call of CUDA (in PyTorch "
-                 "torch.cuda.is_available() is one), or ask for a device that it sees already "
-                 "(after_init)");
+/// A share of one's own lease would not outlive it, and would be no device more.
+Outcome is_within_own() {
+  const char* within = std::getenv("BERTH_LEASE");
+  const std::string own = within == nullptr ? std::string() : OwnLeases::all().in(within);
+  if (own.empty()) return std::nullopt;
+  return Failure(BERTH_E_BUSY, "leasing a device: this process holds the lease " + own +
+                                   " already; lease all its devices at once, or give that one back "
+                                   "first");
 }
 
 Json question_of_lease(const Asked& asked, std::int64_t wait_ms) {
@@ -82,17 +81,21 @@ std::unique_ptr<berth_answer> answer_in(const Message& message) {
   return answer;
 }
 
-/// "GPU 0: in use by a process without a lease; …": the first few, the answer has them all.
+/// " (-n 9): 5 would do; GPU 0: in use by a process without a lease; …": the first few, the answer
+/// has them all.
 std::string reasons_in(const Json& placement) {
   constexpr std::size_t most_told = 4;
-  std::string reasons;
   const Json refused = placement.value("refused", Json::array());
+  const std::size_t would_do = placement.value("available", Json::array()).size();
+  std::string reasons = " (" + placement.value("asked_for", "") +
+                        "): " + (would_do == 0 ? "none" : std::to_string(would_do)) + " of " +
+                        std::to_string(would_do + refused.size()) + " would do";
   for (std::size_t at = 0; at < std::min(refused.size(), most_told); ++at) {
     const Json& one = refused[at];
     const Json index = one.value("index", Json());
     const std::string name =
         index.is_number() ? "GPU " + std::to_string(index.get<int>()) : one.value("id", "");
-    reasons += (at == 0 ? ": " : "; ") + name + ": " + one.value("text", "");
+    reasons += "; " + name + ": " + one.value("text", "");
   }
   if (refused.size() > most_told) {
     reasons += "; and " + std::to_string(refused.size() - most_told) + " more";
@@ -106,9 +109,9 @@ Outcome refusal_in(const Message& message) {
   const std::string reasons = reasons_in(message.json.value("placement", Json::object()));
   if (*refused == "never") {
     return Failure(BERTH_E_NEVER,
-                   "leasing a device: this machine never has what was asked for" + reasons);
+                   "leasing devices: this machine never has what was asked for" + reasons);
   }
-  return Failure(BERTH_E_NONE_FREE, "leasing a device: none that would do is free now" + reasons);
+  return Failure(BERTH_E_NONE_FREE, "leasing devices: there are not enough now" + reasons);
 }
 
 Result<std::unique_ptr<berth_lease>> lease_in(Message& message, bool after_init) {
@@ -134,25 +137,9 @@ Result<std::unique_ptr<berth_lease>> lease_in(Message& message, bool after_init)
   made->descriptor = Fd(::fcntl(message.descriptor.get(), F_DUPFD_CLOEXEC, lowest_descriptor));
   if (!made->descriptor.is_open()) return fail_system("keep the lease's descriptor", errno);
   made->owner = ::getpid();
+  OwnLeases::all().add(made->id);
   made->shows_after_init = after_init;
   return made;
-}
-
-/// The end of a lease's life: a file that is still its own goes, and with it the promise.
-Outcome end(berth_lease& lease) {
-  struct stat held{};
-  struct stat named{};
-  const bool is_its_own = ::fstat(lease.descriptor.get(), &held) == 0 &&
-                          ::lstat(lease.file.c_str(), &named) == 0 && held.st_ino == named.st_ino &&
-                          held.st_dev == named.st_dev;
-  if (is_its_own && ::unlink(lease.file.c_str()) != 0 && errno != ENOENT) {
-    return Failure(system_error("remove the lease " + lease.file, errno));
-  }
-  std::error_code ignored;
-  if (!lease.inside.empty()) std::filesystem::remove_all(lease.inside, ignored);
-  if (lease.keeper) (void)lease.keeper->ask({{"ask", "end"}});
-  lease.descriptor.close();
-  return std::nullopt;
 }
 
 Outcome pick(berth_context& context, const berth_request* request, berth_answer** answer) {
@@ -179,7 +166,8 @@ Outcome lend_helper(berth_context& context, berth_wait& wait, const Json& questi
     if (!helper) return Failure(helper.error());
     if (const auto said = (*helper)->ask(question); !said) return Failure(said.error());
   }
-  wait.helper = std::exchange(*context.helper, std::nullopt);
+  wait.helper.emplace(*std::move(*context.helper));
+  context.helper->reset();
   wait.lent_by = context.helper;
   return std::nullopt;
 }
@@ -188,12 +176,13 @@ Outcome begin_wait(berth_context& context, const berth_request* request, std::in
                    berth_wait** wait) {
   Asked asked;
   if (auto wrong = read_request(request, asked)) return wrong;
-  if (auto late = too_late(asked)) return late;
+  if (auto late = too_late(asked.after_init)) return late;
+  if (auto nested = is_within_own()) return nested;
   auto made = std::make_unique<berth_wait>();
   made->after_init = asked.after_init;
   made->note = context.note;
   const Json question = question_of_lease(asked, wait_ms);
-  if (wait_ms == 0 && !asked.record && !context.is_looking) {
+  if (wait_ms == 0 && !asked.record && !is_looking(context)) {
     if (auto failed = lend_helper(context, *made, question)) return failed;
   } else {
     const auto place = helper_place(context);
@@ -210,7 +199,7 @@ Outcome begin_wait(berth_context& context, const berth_request* request, std::in
 /// The wait is over; a helper that was lent has nothing more to say, and goes back.
 void give_back_helper(berth_wait& wait) {
   const auto context = wait.lent_by.lock();
-  if (context && !*context) *context = std::move(wait.helper);
+  if (context && !*context) context->emplace(*std::move(wait.helper));
   wait.helper.reset();
 }
 
@@ -220,7 +209,7 @@ Outcome step(berth_wait& wait, berth_lease** lease, berth_answer** why_not) {
     return Failure(BERTH_E_INVALID,
                    "this wait is of the process that this one was forked from: begin another");
   }
-  while (true) {
+  for (int heard = 0; heard < most_heard; ++heard) {
     auto message = wait.helper->receive();
     if (!message) {
       wait.helper.reset();
@@ -243,7 +232,8 @@ Outcome step(berth_wait& wait, berth_lease** lease, berth_answer** why_not) {
     }
     auto made = lease_in(got, wait.after_init);
     if (made && (*made)->is_recorded) {
-      (*made)->keeper = std::exchange(wait.helper, std::nullopt);
+      (*made)->keeper.emplace(*std::move(wait.helper));
+      wait.helper.reset();
     } else {
       give_back_helper(wait);
     }
@@ -251,6 +241,8 @@ Outcome step(berth_wait& wait, berth_lease** lease, berth_answer** why_not) {
     *lease = made->release();
     return std::nullopt;
   }
+  wait.helper.reset();
+  return Failure(BERTH_E_IO, "waiting for a device: the helper talks without end");
 }
 
 /// A record is kept by a helper of its own.
@@ -259,9 +251,10 @@ Outcome acquire_recorded(berth_context& context, const berth_request* request, b
   berth_wait* begun = nullptr;
   if (auto failed = begin_wait(context, request, 0, &begun)) return failed;
   const std::unique_ptr<berth_wait> wait(begun);
+  const Instant deadline = SystemClock().now() + patience_with_looks;
   while (*lease == nullptr) {
     if (auto failed = step(*wait, lease, why_not)) return failed;
-    if (*lease == nullptr && !wait->helper->wait_readable(patience_with_looks_ms)) {
+    if (*lease == nullptr && !wait->helper->wait_readable(deadline)) {
       return Failure(BERTH_E_TIMEOUT, "leasing a device: the helper does not answer");
     }
   }
@@ -272,7 +265,8 @@ Outcome acquire(berth_context& context, const berth_request* request, berth_leas
                 berth_answer** why_not) {
   Asked asked;
   if (auto wrong = read_request(request, asked)) return wrong;
-  if (auto late = too_late(asked)) return late;
+  if (auto late = too_late(asked.after_init)) return late;
+  if (auto nested = is_within_own()) return nested;
   if (asked.record) return acquire_recorded(context, request, lease, why_not);
   auto message = answer_to(context, question_of_lease(asked, 0));
   if (!message) return Failure(message.error());
@@ -284,17 +278,6 @@ Outcome acquire(berth_context& context, const berth_request* request, berth_leas
   auto made = lease_in(*message, asked.after_init);
   if (!made) return Failure(made.error());
   *lease = made->release();
-  return std::nullopt;
-}
-
-Outcome apply(berth_lease& lease) {
-  if (lease.owner != ::getpid()) {
-    return Failure(BERTH_E_INVALID, "the lease is of the process that this one was forked from");
-  }
-  Asked asked{.after_init = lease.shows_after_init};
-  if (asked.after_init) return std::nullopt;
-  if (auto late = too_late(asked)) return late;
-  for (const auto& [name, value] : lease.variables) ::setenv(name.c_str(), value.c_str(), 1);
   return std::nullopt;
 }
 
@@ -369,60 +352,4 @@ const char* berth_wait_news_json(const berth_wait* wait) {
 }
 
 void berth_wait_free(berth_wait* wait) { delete wait; }
-
-const char* berth_lease_id(const berth_lease* lease) {
-  return lease == nullptr ? "" : lease->id.c_str();
-}
-
-const char* berth_lease_run(const berth_lease* lease) {
-  return lease == nullptr ? "" : lease->run.c_str();
-}
-
-size_t berth_lease_devices(const berth_lease* lease) {
-  return lease == nullptr ? 0 : lease->devices.size();
-}
-
-berth_code berth_lease_device(const berth_lease* lease, size_t at, berth_device* device) {
-  if (lease == nullptr || at >= lease->devices.size()) return BERTH_E_INVALID;
-  // Applied, the lease's devices are all that is seen, in its order.
-  std::optional<int> ordinal;
-  if (!lease->shows_after_init) ordinal = static_cast<int>(at);
-  return at_border(nullptr, [&] {
-    return berth::lib::device_at(lease->look, lease->devices[at], device, ordinal);
-  });
-}
-
-size_t berth_lease_variables(const berth_lease* lease) {
-  return lease == nullptr ? 0 : lease->variables.size();
-}
-
-const char* berth_lease_variable(const berth_lease* lease, size_t at, const char** value) {
-  if (lease == nullptr || at >= lease->variables.size()) return nullptr;
-  if (value != nullptr) *value = lease->variables[at].second.c_str();
-  return lease->variables[at].first.c_str();
-}
-
-berth_code berth_lease_apply(berth_lease* lease, berth_error** error) {
-  return at_border(error, [&]() -> Outcome {
-    if (lease == nullptr) return nothing_given();
-    return berth::lib::apply(*lease);
-  });
-}
-
-int berth_lease_fd(const berth_lease* lease) {
-  return lease == nullptr ? -1 : lease->descriptor.get();
-}
-
-berth_code berth_lease_free(berth_lease* lease, berth_error** error) {
-  return at_border(error, [&]() -> Outcome {
-    if (lease == nullptr) return std::nullopt;
-    if (lease->owner != ::getpid()) {
-      (void)lease->descriptor.release();  // it keeps the lease until this process ends
-    } else if (auto failed = berth::lib::end(*lease)) {
-      return failed;  // it still holds, and may be tried again
-    }
-    delete lease;
-    return std::nullopt;
-  });
-}
 }

@@ -12,7 +12,7 @@ namespace berth::lib {
 namespace {
 
 /// A look takes 5 s at most where a card hangs, and 30 s where a driver starts its cards.
-constexpr int patience_with_looks_ms = 60'000;
+constexpr Duration patience_with_looks = std::chrono::seconds(60);
 constexpr int poll_again_ms = 1000;
 
 std::string text_of(const char* text) { return text == nullptr ? std::string() : text; }
@@ -69,14 +69,23 @@ bool is_note(const Message& message, const std::function<void(const std::string&
   return true;
 }
 
+bool is_looking(const berth_context& context) {
+  const std::optional<HelperClient>& helper = *context.helper;
+  return context.is_looking && helper && helper->is_ours();
+}
+
 Result<Message> answer_to(berth_context& context, const Json& question) {
+  if (is_looking(context)) {
+    return fail(ErrorCode::busy, "a look in steps is under way: berth_look_advance() ends it");
+  }
+  const Instant deadline = SystemClock().now() + patience_with_looks;
   // A helper that nobody asked for a minute has ended, and one may be killed: asked once more.
   for (bool is_first = true;; is_first = false) {
     auto helper = helper_of(context);
     if (!helper) return std::unexpected(std::move(helper).error());
     auto asked = (*helper)->ask(question);
     while (asked) {
-      auto message = (*helper)->wait(patience_with_looks_ms);
+      auto message = (*helper)->wait(deadline);
       if (message && is_note(*message, context.note)) continue;
       if (message || message.error().code() != ErrorCode::io) return message;
       asked = std::unexpected(std::move(message).error());
@@ -99,7 +108,6 @@ Outcome check_depth(std::uint32_t depth) {
 
 Outcome look_now(berth_context& context, std::uint32_t depth, berth_look** look) {
   if (auto wrong = check_depth(depth)) return wrong;
-  if (context.is_looking) return Failure(BERTH_E_BUSY, "a look in steps is under way");
   const bool may_serve = (context.sources & BERTH_FROM_SERVE) != 0 && depth <= BERTH_EVERYTHING;
   if (may_serve && context.replay.empty()) {
     if (!context.serve) context.serve.emplace(context.sim);
@@ -122,7 +130,7 @@ Outcome look_now(berth_context& context, std::uint32_t depth, berth_look** look)
 
 Outcome begin_look(berth_context& context, std::uint32_t depth, int* fd, int* due_ms) {
   if (auto wrong = check_depth(depth)) return wrong;
-  if (context.is_looking) return Failure(BERTH_E_BUSY, "a look in steps is under way");
+  if (is_looking(context)) return Failure(BERTH_E_BUSY, "a look in steps is under way already");
   auto helper = helper_of(context);
   if (!helper) return Failure(helper.error());
   if (!(*helper)->ask(question_of_look(depth))) {

@@ -24,8 +24,13 @@ namespace {
 
 constexpr int protocol = 1;
 constexpr int socket_of_helper = 3;
-constexpr int patience_at_start_ms = 10'000;
+constexpr Duration patience_at_start = std::chrono::seconds(10);
+/// Between its forking and its end the first process does nothing.
+constexpr Duration patience_for_its_end = std::chrono::seconds(1);
+/// Ours nest to a tenth of that.
+constexpr int deepest_message = 128;
 constexpr std::size_t longest_message = 64 << 20;
+constexpr std::size_t longest_complaint = 1000;
 
 // --- which program -------------------------------------------------------------------------------
 
@@ -138,7 +143,7 @@ std::vector<std::string> environment_with(const std::vector<std::string>& variab
 }
 
 /// Its first process forks and ends: who waits for any child of the host never meets the helper.
-Result<void> spawn(const HelperPlace& place, int socket) {
+Result<pid_t> spawn(const HelperPlace& place, int socket) {
   SpawnTerms terms;
   isolate(terms, socket);
   std::vector<std::string> words = {place.program, "helper"};
@@ -149,10 +154,27 @@ Result<void> spawn(const HelperPlace& place, int socket) {
   const int failed = ::posix_spawn(&child, place.program.c_str(), &terms.actions, &terms.attributes,
                                    pointers(words).data(), pointers(environment).data());
   if (failed != 0) return fail_system("start " + place.program, failed);
-  // Somebody else may have waited for it already, or nobody needs to (SIGCHLD ignored).
-  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  return child;
+}
+
+/// Whether the first process has left; somebody else may have waited for it already, or nobody
+/// needs to (SIGCHLD ignored). One that does not leave is no berth, or somebody has stopped it.
+bool has_left(pid_t child) {
+  SystemClock clock;
+  constexpr Duration pause = std::chrono::microseconds(200);
+  const Instant deadline = clock.now() + patience_for_its_end;
+  while (true) {
+    const pid_t waited = ::waitpid(child, nullptr, WNOHANG);
+    if (waited == child || (waited < 0 && errno != EINTR)) return true;
+    if (clock.now() >= deadline) return false;
+    clock.wait_until(clock.now() + pause);
   }
-  return {};
+}
+
+/// Until it is waited for its number is nobody else's.
+void end(pid_t child) {
+  ::kill(child, SIGKILL);
+  (void)has_left(child);
 }
 
 Error ended(const std::string& program) {
@@ -205,13 +227,13 @@ bool HelperClient::is_ours() const { return ::getpid() == owner_; }
 Result<HelperClient> HelperClient::start(const HelperPlace& place) {
   auto ends = LineSocket::make_ends();
   if (!ends) return std::unexpected(std::move(ends).error());
-  if (auto started = spawn(place, ends->second.get()); !started) {
-    return std::unexpected(std::move(started).error());
-  }
+  const auto child = spawn(place, ends->second.get());
+  if (!child) return std::unexpected(child.error());
   ends->second.close();
   HelperClient client(std::move(ends->first), place.program);
-  const auto greeting = client.wait(patience_at_start_ms);
-  if (!greeting) {
+  const auto greeting = client.wait(SystemClock().now() + patience_at_start);
+  if (!greeting || !has_left(*child)) {
+    end(*child);
     return fail(ErrorCode::unsupported,
                 fmt::format("starting the helper: {} did not answer as one; it is no berth, or "
                             "older than this library: install both from one release",
@@ -239,31 +261,33 @@ Result<std::optional<Message>> HelperClient::receive() {
   auto line = socket_.receive(longest_message);
   if (!line) return std::unexpected(ended(program_));
   if (!*line) return std::optional<Message>();
-  Message message{.json = Json::parse((*line)->text, nullptr, false),
+  // What a parser builds is taken down by recursion.
+  const bool is_flat = nesting_depth((*line)->text) <= deepest_message;
+  Message message{.json = is_flat ? Json::parse((*line)->text, nullptr, false) : Json(),
                   .line = std::move((*line)->text),
                   .descriptor = std::move((*line)->descriptor)};
   if (!message.json.is_object()) {
-    message.json = {{"error", {{"code", "invalid"}, {"message", printable(message.line)}}}};
+    message.json = {
+        {"error",
+         {{"code", "invalid"}, {"message", printable(message.line.substr(0, longest_complaint))}}}};
   }
   return std::optional(std::move(message));
 }
 
-Result<Message> HelperClient::wait(int patience_ms) {
+Result<Message> HelperClient::wait(Instant deadline) {
   while (true) {
     auto message = receive();
     if (!message) return std::unexpected(std::move(message).error());
     if (*message) return *std::move(*message);
-    if (!wait_readable(patience_ms)) {
+    if (!wait_readable(deadline)) {
       return fail(ErrorCode::timeout,
-                  fmt::format("the helper process of {} has not answered for {} s", program_,
-                              patience_ms / 1000));
+                  fmt::format("the helper process of {} does not answer", program_));
     }
   }
 }
 
-bool HelperClient::wait_readable(int patience_ms) const {
+bool HelperClient::wait_readable(Instant deadline) const {
   SystemClock clock;
-  const Instant deadline = clock.now() + std::chrono::milliseconds(patience_ms);
   while (clock.now() < deadline) {
     if (clock.wait_readable(socket_.descriptor(), deadline)) return true;
   }

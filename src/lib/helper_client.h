@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/line_socket.h"
 #include "base/result.h"
 #include "lib/seen.h"
@@ -34,6 +35,13 @@ struct Message {
 
 class HelperClient {
  public:
+  HelperClient(HelperClient&&) = default;
+  HelperClient& operator=(HelperClient&&) = delete;
+  /// A child that was forked since has a copy of the socket, and would keep the helper waiting.
+  ~HelperClient() {
+    if (is_ours()) socket_.shut_down();
+  }
+
   /// Starts one and hears its version. unsupported: it is too old or too new for this library.
   [[nodiscard]] static Result<HelperClient> start(const HelperPlace& place);
 
@@ -44,10 +52,10 @@ class HelperClient {
   [[nodiscard]] Result<void> ask(const Json& question);
   /// A message that is there; nothing: not yet. Never blocks. io: the helper has ended.
   [[nodiscard]] Result<std::optional<Message>> receive();
-  /// False: nothing has come in that time.
-  [[nodiscard]] bool wait_readable(int patience_ms) const;
+  /// False: nothing has come until then.
+  [[nodiscard]] bool wait_readable(Instant deadline) const;
   /// The next message, waited for. timeout: it did not come.
-  [[nodiscard]] Result<Message> wait(int patience_ms);
+  [[nodiscard]] Result<Message> wait(Instant deadline);
 
  private:
   HelperClient(Fd socket, std::string program);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -78,6 +79,21 @@ struct berth_context {
 };
 
 namespace berth::lib {
+
+/// Ids of the leases that this process has taken and holds.
+class OwnLeases {
+ public:
+  static OwnLeases& all();
+  void add(const std::string& id);
+  void remove(const std::string& id);
+  /// Of `path`, which BERTH_LEASE says ("outer/inner"), the last; empty: it is no lease of ours.
+  [[nodiscard]] std::string in(const std::string& path);
+
+ private:
+  std::mutex mutex_;
+  pid_t owner_ = 0;  // in a child forked since they are its parent's
+  std::vector<std::string> ids_;
+};
 
 /// Why a call of the library failed.
 struct Failure {

@@ -125,6 +125,8 @@ bool ServeClient::fetch() {
   }
   if (answer.size() != *all) return false;
   answer.erase(0, body);
+  constexpr int deepest = 128;
+  if (nesting_depth(answer) > deepest) return false;
   Json snapshot = Json::parse(answer, nullptr, false);
   if (!snapshot.is_object()) return false;
   newest_ = std::make_shared<const Seen>(make_seen(std::move(snapshot), std::move(answer)));
