@@ -1,7 +1,6 @@
 # cmake --install: the program, its man page and its completions where Debian and others look for
-# them. The program writes the last two itself, so they cannot disagree with it. And the recipes.
-
-include(GNUInstallDirs)
+# them. The program writes the last two itself, so they cannot disagree with it. And the recipes, and
+# the library, for find_package(berth) and for pkg-config.
 
 if(TARGET berth)
   install(TARGETS berth RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -33,3 +32,20 @@ endif()
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/recipes
         DESTINATION ${CMAKE_INSTALL_DATADIR}/berth FILES_MATCHING PATTERN "*.py")
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# The targets berth::berth and berth::static, wherever the prefix is moved to.
+if(TARGET berth_static)
+  install(TARGETS berth_shared berth_static EXPORT berth)
+  install(FILES include/berth/berth.h include/berth/berth.hpp include/berth/torch.h
+                include/berth/values.hpp
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/berth)
+  set(package ${CMAKE_INSTALL_LIBDIR}/cmake/berth)
+  install(EXPORT berth FILE berthConfig.cmake NAMESPACE berth:: DESTINATION ${package})
+  include(CMakePackageConfigHelpers)
+  write_basic_package_version_file(${CMAKE_BINARY_DIR}/berthConfigVersion.cmake
+                                   COMPATIBILITY SameMinorVersion)
+  install(FILES ${CMAKE_BINARY_DIR}/berthConfigVersion.cmake DESTINATION ${package})
+  file(RELATIVE_PATH BERTH_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  configure_file(cmake/berth.pc.in ${CMAKE_BINARY_DIR}/berth.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/berth.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()

@@ -6,14 +6,17 @@
 set_source_files_properties(${CMAKE_SOURCE_DIR}/src/base/check.cc
                             PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
-function(berth_library)
-  set_target_properties(berth_base PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/lib/*.cc)
+# berth_library(NAME DEPS …): src/NAME/*.cc and what they need become the library.
+function(berth_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPS")
+  list(TRANSFORM arg_DEPS PREPEND berth_)
+  set_target_properties(${arg_DEPS} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc)
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   add_library(berth_lib OBJECT ${sources})
   set_target_properties(berth_lib PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_include_directories(berth_lib PUBLIC ${CMAKE_SOURCE_DIR}/include)
-  target_link_libraries(berth_lib PUBLIC berth_base)
+  target_link_libraries(berth_lib PUBLIC ${arg_DEPS})
   berth_calls(calls)
 
   list(JOIN calls ";\n    " exported)
@@ -23,17 +26,17 @@ function(berth_library)
   add_library(berth_shared SHARED $<TARGET_OBJECTS:berth_lib>)
   set_target_properties(berth_shared PROPERTIES OUTPUT_NAME berth EXPORT_NAME berth VERSION 0
                                                 SOVERSION 0 LINK_DEPENDS ${map})
-  target_link_libraries(berth_shared PRIVATE berth_base)
+  target_link_libraries(berth_shared PRIVATE ${arg_DEPS})
   target_link_options(
     berth_shared PRIVATE -static-libstdc++ -static-libgcc -fuse-ld=bfd -Wl,--gc-sections
-    -Wl,--as-needed -Wl,-z,relro -Wl,-z,now -Wl,--version-script=${map})
+    -Wl,-z,relro -Wl,-z,now -Wl,--version-script=${map})
   berth_include_directory(berth_shared)
 
-  if(BERTH_SANITIZE OR BERTH_UBSAN OR BERTH_TSAN)
+  if(BERTH_SANITIZE OR BERTH_UBSAN OR BERTH_TSAN OR BERTH_FUZZ)
     # A sanitizer's runtime is the program's, not a library's.
     set_target_properties(berth_lib berth_shared PROPERTIES EXCLUDE_FROM_ALL ON)
   else()
-    berth_static_library("${calls}")
+    berth_static_library("${calls}" ${arg_DEPS})
   endif()
 endfunction()
 
@@ -60,14 +63,16 @@ function(berth_static_library calls)
   list(TRANSFORM calls PREPEND -Wl,-u, OUTPUT_VARIABLE roots)
   list(TRANSFORM calls PREPEND --keep-global-symbol= OUTPUT_VARIABLE global)
   add_executable(berth_object $<TARGET_OBJECTS:berth_lib>)
-  target_link_libraries(berth_object PRIVATE berth_base ${runtime})
+  target_link_libraries(berth_object PRIVATE ${ARGN} ${runtime})
   # Without groups, which the host's linker would merge with its own of the same name.
   target_link_options(berth_object PRIVATE -r -fuse-ld=bfd -Wl,--force-group-allocation
                       -Wl,--gc-sections ${roots})
   set(object ${CMAKE_BINARY_DIR}/libberth.o)
   add_custom_command(
     OUTPUT ${object}
-    COMMAND ${CMAKE_OBJCOPY} ${global} --strip-unneeded $<TARGET_FILE:berth_object> ${object}
+    # Weak first: objcopy leaves what is "unique in the whole process" as it is.
+    COMMAND ${CMAKE_OBJCOPY} --wildcard --weaken-symbol=_Z* $<TARGET_FILE:berth_object> ${object}
+    COMMAND ${CMAKE_OBJCOPY} ${global} --strip-unneeded ${object}
     DEPENDS berth_object
     VERBATIM)
   add_library(berth_static STATIC ${object})

@@ -13,7 +13,7 @@ import repository
 LONG = 400
 LIMIT = 500
 TEST_LIMIT = 800
-CODE = {".cc", ".h", ".c", ".S", ".py", ".sh", ".cmake", ".ts", ".mjs", ".css"}
+CODE = {".cc", ".h", ".hpp", ".c", ".S", ".py", ".sh", ".cmake", ".ts", ".mjs", ".css"}
 
 
 def limit_of(name: Path) -> int:

@@ -29,7 +29,7 @@ def files(root: Path) -> list[Path]:
 
 def sources(root: Path) -> list[Path]:
     """Our C and C++ files."""
-    return [name for name in files(root) if name.suffix in {".cc", ".h", ".c"}]
+    return [name for name in files(root) if name.suffix in {".cc", ".h", ".hpp", ".c"}]
 
 
 def finish(findings: list[str]) -> int:

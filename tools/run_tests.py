@@ -205,7 +205,7 @@ def end_to_end(report: Report) -> None:
     # The browser first, while compilers are beside it: of what looks at the clock, nothing should be.
     for tests in (IN_A_BROWSER, *LOOK_AT_THE_CLOCK):
         test_programs.run_pytest(report, tests, ROOT)
-    for folder in ("tools", "habits", "parity"):
+    for folder in ("python", "library", "tools", "habits", "parity"):
         test_programs.run_pytest(report, ROOT / "tests" / folder, ROOT)
 
 
@@ -246,7 +246,8 @@ def everything(report: Report) -> None:
                 end_to_end(report)
             else:
                 report.add_skipped(
-                    "tests/e2e, tests/habits, tests/parity and tests/tools", "not built"
+                    "tests/e2e, tests/habits, tests/library, tests/parity, tests/python and tests/tools",
+                    "not built",
                 )
         except KeyboardInterrupt:
             test_programs.end_all()  # in sessions of their own they did not hear of it

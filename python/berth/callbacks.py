@@ -30,17 +30,23 @@ class Epochs:
         self._began = time.monotonic()
 
     def end(self, epoch: int, numbers: Dict[str, Any]) -> None:
-        """`numbers`: what the framework logged; what is no number is left out."""
-        told: Dict[str, Any] = {"epoch": epoch}
-        for name, value in numbers.items():
-            try:
-                told[name.replace(" ", "_").replace("=", "_")] = float(value)
-            except (TypeError, ValueError):
-                continue  # a text, a tensor of many elements
+        """`numbers`: what the framework logged."""
+        told: Dict[str, Any] = {"epoch": epoch, **_numbers_of(numbers)}
         if self._began is not None:
             told["seconds"] = round(time.monotonic() - self._began, 3)
         mark(**told)
         log_memory(f"epoch={epoch}")
+
+
+def _numbers_of(logged: Dict[str, Any]) -> Dict[str, float]:
+    """Without what is no number: texts, tensors of many elements."""
+    found = {}
+    for name, value in logged.items():
+        try:
+            found[name.replace(" ", "_").replace("=", "_")] = float(value)
+        except (TypeError, ValueError):
+            continue
+    return found
 
 
 def lightning() -> Any:
@@ -89,10 +95,12 @@ def transformers() -> Any:
 
         def on_epoch_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
             if state.is_world_process_zero:
-                # What it logged last; an epoch may pass without.
-                logged: Dict[str, Any] = next((one for one in reversed(state.log_history) if "loss" in one), {})
-                kept = {name: logged[name] for name in ("loss", "learning_rate") if name in logged}
-                epochs.end(round(state.epoch or 0), kept)
+                epochs.end(round(state.epoch or 0), {})
+
+        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **more: Any) -> None:
+            # When it logs is the user's choice (logging_steps); an epoch's own comes after its end.
+            if state.is_world_process_zero:
+                mark(**{"step": state.global_step, **_numbers_of(dict(logs or {}))})
 
     return BerthCallback()
 
@@ -102,8 +110,9 @@ def _base(name: str, *modules: str) -> Any:
     for module in sorted(modules, key=lambda one: one.split(".")[0] not in sys.modules):
         try:
             return getattr(importlib.import_module(module), name)
-        except ModuleNotFoundError:
-            continue
+        except ModuleNotFoundError as error:
+            if error.name is None or error.name.split(".")[0] != module.split(".")[0]:
+                raise  # it is installed, and lacks something of its own
     raise Error(
         f"none of {', '.join(module.split('.')[0] for module in modules)} is installed",
         code="not_found",

@@ -9,7 +9,7 @@ import sys
 from . import _abi
 from ._context import Context, drive, drive_async, is_simulated
 from .errors import CudaStarted, Error, NoneFree
-from .looks import Device, placement_for, refusal, request_struct
+from .looks import Device, refusal, request_struct
 from .placement import Placement
 
 TYPE_CHECKING = False
@@ -93,17 +93,27 @@ class Lease:
         """Gives the devices back. Again, or in a forked child, it does nothing."""
         if self._pid != os.getpid() or self not in _held:
             return
+        handle, self._handle = self._handle, ctypes.c_void_p()
+        try:
+            if handle.value:
+                _abi.call("berth_lease_free", handle)
+        except Error:
+            self._handle = handle  # it still holds, and may be tried again
+            raise
         _held.remove(self)
+        self._restore()
+
+    def _restore(self) -> None:
         for name, value in self._before.items():
+            for inner in _held:  # taken within this one, and still there
+                if inner._before.get(name) == self._variables[name]:
+                    inner._before[name] = value
             if os.environ.get(name) != self._variables[name]:
                 continue  # somebody has set it since
             if value is None:
                 del os.environ[name]
             else:
                 os.environ[name] = value
-        handle, self._handle = self._handle, ctypes.c_void_p()
-        if handle.value:
-            _abi.call("berth_lease_free", handle)
 
     def __enter__(self) -> "Lease":
         return self
@@ -121,9 +131,13 @@ class AsyncLease:
 
     def __init__(self, steps: Steps[Lease]) -> None:
         self._steps = steps
+        self._is_begun = False
         self._lease: Optional[Lease] = None
 
     def __await__(self) -> Generator[Any, None, Lease]:
+        if self._is_begun:
+            raise Error("this lease was awaited already", remedy="call async_lease() for another")
+        self._is_begun = True
         return drive_async(self._steps).__await__()
 
     async def __aenter__(self) -> Lease:
@@ -148,6 +162,8 @@ def lease(
     except_: Optional[Chosen] = None,
     prefer: Optional[Chosen] = None,
     need: Optional[str] = None,
+    min_compute: Optional[str] = None,
+    idle_for: Optional[str] = None,
     wait: Union[float, bool] = False,
     or_cpu: bool = False,
     record: Optional[bool] = None,
@@ -162,7 +178,7 @@ def lease(
     ...     print(mine.devices[0].name, os.environ["CUDA_VISIBLE_DEVICES"])
     NVIDIA H100 80GB HBM3 3,4
 
-    `memory` of each ("10G", "50%", bytes): a share; else whole devices, alone. `wait`: seconds, or
+    What devices: as for pick(); with `memory` a share, else whole devices, alone. `wait`: seconds, or
     True for as long as it takes; a place in the queue, which Ctrl-C leaves. `or_cpu`: where there is
     none, the CPU, with a warning. `record`: a record as `berth run` keeps one; in notebooks it is
     kept unless False. `after_init="index"`: where CUDA has started, one of the devices that it
@@ -173,7 +189,7 @@ def lease(
     """
     return drive(
         _lease_steps(
-            request_struct(n, memory, only, except_, prefer, need, name=name,
+            request_struct(n, memory, only, except_, prefer, need, min_compute, idle_for, name=name,
                            record=_is_notebook() if record is None else record,
                            after_init=after_init == "index"),
             wait, or_cpu, after_init, on_news, sim,
@@ -189,6 +205,8 @@ def async_lease(
     except_: Optional[Chosen] = None,
     prefer: Optional[Chosen] = None,
     need: Optional[str] = None,
+    min_compute: Optional[str] = None,
+    idle_for: Optional[str] = None,
     wait: Union[float, bool] = False,
     or_cpu: bool = False,
     record: Optional[bool] = None,
@@ -200,7 +218,7 @@ def async_lease(
     """lease() for asyncio: `async with berth.async_lease(wait=True) as lease:`. Cancelling leaves the queue."""
     return AsyncLease(
         _lease_steps(
-            request_struct(n, memory, only, except_, prefer, need, name=name,
+            request_struct(n, memory, only, except_, prefer, need, min_compute, idle_for, name=name,
                            record=_is_notebook() if record is None else record,
                            after_init=after_init == "index"),
             wait, or_cpu, after_init, on_news, sim,
@@ -228,6 +246,8 @@ def _lease_steps(
     late = state in ("started", "inherited")
     if late and after_init == "refuse":
         raise _cuda_started(state)
+    if wait < 0:
+        raise Error(f"lease(wait={wait}) makes no sense", remedy="True waits as long as it takes")
     wait_ms = -1 if wait is True else int(float(wait) * 1000)
     try:
         with Context.borrowed(_abi.FROM_HELPER, sim) as context:
@@ -237,10 +257,7 @@ def _lease_steps(
                     "berth_wait_begin", context.handle, ctypes.byref(request), ctypes.c_int64(wait_ms),
                     ctypes.byref(place),
                 )  # fmt: skip
-                try:
-                    yield from _queue_steps(place, handle, on_news if wait_ms else lambda _: None)
-                except NoneFree as refused:
-                    raise refusal(refused.code, placement_for(context, request)) from None
+                yield from _queue_steps(place, handle, on_news if wait_ms else lambda _: None)
                 taken = Lease(handle, _variables_of(handle), not late, sim)
                 handle = ctypes.c_void_p()
                 return taken
@@ -266,7 +283,10 @@ def _queue_steps(place: ctypes.c_void_p, handle: ctypes.c_void_p, on_news: Optio
         code = ask.berth_wait_step(place, ctypes.byref(handle), ctypes.byref(error))
         news = ask.berth_wait_news_json(place) or b""
         if code != _abi.OK:
-            raise _abi.failure(code, error)
+            failure = _abi.failure(code, error)
+            if isinstance(failure, NoneFree):
+                raise refusal(failure.code, Placement(json.loads(news).get("placement") or {}) if news else None)
+            raise failure
         if handle.value:
             return
         if news and news != said:

@@ -317,6 +317,8 @@ def request_struct(
     except_: Optional[Chosen],
     prefer: Optional[Chosen],
     need: Optional[str],
+    min_compute: Optional[str],
+    idle_for: Optional[str],
     **more: Any,
 ) -> _abi.RequestStruct:
     """Numbers mean bytes where memory is meant, and indices where devices are."""
@@ -334,6 +336,8 @@ def request_struct(
         "except": listed(except_),
         "prefer": listed(prefer),
         "need": need,
+        "min_compute": min_compute,
+        "idle_for": idle_for,
         **more,
     }
     request = _abi.sized(_abi.RequestStruct)
@@ -343,9 +347,9 @@ def request_struct(
     return request
 
 
-def refusal(code: str, placement: Placement) -> Error:
+def refusal(code: str, placement: Optional[Placement]) -> Error:
     """NoneFree or NeverPossible, with its reasons."""
-    asked = placement.json.get("asked_for") or "this"
+    asked = (placement.json.get("asked_for") if placement else "") or "this"
     if code == "never":
         said, remedy = f"no devices of this machine will ever do for {asked}", "`berth status` shows what it has"
     else:
@@ -363,6 +367,8 @@ def pick(
     except_: Optional[Chosen] = None,
     prefer: Optional[Chosen] = None,
     need: Optional[str] = None,
+    min_compute: Optional[str] = None,
+    idle_for: Optional[str] = None,
     sim: Optional[str] = None,
 ) -> List[Device]:
     """The devices that a lease would get now. Claims nothing: somebody else may take them first.
@@ -371,23 +377,23 @@ def pick(
     [3, 4]
 
     `memory` of each: "10G", "50%", or bytes. `only`, `except_`: "0,2", "*H100*", [0, 2].
-    `prefer`: "best-fit", "most-free", "spread" or a list. `need`: "bf16,fp8". Raises NoneFree,
-    NeverPossible.
+    `prefer`: "best-fit", "most-free", "spread" or a list. `need`: "bf16,fp8". `min_compute`: "8.0".
+    `idle_for`: "10m". Raises NoneFree, NeverPossible.
     """
-    request = request_struct(n, memory, only, except_, prefer, need)
-    with Context.borrowed(_abi.FROM_HELPER, sim) as context:
-        placement = placement_for(context, request)
+    request = request_struct(n, memory, only, except_, prefer, need, min_compute, idle_for)
+    placement = _placement_for(request, sim)
     if not placement.satisfied:
         raise refusal("none_free" if placement.possible else "never", placement)
     by_id = {device.id: device for device in look(max_age=0, sim=sim).devices}
     return [by_id[chosen] for chosen in placement.chosen]
 
 
-def placement_for(context: Context, request: _abi.RequestStruct) -> Placement:
+def _placement_for(request: _abi.RequestStruct, sim: Optional[str]) -> Placement:
     import json
 
     answer = ctypes.c_void_p()
-    _abi.call("berth_pick", context.handle, ctypes.byref(request), ctypes.byref(answer))
+    with Context.borrowed(_abi.FROM_HELPER, sim) as context:
+        _abi.call("berth_pick", context.handle, ctypes.byref(request), ctypes.byref(answer))
     try:
         return Placement(json.loads(_abi.text(_abi.library().berth_answer_json(answer))))
     finally:

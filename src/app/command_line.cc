@@ -5,13 +5,14 @@
 #include <cstdio>
 #include <utility>
 
+#include "app/verb.h"
 #include "app/words.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "serve/metrics.h"
 #include "view/csv.h"
 #include "view/paint.h"
-#include "view/rules_markdown.h"
+#include "view/self_description.h"
 
 namespace berth {
 
@@ -53,6 +54,70 @@ class HelpFormat final : public CLI::Formatter {
  private:
   bool takes_command_;
 };
+
+/// The words that CLI11 itself puts into a help text.
+void name_help_parts(CLI::App& app) {
+  const auto formatter = app.get_formatter();
+  const auto word = [&](const char* label, std::string_view shown) {
+    formatter->label(label, std::string(shown));
+  };
+  word("Usage", tr("Usage"));
+  word("Positionals", tr("Positionals"));
+  word("OPTIONS", tr("OPTIONS"));
+  word("REQUIRED", tr("REQUIRED"));
+  const std::string group(tr("Options"));
+  app.option_defaults()->group(group);
+  app.get_help_ptr()->group(group);
+}
+
+/// The options of one verb, for parsing, --help, completions and the manual.
+std::unique_ptr<CLI::App> declare_options(const VerbEntry& entry, Verb& verb,
+                                          GlobalOptions& globals) {
+  auto app = std::make_unique<CLI::App>(std::string(tr(entry.summary)),
+                                        "berth " + std::string(entry.name));
+  app->set_help_flag("-h,--help", std::string(tr("show this and exit")));
+  if (verb.takes_command()) app->prefix_command();
+  app->footer(verb.notes());
+  app->formatter(std::make_shared<HelpFormat>(verb.takes_command()));
+  name_help_parts(*app);
+  Options options(*app);
+  verb.declare(options);
+  options.begin_group("Everywhere");
+  options.filled_value(
+      "--sim", globals.sim,
+      "a simulated server: a built-in name or a file; alone: server-8xh100 (BERTH_SIM)", "NAME");
+  options.filled_value("--replay", globals.replay,
+                       "a snapshot or recording instead of this machine; - is stdin", "FILE");
+  options.filled_value("--lang", globals.lang, "en or zh_CN (BERTH_LANG)", "LANGUAGE");
+  return app;
+}
+
+VerbText describe(const VerbEntry& entry) {
+  const std::unique_ptr<Verb> verb = entry.make();
+  GlobalOptions globals;
+  const auto app = declare_options(entry, *verb, globals);
+  VerbText text{.name = std::string(entry.name),
+                .summary = std::string(tr(entry.summary)),
+                .options = {},
+                .takes_command = verb->takes_command()};
+  for (const CLI::Option* option : app->get_options()) {
+    if (option->get_positional() || option->get_group().empty()) continue;
+    OptionText one{.names = {},
+                   .what = option->get_description(),
+                   .takes_value = option->get_items_expected_max() > 0,
+                   .value = option->get_type_name()};
+    for (const std::string& name : option->get_snames()) one.names.push_back("-" + name);
+    for (const std::string& name : option->get_lnames()) one.names.push_back("--" + name);
+    text.options.push_back(std::move(one));
+  }
+  return text;
+}
+
+std::vector<VerbText> describe_all() {
+  std::vector<VerbText> all;
+  for (const VerbEntry& entry : verbs()) all.push_back(describe(entry));
+  return all;
+}
 
 std::string overview() {
   std::string text = trf(
@@ -167,44 +232,6 @@ int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> 
 
 }  // namespace
 
-namespace {
-/// The words that CLI11 itself puts into a help text.
-void name_help_parts(CLI::App& app) {
-  const auto formatter = app.get_formatter();
-  const auto word = [&](const char* label, std::string_view shown) {
-    formatter->label(label, std::string(shown));
-  };
-  word("Usage", tr("Usage"));
-  word("Positionals", tr("Positionals"));
-  word("OPTIONS", tr("OPTIONS"));
-  word("REQUIRED", tr("REQUIRED"));
-  const std::string group(tr("Options"));
-  app.option_defaults()->group(group);
-  app.get_help_ptr()->group(group);
-}
-}  // namespace
-
-std::unique_ptr<CLI::App> declare_options(const VerbEntry& entry, Verb& verb,
-                                          GlobalOptions& globals) {
-  auto app = std::make_unique<CLI::App>(std::string(tr(entry.summary)),
-                                        "berth " + std::string(entry.name));
-  app->set_help_flag("-h,--help", std::string(tr("show this and exit")));
-  if (verb.takes_command()) app->prefix_command();
-  app->footer(verb.notes());
-  app->formatter(std::make_shared<HelpFormat>(verb.takes_command()));
-  name_help_parts(*app);
-  Options options(*app);
-  verb.declare(options);
-  options.begin_group("Everywhere");
-  options.filled_value(
-      "--sim", globals.sim,
-      "a simulated server: a built-in name or a file; alone: server-8xh100 (BERTH_SIM)", "NAME");
-  options.filled_value("--replay", globals.replay,
-                       "a snapshot or recording instead of this machine; - is stdin", "FILE");
-  options.filled_value("--lang", globals.lang, "en or zh_CN (BERTH_LANG)", "LANGUAGE");
-  return app;
-}
-
 int run_command_line(Context& context, const std::vector<std::string>& arguments) {
   GlobalOptions by_environment;
   context.apply(by_environment);
@@ -238,7 +265,7 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
       return exit_code::ok;
     }
     if (first == "--man") {
-      print(manual_page());
+      print(manual_page(describe_all()));
       return exit_code::ok;
     }
     if (first == "--metrics-doc") {
@@ -250,7 +277,7 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
       return exit_code::ok;
     }
     if (first == "--completions" && words.size() == 2) {
-      const std::string script = completion_script(words[1]);
+      const std::string script = completion_script(words[1], describe_all());
       if (script.empty()) {
         complain(tr("--completions takes bash, zsh or fish"));
         return exit_code::usage;

@@ -1,26 +1,205 @@
 #include "app/explain_bottleneck.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <utility>
 
-#include "app/bottleneck_watch.h"
+#include "app/live.h"
 #include "app/output_file.h"
 #include "app/records.h"
+#include "app/terminal.h"
 #include "app/verb.h"
 #include "base/fd.h"
-#include "base/process_stat.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "diagnose/bottleneck/activity_json.h"
 #include "diagnose/bottleneck/bottleneck.h"
 #include "diagnose/bottleneck/run_activity.h"
+#include "diagnose/bottleneck/watched.h"
 #include "place/request.h"
+#include "probe/procfs/job_probe.h"
+#include "probe/sim/work.h"
 #include "snapshot/device_kind.h"
-#include "snapshot/questions.h"
 #include "view/bottleneck_text.h"
 
 namespace berth {
 
 namespace {
+
+using std::chrono::milliseconds;
+
+struct WatchedTarget {
+  bottleneck::Activity activity;
+  std::vector<std::string> remarks;  // translated
+};
+
+struct WatchOptions {
+  std::chrono::milliseconds length{10'000};
+  std::chrono::milliseconds interval{500};
+};
+
+/// One target while it is watched.
+struct Watch {
+  const bottleneck::Target* target = nullptr;
+  bottleneck::Watched watched;
+  bool was_there = false;
+  bool has_ended = false;
+  std::size_t left_out = 0;  // processes that were not looked at, the most of all looks
+  std::vector<std::string> remarks = {};
+};
+
+class BottleneckWatch {
+ public:
+  BottleneckWatch(Context& context, const std::vector<bottleneck::Target>& targets, Live live)
+      : context_(context), live_(std::move(live)), job_({.proc = context.sources().proc}) {
+    const Snapshot first = live_.look(Depth::details);
+    for (const bottleneck::Target& target : targets) {
+      watches_.push_back({&target, bottleneck::Watched(first, target.devices, target.subject)});
+    }
+    take(first);
+    for (Watch& watch : watches_) complete_header(watch, first);
+  }
+
+  void run(const WatchOptions& options) {
+    const InterruptNote interrupt;
+    const Instant begin = context_.clock().now();
+    Instant next = begin;
+    while (context_.clock().now() < begin + options.length && InterruptNote::signal() == 0) {
+      next = std::max(next + options.interval, context_.clock().now());
+      InterruptNote::wait_until(std::min(next, begin + options.length), context_.clock());
+      show_progress(context_.clock().now() - begin, options.length);
+      take(live_.look(Depth::details));
+      if (std::ranges::all_of(watches_, &Watch::has_ended)) break;
+    }
+    if (context_.stderr_is_terminal()) show_line("");
+    if (InterruptNote::signal() != 0)
+      remark_all(tr("ended early: this is what was seen until then"));
+  }
+
+  std::vector<WatchedTarget> answers() {
+    std::vector<WatchedTarget> answers;
+    for (Watch& watch : watches_) {
+      if (watch.left_out > 0) {
+        watch.remarks.push_back(trf("{} of its processes were not looked at: it has more than {}",
+                                    watch.left_out, JobProbe::most_processes));
+      }
+      answers.push_back({std::move(watch.watched.activity()), std::move(watch.remarks)});
+    }
+    return answers;
+  }
+
+ private:
+  void take(const Snapshot& snapshot) {
+    const HostCounters host = context_.sources().simulated ? HostCounters{} : job_.host();
+    for (Watch& watch : watches_) {
+      if (watch.has_ended) continue;
+      JobCounters job{.host = host};
+      job.roots = watch.target->roots;
+      JobProcesses found = processes_of(*watch.target);
+      job.processes = std::move(found.list);
+      watch.left_out = std::max(watch.left_out, found.left_out);
+      if (watch.was_there && job.processes.empty() && watch.target->ends_with_job) {
+        watch.has_ended = true;
+        watch.remarks.emplace_back(tr("the job ended while it was watched"));
+        continue;
+      }
+      watch.was_there = watch.was_there || !job.processes.empty();
+      watch.watched.add(context_.clock().now(), snapshot, job);
+    }
+  }
+
+  /// A simulated server's own processes are nobody here, whoever has their numbers.
+  JobProcesses processes_of(const bottleneck::Target& target) const {
+    const Sources& sources = context_.sources();
+    const bool is_made_up =
+        sources.simulated && !sources.simulated_work && !target.keeper && !target.devices.empty();
+    if (is_made_up) return {};
+    return job_.processes(target.roots, target.keeper);
+  }
+
+  void complete_header(Watch& watch, const Snapshot& snapshot) {
+    bottleneck::Activity& activity = watch.watched.activity();
+    const std::vector<ProcessCounters> processes = processes_of(*watch.target).list;
+    std::optional<pid_t> chief;
+    bool is_on = false;
+    for (const ProcessCounters& process : processes) {
+      is_on = std::ranges::any_of(snapshot.gpu_processes,
+                                  [&](const GpuProcess& one) { return one.pid == process.id.pid; });
+      if (is_on || !chief) chief = process.id.pid;
+      if (is_on) break;
+    }
+    activity.cpus = job_.cpus();
+    activity.cpus_allowed =
+        chief ? job_.cpus_allowed(*chief) : Reading<double>(Absent::not_sampled);
+    if (chief) {
+      const JobComputing said = job_.computing(*chief, processes, is_on, context_.clock());
+      activity.framework = bottleneck::framework_from_name(said.framework);
+      activity.cpu_side = said.cpu_side;
+      if (said.ranks) activity.ranks = *said.ranks;
+    }
+    if (context_.sources().simulated_work) take_simulated_facts(activity, processes);
+  }
+
+  /// What the writers of a simulated server's work say of it.
+  void take_simulated_facts(bottleneck::Activity& activity,
+                            const std::vector<ProcessCounters>& processes) {
+    sim::WorkFolder folder(*context_.sources().simulated_work);
+    for (const sim::WorkFile& file :
+         folder.read(context_.clock().wall_now(), context_.sources().proc)) {
+      const bool is_ours = file.process && std::ranges::any_of(processes, [&](const auto& one) {
+                             return one.id.pid == file.process->pid;
+                           });
+      if (!is_ours) continue;
+      activity.framework = bottleneck::framework_from_name(file.process->framework);
+      if (file.process->ranks) activity.ranks = *file.process->ranks;
+      if (file.process->cpus) {
+        activity.cpus = *file.process->cpus;
+        activity.cpus_allowed = static_cast<double>(*file.process->cpus);
+      }
+      if (file.process->cpus_allowed) activity.cpus_allowed = *file.process->cpus_allowed;
+    }
+  }
+
+  void show_progress(Duration passed, milliseconds whole) {
+    if (!context_.stderr_is_terminal()) return;
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(passed).count();
+    const std::string text =
+        trf("looking: {} of {} s (Ctrl-C: enough)", seconds, whole.count() / 1000);
+    show_line(text);
+  }
+
+  /// In place of what stood there: over it, and blanks over the rest of it.
+  void show_line(const std::string& text) {
+    const int width = display_width(text);
+    const int blanks = std::max(0, shown_width_ - width);
+    std::fputs(("\r" + text + std::string(static_cast<std::size_t>(blanks), ' ')).c_str(), stderr);
+    if (text.empty()) std::fputs("\r", stderr);
+    std::fflush(stderr);
+    shown_width_ = width;
+  }
+
+  void remark_all(std::string_view text) {
+    for (Watch& watch : watches_) watch.remarks.emplace_back(text);
+  }
+
+  Context& context_;
+  Live live_;
+  JobProbe job_;
+  std::vector<Watch> watches_;
+  int shown_width_ = 0;
+};
+
+/// Watches all of them at once. Ctrl-C ends it early: what was seen until then is the answer;
+/// SIGTERM too. Progress is shown on stderr where that is a terminal.
+Result<std::vector<WatchedTarget>> watch_bottleneck(Context& context,
+                                                    const std::vector<bottleneck::Target>& targets,
+                                                    const WatchOptions& options) {
+  auto live = Live::start(context);
+  if (!live) return std::unexpected(std::move(live).error());
+  BottleneckWatch watch(context, targets, std::move(*live));
+  watch.run(options);
+  return watch.answers();
+}
 
 int answer(Context& context, const std::vector<BottleneckAnswer>& answers,
            const BottleneckOptions& options) {
@@ -91,7 +270,20 @@ int answer_and_save(Context& context, const std::vector<BottleneckAnswer>& answe
 
 }  // namespace
 
-int explain_targets(Context& context, const std::vector<BottleneckTarget>& targets,
+std::vector<bottleneck::Target> device_targets(const std::string& word, const Snapshot& snapshot) {
+  std::vector<bottleneck::Target> targets;
+  const auto patterns = parse_patterns(word);
+  if (!patterns) return targets;
+  for (const Device& device : snapshot.devices) {
+    if (!is_supported(device)) continue;
+    const bool is_named = std::ranges::any_of(
+        *patterns, [&](const DevicePattern& pattern) { return matches(pattern, device); });
+    if (is_named) targets.push_back(bottleneck::device_target(device, snapshot));
+  }
+  return targets;
+}
+
+int explain_targets(Context& context, const std::vector<bottleneck::Target>& targets,
                     const BottleneckOptions& options) {
   if (!options.save.empty()) {
     if (const auto place = check_output(options.save, Existing::keep); !place) {
@@ -141,148 +333,6 @@ int explain_run_bottleneck(Context& context, const RunRecord& run,
     answers.back().run_means.push_back(device.mean_utilization);
   }
   return answer_and_save(context, answers, options);
-}
-
-namespace {
-
-std::string subject_of(const Device& device) {
-  return device.index ? "GPU " + std::to_string(*device.index) : "GPU " + device.id.text();
-}
-
-/// The process that has most of the device's memory; null: nobody computes on it.
-const GpuProcess* chief_of(const Device& device, const Snapshot& snapshot) {
-  const GpuProcess* chief = nullptr;
-  for (const GpuProcess* process : processes_on(device.id, snapshot)) {
-    if (only_draws(*process)) continue;
-    const auto memory = [](const GpuProcess& one) { return one.memory.get().value_or(Bytes{0}); };
-    if (chief == nullptr || memory(*process) > memory(*chief)) chief = process;
-  }
-  return chief;
-}
-
-/// With it, those on the device that are of the same job as far as one can see: its ancestors
-/// there, and the children of the same parent (Ray's actors, an engine beside its server, MPS).
-std::vector<pid_t> family_of(const GpuProcess& chief, const Device& device,
-                             const Snapshot& snapshot) {
-  std::vector<pid_t> family = {chief.pid};
-  const HostProcess* own = find_process(chief.pid, snapshot);
-  if (own == nullptr || own->ancestors.empty()) return family;
-  for (const GpuProcess* process : processes_on(device.id, snapshot)) {
-    const HostProcess* other = find_process(process->pid, snapshot);
-    if (process->pid == chief.pid || only_draws(*process) || other == nullptr) continue;
-    const bool is_ancestor =
-        std::ranges::find(own->ancestors, process->pid) != own->ancestors.end();
-    constexpr pid_t init = 1;
-    const bool is_sibling = !other->ancestors.empty() && own->ancestors.front() != init &&
-                            other->ancestors.front() == own->ancestors.front() &&
-                            other->uid.get() && own->uid.get() &&
-                            *other->uid.get() == *own->uid.get();
-    if (is_ancestor || is_sibling) family.push_back(process->pid);
-  }
-  return family;
-}
-
-BottleneckTarget target_of(const Device& device, const Snapshot& snapshot) {
-  BottleneckTarget target{.subject = subject_of(device), .devices = {device.id}};
-  const auto claims = claims_on(device.id, snapshot);
-  const GpuProcess* chief = chief_of(device, snapshot);
-  const Claim* claim = chief != nullptr ? claim_of(chief->pid, snapshot) : nullptr;
-  if (claim == nullptr && !claims.empty()) claim = claims.front();
-  if (claim != nullptr && claim->keeper.pid > 0) {
-    target.roots = {claim->keeper.pid};
-    target.keeper = claim->keeper.pid;
-    target.run = claim->run;
-  } else if (chief != nullptr) {
-    target.roots = family_of(*chief, device, snapshot);
-  }
-  return target;
-}
-
-/// The devices that processes of a tree are on.
-std::vector<DeviceId> devices_of(pid_t root, const Snapshot& snapshot) {
-  std::vector<DeviceId> devices;
-  for (const Device& device : snapshot.devices) {
-    const bool is_on = std::ranges::any_of(snapshot.gpu_processes, [&](const GpuProcess& one) {
-      if (one.device != device.id) return false;
-      if (one.pid == root) return true;
-      const HostProcess* process = find_process(one.pid, snapshot);
-      return process != nullptr &&
-             std::ranges::find(process->ancestors, root) != process->ancestors.end();
-    });
-    if (is_on) devices.push_back(device.id);
-  }
-  return devices;
-}
-
-}  // namespace
-
-std::vector<BottleneckTarget> device_targets(const std::string& word, const Snapshot& snapshot) {
-  std::vector<BottleneckTarget> targets;
-  const auto patterns = parse_patterns(word);
-  if (!patterns) return targets;
-  for (const Device& device : snapshot.devices) {
-    if (!is_supported(device)) continue;
-    const bool is_named = std::ranges::any_of(
-        *patterns, [&](const DevicePattern& pattern) { return matches(pattern, device); });
-    if (is_named) targets.push_back(target_of(device, snapshot));
-  }
-  return targets;
-}
-
-std::vector<BottleneckTarget> busy_targets(const Snapshot& snapshot) {
-  std::vector<BottleneckTarget> targets;
-  for (const Device& device : snapshot.devices) {
-    if (!is_supported(device)) continue;
-    const DeviceState state = state_of(device, snapshot);
-    const bool is_taken =
-        state == DeviceState::busy || state == DeviceState::held || state == DeviceState::leased;
-    if (is_taken) targets.push_back(target_of(device, snapshot));
-  }
-  return targets;
-}
-
-Result<BottleneckTarget> process_target(pid_t pid, const Snapshot& snapshot,
-                                        const std::string& proc) {
-  const auto stat = read_process_stat(pid, proc);
-  if (!stat) {
-    return fail(ErrorCode::not_found,
-                trf("there is no process {} that can be seen here, and no GPU of that number; "
-                    "`berth ps` lists what is on the GPUs",
-                    pid));
-  }
-  BottleneckTarget target{.subject = "process " + std::to_string(pid), .roots = {pid}};
-  target.ends_with_job = true;
-  // A worker is explained by the job that it works for: the nearest parent that is on a GPU.
-  constexpr int deepest = 64;
-  pid_t at = pid;
-  for (int depth = 0; depth < deepest && at > 1; ++depth) {
-    const bool is_on = std::ranges::any_of(snapshot.gpu_processes,
-                                           [&](const GpuProcess& one) { return one.pid == at; });
-    if (is_on) {
-      target.roots = {at};
-      break;
-    }
-    const auto parent = read_process_stat(at, proc);
-    if (!parent) break;
-    at = parent->parent;
-  }
-  target.devices = devices_of(target.roots.front(), snapshot);
-  const Claim* claim = claim_of(target.roots.front(), snapshot);
-  if (claim != nullptr) target.run = claim->run;
-  if (claim != nullptr && target.devices.empty()) {
-    for (const ClaimedDevice& one : claim->devices) target.devices.push_back(one.device);
-  }
-  return target;
-}
-
-BottleneckTarget run_target(const RunRecord& run) {
-  BottleneckTarget target{.subject = "run " + run.manifest.id,
-                          .roots = {run.manifest.keeper.pid},
-                          .keeper = run.manifest.keeper.pid,
-                          .run = run.manifest.id,
-                          .ends_with_job = true};
-  for (const Device& device : run.manifest.given.devices) target.devices.push_back(device.id);
-  return target;
 }
 
 }  // namespace berth

@@ -3,6 +3,8 @@
 // added, as Context::look() adds it to one.
 
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "app/context.h"
@@ -39,6 +41,19 @@ class Live {
   Wanted wanted_;  // of the look under way
   LedgerView view_;
   HolderNames names_;
+};
+
+/// What a command that looks again and again tells once, however often it is seen.
+class SaidProblems {
+ public:
+  /// Not by its words: how long was waited is another time at each look.
+  [[nodiscard]] bool is_new(const Problem& problem) {
+    const std::string subject = problem.device.value_or(DeviceId()).text();
+    return said_.insert(problem.source + " " + subject + " " + problem.code).second;
+  }
+
+ private:
+  std::set<std::string> said_;
 };
 
 }  // namespace berth

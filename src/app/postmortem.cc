@@ -1,75 +1,17 @@
 #include "app/postmortem.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
 #include <set>
 #include <utility>
 
 #include "app/records.h"
-#include "base/encoding.h"
-#include "base/fd.h"
-#include "base/text.h"
 #include "base/tr.h"
 #include "probe/driver_log.h"
 #include "probe/procfs/procfs_probe.h"
+#include "record/log_tail.h"
 
 namespace berth {
 
 namespace {
-
-/// What stands in a file before the part that is read.
-struct LogHead {
-  std::string beginning;       // its first bytes, which tell the encoding
-  std::uint64_t left_out = 0;  // how much of it was skipped
-};
-
-/// Everything that comes, of which the last part is kept: a pipe cannot be read from its end.
-Result<LogTail> read_to_end(int fd, const std::string& name, LogHead head = {}) {
-  LogTail tail;
-  std::array<char, 16384> piece{};
-  const auto keep_the_end = [&] {
-    if (head.left_out == 0) head.beginning = tail.bytes.substr(0, byte_order_mark_length);
-    if (tail.bytes.size() <= longest_log) return;
-    head.left_out += tail.bytes.size() - longest_log;
-    tail.bytes.erase(0, tail.bytes.size() - longest_log);
-  };
-  for (;;) {
-    const ssize_t got = ::read(fd, piece.data(), piece.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail_system("read " + name, errno);
-    if (got == 0) break;
-    tail.bytes.append(piece.data(), static_cast<std::size_t>(got));
-    if (tail.bytes.size() > 2 * longest_log) keep_the_end();
-  }
-  keep_the_end();
-  tail.cut = head.left_out > 0;
-  tail.bytes = as_utf8(std::move(tail.bytes), head.beginning, head.left_out);
-  return tail;
-}
-
-Result<LogTail> read_end_of(int fd, const std::string& path) {
-  struct stat status{};
-  if (::fstat(fd, &status) != 0) return fail_system("read " + path, errno);
-  const auto most = static_cast<off_t>(longest_log);
-  if (!S_ISREG(status.st_mode) || status.st_size <= most) return read_to_end(fd, path);
-  std::array<char, byte_order_mark_length> first{};
-  const ssize_t got = ::pread(fd, first.data(), first.size(), 0);
-  const off_t from = ::lseek(fd, -most, SEEK_END);
-  if (got < 0 || from < 0) return fail_system("read " + path, errno);
-  return read_to_end(fd, path,
-                     {.beginning = {first.data(), static_cast<std::size_t>(got)},
-                      .left_out = static_cast<std::uint64_t>(from)});
-}
-
-Result<LogTail> read_output(const RunRecord& run) {
-  const auto fd = open_log(run);
-  if (!fd) return std::unexpected(fd.error());
-  return read_end_of(fd->get(), *run.manifest.log);
-}
 
 void add_samples(const RunRecord& run, PostmortemEvidence& evidence) {
   constexpr std::size_t most = 100'000;
@@ -107,20 +49,6 @@ void add_kernel_log(const Context& context, WallTime now, PostmortemEvidence& ev
 
 }  // namespace
 
-Result<LogTail> read_log_tail(const std::string& path) {
-  if (path == "-") return read_to_end(STDIN_FILENO, "stdin");
-  struct stat status{};
-  if (::stat(path.c_str(), &status) != 0) return fail_system("open " + path, errno);
-  // A device has no end, and the kernel's log looks like a file. A pipe has one: `<(command)`.
-  if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode)) {
-    return fail(ErrorCode::invalid, trf("{} is no file that a log could be in", printable(path)));
-  }
-  const int waits = S_ISFIFO(status.st_mode) ? 0 : O_NONBLOCK;
-  const auto fd = open_fd(path, O_RDONLY | O_NOCTTY | waits);
-  if (!fd) return std::unexpected(fd.error());
-  return read_end_of(fd->get(), path);
-}
-
 GatheredPostmortem gather_postmortem(const Context& context, const RunRecord& run, Gather how,
                                      WallTime now) {
   GatheredPostmortem gathered{.log = nullptr,
@@ -144,7 +72,7 @@ GatheredPostmortem gather_postmortem(const Context& context, const RunRecord& ru
            "is kept; or give it to `berth explain --log FILE`.");
     return gathered;
   }
-  auto tail = read_output(run);
+  auto tail = read_log_tail(run);
   if (!tail) {
     gathered.why_no_log = tr_composed(tail.error().message());
     return gathered;

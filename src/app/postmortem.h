@@ -11,14 +11,6 @@
 
 namespace berth {
 
-/// The end of a log, at most longest_log bytes of it.
-struct LogTail {
-  std::string bytes;
-  bool cut = false;
-};
-/// Also of a pipe, which is read to its end; "-" is stdin.
-[[nodiscard]] Result<LogTail> read_log_tail(const std::string& path);
-
 /// A run's evidence and what it refers to.
 struct GatheredPostmortem {
   std::unique_ptr<LogText> log;

@@ -13,7 +13,7 @@
 #include "base/tr.h"
 #include "view/placement_text.h"
 #include "view/postmortem_text.h"
-#include "view/run_start_text.h"
+#include "view/run_text.h"
 #include "view/runs_text.h"
 
 namespace berth {
@@ -21,31 +21,6 @@ namespace berth {
 namespace {
 
 void to_stderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
-
-/// The record of a run that has just ended; where it could not be written, what is known of it.
-RunRecord record_of(const RunFinished& finished) {
-  if (finished.record) return *finished.record;
-  RunRecord known;
-  known.manifest.id = finished.started.id;
-  known.manifest.cpu_only = finished.started.cpu_only;
-  known.manifest.given = finished.started.snapshot;
-  std::erase_if(known.manifest.given.devices, [&](const Device& device) {
-    return std::none_of(finished.started.devices.begin(), finished.started.devices.end(),
-                        [&](const Choice& choice) { return choice.device == device.id; });
-  });
-  for (const Choice& choice : finished.started.devices) {
-    known.manifest.promised.push_back(choice.promised);
-  }
-  known.state = RunState::ended;
-  known.end = RunEnd{.at = {known.manifest.started.unix_ms + finished.lasted.count()},
-                     .exit = finished.exit,
-                     .lasted_ms = finished.lasted.count(),
-                     .because = finished.because,
-                     .released = std::nullopt,
-                     .cpu_ms = std::nullopt,
-                     .summary = {}};
-  return known;
-}
 
 /// Whether the terminal's line is ours to draw over: a shell's background job shares it with what
 /// is in front.
@@ -68,7 +43,7 @@ bool tell_cause(const Context& context, const RunRecord& record, Gather how, Wal
 /// own or by abort(), which says why there alone. Any other signal is what the end line names.
 bool output_could_tell(const RunFinished& finished, const RunRecord& record) {
   const int signal = signal_of(record);
-  return !finished.end_wanted && finished.because.empty() && !record.manifest.log &&
+  return !finished.end_wanted && record.end->because.empty() && !record.manifest.log &&
          (signal == 0 || signal == SIGABRT);
 }
 
@@ -88,48 +63,6 @@ void say_what_is_set(const RunStarted& started) {
     set += " " + printable(name) + "=" + printable(shell_quoted(value));
   }
   complain(std::string(tr("set for the job:")) + set);
-}
-
-std::size_t ones_to_wait_for(const Placement& placement) {
-  return placement.available.size() +
-         static_cast<std::size_t>(std::ranges::count_if(
-             placement.refused, [](const Refusal& one) { return one.may_change; }));
-}
-
-void say_what_to_do(const RunOptions& options, const NotAcquired& refusal) {
-  switch (refusal.why) {
-    case NotAcquired::Why::none_free:
-      if (silent_ones(refusal.placement, refusal.snapshot) == ones_to_wait_for(refusal.placement)) {
-        complain(
-            tr("nothing can be given while the driver does not answer; --wait looks again, "
-               "--or-cpu runs it on the CPU"));
-        return;
-      }
-      complain(
-          tr("no device is free for this job; --wait waits in the queue, --or-cpu runs it "
-             "on the CPU"));
-      return;
-    case NotAcquired::Why::never_possible:
-      if (why_devices_are_unknown(refusal.snapshot) != nullptr) {
-        complain(tr("nothing can be given while the driver does not say what there is"));
-        return;
-      }
-      if (refusal.placement.variable_hides_all) {
-        complain(tr("CUDA_VISIBLE_DEVICES hides every GPU: none can be given"));
-        return;
-      }
-      complain(refusal.placement.hidden_by_variable > 0
-                   ? tr("the devices in CUDA_VISIBLE_DEVICES can never satisfy the request, not "
-                        "even when all are free")
-                   : tr("this machine can never satisfy the request, not even when it is idle"));
-      return;
-    case NotAcquired::Why::timed_out:
-      complain(trf("no device came within {}",
-                   short_duration(options.job.wait.value_or(std::chrono::milliseconds(0)))));
-      return;
-    case NotAcquired::Why::interrupted:
-      return;
-  }
 }
 
 }  // namespace
@@ -179,21 +112,16 @@ RunCallbacks words_of_a_run(const Context& context, WaitingReporter& reporter, T
   words.on_starting = [&context, &reporter, talk](const RunStarted& started) {
     reporter.finish();
     if (talk == Talk::quiet) return;
-    to_stderr(render_started({.id = started.id,
-                              .cpu_only = started.cpu_only,
-                              .devices = started.devices,
-                              .simulated = context.sources().simulated,
-                              .waited = started.waited},
-                             context.err()));
+    to_stderr(render_started(started, context.sources().simulated));
     if (talk == Talk::verbose) say_what_is_set(started);
   };
-  words.say = [&reporter](std::string_view sentence) {
+  words.on_news = [&reporter](const RunNews& news) {
     reporter.finish();
-    complain(tr_composed(sentence));
+    for (const std::string& sentence : sentences_of(news)) complain(sentence);
   };
   if (quiet) return words;
   words.on_finished = [&context](const RunFinished& finished) {
-    RunRecord record = record_of(finished);
+    RunRecord record = finished.record;
     // A run on the CPU was given no snapshot that could say so.
     if (!record.manifest.given.simulated) {
       record.manifest.given.simulated = context.sources().simulated;
@@ -223,7 +151,7 @@ void say_refusal(const Context& context, const RunOptions& options, const NotAcq
     complain(trf("SIMULATED: {}", printable(*refusal.snapshot.simulated)));
   }
   to_stderr(render_refusals(refusal.placement, refusal.snapshot, context.err()));
-  say_what_to_do(options, refusal);
+  if (const auto advice = advice_after(refusal, options.job); !advice.empty()) complain(advice);
 }
 
 }  // namespace berth

@@ -1,6 +1,5 @@
 #include "app/serve_daemon.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,14 +8,8 @@
 #include <utility>
 
 #include "app/browser.h"
-#include "app/kept_history.h"
 #include "app/live.h"
-#include "app/look_details.h"
-#include "app/serve_acts.h"
-#include "app/serve_alerts.h"
-#include "app/serve_metrics.h"
 #include "app/serve_places.h"
-#include "app/token_watch.h"
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/process_stat.h"
@@ -24,12 +17,16 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "health/health.h"
-#include "record/history/writer.h"
+#include "serve/alert_watch.h"
 #include "serve/fleet.h"
 #include "serve/http_server.h"
+#include "serve/kept_history.h"
+#include "serve/metrics_keeper.h"
 #include "serve/news.h"
 #include "serve/notify.h"
 #include "serve/people_watch.h"
+#include "serve/tokens.h"
+#include "serve/user_acts.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -42,21 +39,7 @@ using std::chrono::seconds;
 constexpr seconds drain_patience{5};
 /// Details (what health judges by, memory errors, limits) change slowly and cost many calls.
 constexpr seconds details_interval{10};
-constexpr std::size_t most_connections = 4096;
 constexpr std::size_t longest_mountinfo = 16 << 20;
-/// Descriptors for everything that is not a connection.
-constexpr rlim_t own_descriptors = 256;
-
-/// How many connections there is room for.
-std::size_t connections_with_room() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return most_connections / 8;
-  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, most_connections + own_descriptors);
-  static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return most_connections / 8;
-  const rlim_t own = std::min<rlim_t>(own_descriptors, limit.rlim_cur / 5 * 4);
-  return std::min<std::size_t>(limit.rlim_cur - own, most_connections);
-}
 
 std::optional<std::string> token_path(const Context& context) {
   const auto state = server_state_directory(context);
@@ -75,12 +58,14 @@ class Daemon {
         handler_([](const std::string& text) { complain(printable(text)); }),
         acts_(context.state_directory()),
         metrics_(context.clock()),
-        alerts_(context, loop_, how_to_tell_alerts()),
+        alerts_(loop_, context.clock(), context.sources().simulated, command_place(context),
+                how_to_tell_alerts()),
         fleet_(loop_, context.clock()),
         tokens_(token_path(context)),
-        history_(context.clock(), [this](const std::string& kind, const std::string& text) {
-          handler_.note(kind, text, context_.clock().now());
-        }) {}
+        history_(context.clock(), local_offset_at,
+                 [this](const std::string& kind, const std::string& text) {
+                   handler_.note(kind, text, context_.clock().now());
+                 }) {}
 
   int run();
 
@@ -90,7 +75,7 @@ class Daemon {
   void seen(Snapshot snapshot);
   void see_anew();
   void tell_health();
-  [[nodiscard]] ServeAlerts::Told how_to_tell_alerts();
+  [[nodiscard]] serve::AlertWatch::Told how_to_tell_alerts();
   void open_alerts();
   void open_history();
   void check_history();
@@ -115,13 +100,13 @@ class Daemon {
   SignalQueue signals_;
   serve::Loop loop_;
   serve::RequestHandler handler_;
-  ServeActs acts_;
+  serve::UserActs acts_;
   serve::RunSource runs_;
-  ServeMetrics metrics_;
-  ServeAlerts alerts_;
+  serve::MetricsKeeper metrics_;
+  serve::AlertWatch alerts_;
   serve::Fleet fleet_;
-  TokenWatch tokens_;
-  KeptHistory history_;
+  serve::TokenWatch tokens_;
+  serve::KeptHistory history_;
   serve::PeopleWatch people_;
   std::unique_ptr<serve::HttpServer> server_;
   std::shared_ptr<const Snapshot> newest_;
@@ -173,7 +158,7 @@ void Daemon::seen(Snapshot snapshot) {
   metrics_.seen(snapshot, context_.clock().now() - look_began_, has_driver_failed(snapshot));
   metrics_.set_probe(live_.probe_process());
   if (depth_ != Depth::details && newest_with_details_) {
-    add_details(*newest_with_details_, snapshot);
+    serve::add_details(*newest_with_details_, snapshot);
   }
   auto shared = std::make_shared<const Snapshot>(std::move(snapshot));
   if (depth_ == Depth::details) newest_with_details_ = shared;
@@ -209,19 +194,36 @@ void Daemon::tell_health() {
   health_ = std::move(health);
 }
 
-ServeAlerts::Told Daemon::how_to_tell_alerts() {
+serve::AlertWatch::Told Daemon::how_to_tell_alerts() {
   return {.announce = [this](const Alert& alert) { handler_.announce(alert); },
           .note =
               [this](const std::string& kind, const std::string& text) {
                 handler_.note(kind, text, context_.clock().now());
+              },
+          .dropped =
+              [](const serve::DeliveryQueue::Dropped& one) {
+                complain(
+                    trf("{} is no longer told of alerts: messages dropped that had not arrived "
+                        "there: {}",
+                        printable(one.receiver), one.messages));
               }};
 }
 
 void Daemon::open_alerts() {
   alerts_.configure(plan_.settings.alerts);
   const auto directory = server_state_directory(context_);
-  if (directory) return alerts_.open(*directory);
-  complain(tr("alerts are not kept over a restart: there is no home to keep them in"));
+  if (!directory) {
+    return complain(tr("alerts are not kept over a restart: there is no home to keep them in"));
+  }
+  const serve::AlertStore::Opened opened = alerts_.open(*directory);
+  if (opened.not_kept) {
+    complain(
+        trf("alerts are not kept over a restart: {}", tr_composed(opened.not_kept->message())));
+  }
+  if (opened.set_aside) {
+    complain(trf("the alerts of before are unknown ({}): the file was set aside as {}",
+                 tr_composed(opened.set_aside->why.message()), opened.set_aside->path));
+  }
 }
 
 /// Without one the server serves what is now, and says so once.
@@ -235,7 +237,13 @@ void Daemon::open_history() {
 }
 
 void Daemon::check_history() {
-  if (const auto state = history_.check()) metrics_.set_history(state->figures, state->lost);
+  const auto state = history_.check();
+  if (!state) return;
+  metrics_.set_history(state->figures, state->lost);
+  if (state->goes_on) complain(tr("a history is kept from now on"));
+  if (!state->stopped_because.empty()) {
+    complain(trf("no history is kept until this is over: {}", tr_composed(state->stopped_because)));
+  }
 }
 
 void Daemon::publish() {
@@ -319,10 +327,7 @@ Result<void> Daemon::join(const serve::JoinSettings& settings) {
   auto members = serve::members_of(settings);
   if (!members) return std::unexpected(std::move(members).error().because("--join"));
   for (const serve::FleetMember& member : *members) {
-    const bool in_the_clear = member.url.kind == serve::Url::Kind::http &&
-                              !serve::is_loopback({.host = member.url.host, .port = 0}) &&
-                              member.url.host != "localhost" && !member.token_file.empty();
-    if (!in_the_clear) continue;
+    if (!serve::shows_token(member)) continue;
     complain(trf("the token for {} travels in the clear: https://… would keep it secret",
                  printable(member.name)));
   }
@@ -449,7 +454,7 @@ int Daemon::run() {
                                         {.socket = plan_.socket,
                                          .listen = plan_.settings.listen,
                                          .tls = plan_.settings.tls,
-                                         .most_connections = connections_with_room()});
+                                         .most_connections = serve::connections_with_room()});
   if (!server) return report(server.error());
   server_ = std::move(*server);
   say_where();

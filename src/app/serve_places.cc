@@ -4,6 +4,7 @@
 
 #include "app/verb.h"
 #include "base/fd.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "base/tr.h"
 
@@ -100,6 +101,17 @@ std::vector<serve::StateDirectory> record_directories(const Context& context,
     if (all.empty() || one.path != all.front().path) all.push_back(std::move(one));
   }
   return all;
+}
+
+serve::CommandPlace command_place(const Context& context) {
+  serve::CommandPlace place;
+  for (std::string& variable : context.environment()) {
+    const bool is_systemds =
+        variable.starts_with("NOTIFY_SOCKET=") || variable.starts_with("WATCHDOG_");
+    if (!is_systemds) place.environment.push_back(std::move(variable));
+  }
+  place.search_path = context.variable("PATH").value_or(default_search_path);
+  return place;
 }
 
 void complain_of_unknown(const serve::Settings& settings, const std::string& read_from) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/context.h"
+#include "serve/alert_sender.h"
 #include "serve/run_source.h"
 #include "serve/settings.h"
 
@@ -26,6 +27,10 @@ namespace berth {
 /// whose homes lie below $BERTH_HOMES where that is set (for tests).
 [[nodiscard]] std::vector<serve::StateDirectory> record_directories(const Context& context,
                                                                     std::string_view passwd);
+
+/// What a command that is told of alerts is run with: this program's own environment, less what
+/// systemd said to it alone.
+[[nodiscard]] serve::CommandPlace command_place(const Context& context);
 
 /// A word in it that is no setting: misspelt, or of a newer berth.
 void complain_of_unknown(const serve::Settings& settings, const std::string& read_from);

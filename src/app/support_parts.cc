@@ -8,12 +8,12 @@
 #include <set>
 
 #include "app/serve_places.h"
-#include "app/support_waits.h"
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "base/user_name.h"
 #include "record/run_record.h"
+#include "run/own_processes.h"
 #include "snapshot/json.h"
 
 namespace berth {
@@ -58,7 +58,7 @@ class Gatherer {
       parts_.back().text = to_json(*snapshot, JsonLayout::indented);
     }
     add_own("leases", {"leases"});
-    parts_.push_back(waits_of_own_processes(context_));
+    add_own_processes();
     add_variables();
     add_settings();
     add_runs();
@@ -124,6 +124,18 @@ class Gatherer {
     }
     add("system", "uname, /etc/os-release, /proc/driver/nvidia/version, /proc/cmdline",
         std::move(text));
+  }
+
+  void add_own_processes() {
+    const auto state = context_.state_directory();
+    const auto list = state ? list_runs(*state) : Result<RunList>(RunList());
+    const auto answer = waits_of_own_processes(
+        context_.read_ledger(), list ? list->runs : std::vector<RunRecord>(), context_.clock());
+    const std::string name = "processes";
+    const std::string origin = "/proc, of your processes of berth";
+    if (!answer) return add(name, origin, "", answer.error().message());
+    add(name, origin, answer->out.empty() && answer->exit ? "none is there\n" : answer->out,
+        answer->exit ? "" : "it did not answer in time: the rest is left out");
   }
 
   void add_variables() {

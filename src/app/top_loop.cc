@@ -5,13 +5,14 @@
 #include <utility>
 
 #include "app/live.h"
-#include "app/tape.h"
 #include "app/terminal.h"
 #include "app/verb.h"
 #include "base/process.h"
 #include "base/signals.h"
 #include "base/tr.h"
+#include "health/health.h"
 #include "probe/process_files.h"
+#include "probe/replay/tape.h"
 #include "top/history.h"
 #include "top/input.h"
 #include "top/render.h"
@@ -49,6 +50,9 @@ class TopLoop {
   void hear(const top::Event& event);
   void pause_or_go_on();
   void carry_out(const top::Command& command);
+  void do_to_each(const std::vector<top::Target>& targets,
+                  const std::function<Result<void>(const ProcessId&)>& act,
+                  const std::string& done);
   void send_signal_to(const top::SendSignal& command);
   void renice(const top::Renice& command);
   void read_keys();
@@ -140,6 +144,7 @@ void TopLoop::seen(Snapshot snapshot, Charted charted) {
 
 void TopLoop::seen_on_tape() {
   Tape::TapedLook look = tape_->now();
+  look.snapshot.faults = failed_devices(look.snapshot);
   seen(std::move(look.snapshot), look.stands_in ? Charted::no : Charted::yes);
 }
 
@@ -165,34 +170,33 @@ void TopLoop::show_tape() {
   hear(top::TapePlace{.position = tape_->position(), .count = tape_->size()});
 }
 
-void TopLoop::send_signal_to(const top::SendSignal& command) {
+/// `done`: what to say where it was done to all of them.
+void TopLoop::do_to_each(const std::vector<top::Target>& targets,
+                         const std::function<Result<void>(const ProcessId&)>& act,
+                         const std::string& done) {
   std::string failed;
-  for (const top::Target& target : command.to) {
-    const auto sent = send_signal(target.process, command.signal);
-    if (!sent) failed += (failed.empty() ? "" : "; ") + tr_composed(sent.error().message());
+  for (const top::Target& target : targets) {
+    const auto went = act(target.process);
+    if (!went) failed += (failed.empty() ? "" : "; ") + tr_composed(went.error().message());
   }
-  if (failed.empty()) {
-    hear(top::Outcome{
-        .text = command.to.size() == 1
-                    ? trf("{} was sent to {}", command.name, command.to[0].process.pid)
-                    : trf("{} was sent to {} processes", command.name, command.to.size())});
-  } else {
-    hear(top::Outcome{.text = failed, .good = false});
-  }
+  if (failed.empty()) return hear(top::Outcome{.text = done});
+  hear(top::Outcome{.text = failed, .good = false});
+}
+
+void TopLoop::send_signal_to(const top::SendSignal& command) {
+  do_to_each(
+      command.to, [&](const ProcessId& process) { return send_signal(process, command.signal); },
+      command.to.size() == 1 ? trf("{} was sent to {}", command.name, command.to[0].process.pid)
+                             : trf("{} was sent to {} processes", command.name, command.to.size()));
   next_look_ = std::min(next_look_, context_.clock().now() + milliseconds(100));
 }
 
 void TopLoop::renice(const top::Renice& command) {
-  std::string failed;
-  for (const top::Target& target : command.to) {
-    const auto set = set_nice(target.process, command.nice);
-    if (!set) failed += (failed.empty() ? "" : "; ") + tr_composed(set.error().message());
-  }
-  if (!failed.empty()) return hear(top::Outcome{.text = failed, .good = false});
-  hear(top::Outcome{.text = command.to.size() == 1 ? trf("the nice value of {} is {} now",
-                                                         command.to[0].process.pid, command.nice)
-                                                   : trf("the nice value of {} processes is {} now",
-                                                         command.to.size(), command.nice)});
+  do_to_each(
+      command.to, [&](const ProcessId& process) { return set_nice(process, command.nice); },
+      command.to.size() == 1
+          ? trf("the nice value of {} is {} now", command.to[0].process.pid, command.nice)
+          : trf("the nice value of {} processes is {} now", command.to.size(), command.nice));
 }
 
 void TopLoop::carry_out(const top::Command& command) {

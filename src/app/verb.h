@@ -70,10 +70,6 @@ struct VerbEntry {
 /// And `helper`, which no person types.
 [[nodiscard]] std::span<const VerbEntry> known_verbs();
 
-/// Completion scripts and the manual page are made from the verbs themselves.
-[[nodiscard]] std::string completion_script(std::string_view shell);
-[[nodiscard]] std::string manual_page();
-
 /// Prints to stdout; what cannot be written is noticed by finish_output().
 void print(std::string_view text);
 /// One line on stderr, prefixed "berth: ".

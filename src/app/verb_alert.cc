@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "alert/rule_matches.h"
-#include "app/serve_alerts.h"
 #include "app/serve_places.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "serve/alert_message.h"
+#include "serve/alert_sender.h"
 #include "view/alert_text.h"
 
 namespace berth {

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "diagnose/postmortem/explain_log.h"
+#include "record/log_tail.h"
 #include "view/postmortem_text.h"
 #include "view/runs_text.h"
 
@@ -79,7 +80,8 @@ class ExplainVerb final : public Verb {
         complain(trf("there is no GPU \"{}\" here; `berth status` lists them", printable(name_)));
         return could_not_look;
       }
-      auto target = process_target(static_cast<pid_t>(*pid), *snapshot, context.sources().proc);
+      auto target =
+          bottleneck::process_target(static_cast<pid_t>(*pid), *snapshot, context.sources().proc);
       if (!target) return report(target.error(), could_not_look);
       targets.push_back(std::move(*target));
     }
@@ -89,7 +91,7 @@ class ExplainVerb final : public Verb {
   int explain_all(Context& context) {
     const auto snapshot = context.look(Depth::everything);
     if (!snapshot) return report(snapshot.error(), could_not_look);
-    const auto targets = busy_targets(*snapshot);
+    const auto targets = bottleneck::busy_targets(*snapshot);
     if (!targets.empty()) return explain_targets(context, targets, wish_);
     // Nothing is there to be slow: who asks then asks for the run that he just had.
     if (find_run(context, "")) return explain_run(context);
@@ -111,7 +113,7 @@ class ExplainVerb final : public Verb {
       return could_not_look;
     }
     if (found->state == RunState::running) {
-      return explain_targets(context, {run_target(*found)}, wish_);
+      return explain_targets(context, {bottleneck::run_target(*found)}, wish_);
     }
     if (pace_) return explain_run_bottleneck(context, *found, wish_);
     const WallTime now = context.clock().wall_now();

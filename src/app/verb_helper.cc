@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -18,7 +19,6 @@
 #include <utility>
 #include <vector>
 
-#include "app/considered.h"
 #include "app/live.h"
 #include "app/run_options.h"
 #include "app/verb.h"
@@ -403,6 +403,9 @@ class HelperVerb final : public Verb {
     // Whoever started us waits for all its children perhaps, and is not to meet this one.
     const auto child = fork_process([&] {
       (void)close_standard_streams();  // what is said there until now goes to who asks
+      // As a keeper has one: what runs in it is not the program's.
+      (void)start_session();
+      outlive(SIGPIPE);
       return Helper(context, *std::move(asker)).run();
     });
     return child ? exit_code::ok : report(child.error());

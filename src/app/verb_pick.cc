@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "app/considered.h"
 #include "app/run_options.h"
 #include "app/verb.h"
 #include "base/text.h"

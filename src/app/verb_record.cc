@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "app/live.h"
-#include "app/said_problems.h"
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/signals.h"

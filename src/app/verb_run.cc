@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "app/considered.h"
 #include "app/detached_wait.h"
 #include "app/live.h"
 #include "app/run_options.h"
@@ -21,6 +20,7 @@
 #include "host_environment/environment.h"
 #include "host_environment/machine_side.h"
 #include "view/placement_text.h"
+#include "view/run_text.h"
 
 namespace berth {
 
@@ -150,17 +150,7 @@ class RunVerb final : public Verb {
   }
 
   void tell_that_it_waits(const RunWaits& waits) const {
-    if (!waits.recorded) {
-      complain(
-          trf("process {} waits for a device, also when this terminal closes; `kill {}` takes "
-              "it out of the queue",
-              ::getpid(), ::getpid()));
-    } else if (flags_.talk() != Talk::quiet) {
-      complain(
-          trf("run {} waits for a device, also when this terminal closes: `berth wait {}` "
-              "waits for it, `berth stop {}` takes it out of the queue",
-              waits.id, waits.id, waits.id));
-    }
+    if (!waits.recorded || flags_.talk() != Talk::quiet) complain(sentence_of(waits));
     (void)tell_id(waits.id);
   }
 

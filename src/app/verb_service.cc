@@ -6,12 +6,12 @@
 #include <optional>
 #include <utility>
 
-#include "app/service_unit.h"
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "serve/service_unit.h"
 
 namespace berth {
 

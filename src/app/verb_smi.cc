@@ -7,7 +7,6 @@
 #include <cstring>
 #include <string>
 
-#include "app/said_problems.h"
 #include "app/smi_session.h"
 #include "app/verb.h"
 #include "base/text.h"

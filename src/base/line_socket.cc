@@ -81,7 +81,9 @@ std::optional<LineSocket::Line> LineSocket::take_line() {
     seen_ = buffer_.size();
     return std::nullopt;
   }
-  Line line{.text = buffer_.substr(0, end), .descriptor = std::move(descriptor_)};
+  Line line{.text = buffer_.substr(0, end), .descriptor = {}};
+  if (descriptor_at_ <= end) line.descriptor = std::move(descriptor_);
+  descriptor_at_ -= std::min(descriptor_at_, end + 1);
   buffer_.erase(0, end + 1);
   seen_ = 0;
   return line;
@@ -106,12 +108,13 @@ Result<bool> LineSocket::fill(std::size_t longest) {
   if (got < 0 && (why == EAGAIN || why == EWOULDBLOCK)) return false;
   if (got < 0 && why == EINTR) return true;
   if (got <= 0) return closed();
-  // The kernel ends what it gives at the bytes that a descriptor came with.
+  // The kernel ends what it gives at the bytes that a descriptor came with: it is the last line's.
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
   if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
     int descriptor = -1;
     std::memcpy(&descriptor, CMSG_DATA(header), sizeof(descriptor));
     descriptor_ = Fd(descriptor);
+    descriptor_at_ = buffer_.size() - 1;
   }
   return true;
 }

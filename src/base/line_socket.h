@@ -41,8 +41,9 @@ class LineSocket {
 
   Fd socket_;
   std::string buffer_;
-  std::size_t seen_ = 0;  // of the buffer, in which no line ends
-  Fd descriptor_;         // came with the line that is being read
+  std::size_t seen_ = 0;           // of the buffer, in which no line ends
+  Fd descriptor_;                  // that came
+  std::size_t descriptor_at_ = 0;  // in the buffer: a place in the line that it came with
 };
 
 }  // namespace berth

@@ -53,6 +53,18 @@ TEST(LineSocket, ADescriptorComesWithItsOwnLineAmongOthers) {
   EXPECT_FALSE((*ends.other.receive(longest))->descriptor.is_open());
 }
 
+TEST(LineSocket, ADescriptorIsTheLastLinesOfThoseThatComeAtOnce) {
+  const TemporaryDirectory directory;
+  const auto file = open_fd(directory.path() + "/file", O_RDWR | O_CREAT, 0600);
+  Ends ends = connected();
+  ASSERT_TRUE(ends.one.send("a sentence before"));
+  ASSERT_TRUE(ends.one.send("with", file->get()));
+  const auto before = ends.other.receive(longest);
+  EXPECT_EQ((*before)->text, "a sentence before");
+  EXPECT_FALSE((*before)->descriptor.is_open());
+  EXPECT_TRUE((*ends.other.receive(longest))->descriptor.is_open());
+}
+
 TEST(LineSocket, TheEndOfTheOtherIsAnErrorBehindWhatItSaid) {
   Ends ends = connected();
   ASSERT_TRUE(ends.one.send("last"));

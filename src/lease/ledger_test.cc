@@ -544,6 +544,17 @@ TEST_F(LedgerTest, NamedComesFirstAndABrokenSharedOneIsSaidNotPassedOver) {
   EXPECT_THAT(opened.error().message(), HasSubstr("sudo berth setup"));
 }
 
+TEST(LedgerDirectory, QueueKeyIsFilledFromNameAndFactsAlone) {
+  struct stat facts{};
+  facts.st_ctim = {.tv_sec = 5, .tv_nsec = 7};
+  const std::string name = "ticket-0000000006000000000-x";
+  // A member that is new does not compile until it is here: queue_key() has to fill it.
+  const auto& [place, arrived, ticket] = queue_key(name, facts);
+  EXPECT_EQ(arrived, 5'000'000'007);
+  EXPECT_EQ(place, 6'000'000'000);
+  EXPECT_EQ(ticket, name);
+}
+
 TEST(LedgerDirectory, TrustsNoNetworkFileSystem) {
   EXPECT_FALSE(is_local_file_system(0x6969)) << "NFS";
   EXPECT_FALSE(is_local_file_system(0x65735546)) << "FUSE";

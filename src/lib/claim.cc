@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -81,17 +82,33 @@ std::unique_ptr<berth_answer> answer_in(const Message& message) {
   return answer;
 }
 
+/// "GPU 0: in use by a process without a lease; …": the first few, the answer has them all.
+std::string reasons_in(const Json& placement) {
+  constexpr std::size_t most_told = 4;
+  std::string reasons;
+  const Json refused = placement.value("refused", Json::array());
+  for (std::size_t at = 0; at < std::min(refused.size(), most_told); ++at) {
+    const Json& one = refused[at];
+    const Json index = one.value("index", Json());
+    const std::string name =
+        index.is_number() ? "GPU " + std::to_string(index.get<int>()) : one.value("id", "");
+    reasons += (at == 0 ? ": " : "; ") + name + ": " + one.value("text", "");
+  }
+  if (refused.size() > most_told) {
+    reasons += "; and " + std::to_string(refused.size() - most_told) + " more";
+  }
+  return reasons;
+}
+
 Outcome refusal_in(const Message& message) {
   const auto refused = message.json.find("refused");
   if (refused == message.json.end()) return std::nullopt;
+  const std::string reasons = reasons_in(message.json.value("placement", Json::object()));
   if (*refused == "never") {
     return Failure(BERTH_E_NEVER,
-                   "leasing a device: this machine never has what was asked for; the answer says "
-                   "why, device by device");
+                   "leasing a device: this machine never has what was asked for" + reasons);
   }
-  return Failure(BERTH_E_NONE_FREE,
-                 "leasing a device: none that would do is free now; the answer says why, device by "
-                 "device");
+  return Failure(BERTH_E_NONE_FREE, "leasing a device: none that would do is free now" + reasons);
 }
 
 Result<std::unique_ptr<berth_lease>> lease_in(Message& message, bool after_init) {

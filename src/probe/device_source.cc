@@ -12,6 +12,7 @@
 #include "base/tr.h"
 #include "probe/amdgpu/amdgpu_source.h"
 #include "probe/nvml/nvml_probe.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/fields.h"
 
 namespace berth {
@@ -66,7 +67,9 @@ Device nothing_read(Absent why) {
 
 const SourceFacts& source_of(DeviceKind kind) {
   for (const SourceFacts& facts : sources_known) {
-    if (facts.kind == kind) return facts;
+    if (facts.kind != kind) continue;
+    BERTH_CHECK(!facts_of(kind).source.empty(), "its row in device_kind.cc names the source");
+    return facts;
   }
   BERTH_CHECK(false, "every driver that is asked has a row in the table");
 }

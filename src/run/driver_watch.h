@@ -40,11 +40,11 @@ class DriverWatch {
 // Whether the driver can still be asked for the run's devices. That it cannot is told at the first
 // look; that the devices are to be taken for failed, which may end the job, only when it is sure.
 //
-// Sure is: look after look the driver's library answered, and with errors, or was silent for longer
-// than anything takes, when it was asked anew, too. Doubtful, however long it lasts, is what says
-// nothing of the devices: our probe process died, the library or the module is being exchanged,
-// files or memory are short, a container's access was taken away. A job that has its devices open
-// goes on through all of that.
+// It is sure where the driver's library answers look after look, with errors alone. It is also sure
+// where the library stays silent for longer than anything takes, when asked anew, too. Doubtful,
+// however long it lasts, is what says nothing of the devices: our probe process died, the library
+// or the module is being exchanged, files or memory are short, a container's access was taken away.
+// A job that has its devices open goes on through all of that.
 
 struct SilenceNews {
   std::vector<DriverNews> events;  // "driver_silent", "driver_answers"

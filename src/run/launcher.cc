@@ -12,7 +12,6 @@
 #include "base/process.h"
 #include "base/process_stat.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "run/run.h"
 #include "run/tree.h"
 
@@ -210,6 +209,10 @@ class Launcher {
     }
   }
 
+  void tell(const RunNews& news) const {
+    if (task_.on_news) task_.on_news(news);
+  }
+
   void on_line(const std::string& line) {
     const auto words = split(line, ' ');
     const auto number = [&](std::size_t at) {
@@ -236,8 +239,8 @@ class Launcher {
           std::min(line.size(), line.find(' ', line.find(' ', line.find(' ', 4) + 1) + 1) + 1);
       report_.because = line.substr(because);
       done_ = true;
-    } else if (words[0] == "say" && task_.say) {
-      task_.say(line.substr(4));
+    } else if (words[0] == "say") {
+      tell(RunRemark{line.substr(4)});
     } else if (words[0] == "fault") {
       take_fault(std::string_view(line).substr(6));
     }
@@ -246,7 +249,7 @@ class Launcher {
   void take_fault(std::string_view text) {
     auto news = fault_from_line(text);
     if (!news) return;
-    if (task_.say) task_.say(news->text);
+    tell(RunRemark{news->text});
     report_.faults.push_back(*std::move(news));
   }
 
@@ -268,11 +271,7 @@ class Launcher {
       done_ = true;
       return;
     }
-    if (task_.say) {
-      task_.say(
-          tr("the keeper of this run was killed: its record ends here; the devices stay its "
-             "own as long as a process of the job lives"));
-    }
+    tell(KeeperKilled{});
     done_ = task_.detached;
     take_children();
     const auto living = identify_process(report_.job->pid, task_.proc);

@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/signals.h"
 #include "run/faults.h"
+#include "run/run.h"
 
 namespace berth {
 
@@ -50,7 +51,7 @@ struct LauncherTask {
   bool detached = false;  // leave as soon as the job has started
   bool alone = false;     // no shell's job control reaches us: nobody signals our process group
   std::function<void(const ProcessId&)> on_started;
-  std::function<void(std::string_view)> say;
+  std::function<void(const RunNews&)> on_news;
   std::string proc = "/proc";
   Clock* clock = nullptr;
 };

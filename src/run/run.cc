@@ -70,8 +70,8 @@ class Run {
   }
 
  private:
-  void say(std::string_view text) const {
-    if (callbacks_.say) callbacks_.say(text);
+  void tell(const RunNews& news) const {
+    if (callbacks_.on_news) callbacks_.on_news(news);
   }
 
   RunOutcome not_started(Error error) const {
@@ -91,7 +91,7 @@ class Run {
     if (!found) return found.error();
     if (!options_.retry_of.empty()) return std::nullopt;  // it was said at the first start
     for (const auto check : {warning_about_devices_set_by, warning_about_characters_in})
-      if (const auto warning = check(job_.command, *found)) say(*warning);
+      if (const auto warning = check(job_.command, *found)) tell(*warning);
     return std::nullopt;
   }
 
@@ -116,7 +116,7 @@ class Run {
     options.wait = wait_for_devices(job_);
     options.on_news = [this](const WaitingNews& news) { hear_news(news); };
     options.tells_time = callbacks_.on_waiting_tells_time;
-    options.say = callbacks_.say;
+    options.say = [this](std::string_view text) { tell(RunRemark{std::string(text)}); };
     options.interrupted = [this] { return is_interrupted(); };
     const WaitingSignals noted;
     auto answer = acquire(*ledger_, look, services_.clock, options);
@@ -169,7 +169,7 @@ class Run {
     if (!record_ || !manifest_.waiting) return outcome;
     const auto how = never_started_by(outcome);
     if (auto told = end_waiting(*record_, manifest_, how, services_.clock); !told) {
-      say(told.error().message());
+      tell(RunRemark{told.error().message()});
     }
     return outcome;
   }
@@ -235,7 +235,8 @@ class Run {
     manifest_.started = now.wall;
     manifest_.started_steady_ms = steady_ms(now.steady);
     if (record_) {  // it has waited
-      if (const auto told = record_->write_manifest(manifest_); !told) say(told.error().message());
+      const auto told = record_->write_manifest(manifest_);
+      if (!told) tell(RunRemark{told.error().message()});
       return record_->path_of(record_file::marks);
     }
     auto record = RecordWriter::create(options_.state_directory, manifest_,
@@ -259,16 +260,11 @@ class Run {
                       "output would be lost. Make room there, or name a file elsewhere: --log FILE",
                       printable(why.message())));
     }
-    say(trf("this run is not recorded: {}; the job runs all the same", printable(why.message())));
-    if (options_.detach) {
-      say(trf("`berth stop {}` ends it and `berth wait {}` waits for it all the same", manifest_.id,
-              manifest_.id));
-    }
-    if (!note_unrecorded_run(options_.state_directory, manifest_.id)) {
-      say(
-          tr("nor can it be noted that this run was the last: `last` goes on to mean an earlier "
-             "one"));
-    }
+    tell(RunUnrecorded{
+        .id = manifest_.id,
+        .why = why.message(),
+        .detached = options_.detach,
+        .is_noted_as_last = note_unrecorded_run(options_.state_directory, manifest_.id)});
     if (options_.detach && !options_.log) manifest_.log = "/dev/null";
     return std::string("/dev/null");
   }
@@ -301,7 +297,7 @@ class Run {
                       .detached = options_.detach && waiting_ == Waiting::caller,
                       .alone = waiting_ == Waiting::follower,
                       .on_started = [&](const ProcessId& job) { tell_started(job); },
-                      .say = callbacks_.say,
+                      .on_news = callbacks_.on_news,
                       .proc = options_.proc,
                       .clock = &services_.clock},
                      std::move(pipe->read));
@@ -383,17 +379,26 @@ class Run {
     outcome.exit = *report.exit;
     outcome.failed = devices_to_leave(options_, manifest_.given.devices, report);
     if (!callbacks_.on_finished) return outcome;  // nobody asks for what the record says
-    RunFinished finished{
-        .started = started_,
-        .exit = *report.exit,
-        .lasted = std::chrono::duration_cast<milliseconds>(services_.clock.now() - began),
-        .because = report.because,
-        .end_wanted = report.end_wanted,
-        .record = std::nullopt};
-    auto run = record_ ? read_run(record_->directory()) : Result<RunRecord>(RunRecord());
-    if (run && run->end) finished.record = *std::move(run);
-    callbacks_.on_finished(finished);
+    auto record = record_ ? read_run(record_->directory()) : Result<RunRecord>(RunRecord());
+    callbacks_.on_finished(
+        {.record = record && record->end ? *std::move(record) : known_record(report, began),
+         .end_wanted = report.end_wanted});
     return outcome;
+  }
+
+  [[nodiscard]] RunRecord known_record(const LauncherReport& report, Instant began) const {
+    const auto lasted = std::chrono::duration_cast<milliseconds>(services_.clock.now() - began);
+    RunRecord known;
+    known.manifest = manifest_;
+    known.state = RunState::ended;
+    known.end = RunEnd{.at = {manifest_.started.unix_ms + lasted.count()},
+                       .exit = *report.exit,
+                       .lasted_ms = lasted.count(),
+                       .because = report.because,
+                       .released = std::nullopt,
+                       .cpu_ms = std::nullopt,
+                       .summary = {}};
+    return known;
   }
 
   const RunOptions& options_;
@@ -411,20 +416,6 @@ class Run {
   std::optional<Error> cannot_wait_;  // what would wait could not be recorded
 };
 
-void say_start_again(const RunOptions& next, const RunOutcome& ended, const Input& input,
-                     const RunCallbacks& callbacks) {
-  const bool whole = next.detach || input.rewind();
-  if (!callbacks.say) return;
-  callbacks.say(
-      trf("run {} ended badly after its device went wrong: starting the job again on "
-          "another ({} more after that)",
-          ended.id, next.job.retries));
-  if (whole) return;
-  callbacks.say(
-      tr("its input comes through a pipe: what the first start has read, the next one does not "
-         "get"));
-}
-
 Result<RunOutcome> start_again_while_wanted(RunOptions options, const RunServices& services,
                                             const RunCallbacks& callbacks, Waiting waiting,
                                             std::optional<SignalQueue>& signals,
@@ -432,7 +423,12 @@ Result<RunOutcome> start_again_while_wanted(RunOptions options, const RunService
   while (outcome && !outcome->failed.empty()) {
     options = next_start(options, *outcome);
     if (is_stopped_between(options)) return outcome;
-    say_start_again(options, *outcome, input, callbacks);
+    const bool is_input_whole = options.detach || input.rewind();
+    if (callbacks.on_news) {
+      callbacks.on_news(StartingAgain{.ended = outcome->id,
+                                      .starts_left = options.job.retries,
+                                      .is_input_whole = is_input_whole});
+    }
     auto next = Run(options, services, callbacks, waiting, signals).go();
     if (next && next->how == RunOutcome::How::interrupted && is_stopped_between(options)) {
       return outcome;

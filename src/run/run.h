@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/clock.h"
@@ -89,12 +90,9 @@ struct RunStarted {
 
 /// The job's end, for the one line on stderr (view/ words it).
 struct RunFinished {
-  RunStarted started;
-  Exit exit;
-  std::chrono::milliseconds lasted{0};
-  std::string because;              // "time limit", "stopped"; empty: by itself
-  bool end_wanted = false;          // somebody asked for it: Ctrl-C, a signal to the launcher
-  std::optional<RunRecord> record;  // with its end; nothing: it could not be written or read
+  /// With its end. Where it could not be written or read: what is known, without a directory.
+  RunRecord record;
+  bool end_wanted = false;  // somebody asked for it: Ctrl-C, a signal to the launcher
 };
 
 /// A detached job that waits for its device by itself from here on.
@@ -103,6 +101,47 @@ struct RunWaits {
   std::string log;        // where what is said from now on belongs; empty: nowhere
   bool recorded = false;  // `berth wait` and `berth stop` know it
 };
+
+/// A line of a script that something is to be said of.
+struct ScriptLine {
+  int number = 0;  // from 1
+  std::string text;
+};
+/// Something in a command or its script that works against the run.
+struct ScriptWarning {
+  enum class What {
+    script_sets_devices,   // in `line` of `script`
+    command_sets_devices,  // `by` one of its words
+    container_started,     // `by` a command that chooses the container's GPUs
+    container_entered,     // `by` a command; its GPUs were chosen before
+    character_refused,     // by Python, in `line` of `script`; its text names the character
+  } what;
+  std::string script{};  // as the command names it; empty: the command's own words
+  ScriptLine line{};
+  std::string by{};    // "env", "docker run --gpus all"
+  std::string tool{};  // that makes the container: "docker"
+};
+
+/// An event as the record has it, or an error that stops nothing: English, for tr_composed().
+struct RunRemark {
+  std::string text;
+};
+/// The job runs, and nothing of it is kept.
+struct RunUnrecorded {
+  std::string id;
+  std::string why;
+  bool detached = false;
+  bool is_noted_as_last = true;
+};
+/// Its heir, too: nobody is left who could close the record.
+struct KeeperKilled {};
+struct StartingAgain {
+  std::string ended;  // the id of the run before
+  int starts_left = 0;
+  bool is_input_whole = true;  // false: it came through a pipe, and some of it is gone
+};
+/// What the user should know at once; view/run_text.h has the words.
+using RunNews = std::variant<RunRemark, ScriptWarning, RunUnrecorded, KeeperKilled, StartingAgain>;
 
 /// All of these are called in the launcher. Any may be null.
 struct RunCallbacks {
@@ -117,8 +156,7 @@ struct RunCallbacks {
   std::function<void(const RunStarted&)> on_starting;
   std::function<void(const RunStarted&)> on_started;
   std::function<void(const RunFinished&)> on_finished;
-  /// A whole sentence for stderr: a warning about the script, the lost record, a stray process.
-  std::function<void(std::string_view)> say;
+  std::function<void(const RunNews&)> on_news;
 };
 
 struct RunOutcome {
@@ -145,19 +183,13 @@ struct RunOutcome {
 [[nodiscard]] Result<RunOutcome> run_job(const RunOptions& options, const RunServices& services,
                                          const RunCallbacks& callbacks);
 
-/// A line of a script that something is to be said of.
-struct ScriptLine {
-  int number = 0;  // from 1
-  std::string text;
-};
 /// `os.environ["CUDA_VISIBLE_DEVICES"] = …`, `export CUDA_VISIBLE_DEVICES=…`, setdefault left out.
 /// What is set to its own value (`…=${CUDA_VISIBLE_DEVICES:-0}`) is not set.
 [[nodiscard]] std::optional<ScriptLine> find_visible_devices_assignment(std::string_view text);
 
-/// What to say before the start of a command that chooses its devices itself, as far as its words
-/// (`env …`, `bash -c …`, `python -c …`) and the texts of its scripts show it. `executable`: where
-/// its first word was found.
-[[nodiscard]] std::optional<std::string> warning_about_devices_set_by(
+/// Whether a command chooses its devices itself, as far as its words (`env …`, `bash -c …`, `python
+/// -c …`) and the texts of its scripts show it. `executable`: where its first word was found.
+[[nodiscard]] std::optional<ScriptWarning> warning_about_devices_set_by(
     const std::vector<std::string>& command, const std::string& executable);
 
 /// The first curly quote, non-breaking blank or their like in a Python script's code, for which
@@ -165,7 +197,7 @@ struct ScriptLine {
 /// small scan cannot tell.
 [[nodiscard]] std::optional<ScriptLine> find_character_python_refuses(std::string_view text);
 /// The same of the script that this command has Python run.
-[[nodiscard]] std::optional<std::string> warning_about_characters_in(
+[[nodiscard]] std::optional<ScriptWarning> warning_about_characters_in(
     const std::vector<std::string>& command, const std::string& executable);
 
 // ---------------------------------------------------------------------------- verbs on other runs

@@ -84,8 +84,13 @@ TEST(ScriptCheck, FindsAssignmentsAmidALine) {
   }
 }
 
-std::string warning_about(const std::vector<std::string>& command) {
-  return warning_about_devices_set_by(command, "/bin/sh").value_or("");
+using What = ScriptWarning::What;
+
+std::optional<What> what_of(const std::optional<ScriptWarning>& warning) {
+  return warning ? std::optional(warning->what) : std::nullopt;
+}
+std::optional<What> warning_about(const std::vector<std::string>& command) {
+  return what_of(warning_about_devices_set_by(command, "/bin/sh"));
 }
 
 TEST(ScriptCheck, CharactersThatPythonRefusesAreNamedWithTheirLine) {
@@ -114,7 +119,7 @@ TEST(ScriptCheck, OnlyTheScriptThatPythonRunsIsScanned) {
   const std::string script = directory.path() + "/train.py";
   ASSERT_TRUE(write_file_atomically(script, "#!/usr/bin/env python3\nprint(“hi”)\n", 0755));
   const auto warning = [&](const std::vector<std::string>& command) {
-    return warning_about_characters_in(command, command[0]).value_or("");
+    return warning_about_characters_in(command, command[0]);
   };
   using Words = std::vector<std::string>;
   for (const Words& command : {Words{"python3", "-u", script},
@@ -122,16 +127,17 @@ TEST(ScriptCheck, OnlyTheScriptThatPythonRunsIsScanned) {
                                {"torchrun", script},
                                {"nice", "-n", "5", "python", script},
                                {"python", "-m", "torch.distributed.run", script}}) {
-    EXPECT_EQ(warning(command),
-              script +
-                  " has “ (U+201C) in the code of line 2: Python ends with a SyntaxError "
-                  "there; type it as plain ASCII");
+    const auto warned = warning(command);
+    ASSERT_EQ(what_of(warned), What::character_refused) << testing::PrintToString(command);
+    EXPECT_EQ(warned->script, script);
+    EXPECT_EQ(warned->line.number, 2);
+    EXPECT_EQ(warned->line.text, "“ (U+201C)");
   }
   for (const Words& command : {Words{"cat", script},
                                {"python", "-m", "black", script},
                                {"python", "-c", "pass", script},
                                {"python", "other.py"}}) {
-    EXPECT_EQ(warning(command), "") << testing::PrintToString(command);
+    EXPECT_FALSE(warning(command)) << testing::PrintToString(command);
   }
 }
 
@@ -150,7 +156,8 @@ TEST(ScriptCheck, CommandThatSetsTheDevicesInItsWordsIsWarnedAbout) {
                                {"env", "-u", "A", "B=1", "CUDA_VISIBLE_DEVICES=2", "x"},
                                {"nohup", "/usr/bin/env", "-i", "CUDA_VISIBLE_DEVICES=2", "x"},
                                {"env", "-S", shell}}) {
-    EXPECT_NE(warning_about(command), "") << testing::PrintToString(command);
+    EXPECT_EQ(warning_about(command), What::command_sets_devices)
+        << testing::PrintToString(command);
   }
 }
 
@@ -165,7 +172,7 @@ TEST(ScriptCheck, CommandThatOnlyReadsTheDevicesIsNotWarnedAbout) {
         {"python", "-Wc", "CUDA_VISIBLE_DEVICES=1"},
         {"echo", "CUDA_VISIBLE_DEVICES=1"},
         {"bash", "-c"}}) {
-    EXPECT_EQ(warning_about(command), "") << testing::PrintToString(command);
+    EXPECT_EQ(warning_about(command), std::nullopt) << testing::PrintToString(command);
   }
 }
 
@@ -184,19 +191,19 @@ TEST(ScriptCheck, ContainerWithGpusOfItsOwnChoiceIsWarnedAbout) {
         {"docker", "compose", "up"},
         {"bash", "-lc", "cd /x && docker run -v \"$PWD\":/x \\\n  --gpus all image"},
         {"sh", "-c", "sudo docker run --gpus 'all' image"}}) {
-    EXPECT_THAT(warning_about(command), testing::HasSubstr("does not reach into it"))
+    const bool is_entered = command[1] == "exec" || command[1] == "compose";
+    EXPECT_EQ(warning_about(command),
+              is_entered ? What::container_entered : What::container_started)
         << testing::PrintToString(command);
   }
 }
 
-TEST(ScriptCheck, WarningAboutAContainerSaysWhatToWrite) {
-  EXPECT_THAT(warning_about({"docker", "run", "--gpus", "all", "image"}),
-              testing::AllOf(testing::StartsWith("docker run --gpus all: "),
-                             testing::HasSubstr("--gpus \"\\\"device=$CUDA_VISIBLE_DEVICES\\\"\""),
-                             testing::HasSubstr("berth pick --format docker")));
-  EXPECT_THAT(warning_about({"podman", "run", "--device=nvidia.com/gpu=0", "image"}),
-              testing::AllOf(testing::HasSubstr("--device nvidia.com/gpu=$CUDA_VISIBLE_DEVICES"),
-                             testing::HasSubstr("berth pick --format cdi")));
+TEST(ScriptCheck, WarningAboutAContainerNamesWhatChoosesItsGpus) {
+  const auto warning = warning_about_devices_set_by(
+      {"podman", "run", "--device=nvidia.com/gpu=0", "image"}, "/bin/sh");
+  ASSERT_EQ(what_of(warning), What::container_started);
+  EXPECT_EQ(warning->by, "podman run --device=nvidia.com/gpu=0");
+  EXPECT_EQ(warning->tool, "podman");
 }
 
 TEST(ScriptCheck, ContainerThatHasTheRunsGpusOrNoneIsNotWarnedAbout) {
@@ -214,7 +221,7 @@ TEST(ScriptCheck, ContainerThatHasTheRunsGpusOrNoneIsNotWarnedAbout) {
         {"echo", "docker", "run", "--gpus", "all"},
         {"docker"},
         {"docker", "run", "--gpus"}}) {
-    EXPECT_EQ(warning_about(command), "") << testing::PrintToString(command);
+    EXPECT_EQ(warning_about(command), std::nullopt) << testing::PrintToString(command);
   }
 }
 

@@ -17,10 +17,9 @@ namespace berth {
 inline constexpr char sample_now = 's';
 inline constexpr char finish_up = 'f';
 
-/// What the sampler tells the keeper, a line each: "ready" (after the first
-/// sample), "sampled", "event KIND TEXT" (goes into the
-/// record and to the user), "fault …" (run/faults.h to_line: a device has gone wrong), "lost TEXT"
-/// (the record cannot be written).
+/// What the sampler tells the keeper, a line each: "ready" (after the first sample), "sampled",
+/// "event KIND TEXT" (for the record and the user), "fault …" (run/faults.h to_line: a device has
+/// gone wrong), "lost TEXT" (the record cannot be written).
 struct SamplerTask {
   const RunOptions* options = nullptr;
   const RunServices* services = nullptr;
@@ -35,8 +34,8 @@ struct SamplerTask {
 /// The sampler's whole life; the exit code of its process.
 [[nodiscard]] int sample_run(const SamplerTask& task, Fd from_keeper, Fd to_keeper);
 
-/// Processes of the run seen on devices that it was not given, one line each. A MIG instance's
-/// parent counts as given.
+/// A process of the run on a device that the run was not given. A MIG instance's parent counts as
+/// given.
 struct Stray {
   pid_t pid = 0;
   DeviceId device;

@@ -9,7 +9,6 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "run/run.h"
 
 namespace berth {
@@ -344,15 +343,8 @@ bool acts_on_started(const Words& words, std::size_t at) {
                      [&](const std::string& word) { return is_one_of(word, starting); });
 }
 
-std::string corrected_form(std::string_view tool) {
-  return tool == "podman"
-             ? "berth run -- sh -c 'podman run --device nvidia.com/gpu=$CUDA_VISIBLE_DEVICES …'"
-             : "berth run -- sh -c '" + std::string(tool) +
-                   " run --gpus \"\\\"device=$CUDA_VISIBLE_DEVICES\\\"\" …'";
-}
-
-/// What to say of a command that starts a container, or works in one, with GPUs of its own choice.
-std::optional<std::string> warning_about_container(const Words& words) {
+/// A command that starts a container, or works in one, with GPUs of its own choice.
+std::optional<ScriptWarning> warning_about_container(const Words& words) {
   const auto tool = container_tool_in(words);
   if (!tool) return std::nullopt;
   const std::string name(name_of_program(words[*tool]));
@@ -361,21 +353,14 @@ std::optional<std::string> warning_about_container(const Words& words) {
   const std::string act = name + " " + words[at];
   const bool starts_anew = words[at] == "run" || words[at] == "create";
   if (!starts_anew && !acts_on_started(words, at)) return std::nullopt;
-  if (!starts_anew) {
-    return trf(
-        "{}: such a container has the GPUs that were chosen for it elsewhere, not those of this "
-        "run, and CUDA_VISIBLE_DEVICES does not reach into it; start it by: {}",
-        act, corrected_form(name));
-  }
+  using What = ScriptWarning::What;
+  if (!starts_anew) return ScriptWarning{.what = What::container_entered, .by = act, .tool = name};
   const auto option = gpu_option_in(words, at + 1);
   if (!option) return std::nullopt;
-  return trf(
-      "{} {}: the container's GPUs are chosen by that, not by this run, and CUDA_VISIBLE_DEVICES "
-      "does not reach into it; write: {} (`berth pick --format {}` has the form)",
-      act, printable(*option), corrected_form(name), name == "podman" ? "cdi" : "docker");
+  return ScriptWarning{.what = What::container_started, .by = act + " " + *option, .tool = name};
 }
 
-std::optional<std::string> warning_about_container_in_text(std::string_view text) {
+std::optional<ScriptWarning> warning_about_container_in_text(std::string_view text) {
   for (const Words& command : commands_in(text)) {
     if (auto warning = warning_about_container(command)) return warning;
   }
@@ -383,7 +368,7 @@ std::optional<std::string> warning_about_container_in_text(std::string_view text
 }
 
 /// In the command's own words, or in the text that a shell among them is given.
-std::optional<std::string> warning_about_container_among(const Words& words) {
+std::optional<ScriptWarning> warning_about_container_among(const Words& words) {
   if (auto warning = warning_about_container(words)) return warning;
   for (std::size_t at = 0; at < std::min(words.size(), words_looked_at); ++at) {
     if (interpreter_of(words[at]) != Interpreter::shell) continue;
@@ -416,16 +401,16 @@ bool is_python_script(std::string_view name, std::string_view text) {
   return name.ends_with(".py") || (first.starts_with("#!") && first.find("python") != first.npos);
 }
 
-std::optional<std::string> warning_about_script(const std::string& name, const std::string& text) {
-  if (const auto line = find_visible_devices_assignment(text)) {
-    return trf(
-        "{} sets the visible devices itself in line {} ({}): it may use other devices than "
-        "those it is given; remove that line",
-        printable(name), line->number, line->text);
+std::optional<ScriptWarning> warning_about_script(const std::string& name,
+                                                  const std::string& text) {
+  if (auto line = find_visible_devices_assignment(text)) {
+    return ScriptWarning{
+        .what = ScriptWarning::What::script_sets_devices, .script = name, .line = *std::move(line)};
   }
   if (!is_shell_script(name, text)) return std::nullopt;
   auto warning = warning_about_container_in_text(text);
-  return warning ? std::optional(printable(name) + ": " + *warning) : std::nullopt;
+  if (warning) warning->script = name;
+  return warning;
 }
 }  // namespace
 
@@ -439,8 +424,8 @@ std::optional<ScriptLine> find_visible_devices_assignment(std::string_view text)
   return std::nullopt;
 }
 
-std::optional<std::string> warning_about_devices_set_by(const std::vector<std::string>& command,
-                                                        const std::string& executable) {
+std::optional<ScriptWarning> warning_about_devices_set_by(const std::vector<std::string>& command,
+                                                          const std::string& executable) {
   // A wrapper's argument may be a script, too; further on, what follows a script are its arguments.
   constexpr std::size_t words_that_may_be_wrappers = 4;
   bool seen_script = false;
@@ -453,16 +438,13 @@ std::optional<std::string> warning_about_devices_set_by(const std::vector<std::s
     if (auto warning = warning_about_script(word, *text)) return warning;
   }
   if (const auto setter = setter_among(command)) {
-    return trf(
-        "the command sets CUDA_VISIBLE_DEVICES itself ({}): it may use other devices than those "
-        "it is given; leave that out",
-        printable(*setter));
+    return ScriptWarning{.what = ScriptWarning::What::command_sets_devices, .by = *setter};
   }
   return warning_about_container_among(command);
 }
 
-std::optional<std::string> warning_about_characters_in(const std::vector<std::string>& command,
-                                                       const std::string& executable) {
+std::optional<ScriptWarning> warning_about_characters_in(const std::vector<std::string>& command,
+                                                         const std::string& executable) {
   constexpr std::array<std::string_view, 3> launchers = {"torchrun", "accelerate", "deepspeed"};
   bool runs_python = false;
   for (std::size_t at = 0; at < std::min(command.size(), words_looked_at); ++at) {
@@ -475,12 +457,11 @@ std::optional<std::string> warning_about_characters_in(const std::vector<std::st
                           ? std::nullopt
                           : text_of_script(at == 0 ? executable : word);
     if (text && is_python_script(word, *text)) {
-      const auto found = find_character_python_refuses(*text);
+      auto found = find_character_python_refuses(*text);
       if (!found) return std::nullopt;
-      return trf(
-          "{} has {} in the code of line {}: Python ends with a SyntaxError there; type it as "
-          "plain ASCII",
-          printable(word), found->text, found->number);
+      return ScriptWarning{.what = ScriptWarning::What::character_refused,
+                           .script = word,
+                           .line = *std::move(found)};
     }
     runs_python = runs_python || interpreter_of(word) == Interpreter::python ||
                   is_one_of(name_of_program(word), launchers);

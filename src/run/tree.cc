@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <iterator>
+#include <set>
 #include <utility>
 
 #include "base/fd.h"
@@ -190,46 +190,42 @@ TreeWatch TreeWatch::of(pid_t process, std::string proc) {
   return watch;
 }
 
-namespace {
-/// Those of all its threads. Nothing: it is gone, or the kernel does not tell.
-std::optional<std::vector<pid_t>> listed_children(pid_t process, const std::string& proc) {
-  const std::string tasks = proc + "/" + std::to_string(process) + "/task";
-  const auto threads = list_directory(tasks);
-  if (!threads) return std::nullopt;
-  std::vector<pid_t> children;
-  for (const std::string& thread : *threads) {
-    const auto listed = read_file(tasks + "/" + thread + "/children", 64 << 20);
-    if (!listed) return std::nullopt;
-    for (const std::string_view word : split(trimmed(*listed), ' ')) {
-      if (const auto pid = parse_unsigned(word)) children.push_back(static_cast<pid_t>(*pid));
-    }
+/// Reads the lists of children that the kernel keeps per thread: of a small job that is much less
+/// than a look at everybody. False: the kernel keeps none, or the job is no small one.
+bool TreeWatch::learn_by_children() {
+  std::size_t threads_left = 64;
+  std::vector<pid_t> parents;
+  if (keeper_ != 0) {
+    parents.push_back(keeper_);  // who adopts their orphans
+  } else {
+    for (const auto& [pid, member] : members_) parents.push_back(pid);
   }
-  return children;
-}
-}  // namespace
-
-/// At the first look everybody is a newcomer: on a server with hundreds of processes the keeper's
-/// own are found much sooner through its children. False: somebody came or went meanwhile.
-bool TreeWatch::learn_by_children(const std::vector<pid_t>& present) {
-  std::map<pid_t, Member> members;
-  const auto first = listed_children(keeper_, proc_);
-  std::vector<pid_t> parents = {keeper_};
+  std::set<pid_t> seen;
+  bool is_told = false;
   while (!parents.empty()) {
-    const auto children = listed_children(parents.back(), proc_);
-    if (!children) return false;
+    const pid_t parent = parents.back();
     parents.pop_back();
-    for (const pid_t child : *children) {
-      const auto stat = read_process_stat(child, proc_);
-      if (!stat) return false;
-      if (stat->session != keeper_ && members.try_emplace(child).second) parents.push_back(child);
+    const std::string tasks = proc_ + "/" + std::to_string(parent) + "/task";
+    const auto threads = list_directory(tasks);
+    if (!threads && parent == keeper_) return false;
+    for (const std::string& thread : threads.value_or(std::vector<std::string>{})) {
+      if (threads_left-- == 0) return false;
+      const auto listed = read_file(tasks + "/" + thread + "/children", 64 << 20);
+      if (!listed && parent == keeper_) return false;
+      if (!listed) continue;  // it has ended
+      is_told = true;
+      for (const std::string_view word : split(trimmed(*listed), ' ')) {
+        const auto number = parse_unsigned(word);
+        const auto child = static_cast<pid_t>(number.value_or(0));
+        if (!number || !seen.insert(child).second) continue;
+        const auto stat = read_process_stat(child, proc_);
+        if (!stat || stat->session == keeper_) continue;
+        members_.try_emplace(child);
+        parents.push_back(child);
+      }
     }
   }
-  // An orphan would have become the keeper's.
-  if (!first || listed_children(keeper_, proc_) != first) return false;
-  std::ranges::copy_if(present, std::back_inserter(strangers_),
-                       [&](pid_t pid) { return pid != keeper_ && !members.contains(pid); });
-  members_ = std::move(members);
-  return true;
+  return is_told;
 }
 
 void TreeWatch::learn_newcomers(const std::vector<pid_t>& present) {
@@ -261,9 +257,8 @@ void TreeWatch::learn_newcomers(const std::vector<pid_t>& present) {
 }
 
 TreeWatch::Seen TreeWatch::look() {
-  const std::vector<pid_t> present = pids_in(proc_);
-  const bool is_first = members_.empty() && strangers_.empty();
-  if (!is_first || !learn_by_children(present)) learn_newcomers(present);
+  asks_children_ = asks_children_ && learn_by_children();
+  if (!asks_children_) learn_newcomers(pids_in(proc_));
   Seen seen;
   std::uint64_t ticks = 0;
   std::uint64_t pages = 0;

@@ -76,10 +76,11 @@ class TreeWatch {
     std::optional<std::uint64_t> written;
   };
   void learn_newcomers(const std::vector<pid_t>& present);
-  bool learn_by_children(const std::vector<pid_t>& present);
+  bool learn_by_children();
   pid_t keeper_;  // 0: there is none
   std::string proc_;
   std::map<pid_t, Member> members_;
+  bool asks_children_ = true;     // not who else there is
   std::vector<pid_t> strangers_;  // sorted; looked at once, not ours
   Member gone_;                   // sums of those that ended
 };

@@ -130,12 +130,12 @@ TEST_F(Tree, WatchFindsAGrandchildWhoseNumberIsLowerThanItsParents) {
   EXPECT_THAT(TreeWatch(keeper, proc_).look().pids, ElementsAre(20, 300));
 }
 
-TEST_F(Tree, WatchReadsAtFirstTheKeepersOwnAloneWhereTheKernelListsThem) {
+TEST_F(Tree, WatchFollowsTheKernelsListsOfChildrenUntilTheJobIsLarge) {
   put(keeper, {});
   put(11, {.parent = keeper, .session = 5});
   put(12, {.parent = 11, .session = 6});
   put(15, {.parent = keeper, .session = keeper});  // the sampler
-  put(17, {.parent = keeper, .session = 5});       // read, it would count
+  put(17, {.parent = keeper, .session = 5});       // everybody read, it would count
   const auto list = [this](pid_t parent, const std::string& thread, const std::string& children) {
     ASSERT_TRUE(make_directories(of(parent) + "/task/" + thread));
     write(parent, "task/" + thread + "/children", children);
@@ -147,10 +147,10 @@ TEST_F(Tree, WatchReadsAtFirstTheKeepersOwnAloneWhereTheKernelListsThem) {
   TreeWatch watch(keeper, proc_);
   EXPECT_THAT(watch.look().pids, ElementsAre(11, 12));
   put(13, {.parent = 12, .session = 6});
+  list(12, "12", "13 14 ");  // 14 has ended
   EXPECT_THAT(watch.look().pids, ElementsAre(11, 12, 13));
-  std::filesystem::remove_all(of(12) + "/task");
-  EXPECT_THAT(TreeWatch(keeper, proc_).look().pids, ElementsAre(11, 12, 13, 17))
-      << "of who is listed nowhere each is read";
+  for (int thread = 1000; thread < 1100; ++thread) list(13, std::to_string(thread), "");
+  EXPECT_THAT(watch.look().pids, ElementsAre(11, 12, 13, 17));
 }
 
 TEST_F(Tree, WatchSaysNothingOfStorageItMayNotRead) {

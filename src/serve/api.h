@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "alert/alert.h"
 #include "base/clock.h"
-#include "serve/alert_board.h"
+#include "serve/delivery_queue.h"
 #include "serve/history_source.h"
 #include "serve/message.h"
-#include "serve/metrics_hook.h"
 #include "serve/policy.h"
 #include "serve/principal.h"
 #include "serve/run_source.h"
@@ -34,6 +34,34 @@ class Acts {
                                                     std::optional<uid_t> uid) const = 0;
   [[nodiscard]] virtual Result<void> signal(ProcessId process, int number,
                                             std::optional<uid_t> uid) const = 0;
+};
+
+/// What is shown of alerts: as of one moment, never changed afterwards.
+struct AlertBoard {
+  std::vector<Alert> active;  // worst first
+  std::vector<Alert> ended;   // the newest first
+  std::vector<DeliveryFigures> deliveries;
+};
+
+// GET /metrics, by whoever keeps what a page needs beyond the snapshot (serve/metrics_keeper.h).
+
+struct MetricsQuestion {
+  std::string_view profiles;  // "berth,dcgm"; empty: the default
+  std::string_view accept;    // the header, for choosing between text and OpenMetrics
+  WallTime now;
+};
+
+struct MetricsText {
+  std::string type;  // with its version: "text/plain; version=0.0.4; charset=utf-8"
+  std::shared_ptr<const std::string> body;
+};
+
+class MetricsSource {
+ public:
+  virtual ~MetricsSource() = default;
+  /// Nothing: there is no such profile.
+  [[nodiscard]] virtual std::optional<MetricsText> page(const std::shared_ptr<const Snapshot>& seen,
+                                                        const MetricsQuestion& question) = 0;
 };
 
 /// All that an answer may depend on.

@@ -65,8 +65,7 @@ Fleet::Member Fleet::welcomed(FleetMember member, const std::vector<Member>& bef
   server.host = {.report = std::make_shared<const HostReport>(
                      report_without_token(server.member, token.error())),
                  .answered = {},
-                 .is_up = false,
-                 .answered_ever = false};
+                 .is_up = false};
   return server;
 }
 
@@ -124,10 +123,7 @@ void Fleet::received(std::size_t which, const Result<HttpReply>& answer, WallTim
   if (answer) server.etag = std::string(header_of(*answer, "etag").value_or(""));
   const bool well = answer && report->seen.has_value();
   server.host.is_up = well;
-  if (well) {
-    server.host.answered = clock_.now();
-    server.host.answered_ever = true;
-  }
+  if (well) server.host.answered = clock_.now();
   server.host.report = std::move(report);
   turns_.answered(which, well ? PollSchedule::Went::well : PollSchedule::Went::badly, clock_.now());
   if (on_news_) on_news_();

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,8 @@ namespace berth::serve {
 struct FleetView {
   struct Host {
     std::shared_ptr<const HostReport> report;
-    Instant answered{};  // meaningful where it ever answered
-    bool is_up = false;  // by the newest asking
-    bool answered_ever = false;
+    std::optional<Instant> answered;  // when it last did; nothing: never
+    bool is_up = false;               // by the newest asking
   };
   std::vector<Host> hosts;
 };

@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "serve/settings.h"
 
 namespace berth::serve {
 
@@ -73,6 +74,11 @@ Result<FleetMember> parse_line(std::string_view line) {
 }
 
 }  // namespace
+
+bool shows_token(const FleetMember& member) {
+  return member.url.kind == Url::Kind::http && !member.token_file.empty() &&
+         member.url.host != "localhost" && !is_loopback({.host = member.url.host, .port = 0});
+}
 
 Result<FleetMember> parse_member(std::string_view word) {
   FleetMember member;

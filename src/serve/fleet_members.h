@@ -36,6 +36,9 @@ struct JoinSettings {
   std::size_t at_once = 16;
 };
 
+/// Whether its token would travel in the clear.
+[[nodiscard]] bool shows_token(const FleetMember& member);
+
 /// One host, without options. invalid: says what is wrong with it.
 [[nodiscard]] Result<FleetMember> parse_member(std::string_view word);
 /// One host a line, with options; "#" begins a comment. invalid: says the line.

@@ -1,6 +1,7 @@
 #include "serve/http_server.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -291,6 +292,18 @@ HttpServer::~HttpServer() {
   *parts_->still_here = false;
   parts_->close_listeners();
   for (Session* session : parts_->server->all) session->drop();
+}
+
+std::size_t connections_with_room() {
+  const std::size_t most = ListenPlan().most_connections;
+  constexpr rlim_t own = 256;  // descriptors for everything that is not a connection
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return most / 8;
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, most + own);
+  static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return most / 8;
+  return std::min<std::size_t>(limit.rlim_cur - std::min<rlim_t>(own, limit.rlim_cur / 5 * 4),
+                               most);
 }
 
 Result<std::unique_ptr<HttpServer>> HttpServer::open(Loop& loop, RequestHandler& handler,

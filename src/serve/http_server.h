@@ -15,6 +15,9 @@
 
 namespace berth::serve {
 
+/// For how many connections this process may have descriptors; raises its limit as far as it may.
+[[nodiscard]] std::size_t connections_with_room();
+
 struct ListenPlan {
   std::string socket;  // the Unix socket's path; empty: none
   std::vector<Address> listen;

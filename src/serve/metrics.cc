@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "serve/metrics_families.h"
 #include "serve/metrics_page.h"
@@ -82,7 +83,8 @@ std::string_view name_of(MetricsProfile profile) {
 Result<std::vector<MetricsProfile>> profiles_from(std::string_view list) {
   std::vector<MetricsProfile> profiles;
   for (const std::string_view part : split(list, ',')) {
-    const auto* found = std::ranges::find(all_profiles, trimmed(part), name_of);
+    const auto* found = std::ranges::find(all_profiles, trimmed(part),
+                                          [](MetricsProfile profile) { return name_of(profile); });
     if (found == all_profiles.end()) {
       return fail(ErrorCode::invalid,
                   fmt::format("there is no metrics profile \"{}\"; there are berth, dcgm and "
@@ -158,6 +160,40 @@ std::string with_metrics_of_now(std::string of_look, const Scrape& scrape,
       std::ranges::find(options.profiles, MetricsProfile::berth) != options.profiles.end();
   if (says_so) write_daemon(scrape, out);
   return out.finish();
+}
+
+// What a row of a profile says, written.
+
+namespace {
+
+std::optional<Decimal> sample_of(const KnownRow& known, const PageDevice& one,
+                                 const Snapshot& snapshot) {
+  if (known.field == nullptr) return known.row->own(*one.device);
+  return told_by(*known.field, one, snapshot, [&](const Cell& cell) {
+    auto value = decimal_in(cell, known.row->exponent);
+    if (value) value->count /= known.row->per;
+    return value;
+  });
+}
+
+}  // namespace
+
+std::vector<KnownRow> known_rows(std::span<const MetricRow> rows) {
+  std::vector<KnownRow> known;
+  for (const MetricRow& row : rows) {
+    const Field* field = row.key.empty() ? nullptr : find_field(row.key);
+    BERTH_CHECK(field != nullptr || row.own != nullptr, "a row of metrics is read from something");
+    known.push_back({&row, field});
+  }
+  return known;
+}
+
+void write_rows(const std::vector<KnownRow>& rows, const std::vector<PageDevice>& devices,
+                const Snapshot& snapshot, Exposition& out) {
+  for (const KnownRow& known : rows) {
+    out.begin(known.row->family);
+    for (const PageDevice& one : devices) out.add(one.labels, {}, sample_of(known, one, snapshot));
+  }
 }
 
 }  // namespace berth::serve

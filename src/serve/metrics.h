@@ -20,7 +20,6 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "serve/metrics_window.h"
-#include "serve/metrics_xids.h"
 #include "snapshot/snapshot.h"
 
 namespace berth::serve {

@@ -1,9 +1,10 @@
 #pragma once
-// WindowKeeper: the last minute of each device in four numbers per reading. A scraper that comes
-// every 30 s sees one look of thirty; what stands here is of all of them and of what the driver
-// sampled in between, whoever scrapes, however often.
+// What /metrics keeps from look to look. WindowKeeper: the last minute of each device in four
+// numbers per reading. A scraper that comes every 30 s sees one look of thirty; what stands here is
+// of all of them and of what the driver sampled in between, whoever scrapes, however often.
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <span>
@@ -80,5 +81,32 @@ struct WindowRow {
   [[nodiscard]] std::string family() const;
 };
 [[nodiscard]] std::span<const WindowRow> window_rows();
+
+/// How often each device had each XID error, and when last. The kernel log is a ring and is read as
+/// a whole at each look, so the same error is seen again and again, and one day no more: a counter
+/// must count it once and never forget it.
+struct XidCount {
+  std::string pci_address;  // as Device::pci_address
+  std::uint64_t code = 0;
+  std::uint64_t count = 0;
+  WallTime last;
+  friend bool operator==(const XidCount&, const XidCount&) = default;
+};
+
+class XidTally {
+ public:
+  /// Counts the errors that were not in the list given before. Lists overlap: what one ends with
+  /// the next has too, less what the kernel's ring has lost. Absent: nothing is learned.
+  void add(const Reading<std::vector<XidEvent>>& events);
+
+  /// By device and code.
+  [[nodiscard]] std::span<const XidCount> counts() const { return counts_; }
+
+ private:
+  void count(const XidEvent& event);
+
+  std::vector<XidCount> counts_;
+  std::vector<XidEvent> seen_;  // the list given last
+};
 
 }  // namespace berth::serve

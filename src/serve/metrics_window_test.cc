@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "serve/metrics_xids.h"
 #include "snapshot/builder.h"
 
 namespace berth::serve {

@@ -1,5 +1,6 @@
 #pragma once
-// What has changed between two looks and is announced at once. Pure.
+// Two looks, one after the other: what has changed is announced at once; what the newer did not ask
+// for it is given of the older. Pure.
 
 #include <optional>
 #include <string>
@@ -28,5 +29,9 @@ struct HealthNews {
 /// One line: {"at_unix_ms", "kind": "health", "device", "index", "state", "code", "evidence",
 /// "advice"}.
 [[nodiscard]] std::string to_json(const HealthNews& news);
+
+/// What a look that asked for no details is given of the last that did. What it read itself stays;
+/// of a lost card nothing is known any more.
+void add_details(const Snapshot& earlier, Snapshot& snapshot);
 
 }  // namespace berth::serve

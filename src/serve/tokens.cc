@@ -171,6 +171,39 @@ Result<std::string> make_secret() {
   return text;
 }
 
+TokenWatch::TokenWatch(std::optional<std::string> file) : file_(std::move(file)) {
+  if (file_) read(*file_, *shared_);
+}
+
+void TokenWatch::read(const std::string& file, Shared& shared) {
+  auto tokens = load_tokens(file);
+  const std::lock_guard lock(shared.mutex);
+  shared.mistake = tokens ? "" : tokens.error().message();
+  // Until a mistake is mended no token is right.
+  shared.tokens = tokens ? std::move(*tokens) : TokenStore{};
+  shared.is_reading = false;
+}
+
+void TokenWatch::look_again() {
+  if (!file_) return;
+  const std::lock_guard lock(shared_->mutex);
+  if (shared_->is_reading) return;
+  shared_->is_reading = reader_.give([shared = shared_, file = *file_] { read(file, *shared); });
+}
+
+TokenStore TokenWatch::tokens() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->tokens;
+}
+
+std::optional<std::string> TokenWatch::take_mistake() {
+  const std::lock_guard lock(shared_->mutex);
+  if (shared_->mistake == said_) return std::nullopt;
+  said_ = shared_->mistake;
+  if (said_.empty()) return std::nullopt;
+  return said_;
+}
+
 std::optional<Duration> WrongTokens::note(const std::string& address, Instant now) {
   if (tries_.size() >= most_addresses && !tries_.contains(address)) {
     std::erase_if(tries_, [&](const auto& one) { return now - one.second.window_began >= window; });

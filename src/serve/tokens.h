@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "serve/workers.h"
 
 namespace berth::serve {
 
@@ -58,6 +61,36 @@ class TokenStore {
 
 /// "berth_" and 256 bits of the kernel's randomness.
 [[nodiscard]] Result<std::string> make_secret();
+
+/// The tokens as their file says now. The file may lie on a disk that hangs: it is read on a thread
+/// of its own, and until it has been read the tokens are those before.
+class TokenWatch {
+ public:
+  /// Reads the file at once: nothing is served before. Nothing: there is no home to keep tokens in.
+  explicit TokenWatch(std::optional<std::string> file);
+
+  /// Reads it again, once the reading before has come back.
+  void look_again();
+  /// As last read; none where that failed.
+  [[nodiscard]] TokenStore tokens() const;
+  /// What is wrong with the file, once per mistake.
+  [[nodiscard]] std::optional<std::string> take_mistake();
+
+ private:
+  /// What crosses between the threads.
+  struct Shared {
+    mutable std::mutex mutex;  // guards all below
+    TokenStore tokens;
+    std::string mistake;  // empty: none
+    bool is_reading = false;
+  };
+  static void read(const std::string& file, Shared& shared);
+
+  std::optional<std::string> file_;
+  std::string said_;  // the mistake that was told last
+  std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
+  Workers reader_{1};
+};
 
 /// Counts wrong tokens by where they came from. The right one is taken from anybody at any time;
 /// somebody who goes on with wrong ones is told when to come back, and the log says it once.

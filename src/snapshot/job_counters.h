@@ -59,4 +59,13 @@ struct JobCounters {
   friend bool operator==(const JobCounters&, const JobCounters&) = default;
 };
 
+/// What the files of a job's processes tell of one that is on no GPU (proc(5)).
+struct CpuFacts {
+  Reading<std::uint64_t> device_files;   // processes that have a GPU's device file open
+  Reading<Milliseconds> age;             // of its oldest process
+  Reading<std::string> visible_devices;  // CUDA_VISIBLE_DEVICES where it hides every device
+  bool framework_for_cpu = false;        // of PyTorch, the build without any GPU is loaded
+  friend bool operator==(const CpuFacts&, const CpuFacts&) = default;
+};
+
 }  // namespace berth

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "base/text.h"
-#include "top/devices.h"
 #include "view/paint.h"
 
 namespace berth::top {
@@ -114,6 +113,14 @@ std::vector<TableColumn> table_columns(const State& state) {
   }
   columns.back().width += std::max(0, state.size.columns - used);
   return columns;
+}
+
+bool is_out_of_use(const Device& device) { return device.lost || !device.unusable_because.empty(); }
+
+std::vector<const Device*> charted_devices(const State& state) {
+  std::vector<const Device*> charted = shown_devices(state);
+  std::erase_if(charted, [](const Device* device) { return is_out_of_use(*device); });
+  return charted;
 }
 
 }  // namespace berth::top

@@ -53,4 +53,9 @@ struct TableColumn {
 };
 [[nodiscard]] std::vector<TableColumn> table_columns(const State& state);
 
+/// Lost, or nothing that a job can be given: a reason stands in place of its readings.
+[[nodiscard]] bool is_out_of_use(const Device& device);
+/// The others, in the snapshot's order: those get charts.
+[[nodiscard]] std::vector<const Device*> charted_devices(const State& state);
+
 }  // namespace berth::top

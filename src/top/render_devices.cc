@@ -10,7 +10,7 @@
 #include "snapshot/device_name.h"
 #include "snapshot/heat.h"
 #include "snapshot/questions.h"
-#include "top/devices.h"
+#include "top/layout.h"
 #include "top/painter.h"
 #include "view/health_text.h"
 #include "view/paint.h"

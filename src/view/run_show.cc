@@ -1,7 +1,8 @@
-// `berth show RUN`: one run from end to end.
+// `berth show RUN`: one run from end to end; and the list of them for programs.
 
 #include <algorithm>
 
+#include "base/json_archive.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/device_name.h"
@@ -281,6 +282,18 @@ std::string render_run(const RunRecord& run, const RunDetails& details, const Mo
     text += warning_line(outside(tr_composed(problem), style), style);
   }
   return text;
+}
+
+std::string runs_json(const RunList& list) {
+  return write_json(JsonLayout::narrow,
+                    [&](Archive& archive) {
+                      archive.derived("berth_runs", 1);
+                      archive.derived_list("runs", list.runs, [&](const RunRecord& run) {
+                        write_run(archive, run, story_of(run));
+                      });
+                      archive.derived("problems", list.problems);
+                    }) +
+         "\n";
 }
 
 }  // namespace berth

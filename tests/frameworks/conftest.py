@@ -101,11 +101,20 @@ class Bed(E2E.FakeDriver):
             "PYTHONDONTWRITEBYTECODE": "1",
         }
 
+    def with_berth(self):
+        """Programs can import berth: this checkout's, on the library that was built."""
+        self.env |= {
+            "PYTHONPATH": str(E2E.ROOT / "python"),
+            "BERTH_LIBRARY": os.environ.get("BERTH_LIBRARY") or str(E2E.BUILD / "libberth.so.0"),
+            "BERTH_HELPER": E2E.BERTH,
+        }
+        return self
+
     def without_nvml(self):
         self.env["LD_LIBRARY_PATH"] = str(FAKES / "cuda")
         return self
 
-    def run_python(self, code, *arguments, timeout=120, **env):
+    def run_python(self, code, *arguments, timeout=600, **env):
         """(exit code, what it told, all that it wrote) of a program."""
         script = self.directory / "program.py"
         script.write_text(PRELUDE + code, encoding="utf-8")
@@ -113,12 +122,12 @@ class Bed(E2E.FakeDriver):
             [self.python, script, *map(str, arguments)], env=self.environment(env), cwd=self.directory,
             timeout=timeout, text=True, capture_output=True, stdin=subprocess.DEVNULL, check=False,
         )  # fmt: skip
-        told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"')]
         return done.returncode, told, done.stdout + done.stderr
 
-    def told_by(self, code, *arguments, **env):
+    def told_by(self, code, *arguments, **how):
         """What a program told that ended well, one dictionary."""
-        ended, told, output = self.run_python(code, *arguments, **env)
+        ended, told, output = self.run_python(code, *arguments, **how)
         assert ended == 0 and told, output
         return {name: value for one in told for name, value in one.items()}
 

@@ -25,7 +25,7 @@ def job(machine, *words, code=TRAIN):
     script = machine.directory / "train.py"
     script.write_text(PRELUDE + code, encoding="utf-8")
     done = machine.run("run", *words, "--", machine.python, script, timeout=120)
-    told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"')]
     return done, told[0] if told else None
 
 

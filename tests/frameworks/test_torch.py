@@ -149,3 +149,18 @@ x = torch.zeros(60 << 30, dtype=torch.uint8, device="cuda")
 tell(grown=resident() - before, allocated=torch.cuda.memory_allocated() >> 30)
 """)
     assert told["allocated"] == 60 and told["grown"] < 500, told
+
+
+def test_a_training_step_runs_through_and_leaves_its_peak(bed):
+    told = bed(1, 4).told_by("""
+import torch
+model = torch.nn.Sequential(torch.nn.Linear(1000, 4000), torch.nn.ReLU(), torch.nn.Linear(4000, 10)).cuda()
+optimizer = torch.optim.Adam(model.parameters())
+weights = torch.cuda.memory_allocated()
+loss = torch.nn.functional.cross_entropy(model(torch.zeros(32, 1000, device="cuda")), torch.zeros(32, dtype=torch.long, device="cuda"))
+loss.backward()
+optimizer.step()
+tell(weights=weights >> 20, now=torch.cuda.memory_allocated() >> 20, peak=torch.cuda.max_memory_allocated() >> 20)
+""")
+    # Four bytes each of a weight, its gradient and its two moments; beside them what cuBLAS works in.
+    assert told["weights"] in (15, 16) and told["peak"] >= told["now"] >= 4 * 15

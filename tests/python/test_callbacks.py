@@ -82,17 +82,27 @@ def test_transformers(framework, here, allocator, marks):  # noqa: F811
     callback = berth.callbacks.transformers()
     assert isinstance(callback, base)
     state = types.SimpleNamespace(
-        is_world_process_zero=True, epoch=1.0,
-        log_history=[{"loss": 2.0, "learning_rate": 1e-5, "grad_norm": 3.0}, {"eval_loss": 1.0}],
+        is_world_process_zero=True, epoch=1.0, global_step=500
     )  # fmt: skip
     callback.on_epoch_begin(None, state, None, model=None)
     callback.on_epoch_end(None, state, None, model=None)
-    first, second = marks()
-    assert numbers(first).keys() == {"epoch", "loss", "learning_rate", "seconds"}
-    assert numbers(first)["loss"] == "2" and second == MEMORY
+    callback.on_log(None, state, None, logs={"loss": 2.0, "learning_rate": "1e-05"}, model=None)
+    first, second, third = marks()
+    assert numbers(first).keys() == {"epoch", "seconds"} and second == MEMORY
+    assert third == "step=500 loss=2 learning_rate=1e-05"
     state.is_world_process_zero = False
     callback.on_epoch_end(None, state, None)
-    assert len(marks()) == 2, "rank 0 alone"
+    callback.on_log(None, state, None, logs={"loss": 2.0})
+    assert len(marks()) == 3, "rank 0 alone"
+
+
+def test_what_a_framework_lacks_itself_is_its_own_error(framework, tmp_path, monkeypatch):
+    (tmp_path / "keras").mkdir()
+    (tmp_path / "keras/__init__.py").write_text("import a_backend_that_is_not_there\n")
+    monkeypatch.delitem(sys.modules, "keras")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ModuleNotFoundError, match="a_backend_that_is_not_there"):
+        berth.callbacks.keras()
 
 
 def test_a_framework_that_is_not_there(framework):

@@ -382,3 +382,92 @@ def test_after_init_claims_what_cuda_sees_already(desk, fake_cuda):
         env={"FAKE_CUDA_STARTED": "1", "CUDA_VISIBLE_DEVICES": "0,2,5,6", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"},
     )
     assert told == [[5, 2], "0,2,5,6"]
+
+
+def test_the_outer_lease_may_end_first(desk):
+    told = desk.told("""
+        outer = berth.lease(2)
+        inner = berth.lease()
+        outer.release()
+        between = os.environ["CUDA_VISIBLE_DEVICES"]
+        inner.release()
+        print(json.dumps([between, os.environ.get("CUDA_VISIBLE_DEVICES"), os.environ.get("BERTH_LEASE")]))
+    """)
+    assert told == ["3", None, None]
+    assert desk.leases() == []
+
+
+def test_what_somebody_has_set_since_is_left(desk):
+    told = desk.told("""
+        with berth.lease(): os.environ["CUDA_VISIBLE_DEVICES"] = "6"
+        print(json.dumps(os.environ["CUDA_VISIBLE_DEVICES"]))
+    """)
+    assert told == "6"
+
+
+def test_a_lease_with_a_record(desk):
+    assert desk.told("""
+        with berth.lease(record=True, name="of a notebook") as lease:
+            berth.mark(epoch=7)
+            marks = os.environ["BERTH_MARKS"]
+        berth.mark(epoch=8)  # no run any more
+        print(json.dumps([lease.run in marks, "BERTH_MARKS" in os.environ]))
+    """) == [True, False]
+    shown = json.loads(desk.run("show", "last", "--json").stdout)
+    assert [mark["text"] for mark in shown["marks"]] == ["epoch=7"]
+
+
+def test_in_a_notebook_a_record_is_kept_unless_asked_not_to(desk):
+    kept = desk.told("""
+        import types
+        sys.modules["ipykernel"] = types.ModuleType("ipykernel")
+        found = []
+        for how in ({}, {"record": False}):
+            with berth.lease(**how): found.append("BERTH_MARKS" in os.environ)
+        del sys.modules["ipykernel"]
+        with berth.lease(): found.append("BERTH_MARKS" in os.environ)
+        print(json.dumps(found))
+    """)
+    assert kept == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("asked", "flags"),
+    [
+        ("min_compute='9.0'", ["--min-compute", "9.0"]),
+        ("need='fp8'", ["--need", "fp8"]),
+        ("only='*no such card*'", ["--only", "*no such card*"]),
+        ("prefer='most-free', except_='*A*'", ["--prefer", "most-free", "--except", "*A*"]),
+        ("idle_for='10m'", ["--idle-for", "10m"]),
+        ("memory='50%', n=2", ["--memory", "50%", "-n", "2"]),
+    ],
+)
+def test_what_is_asked_of_a_device_is_what_the_program_is_asked(desk_of, asked, flags):
+    """On four different cards."""
+    desk = desk_of("lab-4")
+    told = desk.told(f"""
+        try: print(json.dumps([sorted(d.id for d in berth.pick({asked})), []]))
+        except berth.NoneFree as error:
+            print(json.dumps([[], [[one["id"], one["rule"]] for one in error.placement.refused]]))
+    """)
+    wanted = json.loads(desk.run("pick", "--json", *flags).stdout)
+    if wanted["satisfied"]:
+        assert told == [sorted(one["id"] for one in wanted["chosen"]), []]
+    else:
+        assert told == [[], [[one["id"], one["rule"]] for one in wanted["refused"]]]
+
+
+def test_a_helper_that_is_killed_while_one_waits(desk):
+    desk.holding("berth.lease(only=5)")
+    waiting = desk.start_python("""
+        import berth
+        try: berth.lease(only=5, wait=True, on_news=lambda news: print("waits", flush=True))
+        except berth.Error as error: print(type(error).__name__, error.code, flush=True)
+        print(len(berth.look(max_age=0).devices), flush=True)
+    """)
+    assert waiting.stdout.readline() == "waits\n"
+    for helper in desk.helpers():
+        os.kill(helper, signal.SIGKILL)
+    assert waiting.stdout.readline() == "Error io\n"
+    assert waiting.stdout.readline() == "8\n"
+    wait_until(lambda: desk.queue() == [], "its place is gone")

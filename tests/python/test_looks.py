@@ -6,7 +6,9 @@ import signal
 
 import pytest
 
-from conftest import wait_until
+from conftest import E2E, wait_until
+
+PATIENCE_S = 5  # of the probe with a driver that is silent
 
 SEEN = """
 look = berth.look(depth="details")
@@ -18,7 +20,7 @@ print(json.dumps({
     ],
     "processes": [[p.pid, p.user, p.memory.value, p.device, p.mine] for p in look.processes],
     "of devices": [[p.pid for p in d.processes] for d in look.devices],
-    "json": look.json(), "taken": look.taken, "problems": look.problems,
+    "json": look.json(), "own": os.getpid(), "taken": look.taken, "problems": look.problems,
 }))
 """
 
@@ -42,10 +44,12 @@ def test_a_look_is_what_status_shows(desk_of, sim):
             device["cuda_cores"],
         ]  # fmt: skip
     users = {one["pid"]: one["user"] for one in wanted["processes"]}
+    # An invented number may be this program's by chance.
+    own = {one["pid"] for one in wanted["processes"] if seen["own"] in (one["pid"], *one["ancestors"])}
     ids = [device["id"] for device in wanted["devices"]]
     assert seen["processes"] == [
         [one["pid"], users.get(one["pid"]), one["memory_used_bytes"],
-         ids.index(one["device"]) if one["device"] in ids else None, False]
+         ids.index(one["device"]) if one["device"] in ids else None, one["pid"] in own]
         for one in wanted["gpu_processes"]
     ]  # fmt: skip
     assert [sorted(pids) for pids in seen["of devices"]] == [
@@ -237,3 +241,28 @@ def test_the_hosts_children_are_its_own(desk):
         except ChildProcessError: found = "none"
         print(json.dumps(found))
     """) == "none"
+
+
+def test_a_card_that_hangs_holds_up_neither_ctrl_c_nor_the_others(desk):
+    """Ctrl-C comes while the look still waits for the card; a whole look has the other seven."""
+    driver = E2E.FakeDriver(desk.directory, E2E.scenario("server-8xh100"), faults="*@3=hang")
+    hung = {name: driver.env[name] for name in driver.env if name.startswith(("BERTH_NVML", "BERTH_FAKE"))}
+    process = desk.start_python(
+        """
+        import json, sys, threading, time, _thread
+        import berth
+        threading.Timer(0.3, _thread.interrupt_main).start()
+        began = time.monotonic()
+        try: berth.look(max_age=0)
+        except KeyboardInterrupt: print(time.monotonic() - began, flush=True)
+        look = berth.look(max_age=0)
+        print(json.dumps([[d.memory_used.value is not None for d in look.devices], look.problems]))
+        """,
+        env=hung | {"BERTH_SIM": None},
+    )
+    output, errors = process.communicate(timeout=100)
+    assert process.returncode == 0, errors
+    left_after, told = output.splitlines()
+    assert float(left_after) < PATIENCE_S, "only when the look was over"
+    are_known, problems = json.loads(told)
+    assert are_known.count(True) == 7 and any(problems)

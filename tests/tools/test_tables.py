@@ -10,3 +10,23 @@ def test_each_verb_has_its_row():
     made = set(re.findall(r"\bmake_(\w+)\(\);", (ROOT / "src/app/verb.h").read_text()))
     rows = set(re.findall(r"\bmake_(\w+)[,}]", (ROOT / "src/app/main.cc").read_text()))
     assert made and made == rows
+
+
+def words_of_the_page(table):
+    text = (ROOT / "web/src/words/findings.ts").read_text()
+    block = text.split(f"export const {table}: ")[1].split("\n};")[0]
+    return set(re.findall(r"^  (\w+):", block, re.M))
+
+
+def test_each_alert_rule_has_its_title_on_the_page():
+    rules = set()
+    for path in (ROOT / "src/alert").glob("rules_*.cc"):
+        rules.update(re.findall(r'\.name = "(\w+)"', path.read_text()))
+    assert rules and rules == words_of_the_page("alert_titles")
+
+
+def test_each_finding_of_health_has_its_title_on_the_page():
+    made = (ROOT / "doc/EXPLAIN.md").read_text().split("<!-- made by ./dev docs: rules of health -->")[1]
+    first_cells = [line.split("|")[1] for line in made.split("<!-- end -->")[0].splitlines() if line.startswith("| `")]
+    rules = {name for cell in first_cells for name in re.findall(r"`(\w+)`", cell)}
+    assert rules and rules == words_of_the_page("titles")

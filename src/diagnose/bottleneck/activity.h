@@ -15,6 +15,7 @@
 #include "base/ids.h"
 #include "base/reading.h"
 #include "base/units.h"
+#include "snapshot/job_counters.h"
 
 namespace berth::bottleneck {
 
@@ -114,15 +115,6 @@ struct ActivitySample {
   std::vector<ProcessStep> processes;
   HostStep host;
   friend bool operator==(const ActivitySample&, const ActivitySample&) = default;
-};
-
-/// What the files of a job's processes tell of one that is on no GPU (proc(5)).
-struct CpuFacts {
-  Reading<std::uint64_t> device_files;   // processes that have a GPU's device file open
-  Reading<Milliseconds> age;             // of its oldest process
-  Reading<std::string> visible_devices;  // CUDA_VISIBLE_DEVICES where it hides every device
-  bool framework_for_cpu = false;        // of PyTorch, the build without any GPU is loaded
-  friend bool operator==(const CpuFacts&, const CpuFacts&) = default;
 };
 
 /// What the run's record tells of all its time, where each look read each device.

@@ -165,14 +165,21 @@ static void walk(Archive& archive, ActivitySample& step) {
   archive.member("host", step.host);
 }
 
+}  // namespace berth::bottleneck
+
+namespace berth {
 static void walk(Archive& archive, CpuFacts& facts) {
-  reading(archive, "device_files", facts.device_files);
-  reading(archive, "age_ms", facts.age);
-  reading(archive, "visible_devices", facts.visible_devices);
+  bottleneck::reading(archive, "device_files", facts.device_files);
+  bottleneck::reading(archive, "age_ms", facts.age);
+  bottleneck::reading(archive, "visible_devices", facts.visible_devices);
   const auto& list = facts.visible_devices.get();
-  if (list && list->size() > longest_text) facts.visible_devices = list->substr(0, longest_text);
+  if (list && list->size() > bottleneck::longest_text)
+    facts.visible_devices = list->substr(0, bottleneck::longest_text);
   archive.member("framework_for_cpu", facts.framework_for_cpu, Form::sparse);
 }
+}  // namespace berth
+
+namespace berth::bottleneck {
 
 static void walk(Archive& archive, WholeLife& life) {
   archive.member("span_ms", life.span);
@@ -273,6 +280,26 @@ Result<Activity> activity_from_lines(std::string_view text) {
     }
   }
   return activity;
+}
+
+std::string_view name_of(Framework framework) {
+  constexpr std::string_view names[] = {"", "torch", "tensorflow", "jax"};
+  return names[static_cast<int>(framework)];
+}
+
+Framework framework_from_name(std::string_view name) {
+  for (const Framework one : {Framework::torch, Framework::tensorflow, Framework::jax}) {
+    if (name_of(one) == name) return one;
+  }
+  return Framework::unknown;
+}
+
+std::string_view name_of(TakenBy by) { return by == TakenBy::watch ? "watch" : "run_samples"; }
+
+Milliseconds span_of(const Activity& activity) {
+  Milliseconds whole{0};
+  for (const ActivitySample& step : activity.steps) whole += step.span;
+  return whole;
 }
 
 }  // namespace berth::bottleneck

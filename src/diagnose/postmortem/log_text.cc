@@ -171,8 +171,8 @@ bool is_other_message(std::string_view line) {
 }  // namespace
 
 LogText::LogText(std::string_view raw, bool cut) : cut_(cut) {
-  if (raw.size() > longest_log) {
-    raw.remove_prefix(raw.size() - longest_log);
+  if (raw.size() > longest_tail) {
+    raw.remove_prefix(raw.size() - longest_tail);
     cut_ = true;
   }
   text_.reserve(raw.size());

@@ -8,15 +8,14 @@
 #include <string_view>
 #include <vector>
 
-namespace berth {
+#include "record/log_tail.h"
 
-/// Of a larger log only the end is read: what killed a job stands there.
-inline constexpr std::size_t longest_log = std::size_t{8} << 20;
+namespace berth {
 
 class LogText {
  public:
-  /// Reads at most the last longest_log bytes; of those at most the last 200 000 lines.
-  /// `cut`: the beginning was left out already.
+  /// Reads at most the last longest_tail bytes, where what killed a job stands; of those at most
+  /// the last 200 000 lines. `cut`: the beginning was left out already.
   explicit LogText(std::string_view raw, bool cut = false);
 
   [[nodiscard]] std::size_t size() const { return lines_.size(); }

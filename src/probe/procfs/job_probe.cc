@@ -1,5 +1,6 @@
 #include "probe/procfs/job_probe.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,8 +10,10 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/process.h"
 #include "base/process_stat.h"
 #include "base/text.h"
+#include "probe/process_files.h"
 #include "probe/procfs/parse.h"
 
 namespace berth {
@@ -63,6 +66,74 @@ void read_status(const std::string& path, ProcessCounters& counters) {
   counters.involuntary_switches = count_in(*status, "nonvoluntary_ctxt_switches");
   const auto swapped = procfs::value_of_line(*status, "VmSwap");
   counters.swapped = swapped ? Reading<Bytes>(Bytes(*swapped * 1024)) : Absent::unsupported;
+}
+
+/// "framework torch", "cpu_build", "ranks 8", "hides -1": a line each.
+std::string facts_of_process(const std::string& folder) {
+  std::string said;
+  const auto maps = read_file(folder + "/maps", 64 << 20).value_or(std::string());
+  const auto has = [&](std::string_view name) { return maps.find(name) != std::string::npos; };
+  if (has("/libtorch")) {
+    said += "framework torch\n";
+    if (has("/libtorch_cpu") && !has("/libtorch_cuda") && !has("/libtorch_hip")) {
+      said += "cpu_build\n";
+    }
+  } else if (has("/jaxlib/")) {
+    said += "framework jax\n";
+  } else if (has("/libtensorflow")) {
+    said += "framework tensorflow\n";
+  }
+  const auto environment = read_file(folder + "/environ", 4 << 20).value_or(std::string());
+  for (const std::string_view entry : split(environment, '\0')) {
+    for (const std::string_view name : {"WORLD_SIZE=", "OMPI_COMM_WORLD_SIZE=", "PMI_SIZE="}) {
+      if (entry.starts_with(name)) said += fmt::format("ranks {}\n", entry.substr(name.size()));
+    }
+    constexpr std::string_view visible = "CUDA_VISIBLE_DEVICES=";
+    if (!entry.starts_with(visible)) continue;
+    const std::string_view list = trimmed(entry.substr(visible.size()));
+    // CUDA reads up to the first number that is none.
+    if (list.empty() || list.front() == '-') said += fmt::format("hides {}\n", list);
+  }
+  return said;
+}
+
+/// How many of them have a GPU's device file open, as "files 0" or "files no_permission".
+std::string device_files_of(const std::vector<ProcessCounters>& processes,
+                            const std::string& proc) {
+  std::uint64_t open = 0;
+  for (const ProcessCounters& process : processes) {
+    const auto files = read_process_files(process.id, proc).device_files;
+    if (!files.get()) return fmt::format("files {}\n", name_of(files.why()));
+    if (!files.get()->empty()) ++open;
+  }
+  return fmt::format("files {}\n", open);
+}
+
+/// The lines of `chief`, or of the first process that has a framework where it has none.
+std::string facts_of_job(pid_t chief, const std::vector<ProcessCounters>& processes, bool is_on,
+                         const std::string& proc) {
+  std::string text = facts_of_process(fmt::format("{}/{}", proc, chief));
+  if (is_on) return text;
+  for (const ProcessCounters& process : processes) {
+    if (text.starts_with("framework")) break;
+    const std::string its = facts_of_process(fmt::format("{}/{}", proc, process.id.pid));
+    if (its.starts_with("framework")) text = its;
+  }
+  return text + device_files_of(processes, proc);
+}
+
+/// Since the oldest of them began.
+Reading<Milliseconds> age_of(const std::vector<ProcessCounters>& processes,
+                             const JobProbeSource& source) {
+  const auto text = read_file(source.proc + "/uptime", 256);
+  const auto uptime = text ? parse_decimal(split(*text, ' ').front()) : std::nullopt;
+  if (!uptime || processes.empty()) return Absent::failed;
+  std::uint64_t first = processes.front().id.start_ticks;
+  for (const ProcessCounters& process : processes) {
+    first = std::min(first, process.id.start_ticks);
+  }
+  const double began = static_cast<double>(first) / static_cast<double>(source.ticks_per_second);
+  return Milliseconds(static_cast<std::int64_t>(std::max(0.0, *uptime - began) * 1000));
 }
 
 }  // namespace
@@ -222,6 +293,35 @@ std::optional<double> JobProbe::quota_above(const std::string& tree, std::string
     path.resize(slash);
   }
   return least;
+}
+
+JobComputing JobProbe::computing(pid_t chief, const std::vector<ProcessCounters>& processes,
+                                 bool is_on, Clock& clock) const {
+  const auto answer = ask_child(
+      [&] {
+        static_cast<void>(write_all(1, facts_of_job(chief, processes, is_on, source_.proc)));
+        return 0;
+      },
+      clock, std::chrono::seconds(1));
+  JobComputing said;
+  if (!answer) return said;
+  CpuFacts facts{.age = age_of(processes, source_)};
+  bool has_looked = false;
+  for (const std::string_view line : split(answer->out, '\n')) {
+    const std::size_t space = std::min(line.find(' '), line.size());
+    const std::string_view name = line.substr(0, space);
+    const std::string_view value = line.substr(std::min(space + 1, line.size()));
+    if (name == "framework") said.framework = value;
+    if (name == "ranks" && !said.ranks) said.ranks = parse_unsigned(value);
+    if (name == "cpu_build") facts.framework_for_cpu = true;
+    if (name == "hides") facts.visible_devices = std::string(value);
+    if (name != "files") continue;
+    has_looked = true;
+    facts.device_files = absent_from_name(value).value_or(Absent::failed);
+    if (const auto count = parse_unsigned(value)) facts.device_files = *count;
+  }
+  if (has_looked) said.cpu_side = std::move(facts);
+  return said;
 }
 
 std::optional<double> JobProbe::quota_of(pid_t pid) const {

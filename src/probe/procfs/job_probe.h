@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "snapshot/job_counters.h"
 
 namespace berth {
@@ -25,6 +26,14 @@ struct JobProcesses {
   std::vector<ProcessCounters> list;
   /// So many more there were, which were not looked at: a look is to stay a small part of a second.
   std::size_t left_out = 0;
+};
+
+/// How a job computes, without running anything of it: by what its processes have loaded and open,
+/// and by how many ranks their launcher told them of.
+struct JobComputing {
+  std::string framework;  // "torch", "jax", "tensorflow"; empty: none of these
+  std::optional<std::uint64_t> ranks;
+  std::optional<CpuFacts> cpu_side;  // of one on no GPU
 };
 
 class JobProbe {
@@ -44,6 +53,10 @@ class JobProbe {
   [[nodiscard]] Reading<std::uint64_t> cpus() const;
   /// How many of them a process may use: its affinity, and the quota of its control group.
   [[nodiscard]] Reading<double> cpus_allowed(pid_t pid) const;
+  /// `chief` is asked first. `is_on`: it is on a GPU, so that how it came there need not be asked.
+  /// Asked in a child, for a second: what is asked of another's memory can hang.
+  [[nodiscard]] JobComputing computing(pid_t chief, const std::vector<ProcessCounters>& processes,
+                                       bool is_on, Clock& clock) const;
 
  private:
   [[nodiscard]] JobProcesses counters_of_all(const std::vector<pid_t>& roots,

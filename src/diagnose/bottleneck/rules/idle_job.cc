@@ -2,7 +2,6 @@
 
 #include "base/text.h"
 #include "diagnose/bottleneck/bottleneck.h"
-#include "diagnose/bottleneck/questions.h"
 
 namespace berth::bottleneck {
 

@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "diagnose/bottleneck/advice.h"
 #include "diagnose/bottleneck/bottleneck.h"
-#include "diagnose/bottleneck/questions.h"
 
 namespace berth::bottleneck {
 

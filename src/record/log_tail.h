@@ -1,0 +1,22 @@
+#pragma once
+// The end of what a job has printed: the part of a log that says why it died.
+
+#include <string>
+
+#include "base/result.h"
+#include "record/run_record.h"
+
+namespace berth {
+
+inline constexpr std::size_t longest_tail = std::size_t{8} << 20;
+
+struct LogTail {
+  std::string bytes;  // UTF-8, at most longest_tail of the file's
+  bool cut = false;
+};
+/// Also of a pipe, which is read to its end; "-" is stdin.
+[[nodiscard]] Result<LogTail> read_log_tail(const std::string& path);
+/// Of a detached run's output.
+[[nodiscard]] Result<LogTail> read_log_tail(const RunRecord& run);
+
+}  // namespace berth

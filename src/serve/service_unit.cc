@@ -1,0 +1,105 @@
+#include "serve/service_unit.h"
+
+#include <string_view>
+
+namespace berth {
+
+namespace {
+
+constexpr std::string_view mark = "# Written by `berth service install`.";
+
+/// A word of ExecStart: systemd takes out quotes, "%" and "$" of its own.
+std::string exec_word(const std::string& word) {
+  std::string quoted = "\"";
+  for (const char c : word) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    if (c == '%' || c == '$') quoted += c;
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+constexpr std::string_view common_service = R"(Type=notify
+NotifyAccess=main
+ExecReload=/bin/kill -HUP $MAINPID
+Restart=on-failure
+RestartSec=2
+WatchdogSec=30
+TimeoutStopSec=10
+# A connection is a descriptor.
+LimitNOFILE=8192
+# It must not be what brings a full machine down.
+MemoryMax=1G
+TasksMax=64
+)";
+
+constexpr std::string_view hardened =
+    R"(# Everything is read-only to it but its state and its socket's directory, which systemd
+# makes, homes and temporary files.
+ProtectSystem=strict
+StateDirectory=berth
+StateDirectoryMode=0700
+RuntimeDirectory=berth-serve
+RuntimeDirectoryMode=0755
+# Root's own runs are recorded there.
+Environment=HOME=%h
+# The ledger of leases, which all users share; "-": where `sudo berth setup` was never run root has
+# one of its own, in /var/tmp: no PrivateTmp. Records of runs lie in homes: they are read with the
+# rights of their owners, and a child that has become the owner notes there that a run was stopped.
+# Homes elsewhere: add a line ReadWritePaths=-/data/home.
+ReadWritePaths=-/run/berth -/home -/tmp -/var/tmp
+# The driver's devices and no others. PrivateDevices would hide them.
+DevicePolicy=closed
+DeviceAllow=char-nvidia rw
+DeviceAllow=char-nvidia-caps rw
+DeviceAllow=char-nvidia-uvm rw
+DeviceAllow=char-nvidia-frontend rw
+DeviceAllow=char-nvidiactl rw
+# Which errors the driver reported stands in the kernel's log.
+DeviceAllow=/dev/kmsg r
+# What root is needed for: reading other users' processes and records (DAC_READ_SEARCH, SYS_PTRACE),
+# the kernel's log (SYSLOG), acting as the user who asks (SETUID, SETGID, KILL).
+CapabilityBoundingSet=CAP_DAC_READ_SEARCH CAP_SYS_PTRACE CAP_SYSLOG CAP_SETUID CAP_SETGID CAP_KILL
+NoNewPrivileges=yes
+ProtectClock=yes
+ProtectControlGroups=yes
+ProtectHostname=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+SystemCallArchitectures=native
+# No ProtectProc and no PrivatePIDs: it shows whose the processes on the devices are.
+# No MemoryDenyWriteExecute: the driver's library makes executable pages.
+)";
+
+// Most of the above needs root to set up, and a user's manager would refuse to start the unit.
+constexpr std::string_view careful = R"(NoNewPrivileges=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+)";
+
+}  // namespace
+
+std::string service_unit(ServiceScope scope, const std::string& program) {
+  const bool is_system = scope == ServiceScope::system;
+  std::string unit(mark);
+  unit += "\n# To change something: systemctl ";
+  unit += is_system ? "" : "--user ";
+  unit += std::string("edit ") + service_name + "; the options are `berth serve --help`'s.\n";
+  unit += "[Unit]\nDescription=berth: this machine's GPUs, for browsers, programs and Prometheus\n";
+  if (is_system) unit += "After=network.target nvidia-persistenced.service\n";
+  unit += "\n[Service]\nExecStart=" + exec_word(program) + " serve\n";
+  unit += common_service;
+  unit += is_system ? hardened : careful;
+  unit += "\n[Install]\nWantedBy=";
+  unit += is_system ? "multi-user.target\n" : "default.target\n";
+  return unit;
+}
+
+bool is_our_unit(const std::string& text) { return text.starts_with(mark); }
+
+}  // namespace berth

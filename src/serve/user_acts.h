@@ -1,0 +1,27 @@
+#pragma once
+// What `berth serve` does to processes for those who ask it to, with no more rights than they have
+// themselves: as root it acts in a child that has become their user.
+
+#include <optional>
+#include <string>
+
+#include "serve/api.h"
+
+namespace berth::serve {
+
+class UserActs final : public Acts {
+ public:
+  /// `state_directory`: where this user's own runs are recorded.
+  explicit UserActs(std::optional<std::string> state_directory)
+      : state_directory_(std::move(state_directory)) {}
+
+  [[nodiscard]] Result<std::string> release(const Claim& claim,
+                                            std::optional<uid_t> uid) const override;
+  [[nodiscard]] Result<void> signal(ProcessId process, int number,
+                                    std::optional<uid_t> uid) const override;
+
+ private:
+  std::optional<std::string> state_directory_;
+};
+
+}  // namespace berth::serve

@@ -1,0 +1,199 @@
+#include "view/run_text.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "view/placement_text.h"
+#include "view/values.h"
+
+namespace berth {
+
+namespace {
+
+/// What the job was promised of its devices, where they are shared.
+std::string promise_text(const std::vector<Choice>& devices) {
+  if (devices.empty() || !devices.front().promised) return "";
+  std::string sizes;
+  for (const Choice& choice : devices) {
+    const std::string size = choice.promised ? bytes_text(*choice.promised) : std::string();
+    // One size for all of them is said once.
+    if (size != sizes) sizes += (sizes.empty() ? "" : ", ") + size;
+  }
+  return std::string(tr("; ")) + trf("{} promised, a promise, not enforced", sizes);
+}
+
+/// A command of the tool by which the container gets the run's devices.
+std::string corrected_form(std::string_view tool) {
+  return tool == "podman"
+             ? "berth run -- sh -c 'podman run --device nvidia.com/gpu=$CUDA_VISIBLE_DEVICES …'"
+             : "berth run -- sh -c '" + std::string(tool) +
+                   " run --gpus \"\\\"device=$CUDA_VISIBLE_DEVICES\\\"\" …'";
+}
+
+std::string sentence_of(const ScriptWarning& warning) {
+  using What = ScriptWarning::What;
+  const std::string script = printable(warning.script);
+  const std::string within = script.empty() ? "" : script + ": ";
+  const std::string by = printable(warning.by);
+  switch (warning.what) {
+    case What::script_sets_devices:
+      return trf(
+          "{} sets the visible devices itself in line {} ({}): it may use other devices than "
+          "those it is given; remove that line",
+          script, warning.line.number, warning.line.text);
+    case What::command_sets_devices:
+      return trf(
+          "the command sets CUDA_VISIBLE_DEVICES itself ({}): it may use other devices than those "
+          "it is given; leave that out",
+          by);
+    case What::container_started:
+      return within +
+             trf("{}: the container's GPUs are chosen by that, not by this run, and "
+                 "CUDA_VISIBLE_DEVICES does not reach into it; write: {} (`berth pick --format {}` "
+                 "has the form)",
+                 by, corrected_form(warning.tool), warning.tool == "podman" ? "cdi" : "docker");
+    case What::container_entered:
+      return within +
+             trf("{}: such a container has the GPUs that were chosen for it elsewhere, not those "
+                 "of this run, and CUDA_VISIBLE_DEVICES does not reach into it; start it by: {}",
+                 by, corrected_form(warning.tool));
+    case What::character_refused:
+      return trf(
+          "{} has {} in the code of line {}: Python ends with a SyntaxError there; type it as "
+          "plain ASCII",
+          script, warning.line.text, warning.line.number);
+  }
+  return {};
+}
+
+class Sentences {
+ public:
+  void add(const RunRemark& remark) { all_.push_back(tr_composed(remark.text)); }
+  void add(const ScriptWarning& warning) { all_.push_back(sentence_of(warning)); }
+
+  void add(const RunUnrecorded& run) {
+    all_.push_back(trf("this run is not recorded: {}; the job runs all the same",
+                       tr_composed(printable(run.why))));
+    if (run.detached) {
+      all_.push_back(trf("`berth stop {}` ends it and `berth wait {}` waits for it all the same",
+                         run.id, run.id));
+    }
+    if (!run.is_noted_as_last) {
+      all_.emplace_back(
+          tr("nor can it be noted that this run was the last: `last` goes on to mean an earlier "
+             "one"));
+    }
+  }
+
+  void add(const KeeperKilled&) {
+    all_.emplace_back(
+        tr("the keeper of this run was killed: its record ends here; the devices stay its "
+           "own as long as a process of the job lives"));
+  }
+
+  void add(const StartingAgain& start) {
+    all_.push_back(
+        trf("run {} ended badly after its device went wrong: starting the job again on "
+            "another ({} more after that)",
+            start.ended, start.starts_left));
+    if (start.is_input_whole) return;
+    all_.emplace_back(
+        tr("its input comes through a pipe: what the first start has read, the next one does not "
+           "get"));
+  }
+
+  std::vector<std::string> all() && { return std::move(all_); }
+
+ private:
+  std::vector<std::string> all_;
+};
+
+std::size_t ones_to_wait_for(const Placement& placement) {
+  return placement.available.size() +
+         static_cast<std::size_t>(std::ranges::count_if(
+             placement.refused, [](const Refusal& one) { return one.may_change; }));
+}
+
+std::string why_never_possible(const NotAcquired& refusal) {
+  if (why_devices_are_unknown(refusal.snapshot) != nullptr) {
+    return std::string(tr("nothing can be given while the driver does not say what there is"));
+  }
+  if (refusal.placement.variable_hides_all) {
+    return std::string(tr("CUDA_VISIBLE_DEVICES hides every GPU: none can be given"));
+  }
+  return std::string(
+      refusal.placement.hidden_by_variable > 0
+          ? tr("the devices in CUDA_VISIBLE_DEVICES can never satisfy the request, not "
+               "even when all are free")
+          : tr("this machine can never satisfy the request, not even when it is idle"));
+}
+
+}  // namespace
+
+std::vector<std::string> sentences_of(const RunNews& news) {
+  Sentences sentences;
+  std::visit([&](const auto& one) { sentences.add(one); }, news);
+  return std::move(sentences).all();
+}
+
+std::string sentence_of(const RunWaits& waits) {
+  if (waits.recorded) {
+    return trf(
+        "run {} waits for a device, also when this terminal closes: `berth wait {}` "
+        "waits for it, `berth stop {}` takes it out of the queue",
+        waits.id, waits.id, waits.id);
+  }
+  return trf(
+      "process {} waits for a device, also when this terminal closes; `kill {}` takes "
+      "it out of the queue",
+      ::getpid(), ::getpid());
+}
+
+std::string advice_after(const NotAcquired& refusal, const JobSpec& job) {
+  switch (refusal.why) {
+    case NotAcquired::Why::none_free:
+      if (silent_ones(refusal.placement, refusal.snapshot) == ones_to_wait_for(refusal.placement)) {
+        return std::string(
+            tr("nothing can be given while the driver does not answer; --wait looks again, "
+               "--or-cpu runs it on the CPU"));
+      }
+      return std::string(
+          tr("no device is free for this job; --wait waits in the queue, --or-cpu runs it "
+             "on the CPU"));
+    case NotAcquired::Why::never_possible:
+      return why_never_possible(refusal);
+    case NotAcquired::Why::timed_out:
+      return trf("no device came within {}",
+                 short_duration(job.wait.value_or(std::chrono::milliseconds(0))));
+    case NotAcquired::Why::interrupted:
+      return {};
+  }
+  return {};
+}
+
+std::string render_started(const RunStarted& started, const std::optional<std::string>& simulated) {
+  std::string where;
+  if (started.cpu_only) where = tr("on the CPU, without a device");
+  for (const Choice& choice : started.devices) {
+    where += where.empty() ? std::string(tr("on GPU ")) : ", ";
+    where += choice.index && !choice.device.text().starts_with("MIG-")
+                 ? std::to_string(*choice.index)
+                 : printable(choice.device.text());
+  }
+  if (started.devices.size() == 1 && !started.devices.front().reason.empty()) {
+    where += " (" + started.devices.front().reason + ")";
+  }
+  where += promise_text(started.devices);
+  std::string line = trf("berth: run {} {}", started.id, where);
+  if (started.waited >= std::chrono::seconds(1)) {
+    line += trf(", after waiting {}", short_duration(started.waited));
+  }
+  if (simulated) line += trf("  SIMULATED: {}", printable(*simulated));
+  return line + "\n";
+}
+
+}  // namespace berth

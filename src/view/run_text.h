@@ -1,0 +1,26 @@
+#pragma once
+// What a run says on stderr: its start, what its user should know meanwhile, why it got no device.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "run/run.h"
+
+namespace berth {
+
+/// Where, why there, after how long a wait: one line with its line break. `simulated`: the server's
+/// name, where it is one.
+[[nodiscard]] std::string render_started(const RunStarted& started,
+                                         const std::optional<std::string>& simulated);
+
+/// Whole sentences, each for a line of its own.
+[[nodiscard]] std::vector<std::string> sentences_of(const RunNews& news);
+
+/// A detached job that waits: how it is found again.
+[[nodiscard]] std::string sentence_of(const RunWaits& waits);
+
+/// What to do where no device was got; empty: the user has ended it.
+[[nodiscard]] std::string advice_after(const NotAcquired& refusal, const JobSpec& job);
+
+}  // namespace berth
