@@ -45,7 +45,7 @@ if(TARGET berth_static)
   write_basic_package_version_file(${CMAKE_BINARY_DIR}/berthConfigVersion.cmake
                                    COMPATIBILITY SameMinorVersion)
   install(FILES ${CMAKE_BINARY_DIR}/berthConfigVersion.cmake DESTINATION ${package})
-  file(RELATIVE_PATH BERTH_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  file(RELATIVE_PATH BERTH_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
   configure_file(cmake/berth.pc.in ${CMAKE_BINARY_DIR}/berth.pc @ONLY)
   install(FILES ${CMAKE_BINARY_DIR}/berth.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()

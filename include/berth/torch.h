@@ -33,7 +33,7 @@
 namespace berth::torch_ext {
 
 /// The i-th device of the lease that was applied: cuda:i. The CPU, with one warning, where there is
-/// none.
+/// none. After Request::after_init nothing is applied: i is a Device::ordinal of the lease.
 inline c10::Device device(int i = 0) {
   constexpr auto cuda = c10::DeviceType::CUDA;
   if (i >= 0 && c10::impl::hasDeviceGuardImpl(cuda) &&

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _VARIABLES = ("BERTH_SIM", "BERTH_LEDGER", "BERTH_HELPER", "XDG_RUNTIME_DIR", "HOME")
 _idle: Dict[Key, List["Context"]] = {}
 _MOST_IDLE = 4  # of one kind, each with a helper of its own
+_MOST_KINDS = 32
 
 
 class Context:
@@ -67,6 +68,8 @@ class Borrowed:
 
     def __exit__(self, kind: object, *_: object) -> None:
         assert self.context is not None
+        if self.key not in _idle and len(_idle) >= _MOST_KINDS:
+            _close_idle()
         idle = _idle.setdefault(self.key, [])
         # Where it was left in the middle, by Ctrl-C or a cancelled task, it is not lent again.
         is_whole = kind is None or (isinstance(kind, type) and issubclass(kind, Error))
@@ -75,6 +78,13 @@ class Borrowed:
         else:
             self.context.close()
         self.context = None
+
+
+def _close_idle() -> None:
+    for key in list(_idle):
+        for context in _idle.pop(key, []):
+            if key[0] == os.getpid():  # those of the process that forked this one are let be
+                context.close()
 
 
 def is_simulated(sim: Optional[str]) -> bool:

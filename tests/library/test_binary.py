@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from conftest import HERE, INCLUDE, PLACE, ROOT, compiled, compiler, run, shared
+from hosts import HERE, INCLUDE, PLACE, ROOT, compiled, compiler, run, shared
 
 
 def checks_of_binaries():

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from conftest import ROOT, checked, run
+from hosts import ROOT, checked, run
 
 SOURCES = ROOT / "examples/cpp"
 NAMES = ("list_devices", "take_or_cpu", "wait_in_loop")

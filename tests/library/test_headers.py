@@ -2,7 +2,7 @@
 
 import pytest
 
-from conftest import HERE, INCLUDE, STRICT, compiler, run
+from hosts import HERE, INCLUDE, STRICT, compiler, run
 
 USES_C = """
 #include <berth/berth.h>

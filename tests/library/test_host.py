@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from conftest import BUILD, HERE, PLACE, ROOT, checked, compiled, shared
+from hosts import BUILD, HERE, PLACE, ROOT, checked, compiled, shared
 
 BERTH = PLACE / "berth"
 

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from conftest import HERE, PLACE, compiled, shared
+from hosts import HERE, PLACE, compiled, shared
 
 BERTH = PLACE / "berth"
 

@@ -4,7 +4,7 @@ import pathlib
 
 import pytest
 
-from conftest import HERE, INCLUDE, run, shared
+from hosts import HERE, INCLUDE, run, shared
 
 HEADER = pathlib.Path("/usr/include/ATen/core/Tensor.h")
 

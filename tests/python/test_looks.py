@@ -160,6 +160,17 @@ def test_a_recording_is_looked_at(desk):
 
 def test_sim_as_an_argument(desk):
     assert desk.told("print(json.dumps([len(berth.look(sim='lab-4').devices), len(berth.look().devices)]))") == [4, 8]
+    wrong = "import berth\ntry: berth.look(sim='no-such')\nexcept berth.Error as error: print(error)"
+    assert '"no-such"' in desk.python(wrong) and "h100-mig" in desk.python(wrong)
+
+
+def test_contexts_are_kept_and_are_not_many(desk):
+    count = desk.told("""
+        for step in range(100): berth.look(max_age=1 + step / 1000)
+        print(json.dumps(sum(map(len, berth._context._idle.values()))))
+    """)
+    assert 2 <= count <= 33
+    assert len(desk.helpers()) == 0 or wait_until(lambda: desk.helpers() == [], "its helper has ended")
 
 
 def test_a_killed_helper_is_replaced(desk):
