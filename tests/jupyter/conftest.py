@@ -97,6 +97,7 @@ class Jupyter:
     def start(self, *words, base=BASE):
         command = [f"{ENVIRONMENT}/bin/python", "-m", "jupyterlab", "--allow-root", "--no-browser", "--ServerApp.port=0",
                    f"--IdentityProvider.token={TOKEN}", f"--ServerApp.base_url={base}", "--LabApp.news_url=",
+                   "--LabApp.expose_app_in_browser=True", "--JupyterNotebookApp.expose_app_in_browser=True",
                    f"--ServerApp.root_dir={self.notebooks}", *words]  # fmt: skip
         with open(self.directory / "jupyter.log", "wb") as output:
             self.process = subprocess.Popen(
