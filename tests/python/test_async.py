@@ -1,6 +1,6 @@
 """asyncio: what waits leaves the loop to others."""
 
-from conftest import wait_until
+from conftest import E2E, wait_until
 
 
 def test_async_with_claims_and_releases(desk):
@@ -77,3 +77,23 @@ def test_two_at_a_time_in_one_loop_and_in_threads(desk):
     """)
     assert looks == [8] * 6
     assert threads == [8] * 20
+
+
+def test_the_loop_goes_on_while_a_card_hangs(desk):
+    driver = E2E.FakeDriver(desk.directory, E2E.scenario("server-8xh100"), faults="*@3=hang")
+    hung = {name: driver.env[name] for name in driver.env if name.startswith(("BERTH_NVML", "BERTH_FAKE"))}
+    is_done, devices = desk.told(
+        """
+        import asyncio
+        async def first():
+            async for look in berth.watch(1): return look
+        async def main():
+            look = asyncio.ensure_future(first())
+            for _ in range(20): await asyncio.sleep(0.001)
+            is_done = look.done()
+            return [is_done, len((await look).devices)]
+        print(json.dumps(asyncio.run(main())))
+        """,
+        env=hung | {"BERTH_SIM": None},
+    )
+    assert is_done is False and devices == 8

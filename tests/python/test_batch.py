@@ -1,6 +1,8 @@
 """find_batch_size: the number, what is left between tries, and that ranks agree."""
 
 import gc
+import sys
+import types
 import weakref
 
 import pytest
@@ -56,6 +58,30 @@ def test_it_is_the_largest_that_fits(fits):
     finally:
         gc.enable()
     assert set(card.left) == {0}, "a try began with what another had left"
+
+
+def test_nothing_is_left_where_somebody_keeps_the_traceback():
+    """As reporters of errors do: it holds the frames, and these hold tensors."""
+    card, kept = Card(20), []
+
+    def step(batch):
+        try:
+            card.step(batch)
+        except OutOfMemoryError:
+            kept.append(sys.exc_info()[2])
+            raise
+
+    assert berth.find_batch_size(step, margin=0) == 10
+    assert kept and set(card.left) == {0}
+
+
+def test_torchs_cache_is_emptied_after_each_try(monkeypatch):
+    emptied, tried = [], []
+    torch = types.ModuleType("torch")
+    torch.cuda = types.SimpleNamespace(is_initialized=lambda: True, empty_cache=lambda: emptied.append(len(tried)))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    berth.find_batch_size(tried.append, limit=4, steps=1)
+    assert emptied == [1, 2, 3]
 
 
 def test_tries_double_then_bisect():

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/temporary_directory.h"
@@ -43,6 +45,11 @@ class ProcFolder {
     if (!schedstat.empty()) write(task + "/schedstat", schedstat);
     if (pid == tid) write(std::to_string(pid) + "/stat", line);
   }
+  void open(const std::string& name, const std::string& file) {
+    const std::string path = folder_.path() + "/" + name;
+    ASSERT_TRUE(make_directories(path.substr(0, path.rfind('/'))));
+    std::filesystem::create_symlink(file, path);
+  }
   [[nodiscard]] JobProbe probe() const {
     return JobProbe({.proc = folder_.path(), .cgroup = folder_.path() + "/cgroup"});
   }
@@ -50,6 +57,32 @@ class ProcFolder {
  private:
   TemporaryDirectory folder_;
 };
+
+TEST(JobProbe, TellsOfAJobOnNoGpuWhyThatMayBe) {
+  using namespace std::string_literals;
+  ProcFolder proc;
+  FakeClock clock;
+  proc.thread(10, 10, 1, 'S', 5, "");
+  proc.thread(20, 20, 10, 'R', 300, "");
+  proc.write("uptime", "65.00 9.00\n");
+  proc.open("10/fd/0", "/dev/null");
+  proc.open("20/fd/0", "/dev/null");
+  proc.write("20/maps", "7f00-7f01 r-xp 0 00:00 7 /opt/torch/lib/libtorch_cpu.so\n");
+  proc.write("20/environ", "WORLD_SIZE=8\0CUDA_VISIBLE_DEVICES=-1\0"s);
+  const auto processes = proc.probe().processes({10}, std::nullopt).list;
+  const JobComputing said = proc.probe().computing(10, processes, false, clock);
+  EXPECT_EQ(said.framework, "torch") << "its child's";
+  EXPECT_EQ(said.ranks, 8U);
+  EXPECT_EQ(said.cpu_side, (CpuFacts{.device_files = std::uint64_t{0},
+                                     .age = Milliseconds(60'000),
+                                     .visible_devices = "-1"s,
+                                     .framework_for_cpu = true}));
+  proc.open("20/fd/7", "/dev/nvidia0");
+  const JobComputing opened = proc.probe().computing(10, processes, false, clock);
+  ASSERT_TRUE(opened.cpu_side);
+  EXPECT_EQ(opened.cpu_side->device_files, Reading<std::uint64_t>(1U));
+  EXPECT_FALSE(proc.probe().computing(20, processes, true, clock).cpu_side) << "it is on a GPU";
+}
 
 TEST(JobProbe, ReadsThreadsCountersAndDescendants) {
   ProcFolder proc;
