@@ -25,6 +25,7 @@ BLAS = ROOT / "tests" / "fakes" / "cudart" / "blas.c"
 TORCH = "2.6.0"  # of CUDA 12: the stand-in plays that runtime
 # What trains with it; as they were when their tests were written.
 ON_TORCH = ["lightning==2.6.6", "accelerate==1.15.0", "transformers==5.24.0", "keras==3.15.1"]
+JUPYTER = ["jupyterlab==4.6.6", "notebook==7.6.5", "jupyter_server==2.21.1", "ipykernel"]
 RUNTIMES = ["12.4.127", "12.8.90"]  # whose names the stand-in has: tests/data/cudart-symbols
 
 
@@ -92,19 +93,28 @@ def compile_blas(names: list[str], soname: str, place: Path) -> None:
         subprocess.run([*command, "-o", str(place), str(stubs), str(BLAS)], check=True)
 
 
-def make(torch: str = TORCH) -> Path:
-    """The environment's folder. Made once; some GB to download."""
-    prefix = FOLDER / f"torch-{torch}"
-    wanted = packages(torch)
+def environment(name: str, wanted: list[str]) -> Path:
+    """build/frameworks/NAME with these packages; made once."""
+    prefix = FOLDER / name
     made_with = prefix / "made_with.txt"
     if not made_with.exists() or made_with.read_text(encoding="utf-8").split() != wanted:
-        print(f"making {prefix.relative_to(ROOT)}: {', '.join(wanted)} (some GB to download)", file=sys.stderr)
+        print(f"making {prefix.relative_to(ROOT)}: {', '.join(wanted)}", file=sys.stderr)
         subprocess.run(["/usr/bin/python3", "-m", "venv", str(prefix)], check=True)
         pip_install(prefix, wanted)
         made_with.write_text("\n".join(wanted) + "\n", encoding="utf-8")
+    return prefix
+
+
+def make(torch: str = TORCH) -> Path:
+    """The environment's folder; some GB to download."""
+    prefix = environment(f"torch-{torch}", packages(torch))
     put_stand_ins(prefix)
     bring_runtimes(prefix)
     return prefix
+
+
+def make_jupyter() -> Path:
+    return environment("jupyter", JUPYTER)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ glibc that the name says.
 
 import base64
 import hashlib
+import json
 import platform
 import re
 import subprocess
@@ -40,6 +41,20 @@ def version_of(berth: Path) -> str:
     return found[1] + (".dev0" if found[2] else "")
 
 
+def jupyter_members(build: Path, version: str) -> dict[str, tuple[bytes, int]]:
+    """What lies in a Jupyter's prefix: the file that switches the server extension on, and the panel where it is built."""
+    config = {"ServerApp": {"jpserver_extensions": {"berth.jupyter": True}}}
+    found = {"etc/jupyter/jupyter_server_config.d/berth.json": (json.dumps(config).encode() + b"\n", 0o644)}
+    panel = build / "page" / "dist" / "lab"
+    for path in sorted(panel.rglob("*")) if (panel / "package.json").is_file() else []:
+        data = path.read_bytes() if path.is_file() else None
+        if path.name == "package.json":
+            data = json.dumps({**json.loads(path.read_bytes()), "version": version}).encode() + b"\n"
+        if data is not None:
+            found[f"share/jupyter/labextensions/@berth/lab/{path.relative_to(panel)}"] = (data, 0o644)
+    return found
+
+
 def members(build: Path, version: str) -> dict[str, tuple[bytes, int]]:
     """Path in the wheel → content and mode."""
     package = repository.ROOT / "python" / "berth"
@@ -49,6 +64,8 @@ def members(build: Path, version: str) -> dict[str, tuple[bytes, int]]:
     }
     found[f"berth/_lib/{LIBRARY}"] = ((build / LIBRARY).read_bytes(), 0o755)
     found["berth/_bin/berth"] = ((build / "berth").read_bytes(), 0o755)
+    for name, member in jupyter_members(build, version).items():
+        found[f"berth-{version}.data/data/{name}"] = member
     description = (repository.ROOT / "doc" / "LIBRARY.md").read_text(encoding="utf-8")
     tag = f"py3-none-manylinux_2_35_{platform.machine()}"
     about = f"berth-{version}.dist-info"

@@ -5,7 +5,8 @@
     run_tests.py --unit BUILD   only the unit tests, of another build
     run_tests.py --long         only what takes hours in full: a run killed at each of its system calls,
                                 and 2,000 runs of three users killed and stopped at random; build/release is configured
-    run_tests.py --frameworks   only tests/frameworks, with CUDA builds of PyTorch that pip brings; build/release is configured
+    run_tests.py --frameworks   only tests/frameworks, with CUDA builds of PyTorch that pip brings, and tests/jupyter, with
+                                its JupyterLab; build/release is configured
     run_tests.py --gpu          only tests/gpu, on this machine's GPUs; needs the program and python3
 
 The last line printed is "N passed, N failed, N skipped"; the exit code is 0 when nothing failed.
@@ -179,16 +180,18 @@ def in_full(report: Report) -> None:
 
 
 FRAMEWORKS = ROOT / "tests" / "frameworks"
+JUPYTER = ROOT / "tests" / "jupyter"
 
 
 def on_frameworks(report: Report) -> None:
-    """Real frameworks on stand-ins: one environment, a process for each question."""
+    """Real frameworks on stand-ins: one environment, a process for each question. Then Jupyter in one of its own."""
     if not build(report, RELEASE):
-        report.add_skipped("tests/frameworks", "not built")
+        report.add_skipped("tests/frameworks and tests/jupyter", "not built")
         return
     environment = frameworks.make()
     os.environ.update({"BERTH": str(BERTH), "BERTH_BUILD": str(RELEASE), "BERTH_FRAMEWORKS": str(environment)})
-    for tests in sorted(FRAMEWORKS.glob("test_*.py")):
+    os.environ["BERTH_JUPYTER"] = str(frameworks.make_jupyter())
+    for tests in (*sorted(FRAMEWORKS.glob("test_*.py")), *sorted(JUPYTER.glob("test_*.py"))):
         test_programs.run_pytest(report, tests, ROOT)
 
 
@@ -252,6 +255,7 @@ def everything(report: Report) -> None:
     for other in others:
         other.result()  # a mistake of this program's own must not pass as silence
     report.add_skipped("tests/frameworks", "needs CUDA builds of PyTorch: ./dev test --frameworks")
+    report.add_skipped("tests/jupyter", "needs JupyterLab: ./dev test --frameworks")
     report.add_skipped("tests/gpu", "needs a GPU: ./dev test --gpu")
 
 

@@ -1,5 +1,6 @@
 """The wheel, installed by pip without an index into a bare virtual environment."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -77,3 +78,15 @@ def test_it_is_small_and_the_same_each_time(wheel, tmp_path):
     assert make_wheel.make(E2E.BUILD, tmp_path).read_bytes() == wheel.read_bytes()
     names = zipfile.ZipFile(wheel).namelist()
     assert "berth/py.typed" in names and not [name for name in names if "__pycache__" in name]
+
+
+def test_a_jupyter_that_it_is_installed_beside_finds_both_extensions(environment):
+    switched_on = environment / "etc/jupyter/jupyter_server_config.d/berth.json"
+    assert json.loads(switched_on.read_text()) == {"ServerApp": {"jpserver_extensions": {"berth.jupyter": True}}}
+    panel = environment / "share/jupyter/labextensions/@berth/lab"
+    if not (E2E.BUILD / "page/dist/lab/package.json").is_file():
+        pytest.skip("berth was built without its panel (needs npm)")
+    about = json.loads((panel / "package.json").read_text())
+    bundle = panel / about["jupyterlab"]["_build"]["load"]
+    assert about["name"] == "@berth/lab" and about["version"][0].isdigit() and about["version"] != "0.0.0"
+    assert bundle.stat().st_size <= 15_000

@@ -1,0 +1,258 @@
+"""The server extension, asked by HTTP."""
+
+import concurrent.futures
+import os
+import pathlib
+import signal
+import time
+
+import pytest
+
+from conftest import E2E, Meanwhile, undisturbed
+
+WHOLE_PAGE = (E2E.BUILD / "page/dist/index.html").read_text() if (E2E.BUILD / "page/dist/index.html").exists() else ""
+
+
+def helpers(jupyter):
+    found = []
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            variables = (process / "environ").read_bytes()
+        except OSError:
+            continue
+        if b"helper" in words[1:2] and str(jupyter.directory).encode() in variables:
+            found.append(int(process.name))
+    return found
+
+
+def test_every_gpu_by_the_helper_and_by_serve(jupyter):
+    jupyter.start()
+    said = jupyter.overview()
+    assert [device["state"] for device in said["devices"]] == ["busy", "busy", "held"] + ["free"] * 5
+    assert (said["source"], said["simulated"], said["problem"]) == ("helper", "server-8xh100", None)
+    assert {(one["user"], one["kernel"]) for one in said["holders"]} == {("alice", None), ("bob", None)}
+    jupyter.serve()
+    E2E.wait_until(lambda: jupyter.overview()["source"] == "serve", "serve is asked", 30)
+    assert len(jupyter.overview()["devices"]) == 8
+
+
+def test_what_has_not_changed_is_not_sent_again(jupyter_on):
+    still = E2E.scenario("server-8xh100")
+    for device in still["devices"]:
+        device |= {"utilization_gpu_percent": 0.0}
+    still |= {"gpu_processes": [], "processes": []}
+    jupyter = jupyter_on(still).start()
+    first = jupyter.ask("berth/api/overview")
+    keys = ("utilization_gpu_percent", "memory_used_bytes", "temperature_celsius", "power_draw_milliwatts")
+    again = jupyter.ask("berth/api/overview", If_None_Match=first.headers["ETag"])
+    if again.status == 200:  # the simulation let a number change
+        one, two = first.json["devices"], again.json["devices"]
+        assert [[a[key] for key in keys] for a in one] != [[b[key] for key in keys] for b in two]
+    else:
+        assert (again.status, again.body) == (304, b"")
+
+
+def test_only_behind_the_login(jupyter):
+    jupyter.start()
+    jupyter.serve()
+    for path in ("berth/api/overview", "berth/api/events"):
+        assert jupyter.ask(path, token=None).status == 403
+    for path in ("berth/page", "berth/page/", "berth/page/api/v1/overview"):
+        answer = jupyter.ask(path, token=None)
+        assert answer.status == 302 and "/user/ana/login" in answer.headers["Location"]
+    refused = jupyter.ask("berth/page/api/v1/compose", "POST", {}, token=None, X_Berth="1", Content_Type="application/json")
+    assert refused.status == 403
+
+
+def test_asking_does_not_keep_an_idle_server_alive(jupyter):
+    jupyter.start()
+    before = jupyter.ask("api/status").json["last_activity"]
+    for _ in range(3):
+        jupyter.overview()
+    after = jupyter.ask("api/status?no_track_activity=1").json["last_activity"]
+    first = jupyter.ask("api/status?no_track_activity=1").json["last_activity"]
+    assert after == first and after >= before
+    jupyter.overview()
+    assert jupyter.ask("api/status?no_track_activity=1").json["last_activity"] == after
+
+
+def test_events_are_told_as_they_come(jupyter):
+    import urllib.request
+
+    jupyter.start()
+    request = urllib.request.Request(
+        jupyter.address + "berth/api/events", headers={"Authorization": "token only-for-this-test"}
+    )
+    with urllib.request.urlopen(request, timeout=60) as stream:
+        assert stream.headers["Content-Type"].startswith("text/event-stream")
+        lines = [stream.readline().decode() for _ in range(4)]
+    assert lines[0] == "event: overview\n" and lines[1].startswith('data: {"berth_lab":1') and lines[3] == "event: overview\n"
+
+
+# ------------------------------------------------------------------ the page of berth serve
+
+
+def test_the_page_is_passed_on_and_nothing_else(jupyter):
+    jupyter.start()
+    assert b"berth serve" in jupyter.ask("berth/page/").body and jupyter.ask("berth/page/").status == 503
+    jupyter.serve()
+    E2E.wait_until(lambda: jupyter.ask("berth/page/").status == 200, "the page is there", 30)
+    assert jupyter.ask("berth/page").headers["Location"] == "/user/ana/berth/page/"
+    page = jupyter.ask("berth/page/")
+    policy = page.headers["Content-Security-Policy"]
+    own = jupyter.address.removeprefix("http://") + "berth/page/"
+    assert f"script-src {own}assets/;" in policy and f"connect-src {own};" in policy and "'self'" not in policy.replace("frame-ancestors 'self'", "")
+    seen = jupyter.ask("berth/page/api/v1/overview")
+    assert seen.json["asker"]["user"] and len(seen.json["devices"]) == 8
+    assert "sandbox" in seen.headers["Content-Security-Policy"] and seen.headers["X-Content-Type-Options"] == "nosniff"
+    same = jupyter.ask("berth/page/assets/page.js", If_None_Match=jupyter.ask("berth/page/assets/page.js").headers["ETag"])
+    assert same.status == 304
+    for path in ("etc/passwd", "api/v2/x", "api/v1/../../x", "assets/../x", "assets/x/y"):
+        assert jupyter.ask(f"berth/page/{path}").status in (400, 404), path
+    assert jupyter.ask("berth/page/api/v1/overview", "DELETE").status in (403, 405)
+
+
+def test_acts_are_the_pages_own(jupyter):
+    jupyter.start()
+    jupyter.serve()
+    asked = {"devices": 1}
+    json_type = {"Content_Type": "application/json"}
+    E2E.wait_until(lambda: jupyter.ask("berth/page/").status == 200, "the page is there", 30)
+    assert jupyter.ask("berth/page/api/v1/compose", "POST", asked, **json_type).status == 403
+    foreign = jupyter.ask("berth/page/api/v1/compose", "POST", asked, X_Berth="1", Origin="https://evil.example", token=None, **json_type)
+    assert foreign.status == 403
+    assert jupyter.ask("berth/page/api/v1/compose", "POST", asked, X_Berth="1", **json_type).status == 200
+    assert jupyter.ask("berth/page/api/v1/overview", "POST", asked, X_Berth="1", **json_type).status == 404
+
+
+def test_the_token_of_jupyter_stays_in_jupyter(jupyter):
+    """A stand-in hears what berth serve would."""
+    import socket
+    import threading
+
+    jupyter.start()
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(str(jupyter.directory / "serve.sock"))
+    listener.listen()
+    heard = []
+
+    def answer():
+        link, _ = listener.accept()
+        heard.append(link.recv(65536).decode())
+        link.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 26\r\n\r\n<script>alert(1)</script>\n")
+        link.close()
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    said = jupyter.ask("berth/page/api/v1/runs/x/log", Cookie="secret=1", Origin=jupyter.address.partition("/user")[0])
+    thread.join()
+    listener.close()
+    assert "only-for-this-test" not in heard[0] and "secret" not in heard[0] and "Origin" not in heard[0]
+    # What would be a page of Jupyter's own origin is none.
+    assert said.headers["Content-Type"].startswith("text/plain") and "sandbox" in said.headers["Content-Security-Policy"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: another user has the socket")
+def test_a_strangers_socket_is_not_believed(jupyter):
+    import subprocess
+
+    os.chmod(jupyter.directory, 0o777)
+    for parent in jupyter.directory.parents[:3]:
+        os.chmod(parent, os.stat(parent).st_mode | 0o011)
+    code = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); print(flush=True); sys.stdin.read()"
+    place = str(jupyter.directory / "serve.sock")
+    stranger = subprocess.Popen(["/usr/bin/python3", "-c", code, place], user=65534, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert stranger.stdout.readline()
+        jupyter.start()
+        assert jupyter.overview()["source"] == "helper"
+        assert jupyter.ask("berth/page/").status == 503
+    finally:
+        stranger.communicate()
+
+
+# ------------------------------------------------------------------ what goes wrong
+
+
+def hold_asking(jupyter, seconds):
+    """Asks for the overview all the while, in two tabs; how long each took."""
+    def one():
+        took, until = [], time.monotonic() + seconds
+        while time.monotonic() < until:
+            begun = time.monotonic()
+            assert jupyter.ask("berth/api/overview").status == 200
+            took.append(time.monotonic() - begun)
+            time.sleep(0.1)
+        return took
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return sum((asked.result() for asked in [pool.submit(one) for _ in range(2)]), [])
+
+
+def test_a_serve_that_hangs_holds_up_nothing_else(jupyter):
+    jupyter.start()
+    serve = jupyter.serve()
+    E2E.wait_until(lambda: jupyter.overview()["source"] == "serve", "serve is asked", 30)
+    usual = undisturbed(jupyter)
+    serve.send_signal(signal.SIGSTOP)
+    with Meanwhile(jupyter) as meanwhile:
+        hold_asking(jupyter, 4)
+    assert meanwhile.ninth_of_ten < usual + 0.1, (usual, max(meanwhile.took))
+    assert jupyter.overview()["source"] == "helper", "the helper is asked instead"
+    serve.send_signal(signal.SIGCONT)
+
+
+def test_a_helper_that_hangs_holds_up_nothing_else(jupyter):
+    jupyter.start()
+    assert len(jupyter.overview()["devices"]) == 8
+    usual = undisturbed(jupyter)
+    stopped = E2E.wait_until(lambda: helpers(jupyter), "there is a helper", 10)
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        with Meanwhile(jupyter) as meanwhile:
+            took = hold_asking(jupyter, 22)
+        assert meanwhile.ninth_of_ten < usual + 0.1, (usual, max(meanwhile.took))
+        assert sorted(took)[len(took) * 9 // 10] < 1, "who asks has the last look meanwhile"
+        assert len(jupyter.overview()["devices"]) == 8
+    finally:
+        for pid in stopped:
+            try:
+                os.kill(pid, signal.SIGCONT)
+            except ProcessLookupError:
+                pass  # it was given up
+
+
+def test_without_the_library_jupyter_is_whole_and_says_why(jupyter):
+    jupyter.machine.env["BERTH_LIBRARY"] = "/nonexistent/libberth.so"
+    jupyter.start()
+    said = jupyter.overview()
+    assert said["devices"] == [] and "/nonexistent/libberth.so" in said["problem"]["message"] + (said["problem"]["remedy"] or "")
+
+
+def test_an_extension_that_cannot_be_loaded_keeps_nothing_from_starting(jupyter):
+    broken = jupyter.directory / "broken"
+    (broken / "berth").mkdir(parents=True)
+    (broken / "berth/__init__.py").write_text("raise RuntimeError('broken on purpose')\n")
+    jupyter.machine.env["PYTHONPATH"] = str(broken)
+    jupyter.start()
+    assert jupyter.ask("api/kernelspecs").status == 200 and jupyter.ask("berth/api/overview").status == 404
+
+
+def test_two_hundred_kernels(jupyter):
+    """Stand-ins: they run, and never say a word."""
+    spec = jupyter.shared / "share/jupyter/kernels/standin"
+    spec.mkdir(parents=True)
+    (spec / "kernel.json").write_text('{"argv": ["sleep", "3600"], "display_name": "stand-in", "language": "none"}')
+    jupyter.start("--KernelManager.shutdown_wait_time=0.1", "--MappingKernelManager.kernel_info_timeout=1")
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda _: jupyter.ask("api/kernels", "POST", {"name": "standin"}).status, range(200)))
+    assert made == [201] * 200
+    usual = undisturbed(jupyter)
+    with Meanwhile(jupyter) as meanwhile:
+        hold_asking(jupyter, 5)
+    assert meanwhile.ninth_of_ten < usual + 0.1, (usual, max(meanwhile.took))
+    said = jupyter.overview()
+    assert len(said["kernels"]) == 200
+    assert {kernel["memory_used_bytes"] for kernel in said["kernels"]} == {0}
