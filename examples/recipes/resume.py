@@ -97,6 +97,11 @@ def main():
     training = Training(device, options.steps)
     if os.path.exists(options.checkpoint):
         training.load(options.checkpoint)
+        if training.done >= options.steps and not options.verify:
+            sys.exit(
+                f"{options.checkpoint} has all {options.steps} steps: nothing to resume. For more of them: "
+                f"--steps {2 * training.done}; from the start: another --checkpoint, or remove the file"
+            )
         mark(f"resumed_at={training.done}")
     print(f"on {device.type}, torch {torch.__version__}, step {training.done} of {options.steps}", flush=True)
     while training.done < options.steps:

@@ -61,7 +61,8 @@ std::optional<VisibleList> visible_list(const Context& context, const Snapshot& 
   const DeviceOrder meant =
       order == cuda.order_value ? DeviceOrder::pci_bus_id : DeviceOrder::fastest_first;
   VisibleList list{.value = *value};
-  const auto parsed = parse_visible_devices(value, meant, snapshot, local_user_name(::geteuid()));
+  const std::string user = local_user_name(::geteuid());
+  const auto parsed = parse_visible_devices(value, meant, snapshot, user);
   if (parsed) {
     list.devices = parsed->devices;
     list.remarks = parsed->remarks;
@@ -69,6 +70,12 @@ std::optional<VisibleList> visible_list(const Context& context, const Snapshot& 
     if (!hides_devices_on_purpose(*value)) list.corrected = parsed->corrected;
   } else {
     list.unclear = parsed.error().message();
+    // A mistake is one in every order; its correction counts as nvidia-smi does.
+    const auto counted = parse_visible_devices(value, DeviceOrder::pci_bus_id, snapshot, user);
+    if (counted && !hides_devices_on_purpose(*value)) {
+      list.remarks = counted->remarks;
+      list.corrected = counted->corrected;
+    }
   }
   list.tokens = tokens_of(*value, meant, snapshot);
   return list;

@@ -15,6 +15,7 @@ std::string_view name_of(MemoryKind kind) {
 }
 
 std::optional<std::uint64_t> cuda_cores(const Card& card) {
+  if (!card.is_nvidia()) return std::nullopt;
   const auto facts = facts_of(card.capability);
   if (!facts) return std::nullopt;
   return facts->cores * static_cast<std::uint64_t>(card.multiprocessors);
@@ -29,10 +30,11 @@ Bytes usable_memory(const Card& card) {
 }
 
 std::span<const Card> all_cards() {
-  // Gathered once: the three tables are constants in files of their own.
+  // Gathered once: the tables are constants in files of their own.
   static const std::vector<Card> all = [] {
     std::vector<Card> rows;
-    for (const auto part : {geforce_cards(), workstation_cards(), datacenter_cards()}) {
+    for (const auto part :
+         {geforce_cards(), workstation_cards(), datacenter_cards(), instinct_cards()}) {
       rows.insert(rows.end(), part.begin(), part.end());
     }
     return rows;

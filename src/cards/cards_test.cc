@@ -41,7 +41,7 @@ const std::map<MemoryKind, std::vector<double>> data_rates = {
     {MemoryKind::hbm2, {1.4, 1.43, 1.7, 1.75, 2.2, 2.43}},
     {MemoryKind::hbm2e, {3.02, 3.19}},
     {MemoryKind::hbm3, {5.24}},
-    {MemoryKind::hbm3e, {6.25, 7.8}},
+    {MemoryKind::hbm3e, {5.86, 6.25, 7.8}},
     {MemoryKind::lpddr5, {6.4}},
 };
 
@@ -52,7 +52,7 @@ TEST(Cards, EachHasASourceAndWhatEveryCardHas) {
     EXPECT_GT(card.multiprocessors, 0) << card.name;
     EXPECT_GT(card.memory_gib, 0) << card.name;
     EXPECT_FALSE(card.form.empty()) << card.name;
-    EXPECT_TRUE(facts_of(card.capability)) << card.name;
+    EXPECT_EQ(facts_of(card.capability).has_value(), card.is_nvidia()) << card.name;
   }
 }
 
@@ -70,12 +70,62 @@ TEST(Cards, TheBandwidthIsTheBusTimesARateThatSuchMemoryHas) {
 TEST(Cards, Fp32IsTwicePerCoreAndBoostClock) {
   int held = 0;
   for (const Card& card : all_cards()) {
-    if (!card.boost_mhz || !card.fp32) continue;
+    if (!card.boost_mhz || !card.fp32 || !card.is_nvidia()) continue;
     ++held;
     const double computed = 2.0 * static_cast<double>(*cuda_cores(card)) * *card.boost_mhz * 1e-6;
     EXPECT_NEAR(computed / *card.fp32, 1, 0.03) << card.name;
   }
   EXPECT_GE(held, 60);
+}
+
+TEST(Cards, AmdsRatesArePerComputeUnitAndClock) {
+  // AMD's CDNA whitepapers: operations of a compute unit in a clock.
+  const auto holds = [](const Card& card, std::optional<double> rate, double operations) {
+    if (!rate) return;
+    const double computed = card.multiprocessors * operations * *card.boost_mhz * 1e-6;
+    EXPECT_NEAR(computed / *rate, 1, 0.005) << card.name << " " << operations;
+  };
+  for (const Card& card : instinct_cards()) {
+    const PeakRates rates = peak_rates(card);
+    const std::string_view made = card.amd_architecture;
+    const bool first = made == "CDNA";
+    const bool second = made == "CDNA 2";
+    const bool fourth = made == "CDNA 4";
+    holds(card, rates.fp64, first ? 64 : 128);
+    holds(card, rates.fp64_tensor, fourth ? 128 : 256);
+    holds(card, rates.fp32, first || second ? 128 : 256);
+    holds(card, rates.tf32, 1024);
+    holds(card, rates.fp16, first || second ? 1024 : fourth ? 4096 : 2048);
+    holds(card, rates.bf16, first ? 512 : second ? 1024 : fourth ? 4096 : 2048);
+    holds(card, rates.int8, first || second ? 1024 : fourth ? 8192 : 4096);
+    holds(card, rates.fp8, fourth ? 8192 : 4096);
+    holds(card, rates.fp4, 16384);
+  }
+}
+
+TEST(Cards, NothingOfNvidiasIsSaidOfAmds) {
+  EXPECT_EQ(instinct_cards().size(), 7U);
+  for (const Card& card : instinct_cards()) {
+    EXPECT_FALSE(cuda_cores(card)) << card.name;
+    EXPECT_FALSE(has_nvlink(card)) << card.name;
+    for (const Lack lack :
+         {Lack::tensor_cores, Lack::instances, Lack::nvlink, Lack::cuda_13, Lack::ecc}) {
+      EXPECT_THAT(lacks_of(card), Not(Contains(lack))) << card.name << " " << name_of(lack);
+    }
+  }
+  EXPECT_THAT(lacks_of(one("mi250x")), ElementsAre(Lack::tf32, Lack::fp8, Lack::fp4));
+  EXPECT_THAT(lacks_of(one("mi355x")), ElementsAre(Lack::tf32));
+}
+
+TEST(Cards, AmdsAreFoundByWhatPeopleCallThem) {
+  EXPECT_THAT(names(cards_called("mi300")),
+              ElementsAre("AMD Instinct MI300A", "AMD Instinct MI300X"));
+  EXPECT_THAT(names(cards_called("MI300X")), ElementsAre("AMD Instinct MI300X"));
+  EXPECT_THAT(names(cards_called("amd instinct mi325x")), ElementsAre("AMD Instinct MI325X"));
+  EXPECT_THAT(names(cards_called("mi355")), ElementsAre("AMD Instinct MI355X"));
+  EXPECT_THAT(names(cards_called("mi250")), IsEmpty()) << "208 units: another product";
+  EXPECT_THAT(names(cards_called("nvidia mi300x")), IsEmpty());
+  EXPECT_THAT(names(cards_called("amd instinct")), IsEmpty());
 }
 
 TEST(Cards, NoTwoHaveTheSameNameMemoryAndId) {

@@ -56,7 +56,22 @@ PeakRates peak_rates(const Card& card) {
   return rates;
 }
 
+namespace {
+
+/// Of what NVIDIA has its own word for, nothing is said.
+std::vector<Lack> lacks_of_amd(const Card& card) {
+  const PeakRates rates = peak_rates(card);
+  std::vector<Lack> lacks;
+  if (!rates.tf32) lacks.push_back(Lack::tf32);
+  if (!rates.fp8) lacks.push_back(Lack::fp8);
+  if (!rates.fp4) lacks.push_back(Lack::fp4);
+  return lacks;
+}
+
+}  // namespace
+
 std::vector<Lack> lacks_of(const Card& card) {
+  if (!card.is_nvidia()) return lacks_of_amd(card);
   const ComputeCapability has = card.capability;
   const auto facts = facts_of(has);
   const bool tensors = facts && facts->tensor_generation > 0 && !card.has(no_tensor_cores);

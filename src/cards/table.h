@@ -11,6 +11,7 @@ namespace berth {
 [[nodiscard]] std::span<const Card> geforce_cards();      // GeForce and TITAN
 [[nodiscard]] std::span<const Card> workstation_cards();  // Quadro, RTX A, RTX Ada, RTX PRO
 [[nodiscard]] std::span<const Card> datacenter_cards();   // Tesla and what came after it; Jetson
+[[nodiscard]] std::span<const Card> instinct_cards();     // AMD Instinct
 /// All of them, in that order, the oldest of each first.
 [[nodiscard]] std::span<const Card> all_cards();
 

@@ -22,7 +22,8 @@ std::uint64_t bytes_per_second(double gigabytes) {
 void write_rates(Archive& archive, const Card& card) {
   const PeakRates rates = peak_rates(card);
   archive.derived("fp64", operations(rates.fp64));
-  archive.derived("fp64_tensor", operations(rates.fp64_tensor));
+  archive.derived("fp64_tensor", operations(card.is_nvidia() ? rates.fp64_tensor : std::nullopt));
+  archive.derived("fp64_matrix", operations(card.is_nvidia() ? std::nullopt : rates.fp64_tensor));
   archive.derived("fp32", operations(rates.fp32));
   archive.derived("tf32", operations(rates.tf32));
   archive.derived("fp16", operations(rates.fp16));
@@ -34,6 +35,7 @@ void write_rates(Archive& archive, const Card& card) {
 
 void write_table(Archive& archive, const Card& card) {
   const auto facts = facts_of(card.capability);
+  const bool nvidia = card.is_nvidia();
   std::vector<std::string> lacks;
   for (const Lack lack : lacks_of(card)) lacks.emplace_back(name_of(lack));
   std::optional<std::string> architecture;
@@ -41,15 +43,23 @@ void write_table(Archive& archive, const Card& card) {
   std::optional<std::uint64_t> milliwatts;
   std::optional<std::uint64_t> nvlink;
   if (facts) architecture = std::string(facts->architecture);
-  const bool tensors = facts && !card.has(no_tensor_cores) && facts->tensor_generation > 0;
+  if (!nvidia) architecture = std::string(card.amd_architecture);
+  const bool tensors =
+      nvidia && facts && !card.has(no_tensor_cores) && facts->tensor_generation > 0;
   if (tensors) generation = facts->tensor_generation;
   if (card.watts) milliwatts = static_cast<std::uint64_t>(*card.watts) * 1000;
   if (card.nvlink) nvlink = bytes_per_second(*card.nvlink);
   archive.derived("name", std::string(card.name));
   archive.derived("architecture", architecture);
-  archive.derived("compute_capability", std::to_string(card.capability.major) + "." +
-                                            std::to_string(card.capability.minor));
-  archive.derived("multiprocessors", card.multiprocessors);
+  archive.derived("vendor", std::string(nvidia ? "nvidia" : "amd"));
+  std::optional<std::string> capability;
+  if (nvidia) {
+    capability =
+        std::to_string(card.capability.major) + "." + std::to_string(card.capability.minor);
+  }
+  archive.derived("compute_capability", capability);
+  archive.derived("multiprocessors", nvidia ? std::optional(card.multiprocessors) : std::nullopt);
+  archive.derived("compute_units", nvidia ? std::nullopt : std::optional(card.multiprocessors));
   archive.derived("cuda_cores", cuda_cores(card));
   archive.derived("tensor_core_generation", generation);
   archive.derived("memory_sold_bytes", static_cast<std::uint64_t>(card.memory_gib) << 30);

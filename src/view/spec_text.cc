@@ -60,7 +60,9 @@ std::string watts_words(double milliwatts) { return fmt::format("{:.0f} W", mill
 std::string capability_text(const SpecSubject& subject, const Style& style) {
   std::optional<ComputeCapability> capability;
   if (subject.device != nullptr) capability = subject.device->compute_capability.get();
-  if (!capability && subject.card != nullptr) capability = subject.card->capability;
+  if (!capability && subject.card != nullptr && subject.card->is_nvidia()) {
+    capability = subject.card->capability;
+  }
   if (!capability) return std::string(absent_mark(style));
   const auto facts = facts_of(*capability);
   return fmt::format("{}.{}{}", capability->major, capability->minor,
@@ -68,7 +70,9 @@ std::string capability_text(const SpecSubject& subject, const Style& style) {
 }
 
 std::string tensor_text(const SpecSubject& subject, const Style& style) {
-  if (subject.card == nullptr) return std::string(absent_mark(style));
+  if (subject.card == nullptr || !subject.card->is_nvidia()) {
+    return std::string(absent_mark(style));
+  }
   const auto facts = facts_of(subject.card->capability);
   if (!facts || facts->tensor_generation == 0 || subject.card->has(no_tensor_cores)) {
     return std::string(tr("none"));
@@ -117,12 +121,36 @@ SpecRow rate_row(std::string_view label, std::optional<double> PeakRates::* type
           }};
 }
 
+/// Of the cards of one vendor alone, by whose word for it.
+SpecRow fp64_row(std::string_view label, bool nvidia) {
+  return {label, [=](const SpecSubject& subject, const Style& style) {
+            if (subject.card == nullptr || subject.card->is_nvidia() != nvidia) {
+              return std::string(absent_mark(style));
+            }
+            return rate_text(subject, &PeakRates::fp64_tensor, std::nullopt, style);
+          }};
+}
+
 std::vector<SpecRow> fact_rows() {
   return {
       {as_key("capability"), capability_text},
       both(
           as_key("multiprocessors"), [](const Device& d) { return number(d.multiprocessors); },
-          [](const Card& c) -> std::optional<double> { return c.multiprocessors; }, whole),
+          [](const Card& c) -> std::optional<double> {
+            if (!c.is_nvidia()) return std::nullopt;
+            return c.multiprocessors;
+          },
+          whole),
+      table_row(as_key("architecture"),
+                [](const Card& c) -> std::optional<std::string> {
+                  if (c.is_nvidia()) return std::nullopt;
+                  return std::string(c.amd_architecture);
+                }),
+      table_row(as_key("compute units"),
+                [](const Card& c) -> std::optional<std::string> {
+                  if (c.is_nvidia()) return std::nullopt;
+                  return std::to_string(c.multiprocessors);
+                }),
       both(
           as_key("CUDA cores"), [](const Device& d) { return number(d.cuda_cores); },
           [](const Card& c) -> std::optional<double> {
@@ -169,6 +197,7 @@ std::vector<SpecRow> fact_rows() {
       table_row(as_key("form"), [](const Card& c) { return std::optional(std::string(c.form)); }),
       table_row(as_key("NVLink"),
                 [](const Card& c) -> std::optional<std::string> {
+                  if (!c.is_nvidia()) return std::nullopt;
                   if (!has_nvlink(c)) return std::string(tr("none"));
                   if (!c.nvlink) return std::string(tr("of unknown speed"));
                   return fmt::format("{:g} GB/s", *c.nvlink);
@@ -179,7 +208,8 @@ std::vector<SpecRow> fact_rows() {
 std::vector<SpecRow> rate_rows() {
   return {
       rate_row("FP64", &PeakRates::fp64),
-      rate_row("FP64 tensor", &PeakRates::fp64_tensor),
+      fp64_row("FP64 tensor", true),
+      fp64_row("FP64 matrix", false),
       rate_row("FP32", &PeakRates::fp32),
       rate_row("TF32", &PeakRates::tf32, Lack::tf32),
       rate_row("FP16", &PeakRates::fp16, Lack::fast_fp16),
@@ -284,7 +314,17 @@ std::string below(const SpecSubject& subject, const Style& style) {
   }
   const std::string said =
       lacks.empty() ? trf("{} has all that others have.", name) : trf("{} has no {}.", name, lacks);
-  return wrapped("", own(said, style), 2, style) +
+  const std::string amd =
+      subject.card->is_nvidia()
+          ? ""
+          : wrapped(
+                "  ",
+                own(tr("AMD's: compute capability, CUDA cores, tensor cores, NVLink and MIG are "
+                       "NVIDIA's, and nothing is said of them here. CUDA programs do not run "
+                       "on it."),
+                    style),
+                4, style);
+  return wrapped("", own(said, style), 2, style) + amd +
          wrapped("  ", own(trf("Source: {}.", subject.card->source), style), 4, style, Paint::dim);
 }
 
@@ -320,11 +360,12 @@ std::string render_spec(const SpecAnswer& answer, const Style& style) {
     text += block(part, column, style) + "\n";
     for (const SpecSubject& subject : part) text += below(subject, style);
   }
-  text += wrapped("",
-                  own(tr("8 and 16 bits: tensor cores that add up in FP32, as frameworks do; "
-                         "sparsity is not counted. Clocks are the reference card's."),
-                      style),
-                  0, style, Paint::dim);
+  text +=
+      wrapped("",
+              own(tr("8 and 16 bits: tensor cores (AMD: matrix cores) that add up in FP32, as "
+                     "frameworks do; sparsity is not counted. Clocks are the reference card's."),
+                  style),
+              0, style, Paint::dim);
   return text;
 }
 
@@ -335,8 +376,11 @@ std::string render_card_list(const Style& style) {
     Line line(style);
     line.cell(card.name, 32, Align::left)
         .cell(fmt::format("{} GB", card.memory_gib), 7, Align::right)
-        .cell(fmt::format("{}.{}", card.capability.major, card.capability.minor), 6, Align::right)
-        .cell("  " + std::string(facts ? facts->architecture : ""), 15, Align::left, Paint::dim)
+        .cell(card.is_nvidia() ? fmt::format("{}.{}", card.capability.major, card.capability.minor)
+                               : std::string(absent_mark(style)),
+              6, Align::right)
+        .cell("  " + std::string(facts ? facts->architecture : card.amd_architecture), 15,
+              Align::left, Paint::dim)
         .cell(bandwidth_words(card.bandwidth * 1e9), 10, Align::right);
     text += line.text();
   }

@@ -180,6 +180,28 @@ def test_a_training_stopped_by_its_time_limit_goes_on_as_if_it_had_not_been(mach
     assert number(text, "weight_difference from a training that was not stopped") == 0
 
 
+FINISHED = """
+import sys
+from unittest.mock import MagicMock
+torch = MagicMock(__version__="1.13.1")
+torch.load.return_value = dict.fromkeys(("model", "optimizer", "schedule", "data", "random"), 0) | {
+    "done": 400, "random_cuda": None}
+sys.modules["torch"] = torch
+"""
+
+
+def test_a_finished_checkpoint_is_refused_with_the_way_on(copied, tmp_path):
+    (tmp_path / "torch.py").write_text(FINISHED)
+    (tmp_path / "resume.pt").write_bytes(b"whole")
+    command = [PYTHON, copied / "resume.py", "--steps", "400"]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, "not 75, which would start it again for ever"
+    assert "resume.pt has all 400 steps: nothing to resume" in done.stderr
+    assert "--steps 800" in done.stderr and "another --checkpoint" in done.stderr
+    assert "resumed_at" not in done.stdout
+
+
 NEWER = """
 import runpy, sys, types, torch
 asked, folder = [], sys.argv.pop()

@@ -26,6 +26,24 @@ def test_a_card_that_is_not_here_is_told_all_the_same(machine_of):
     assert "24 GB GDDR6X" in text and "has no FP8" in text
 
 
+def test_an_amd_card_is_told_in_its_own_words(machine_of):
+    machine = machine_of(None)
+    tables = [card["table"] for card in spec(machine, "mi300")["cards"]]
+    assert [table["name"] for table in tables] == ["AMD Instinct MI300A", "AMD Instinct MI300X"]
+    table = tables[1]
+    assert (table["vendor"], table["architecture"], table["compute_units"]) == ("amd", "CDNA 3", 304)
+    assert table["memory_usable_bytes"] == 192 << 30
+    for name in ("compute_capability", "cuda_cores", "multiprocessors", "tensor_core_generation"):
+        assert table[name] is None, name
+    assert table["peak_operations_per_second"]["fp64_tensor"] is None
+    assert table["peak_operations_per_second"]["fp64_matrix"] == 163_400_000_000_000
+    assert not {"mig", "nvlink", "cuda_13", "tensor_cores"} & set(table["lacks"])
+    rows, _, words = machine.run("spec", "mi300x").stdout.partition("has no FP4")
+    assert "compute units" in rows and "750 W" in rows
+    assert "CUDA cores" not in rows and "NVLink" not in rows and "tensor" not in rows
+    assert "CUDA programs do not run on it" in " ".join(words.split())
+
+
 def test_nvlink_of_unknown_speed_is_not_called_none(machine_of):
     machine = machine_of(None)
     (card,) = spec(machine, "Quadro GV100")["cards"]

@@ -61,6 +61,16 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
            "build"),
        "RANK=0 LOCAL_RANK=0 WORLD_SIZE=2 MASTER_ADDR=localhost MASTER_PORT=29500 python "
        "train.py"}}},
+    {"old_torchrun",
+     Severity::error,
+     LogPart::cause,
+     "val_or_map.get(i, std.none)",
+     as_key("this torchrun is too old for its Python"),
+     as_key("torchrun of PyTorch before 2.1 cannot read its own defaults under Python 3.11 and "
+            "newer: no rank was started."),
+     {{as_key("redirect a rank that there is not: its defaults are then not read"),
+       "torchrun -r 9:1 -t 9:1 …"},
+      {as_key("or install PyTorch 2.1 or newer"), ""}}},
     {"nccl_cuda_error",
      Severity::error,
      LogPart::cause,

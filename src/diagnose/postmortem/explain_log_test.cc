@@ -154,6 +154,38 @@ TEST(ExplainLog, ThePromiseOfTheRunAndItsBatchGoIntoTheAnswer) {
   EXPECT_THAT(all_words(explain_log(LogText(oom)).at(0)), HasSubstr("is not told here"));
 }
 
+TEST(ExplainLog, FragmentationIsAdvisedWithTheSettingThatTheMessageNames) {
+  const std::string start =
+      "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 23.69 "
+      "GiB total capacity; 12.00 GiB already allocated; 1.00 GiB free; 22.00 GiB reserved in total "
+      "by PyTorch)";
+  const auto words_of = [](const std::string& text) {
+    const auto found = explain_log(LogText(text));
+    return found.empty() ? std::string() : all_words(found.front());
+  };
+  const std::string named = words_of(start +
+                                     " If reserved memory is >> allocated memory try setting "
+                                     "max_split_size_mb to avoid fragmentation.  See documentation "
+                                     "for Memory Management and PYTORCH_CUDA_ALLOC_CONF\n");
+  EXPECT_THAT(named, HasSubstr("PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb"));
+  EXPECT_THAT(named, Not(HasSubstr("expandable_segments")));
+  // PyTorch before 1.10 has neither setting and names none.
+  EXPECT_THAT(words_of(start + "\n"), Not(HasSubstr("ALLOC_CONF")));
+}
+
+TEST(ExplainLog, CudnnsHandleIsNoMatterOfTheBatch) {
+  // Its handle takes megabytes: who is on the card, and whether the libraries fit, come first.
+  for (const std::string text : {"RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED\n",
+                                 "Could not create cudnn handle: CUDNN_STATUS_ALLOC_FAILED\n"}) {
+    const auto found = explain_log(LogText(text));
+    ASSERT_FALSE(found.empty()) << text;
+    EXPECT_EQ(found.front().rule, "cudnn_no_memory");
+    for (const auto& step : found.front().steps) {
+      EXPECT_THAT(step.what.english(), Not(HasSubstr("batch")));
+    }
+  }
+}
+
 TEST(ExplainLog, ALogOfPowerShellIsExplained) {
   std::string bytes = "\xff\xfe";  // UTF-16, the low byte first
   for (const char c : std::string_view("step 1\r\nRuntimeError: CUDA error: out of memory\r\n")) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/device_name.h"
 #include "view/values.h"
@@ -135,6 +136,29 @@ void set_axis_around(Chart& chart) {
   if (chart.top <= chart.bottom) chart.top = chart.bottom + chart.step;
 }
 
+/// A loss that falls to a hundredth is a flat line for most of a run on an even axis.
+bool asks_for_powers(const Chart& chart, std::string_view name) {
+  if (small_letters(name).find("loss") == std::string::npos) return false;
+  double least = chart.lines.front().track->least().value_or(0);
+  double most = 0;
+  for (const ChartLine& line : chart.lines) {
+    least = std::min(least, line.track->least().value_or(least));
+    most = std::max(most, line.track->most().value_or(most));
+  }
+  return least > 0 && std::isfinite(most) && most >= least * 100;
+}
+
+void set_axis_of_powers(Chart& chart) {
+  chart.logarithmic = true;
+  chart.bottom = HUGE_VAL;
+  chart.top = -HUGE_VAL;
+  for (const ChartLine& line : chart.lines) {
+    chart.bottom = std::min(chart.bottom, std::floor(std::log10(*line.track->least()) + 1e-9));
+    chart.top = std::max(chart.top, std::ceil(std::log10(*line.track->most()) - 1e-9));
+  }
+  chart.step = std::ceil((chart.top - chart.bottom) / 6);
+}
+
 /// Marks, events and phases of the one run; of several they would be one on the other.
 void add_times(const Report& report, Chart& chart) {
   chart.length_ms = report.length_ms();
@@ -165,7 +189,14 @@ Chart chart_of(const Report& report, const CurveRow& row, std::vector<ChartLine>
   for (const ChartLevel& level : chart.levels) most = std::max(most, level.value);
   if (row.curve == Curve::utilization) most = 100;
   if (row.scale != CurveScale::as_is) {
-    const ByteUnit unit = unit_for(most);
+    // Reading and writing stand beside each other: in one unit they can be compared.
+    double most_beside = most;
+    for (const CurveRow& other : curve_rows) {
+      if (row.scale != CurveScale::rate || other.scale != CurveScale::rate) continue;
+      if (is_of_device(other.curve) != is_of_device(row.curve)) continue;
+      most_beside = std::max(most_beside, most_of(lines_of(report, other.curve)));
+    }
+    const ByteUnit unit = unit_for(most_beside);
     chart.per_unit = unit.bytes;
     chart.unit = row.scale == CurveScale::bytes ? unit.size : unit.rate;
   }
@@ -193,7 +224,12 @@ void add_mark_charts(const Report& report, std::vector<Chart>& charts) {
       chart.lines.push_back({report.runs.size() > 1 ? run_letter(i) : "", i, &found->track});
     }
     if (chart.lines.empty()) continue;
-    set_axis_around(chart);
+    if (asks_for_powers(chart, name)) {
+      set_axis_of_powers(chart);
+      chart.title = trf("Marked: {} (logarithmic)", name);
+    } else {
+      set_axis_around(chart);
+    }
     add_times(report, chart);
     charts.push_back(std::move(chart));
   }
@@ -238,7 +274,9 @@ Charts charts_of(const Report& report) {
   Charts charts;
   for (const CurveRow& row : curve_rows) {
     auto lines = lines_of(report, row.curve);
-    if (!lines.empty()) {
+    if (row.scale == CurveScale::rate && !lines.empty() && most_of(lines) <= 0) {
+      charts.not_drawn.push_back(trf("{}: there was none", tr(row.title)));
+    } else if (!lines.empty()) {
       charts.drawn.push_back(chart_of(report, row, std::move(lines)));
     } else if (auto why = why_not_drawn(report, row)) {
       charts.not_drawn.push_back(std::move(*why));

@@ -42,7 +42,8 @@ struct Chart {
   double per_unit = 1;  // what a track's value is divided by
   double bottom = 0;    // of the axis, in the unit
   double top = 1;
-  double step = 0.25;  // between the lines of its grid
+  double step = 0.25;        // between the lines of its grid
+  bool logarithmic = false;  // bottom, top and step are then powers of ten
   std::int64_t length_ms = 0;
   std::vector<ChartLine> lines;  // those with something to draw
   std::vector<ChartLevel> levels;

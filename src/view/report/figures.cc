@@ -301,4 +301,8 @@ std::vector<FigureRow> phase_rows(const ReportRun& run) {
   return rows;
 }
 
+std::string_view nothing_found_text() {
+  return tr("None: no rule found anything in what was recorded.");
+}
+
 }  // namespace berth

@@ -43,4 +43,7 @@ struct EnvironmentTable {
 /// How much of a run was of which sort, the largest share first: name, duration, percent.
 [[nodiscard]] std::vector<FigureRow> phase_rows(const ReportRun& run);
 
+/// Where a section would be empty, and the reader could not tell "nothing" from "not looked".
+[[nodiscard]] std::string_view nothing_found_text();
+
 }  // namespace berth

@@ -147,12 +147,11 @@ std::string findings_html(const Report& report) {
   std::string html;
   for (std::size_t i = 0; i < report.runs.size(); ++i) {
     const ReportRun& run = report.runs[i];
-    if (run.findings.empty()) continue;
     if (report.runs.size() > 1) html += element("p", run_heading(report, i)) + "\n";
+    if (run.findings.empty()) html += element("p", nothing_found_text()) + "\n";
     for (const Finding& finding : run.findings) html += finding_html(finding);
     if (!run.why_no_log.empty()) html += element("p", run.why_no_log, "class=\"soft\"") + "\n";
   }
-  if (html.empty()) return "";
   return "<section>\n" + element("h2", tr("Findings")) + "\n" + html + "</section>\n";
 }
 

@@ -90,6 +90,10 @@ std::string charts_text(const Report& report, const Style& style) {
 std::string findings_text(const Report& report) {
   std::string text;
   for (std::size_t i = 0; i < report.runs.size(); ++i) {
+    if (report.runs[i].findings.empty()) {
+      const std::string letter = report.runs.size() > 1 ? run_letter(i) + ": " : std::string();
+      text += markdown_escaped(letter + std::string(nothing_found_text())) + "\n\n";
+    }
     for (const Finding& finding : report.runs[i].findings) {
       text += fmt::format("**{}{}: {}**\n\n",
                           report.runs.size() > 1 ? run_letter(i) + ", " : std::string(),
@@ -108,7 +112,7 @@ std::string findings_text(const Report& report) {
       }
     }
   }
-  return text.empty() ? "" : heading(tr("Findings")) + text;
+  return heading(tr("Findings")) + text;
 }
 
 std::string times_text(const Report& report) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <deque>
 #include <nlohmann/json.hpp>
 
 #include "snapshot/builder.h"
@@ -258,6 +259,59 @@ TEST(ReportChart, AMarkIsALineWithItsText) {
   const double quarter = ChartFrame::left + (ChartFrame::right - ChartFrame::left) / 4;
   EXPECT_THAT(svg,
               HasSubstr("<g class=\"mark\"><path d=\"M" + std::to_string(quarter).substr(0, 5)));
+}
+
+TEST(ReportChart, MarksThatWouldOverlapAreThinned) {
+  ReportSource source = a_source();
+  for (int at = 0; at < 60'000; at += 50) source.marks.push_back(mark(at, "epoch"));
+  const Report report = report_of(std::move(source));
+  const std::string svg = chart_svg(chart_named(charts_of(report), "power"), "c");
+  EXPECT_LE(times_in(svg, "<g class=\"mark\">"), 129U) << "three to a line of 384";
+  EXPECT_GE(times_in(svg, "<g class=\"mark\">"), 50U);
+}
+
+TEST(ReportChart, ALossThatFallsToAHundredthHasAnAxisOfPowers) {
+  const auto chart_for = [](const std::string& name, double first, double last) {
+    ReportSource source = a_source();
+    source.marks = {mark(0, name + "=" + std::to_string(first)),
+                    mark(30'000, name + "=" + std::to_string(last))};
+    static std::deque<Report> kept;
+    kept.push_back(report_of(std::move(source)));
+    return chart_named(charts_of(kept.back()), "mark");
+  };
+  const Chart falls = chart_for("loss", 100, 0.01);
+  EXPECT_TRUE(falls.logarithmic);
+  EXPECT_EQ(std::pair(falls.bottom, falls.top), std::pair(-2.0, 2.0));
+  EXPECT_THAT(falls.title, HasSubstr("logarithmic"));
+  const std::string svg = chart_svg(falls, "c");
+  for (const char* label : {">100<", ">10<", ">1<", ">0.1<", ">0.01<"}) {
+    EXPECT_THAT(svg, HasSubstr(label));
+  }
+  EXPECT_FALSE(chart_for("loss", 2.5, 0.5).logarithmic);
+  EXPECT_FALSE(chart_for("loss", 2.5, 0).logarithmic) << "nothing has no logarithm";
+  EXPECT_FALSE(chart_for("step", 1, 1000).logarithmic);
+}
+
+TEST(ReportChart, OfWhatThereWasNoneThereIsNoChart) {
+  ReportSource source{.record = a_record(1), .curves = RunCurves(run_begun, 1)};
+  for (int at = 0; at <= 10'000; at += 1000) {
+    Sample sample = a_sample(at, 1, 0);
+    sample.tree.written = Bytes(0);
+    sample.tree.read = Bytes(static_cast<std::uint64_t>(at) << 20);
+    source.curves.add(sample);
+  }
+  const Report report = report_of(std::move(source));
+  const Charts charts = charts_of(report);
+  EXPECT_THAT(charts.not_drawn, testing::Contains("Written to storage: there was none"));
+  EXPECT_THAT(charts.drawn,
+              Not(testing::Contains(testing::Field(&Chart::name, "storage_written"))));
+  EXPECT_EQ(chart_named(charts, "utilization").lines.size(), 1U) << "0 % says something";
+}
+
+TEST(ReportHtml, WhereNothingWasFoundASentenceSaysSo) {
+  const Report report = report_of(a_source());
+  EXPECT_THAT(report_html(report, {}), HasSubstr("None: no rule found anything"));
+  EXPECT_THAT(report_markdown(report, {}), HasSubstr("None: no rule found anything"));
 }
 
 TEST(ReportChart, StepsAreRound) {

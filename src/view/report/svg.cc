@@ -30,6 +30,10 @@ class Places {
   }
   /// Of a value in the chart's unit.
   [[nodiscard]] double y(double value) const {
+    return y_on_axis(chart_.logarithmic ? std::log10(value) : value);
+  }
+  /// Of a value as the axis counts.
+  [[nodiscard]] double y_on_axis(double value) const {
     const double share = (value - chart_.bottom) / (chart_.top - chart_.bottom);
     return Frame::bottom - std::clamp(share, 0.0, 1.0) * (Frame::bottom - Frame::top);
   }
@@ -81,10 +85,12 @@ std::string grid_svg(const Chart& chart, const Places& places) {
   for (int i = 0; i < 20; ++i) {
     const double value = chart.bottom + i * chart.step;
     if (value > chart.top + chart.step * 1e-6) break;
-    const double y = places.y(value);
+    const double y = places.y_on_axis(value);
     svg += fmt::format("<path d=\"M{} {:.1f}H{}\"/>", Frame::left, y, Frame::right);
-    svg += fmt::format("<text class=\"end\" x=\"{}\" y=\"{:.1f}\">{}</text>", Frame::left - 5,
-                       y + 3.5, number_text(value, chart.step));
+    svg +=
+        fmt::format("<text class=\"end\" x=\"{}\" y=\"{:.1f}\">{}</text>", Frame::left - 5, y + 3.5,
+                    chart.logarithmic ? fmt::format("{:g}", std::pow(10, value))
+                                      : number_text(value, chart.step));
   }
   const std::int64_t step = time_step(chart.length_ms);
   for (std::int64_t at = 0; at <= chart.length_ms; at += step) {
@@ -115,10 +121,14 @@ std::string phases_svg(const Chart& chart, const Places& places) {
 std::string times_svg(const std::vector<ChartMark>& marks, std::string_view kind,
                       const Places& places) {
   constexpr double room_of_a_number = 13;
+  constexpr double room_of_a_line = 3;  // nearer ones would be a grey surface; the table has all
   std::string svg;
   double last_number = -room_of_a_number;
+  double last_line = -room_of_a_line;
   for (const ChartMark& mark : marks) {
     const double x = places.x(mark.at_ms);
+    if (x >= last_line && x - last_line < room_of_a_line) continue;
+    last_line = x;
     svg += fmt::format("<g class=\"{}\"><path d=\"M{:.1f} {}V{}\"/>", kind, x, Frame::top,
                        Frame::bottom);
     if (mark.number > 0 && x - last_number >= room_of_a_number) {

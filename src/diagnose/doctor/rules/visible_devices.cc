@@ -49,6 +49,7 @@ Finding broken_list(const Examined& host, const VisibleList& list) {
 Findings visible_devices(const Examined& host) {
   if (!host.visible) return {};
   const VisibleList& list = *host.visible;
+  if (!list.unclear.empty() && !list.corrected.empty()) return {broken_list(host, list)};
   if (!list.unclear.empty()) {
     return {
         {.rule = "visible_devices_unclear",

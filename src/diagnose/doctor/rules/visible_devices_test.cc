@@ -46,6 +46,16 @@ TEST(DoctorVisibleDevices, MistakenListIsCorrected) {
   EXPECT_EQ(commands_of(only(host)), "export CUDA_VISIBLE_DEVICES=1,0\n");
 }
 
+TEST(DoctorVisibleDevices, MistakenListOfUnlikeCardsIsCorrectedToo) {
+  Examined host = healthy();
+  host.snapshot.devices[1].name = std::string("NVIDIA Other");
+  host.visible = VisibleList{
+      .value = "0,0", .remarks = {"entry 2"}, .corrected = "0", .unclear = "the cards differ"};
+  EXPECT_EQ(told(host), "warning visible_devices_broken: CUDA_VISIBLE_DEVICES=\"0,0\"; entry 2");
+  EXPECT_EQ(commands_of(only(host)),
+            "export CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0\n");
+}
+
 TEST(DoctorDeviceOrderUnknown, OrderThatCudaDoesNotKnow) {
   Examined host = healthy();
   for (const char* known : {"PCI_BUS_ID", "FASTEST_FIRST", ""}) {

@@ -1,0 +1,75 @@
+#include "cards/table.h"
+
+#include <array>
+
+namespace berth {
+
+namespace {
+
+constexpr std::string_view pcie4 = "PCIe 4.0 x16";
+constexpr std::string_view oam = "OAM";
+constexpr std::string_view apu = "socket SH5, with 24 CPU cores";
+constexpr std::string_view mi100_sheet =
+    "AMD's figures of 2020 as the press printed them; ROCm documentation, GPU specifications";
+constexpr std::string_view mi200_sheet =
+    "AMD's figures of 2021-2022 as the press printed them; ROCm documentation, GPU specifications";
+constexpr std::string_view mi300_sheet =
+    "AMD's figures of 2023 as the press printed them; ROCm documentation, GPU specifications";
+constexpr std::string_view mi325_sheet =
+    "AMD's figures of 2024 as the press printed them; ROCm documentation, GPU specifications";
+constexpr std::string_view mi355_sheet =
+    "AMD's figures of 2025 as the press printed them; ROCm documentation, GPU specifications";
+constexpr unsigned ecc = ecc_memory | ecc_delivered;
+constexpr ComputeCapability none = {};
+
+// Products of 8 and 16 bits, TF32 and the second figure of FP64 are those of matrix cores.
+constexpr PeakRates mi100_rates = {
+    .fp64 = 11.5, .fp32 = 23.1, .fp16 = 184.6, .bf16 = 92.3, .int8 = 184.6};
+constexpr PeakRates mi210_rates = {
+    .fp64 = 22.6, .fp64_tensor = 45.3, .fp32 = 22.6, .fp16 = 181, .bf16 = 181, .int8 = 181};
+constexpr PeakRates mi250x_rates = {
+    .fp64 = 47.9, .fp64_tensor = 95.7, .fp32 = 47.9, .fp16 = 383, .bf16 = 383, .int8 = 383};
+constexpr PeakRates mi300a_rates = {.fp64 = 61.3,
+                                    .fp64_tensor = 122.6,
+                                    .fp32 = 122.6,
+                                    .tf32 = 490.3,
+                                    .fp16 = 980.6,
+                                    .bf16 = 980.6,
+                                    .fp8 = 1961.2,
+                                    .int8 = 1961.2};
+constexpr PeakRates mi300x_rates = {.fp64 = 81.7,
+                                    .fp64_tensor = 163.4,
+                                    .fp32 = 163.4,
+                                    .tf32 = 653.7,
+                                    .fp16 = 1307.4,
+                                    .bf16 = 1307.4,
+                                    .fp8 = 2614.9,
+                                    .int8 = 2614.9};
+constexpr PeakRates mi355x_rates = {.fp64 = 78.6,
+                                    .fp64_tensor = 78.6,
+                                    .fp32 = 157.3,
+                                    .fp16 = 2516.6,
+                                    .bf16 = 2516.6,
+                                    .fp8 = 5033.2,
+                                    .int8 = 5033.2,
+                                    .fp4 = 10066.3};
+
+// As card.h has its members; compute units stand where NVIDIA's have multiprocessors. The power of
+// an MI250X and an MI300A depends on how they are cooled: left out.
+// clang-format off
+constexpr std::array<Card, 7> table = {{
+    {"AMD Instinct MI100",  "",      "", none, 120, 32,  MemoryKind::hbm2,  4096, 1228.8, 1502, 23.1,  300,  pcie4, {}, ecc, mi100_sheet, &mi100_rates,  "CDNA"},
+    {"AMD Instinct MI210",  "",      "", none, 104, 64,  MemoryKind::hbm2e, 4096, 1638.4, 1700, 22.6,  300,  pcie4, {}, ecc, mi200_sheet, &mi210_rates,  "CDNA 2"},
+    {"AMD Instinct MI250X", "",      "", none, 220, 128, MemoryKind::hbm2e, 8192, 3276.8, 1700, 47.9,  {},   oam,   {}, ecc, mi200_sheet, &mi250x_rates, "CDNA 2"},
+    {"AMD Instinct MI300A", "MI300", "", none, 228, 128, MemoryKind::hbm3,  8192, 5300,   2100, 122.6, {},   apu,   {}, ecc, mi300_sheet, &mi300a_rates, "CDNA 3"},
+    {"AMD Instinct MI300X", "MI300", "", none, 304, 192, MemoryKind::hbm3,  8192, 5300,   2100, 163.4, 750,  oam,   {}, ecc, mi300_sheet, &mi300x_rates, "CDNA 3"},
+    {"AMD Instinct MI325X", "MI325", "", none, 304, 256, MemoryKind::hbm3e, 8192, 6000,   2100, 163.4, 1000, oam,   {}, ecc, mi325_sheet, &mi300x_rates, "CDNA 3"},
+    {"AMD Instinct MI355X", "MI355", "", none, 256, 288, MemoryKind::hbm3e, 8192, 8000,   2400, 157.3, 1400, oam,   {}, ecc, mi355_sheet, &mi355x_rates, "CDNA 4"},
+}};
+// clang-format on
+
+}  // namespace
+
+std::span<const Card> instinct_cards() { return table; }
+
+}  // namespace berth
