@@ -25,7 +25,7 @@ bool is_on_cpu(const Seen& seen) {
   const auto& files = activity.cpu_side->device_files.get();
   // A simulated server's devices have no files to open.
   return files && *files == 0 && !activity.simulated && main_process(seen) == nullptr &&
-         seen.features.saw_processes && seen.features.cpu >= seen.thresholds.working_share;
+         seen.features.saw_processes && seen.features.wanted >= seen.thresholds.working_share;
 }
 
 std::vector<Finding::Step> steps_onto_gpu(const Activity& activity) {

@@ -43,6 +43,12 @@ TEST(OnCpu, TellsWhyWhereTheProgramShowsIt) {
   EXPECT_THAT(steps_in(built), HasSubstr("berth doctor"));
 }
 
+TEST(OnCpu, IsSaidOfAProgramThatGetsHardlyAnyOfAFullCpu) {
+  auto starved = cpu_job().main(20).each(
+      [](ActivitySample& step) { step.processes[0].run_delay = Milliseconds(470); });
+  EXPECT_EQ(first_finding(starved).rule, "on_cpu");
+}
+
 TEST(OnCpu, IsNoneThatHasAFileOpenThatRestsOrThatCannotBeRead) {
   const auto said = [](const std::function<void(Activity&)>& change) {
     return rules_that_speak(cpu_job(change));
