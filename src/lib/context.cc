@@ -87,7 +87,9 @@ Result<Message> answer_to(berth_context& context, const Json& question) {
     while (asked) {
       auto message = (*helper)->wait(deadline);
       if (message && is_note(*message, context.note)) continue;
-      if (message || message.error().code() != ErrorCode::io) return message;
+      if (message) return message;
+      context.helper->reset();  // what it answers from now on would be of this question
+      if (message.error().code() != ErrorCode::io) return message;
       asked = std::unexpected(std::move(message).error());
     }
     context.helper->reset();

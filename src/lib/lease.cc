@@ -59,6 +59,17 @@ bool is_named(const berth_lease& lease) {
          held.st_ino == named.st_ino && held.st_dev == named.st_dev;
 }
 
+/// What somebody has set since stays.
+void restore_variables(const berth_lease& lease) {
+  for (std::size_t at = 0; at < lease.before.size(); ++at) {
+    const auto& [name, value] = lease.variables[at];
+    const char* is = std::getenv(name.c_str());
+    if (is == nullptr || value != is) continue;
+    lease.before[at] ? ::setenv(name.c_str(), lease.before[at]->c_str(), 1)
+                     : ::unsetenv(name.c_str());
+  }
+}
+
 /// What is left to do for who holds it no more.
 void forget(berth_lease& lease) {
   OwnLeases::all().remove(lease.id);
@@ -73,6 +84,7 @@ Outcome end(berth_lease& lease) {
   std::error_code ignored;
   if (!lease.inside.empty()) std::filesystem::remove_all(lease.inside, ignored);
   lease.descriptor.close();
+  restore_variables(lease);
   forget(lease);
   return std::nullopt;
 }
@@ -81,11 +93,15 @@ Outcome end(berth_lease& lease) {
 Outcome let_go(berth_lease& lease) {
   const bool is_its_file = is_named(lease);
   lease.descriptor.close();
-  forget(lease);
   // Locked by another: it lives on. A dead one that cannot be removed is swept by who comes.
   const auto file = is_its_file ? open_fd(lease.file, O_RDWR | O_NOFOLLOW)
                                 : Result<Fd>(fail(ErrorCode::not_found, ""));
-  if (!file || !take_ofd_lock(file->get())) return std::nullopt;
+  if (file && !take_ofd_lock(file->get())) {
+    OwnLeases::all().remove(lease.id);  // its record is not told of an end
+    return std::nullopt;
+  }
+  forget(lease);
+  if (!file) return std::nullopt;
   ::unlink(lease.file.c_str());
   std::error_code ignored;
   if (!lease.inside.empty()) std::filesystem::remove_all(lease.inside, ignored);
@@ -98,7 +114,13 @@ Outcome apply(berth_lease& lease) {
   }
   if (lease.shows_after_init) return std::nullopt;
   if (auto late = too_late(false)) return late;
-  for (const auto& [name, value] : lease.variables) ::setenv(name.c_str(), value.c_str(), 1);
+  for (const auto& [name, value] : lease.variables) {
+    const char* had = std::getenv(name.c_str());
+    if (lease.before.size() < lease.variables.size()) {
+      lease.before.push_back(had == nullptr ? std::nullopt : std::optional<std::string>(had));
+    }
+    ::setenv(name.c_str(), value.c_str(), 1);
+  }
   return std::nullopt;
 }
 

@@ -45,7 +45,8 @@ struct berth_lease {
   std::string file;
   std::string inside;  // the folder of those who lease within it
   std::vector<std::pair<std::string, std::string>> variables;
-  std::vector<std::size_t> devices;  // of the look
+  std::vector<std::optional<std::string>> before;  // of each variable, once they were set
+  std::vector<std::size_t> devices;                // of the look
   berth_look look;
   berth::Fd descriptor;
   pid_t owner = 0;
@@ -114,7 +115,8 @@ template <class T>
   known = {};
   if (given == nullptr) return true;
   const std::size_t size = given->struct_size;
-  if (size < sizeof(std::size_t)) return false;
+  // A size that cuts a member is no release's.
+  if (size < sizeof(std::size_t) || size % alignof(T) != 0) return false;
   std::memcpy(&known, given, std::min(size, sizeof(T)));
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
   for (std::size_t at = sizeof(T); at < size; ++at) {
@@ -124,7 +126,10 @@ template <class T>
 }
 template <class T>
 [[nodiscard]] bool write_struct(const T& known, T* given) {
-  if (given == nullptr || given->struct_size < sizeof(std::size_t)) return false;
+  if (given == nullptr || given->struct_size < sizeof(std::size_t) ||
+      given->struct_size % alignof(T) != 0) {
+    return false;
+  }
   const std::size_t size = given->struct_size;
   std::memcpy(given, &known, std::min(size, sizeof(T)));
   given->struct_size = size;

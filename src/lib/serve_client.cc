@@ -65,6 +65,23 @@ std::string header_in(std::string_view head, std::string_view name) {
 
 }  // namespace
 
+namespace {
+/// Whether its lists are lists of objects, as who reads them takes for granted.
+bool is_snapshot(const Json& json) {
+  if (!json.is_object()) return false;
+  for (const char* list : {"devices", "gpu_processes", "processes", "leases"}) {
+    const auto found = json.find(list);
+    if (found == json.end()) continue;
+    if (!found->is_array()) return false;
+    if (!std::all_of(found->begin(), found->end(),
+                     [](const Json& one) { return one.is_object(); })) {
+      return false;
+    }
+  }
+  return true;
+}
+}  // namespace
+
 bool ServeClient::connect() {
   socket_.close();
   newest_.reset();  // another server has other names for its looks
@@ -128,7 +145,7 @@ bool ServeClient::fetch() {
   constexpr int deepest = 128;
   if (nesting_depth(answer) > deepest) return false;
   Json snapshot = Json::parse(answer, nullptr, false);
-  if (!snapshot.is_object()) return false;
+  if (!is_snapshot(snapshot)) return false;
   newest_ = std::make_shared<const Seen>(make_seen(std::move(snapshot), std::move(answer)));
   return true;
 }

@@ -69,7 +69,8 @@ void AdoptedRun::end(End how) {
     end.because = end_cause::stopped;
     end.stopped_by = *stop;
   }
-  end.released = end.at;
+  // Else a child may hold it that was forked before.
+  if (how == End::gave_back) end.released = end.at;
   const RunRecord run{.directory = parts_->record.directory(), .manifest = parts_->manifest};
   end.summary = summary_until(run, end.at);
   (void)parts_->record.write_end(end);
