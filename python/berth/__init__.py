@@ -22,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, List
 
+    __version__: str
     from . import callbacks
     from .batch import find_batch_size
     from .explanations import Explanation, explain
@@ -53,6 +54,8 @@ _LATER = {
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
+    if name == "__version__":
+        return _version()
     if name == "callbacks":
         return import_module(".callbacks", __name__)
     if name not in _LATER:
@@ -60,6 +63,16 @@ def __getattr__(name: str) -> Any:
     found = getattr(import_module(f".{_LATER[name]}", __name__), name)
     globals()[name] = found
     return found
+
+
+def _version() -> str:
+    """The library's."""
+    from ._abi import library, text
+
+    try:
+        return text(library().berth_version_text())
+    except Error as error:
+        raise AttributeError(f"berth.__version__ is the library's: {error}") from None
 
 
 def __dir__() -> List[str]:

@@ -158,6 +158,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "berth_lease_apply": (c_int, [_handle, _error]),
     "berth_lease_fd": (c_int, [_handle]),
     "berth_lease_free": (c_int, [_handle, _error]),
+    "berth_lease_let_go": (c_int, [_handle, _error]),
     "berth_cuda_state": (c_int, []),
     "berth_mark": (c_int, [c_char_p, _error]),
 }

@@ -2,7 +2,8 @@
 
 Nothing here sleeps in C: what takes time is a generator that yields (descriptor, seconds) where it
 is to be polled. `drive` polls it with poll(2), which Ctrl-C interrupts; `drive_async` in asyncio's
-loop. Closing the generator gives up what it was about.
+loop. What interrupts the polling is thrown into the generator, which may poll for a moment more
+until what it was about is given up. Closing it gives it up at once.
 """
 
 from __future__ import annotations
@@ -118,11 +119,16 @@ def drive(steps: Steps[T]) -> T:
     import select
 
     try:
+        descriptor, seconds = next(steps)
         while True:
-            descriptor, seconds = next(steps)
-            poll = select.poll()
-            poll.register(descriptor, select.POLLIN)
-            poll.poll(None if seconds is None else max(0, int(seconds * 1000)))
+            try:
+                poll = select.poll()
+                poll.register(descriptor, select.POLLIN)
+                poll.poll(None if seconds is None else max(0, int(seconds * 1000)))
+            except BaseException as error:
+                descriptor, seconds = steps.throw(error)
+            else:
+                descriptor, seconds = next(steps)
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]
     finally:
@@ -135,14 +141,20 @@ async def drive_async(steps: Steps[T]) -> T:
 
     loop = asyncio.get_running_loop()
     try:
+        descriptor, seconds = next(steps)
         while True:
-            descriptor, seconds = next(steps)
             ready = asyncio.Event()
             loop.add_reader(descriptor, ready.set)
             try:
                 await asyncio.wait_for(ready.wait(), seconds)
             except asyncio.TimeoutError:
-                pass
+                descriptor, seconds = next(steps)
+            except GeneratorExit:
+                raise  # the loop has ended
+            except BaseException as error:
+                descriptor, seconds = steps.throw(error)
+            else:
+                descriptor, seconds = next(steps)
             finally:
                 loop.remove_reader(descriptor)
     except StopIteration as end:

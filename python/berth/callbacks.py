@@ -7,7 +7,7 @@ A framework is imported where its function is called. Rank 0 alone marks.
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import sys
 import time
 
@@ -110,9 +110,9 @@ def _base(name: str, *modules: str) -> Any:
     for module in sorted(modules, key=lambda one: one.split(".")[0] not in sys.modules):
         try:
             return getattr(importlib.import_module(module), name)
-        except ModuleNotFoundError as error:
-            if error.name is None or error.name.split(".")[0] != module.split(".")[0]:
-                raise  # it is installed, and lacks something of its own
+        except ModuleNotFoundError:
+            if importlib.util.find_spec(module.split(".")[0]):
+                raise  # it is installed, and lacks something: a backend, a part of its own
     raise Error(
         f"none of {', '.join(module.split('.')[0] for module in modules)} is installed",
         code="not_found",

@@ -8,9 +8,10 @@ import sys
 
 from . import _abi
 from ._context import Context, drive, drive_async, is_simulated
-from .errors import CudaStarted, Error, NoneFree
+from .errors import CudaStarted, Error, NoneFree, in_python, warn
 from .looks import Device, refusal, request_struct
 from .placement import Placement
+from .reading import seconds_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,12 +41,12 @@ class News:
 class Lease:
     """Devices that nobody else is given, until release(), the end of `with`, or of this process.
 
-    Forked children keep it alive and cannot release it. After a kill the kernel releases it, once
-    the last process that inherited it has ended.
+    Those end it for all. At the end of this process, after a kill too, it lasts until the last
+    process that inherited it has ended: forked children and who was given fileno().
     """
 
     sim: Optional[str]
-    devices: List[Device]  # as they were when they were claimed; none: the CPU
+    devices: List[Device]  # as they were when they were claimed, and leased; none: the CPU
     id: str  # as `berth leases` lists it; "": the CPU
     run: str
 
@@ -164,7 +165,7 @@ def lease(
     need: Optional[str] = None,
     min_compute: Optional[str] = None,
     idle_for: Optional[str] = None,
-    wait: Union[float, bool] = False,
+    wait: Union[float, str, bool] = False,
     or_cpu: bool = False,
     record: Optional[bool] = None,
     after_init: AfterInit = "refuse",
@@ -178,8 +179,8 @@ def lease(
     ...     print(mine.devices[0].name, os.environ["CUDA_VISIBLE_DEVICES"])
     NVIDIA H100 80GB HBM3 3,4
 
-    What devices: as for pick(); with `memory` a share, else whole devices, alone. `wait`: seconds, or
-    True for as long as it takes; a place in the queue, which Ctrl-C leaves. `or_cpu`: where there is
+    What devices: as for pick(); with `memory` a share, else whole devices, alone. `wait`: seconds,
+    "2h", or True for as long as it takes; a place in the queue, which Ctrl-C leaves. `or_cpu`: where there is
     none, the CPU, with a warning. `record`: a record as `berth run` keeps one; in notebooks it is
     kept unless False. `after_init="index"`: where CUDA has started, one of the devices that it
     sees. `on_news` is called with News while it waits; without it stderr has a line.
@@ -207,7 +208,7 @@ def async_lease(
     need: Optional[str] = None,
     min_compute: Optional[str] = None,
     idle_for: Optional[str] = None,
-    wait: Union[float, bool] = False,
+    wait: Union[float, str, bool] = False,
     or_cpu: bool = False,
     record: Optional[bool] = None,
     after_init: AfterInit = "refuse",
@@ -236,7 +237,7 @@ def cuda_state() -> Literal["not loaded", "not started", "started", "inherited"]
 
 def _lease_steps(
     request: _abi.RequestStruct,
-    wait: Union[float, bool],
+    wait: Union[float, str, bool],
     or_cpu: bool,
     after_init: AfterInit,
     on_news: Optional[OnNews],
@@ -246,33 +247,75 @@ def _lease_steps(
     late = state in ("started", "inherited")
     if late and after_init == "refuse":
         raise _cuda_started(state)
-    if wait < 0:
-        raise Error(f"lease(wait={wait}) makes no sense", remedy="True waits as long as it takes")
-    wait_ms = -1 if wait is True else int(float(wait) * 1000)
+    wait_ms = _wait_ms(wait)
     try:
         with Context.borrowed(_abi.FROM_HELPER, sim) as context:
-            place, handle = ctypes.c_void_p(), ctypes.c_void_p()
+            place, handle, pid = ctypes.c_void_p(), ctypes.c_void_p(), os.getpid()
             try:
                 _abi.call(
                     "berth_wait_begin", context.handle, ctypes.byref(request), ctypes.c_int64(wait_ms),
                     ctypes.byref(place),
                 )  # fmt: skip
-                yield from _queue_steps(place, handle, on_news if wait_ms else lambda _: None)
+                yield from _queue_steps(place, handle, on_news if wait_ms else lambda _: None, wait_ms / 1000)
                 taken = Lease(handle, _variables_of(handle), not late, sim)
                 handle = ctypes.c_void_p()
                 return taken
+            except GeneratorExit:  # nobody polls any more
+                _abi.library().berth_wait_free(place)
+                place = ctypes.c_void_p()
+                raise
             finally:  # Ctrl-C may come between any two lines
-                if place.value:
-                    _abi.library().berth_wait_free(place)
                 if handle.value:
                     _abi.library().berth_lease_free(handle, None)
+                if place.value:
+                    yield from _leave_steps(place, pid)
     except Error as error:
         if error.code not in ("none_free", "never") or not or_cpu:
             raise
         return _cpu_lease(error, not late, sim)
 
 
-def _queue_steps(place: ctypes.c_void_p, handle: ctypes.c_void_p, on_news: Optional[OnNews]) -> Steps[None]:
+def _wait_ms(wait: Union[float, str, bool]) -> int:
+    """-1: as long as it takes."""
+    if wait is True:
+        return -1
+    try:
+        seconds = seconds_of(wait) if isinstance(wait, str) else float(wait)
+    except (TypeError, ValueError):
+        seconds = -1
+    if not 0 <= seconds <= 1e9:
+        raise Error(f"wait={wait!r} makes no sense", remedy='write seconds, "1h30m", or True for ever')
+    return round(seconds * 1000)
+
+
+def _leave_steps(place: ctypes.c_void_p, pid: int) -> Steps[None]:
+    """Leaves the queue; the place is gone once the helper has ended, which it does within half a second."""
+    descriptor = _abi.library().berth_wait_fd(place)
+    try:
+        if descriptor < 0 or pid != os.getpid():  # it is over; or it is that of who forked this process
+            return
+        import socket
+        import time
+
+        with socket.socket(fileno=os.dup(descriptor)) as end:
+            end.setblocking(False)
+            end.shutdown(socket.SHUT_WR)
+            until = time.monotonic() + 1
+            while time.monotonic() < until:
+                try:
+                    if not end.recv(1 << 16):
+                        return
+                except BlockingIOError:
+                    yield end.fileno(), until - time.monotonic()
+    except OSError:
+        pass  # it has ended already
+    finally:
+        _abi.library().berth_wait_free(place)
+
+
+def _queue_steps(
+    place: ctypes.c_void_p, handle: ctypes.c_void_p, on_news: Optional[OnNews], waited: float
+) -> Steps[None]:
     import json
 
     ask = _abi.library()
@@ -285,7 +328,8 @@ def _queue_steps(place: ctypes.c_void_p, handle: ctypes.c_void_p, on_news: Optio
         if code != _abi.OK:
             failure = _abi.failure(code, error)
             if isinstance(failure, NoneFree):
-                raise refusal(failure.code, Placement(json.loads(news).get("placement") or {}) if news else None)
+                why = Placement(json.loads(news).get("placement") or {}) if news else None
+                raise refusal(failure.code, why, waited)
             raise failure
         if handle.value:
             return
@@ -304,7 +348,7 @@ class Teller:
     def __call__(self, news: News) -> None:
         if news.position != self.position:
             self.position = news.position
-            asked = news.placement.json.get("asked_for") or ""
+            asked = in_python(news.placement.json.get("asked_for") or "")
             print(f"berth: number {news.position} in the queue ({asked}); Ctrl-C leaves it", file=sys.stderr)
 
 
@@ -318,18 +362,25 @@ def _variables_of(handle: ctypes.c_void_p) -> Dict[str, str]:
 
 
 def _leased_devices(handle: ctypes.c_void_p, simulated: bool) -> List[Device]:
+    import pwd
+
+    try:
+        owner = pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        owner = str(os.geteuid())
     found = []
     for at in range(_abi.library().berth_lease_devices(handle)):
         raw = _abi.sized(_abi.DeviceStruct)
         _abi.library().berth_lease_device(handle, at, ctypes.byref(raw))
-        found.append(Device(raw, [], simulated))
+        device = Device(raw, [], simulated)
+        others = [one for one in (device.holder or "").split(", ") if one and one != owner]
+        device.state, device.holder = "leased", ", ".join([*others, owner])
+        found.append(device)
     return found
 
 
 def _cpu_lease(refused: Error, apply: bool, sim: Optional[str]) -> Lease:
-    import warnings
-
-    warnings.warn(f"berth: no GPU, so this computes on the CPU: {refused.args[0]}", RuntimeWarning, stacklevel=3)
+    warn(f"no GPU, so this computes on the CPU: {refused.args[0]}")
     # -1 and not empty: an empty one counts as unset in some programs.
     return Lease(ctypes.c_void_p(), {"CUDA_VISIBLE_DEVICES": "-1"}, apply, sim)
 
@@ -377,14 +428,16 @@ def _ask_at_exit() -> None:
     if not _asked_at_exit:
         import atexit
 
-        atexit.register(_release_all)
+        atexit.register(_let_go_all)
         _asked_at_exit = True
 
 
-def _release_all() -> None:
-    """At the interpreter's end; also of a forked child, which releases nothing."""
+def _let_go_all() -> None:
+    """At the interpreter's end, also of a forked child: workers that inherited a lease keep it."""
     for held in list(reversed(_held)):
-        held.release()
+        if held._handle.value and held._pid == os.getpid():
+            handle, held._handle = held._handle, ctypes.c_void_p()
+            _abi.call("berth_lease_let_go", handle)
 
 
 def _before_fork() -> None:

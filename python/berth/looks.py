@@ -7,9 +7,9 @@ import os
 
 from . import _abi
 from ._context import Context, drive, drive_async, is_simulated
-from .errors import Error, error_of
+from .errors import Error, error_of, in_python
 from .placement import Placement
-from .reading import Reading, gib
+from .reading import Reading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Process:
         self.command = _abi.text(raw.command) or None
         self.run = _abi.text(raw.run) or None
         self.container = _abi.text(raw.container) or None
-        self.memory = _read(raw.memory_bytes)
+        self.memory = _read(raw.memory_bytes, in_bytes=True)
         self.mine = bool(raw.mine)
 
     def __repr__(self) -> str:
@@ -82,9 +82,9 @@ class Device:
         self.state_why = _abi.text(raw.state_why) or None
         self.holder = _abi.text(raw.users) or None
         self.ordinal = raw.visible_ordinal if raw.visible_ordinal >= 0 else None
-        self.memory_total = _read(raw.memory_total_bytes)
-        self.memory_used = _read(raw.memory_used_bytes)
-        self.memory_free = _read(raw.memory_free_bytes)
+        self.memory_total = _read(raw.memory_total_bytes, in_bytes=True)
+        self.memory_used = _read(raw.memory_used_bytes, in_bytes=True)
+        self.memory_free = _read(raw.memory_free_bytes, in_bytes=True)
         self.utilization = _read(raw.utilization_percent)
         self.power = _read(raw.power_draw_milliwatts, 1000)
         self.temperature = _read(raw.temperature_celsius)
@@ -110,8 +110,7 @@ class Device:
         return f"GPU {self.index}" if self.index is not None else self.id
 
     def __repr__(self) -> str:
-        used = f"{gib(self.memory_used.value)} of {gib(self.memory_total.value)}"
-        return f"<berth.Device {self}: {self.name}, {self.state}, {used}>"
+        return f"<berth.Device {self}: {self.name}, {self.state}, {self.memory_used} of {self.memory_total}>"
 
 
 class Look:
@@ -169,7 +168,7 @@ class Look:
         return json.loads(_abi.text(_abi.library().berth_look_json(self._handle)))  # type: ignore[no-any-return]
 
     def column(self, key: str) -> Tuple[array[float], array[int]]:
-        """A field of doc/METRICS.md for all devices: values, and 1 where there is none.
+        """A field of doc/METRICS.md for all devices: values, and not 0 where there is none.
 
         >>> values, absent = look(sim="server-8xh100").column("memory_used_bytes")
         >>> len(values), sum(absent)
@@ -196,9 +195,9 @@ class Look:
         return f"<berth.Look {len(self.devices)} devices, {len(self.processes)} processes>"
 
 
-def _read(raw: Any, divisor: int = 0) -> Reading[Any]:
+def _read(raw: Any, divisor: int = 0, in_bytes: bool = False) -> Reading[Any]:
     if raw.absent == 0:
-        return Reading(raw.value / divisor if divisor else raw.value)
+        return Reading(raw.value / divisor if divisor else raw.value, in_bytes=in_bytes)
     return Reading(None, _abi.ABSENT[raw.absent] if 0 < raw.absent < len(_abi.ABSENT) else "failed")
 
 
@@ -322,8 +321,10 @@ def request_struct(
     **more: Any,
 ) -> _abi.RequestStruct:
     """Numbers mean bytes where memory is meant, and indices where devices are."""
+    if not hasattr(n, "__index__"):
+        raise Error(f"n={n!r} is no number of devices", remedy='write 1 or more; memory="10G" is of each')
     if n < 1:
-        raise Error(f"{n} devices were asked for", remedy="ask for one or more")
+        raise Error(f"n={n} devices were asked for", remedy="ask for one or more")
 
     def listed(wanted: Optional[Chosen]) -> Optional[str]:
         if isinstance(wanted, (list, tuple)):
@@ -347,11 +348,13 @@ def request_struct(
     return request
 
 
-def refusal(code: str, placement: Optional[Placement]) -> Error:
-    """NoneFree or NeverPossible, with its reasons."""
-    asked = (placement.json.get("asked_for") if placement else "") or "this"
+def refusal(code: str, placement: Optional[Placement], waited: float = 0) -> Error:
+    """NoneFree or NeverPossible, with its reasons; `waited`: for so many seconds."""
+    asked = in_python((placement.json.get("asked_for") if placement else "") or "this")
     if code == "never":
         said, remedy = f"no devices of this machine will ever do for {asked}", "`berth status` shows what it has"
+    elif waited:
+        said, remedy = f"no devices became free for {asked} in {waited:g} s", "wait longer, or go on with or_cpu=True"
     else:
         said, remedy = f"no devices are free for {asked}", "wait=True waits in the queue, or_cpu=True goes on without"
     error = error_of(code, said, remedy)

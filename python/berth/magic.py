@@ -18,15 +18,23 @@ if TYPE_CHECKING:
     from typing import Any, Dict, List, Optional
 
 USAGE = """%berth                                  the devices and who is on them; this kernel's rows are marked
-%berth lease [N] [--memory 10G] [--wait [SECONDS]] [--or-cpu] [--only 0,2]
+%berth lease [N] [--memory 10G] [--wait [2h]] [--or-cpu] [--only 0,2]
 %berth release                          gives back what this kernel has
 %berth explain [GPU|PID|RUN]            why it is slow: this kernel, watched for ten seconds
 %berth memory                           this kernel's memory, others' beside it, what to try"""
 
 
 def register(shell: Any) -> None:
-    shell.register_magic_function(lambda line: _run(shell, line), "line", "berth")
-    shell.register_magic_function(lambda line, cell: _cell_memory(shell, line, cell), "cell", "berth_memory")
+    def berth(line: str) -> None:
+        _run(shell, line)
+
+    def berth_memory(line: str, cell: str) -> None:
+        """Runs the cell, then says what it allocated at the peak and what it left."""
+        _cell_memory(shell, line, cell)
+
+    berth.__doc__ = f"Who is on the GPUs, and a lease for this kernel.\n\n{USAGE}"
+    shell.register_magic_function(berth, "line", "berth")
+    shell.register_magic_function(berth_memory, "cell", "berth_memory")
 
 
 def _run(shell: Any, line: str) -> None:
@@ -69,7 +77,7 @@ def _lease(words: List[str]) -> str:
             if value is not None:
                 words.insert(0, value)
         elif word == "--wait":
-            how["wait"] = float(value) if value is not None else True
+            how["wait"] = value if value is not None else True
         elif word == "--or-cpu" and value is None:
             how["or_cpu"] = True
         elif word in ("--memory", "--only", "--prefer", "--need", "--name") and value is not None:
@@ -99,7 +107,6 @@ def _memory(words: List[str]) -> str:
 
 
 def _cell_memory(shell: Any, line: str, cell: str) -> None:
-    """Runs the cell, then says what it allocated at the peak and what it left."""
     import sys
 
     before = memory()

@@ -6,6 +6,7 @@ import ctypes
 import os
 
 from . import _abi
+from .errors import warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,10 +34,8 @@ def mark(text: str = "", **numbers: Any) -> None:
 def _warn_once(text: str) -> None:
     global _warned
     if not _warned:
-        import warnings
-
         _warned = True
-        warnings.warn(f"berth: {text}", RuntimeWarning, stacklevel=3)
+        warn(text)
 
 
 def _short(value: Any) -> str:

@@ -37,13 +37,8 @@ class Memory:
             setattr(self, name, readings.get(name, Reading(None, "not sampled")))
 
     def __repr__(self) -> str:
-        shown = {
-            name: value if name in ("retries", "ooms") else gib(value)
-            for name in self.NAMES
-            for value in [getattr(self, name).value]
-            if value is not None
-        }
-        return f"<berth.Memory {', '.join(f'{name} {value}' for name, value in shown.items()) or 'not known'}>"
+        shown = [f"{name} {getattr(self, name)}" for name in self.NAMES if getattr(self, name).value is not None]
+        return f"<berth.Memory {', '.join(shown) or 'not known'}>"
 
 
 def memory(*, driver: bool = False) -> Memory:
@@ -86,10 +81,10 @@ def _allocator() -> Dict[str, Reading[int]]:
     except Exception:  # a pluggable allocator keeps none
         return {name: Reading(None, "unsupported") for name in names}
     return {
-        "allocated": Reading(stats["allocated_bytes"]["all"]["current"]),
-        "peak": Reading(stats["allocated_bytes"]["all"]["peak"]),
-        "reserved": Reading(stats["reserved_bytes"]["all"]["current"]),
-        "split": Reading(stats["inactive_split_bytes"]["all"]["current"]),
+        "allocated": Reading(stats["allocated_bytes"]["all"]["current"], in_bytes=True),
+        "peak": Reading(stats["allocated_bytes"]["all"]["peak"], in_bytes=True),
+        "reserved": Reading(stats["reserved_bytes"]["all"]["current"], in_bytes=True),
+        "split": Reading(stats["inactive_split_bytes"]["all"]["current"], in_bytes=True),
         "retries": Reading(stats["num_alloc_retries"]),
         "ooms": Reading(stats["num_ooms"]),
     }
@@ -100,7 +95,7 @@ def _of_process() -> Reading[int]:
     missing = [one for one in own if one.value is None]
     if missing or not own:
         return missing[0] if missing else Reading(None, "not sampled")
-    return Reading(sum(one.value or 0 for one in own))
+    return Reading(sum(one.value or 0 for one in own), in_bytes=True)
 
 
 # By name, so that nothing is imported: torch and cupy; TensorFlow; Python and numpy.

@@ -32,16 +32,22 @@ class Reading(_Base[T]):
     >>> bool(Reading(0))
     Traceback (most recent call last):
     TypeError: a Reading is neither true nor false, as 0 is a value too: ask `.value is not None`
+
+    One of bytes is shown in people's units; its value is the number.
+
+    >>> Reading(64 << 30, in_bytes=True)
+    64.0 GiB
     """
 
-    __slots__ = ("value", "why")
+    __slots__ = ("value", "why", "_in_bytes")
 
     value: Optional[T]
     why: Optional[str]
 
-    def __init__(self, value: Optional[T], why: Optional[str] = None) -> None:
+    def __init__(self, value: Optional[T], why: Optional[str] = None, in_bytes: bool = False) -> None:
         self.value = value
         self.why = why
+        self._in_bytes = in_bytes
 
     def __bool__(self) -> bool:
         raise TypeError("a Reading is neither true nor false, as 0 is a value too: ask `.value is not None`")
@@ -53,10 +59,12 @@ class Reading(_Base[T]):
         return hash((self.value, self.why))
 
     def __str__(self) -> str:
-        return f"– ({self.why})" if self.value is None else str(self.value)
+        if self.value is None:
+            return f"– ({self.why})"
+        return gib(self.value) if self._in_bytes else str(self.value)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
-        return f"Reading(None, {self.why!r})" if self.value is None else repr(self.value)
+        return f"Reading(None, {self.why!r})" if self.value is None else str(self)
 
 
 def gib(size: Optional[int]) -> str:
@@ -64,3 +72,21 @@ def gib(size: Optional[int]) -> str:
     if size is None:
         return "–"
     return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"
+
+
+def seconds_of(text: str) -> float:
+    """A duration as `berth run --wait` takes it.
+
+    >>> seconds_of("1h30m"), seconds_of("250ms"), seconds_of("90")
+    (5400.0, 0.25, 90.0)
+    """
+    import re
+
+    scales = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
+    number, said = r"(\d+\.?\d*|\.\d+)", text.strip().lower()
+    if re.fullmatch(number, said):
+        return float(said)
+    part = number + r"\s*(ms|min|[smhd])\s*"
+    if not re.fullmatch(f"(?:{part})+", said):
+        raise ValueError(f'"{text}" is not a duration; write 90s, 5m, 2h or 1h30m')
+    return float(sum(float(count) * scales[unit] for count, unit in re.findall(part, said)))

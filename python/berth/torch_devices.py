@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from .errors import Error
+from .errors import Error, warn
 from .leases import current_lease
 from .looks import devices
 
@@ -149,8 +149,6 @@ def _warn_of_others(i: int) -> None:
 
 
 def _say(text: str) -> None:
-    import warnings
-
     if text not in _said:
         _said.add(text)
-        warnings.warn(f"berth: {text}", RuntimeWarning, stacklevel=3)
+        warn(text)

@@ -105,6 +105,18 @@ def test_what_a_framework_lacks_itself_is_its_own_error(framework, tmp_path, mon
         berth.callbacks.keras()
 
 
+@pytest.mark.parametrize("line", ["import tensorflow", "from . import backend_that_is_not_there", "import keras.gone"])
+def test_a_backend_that_is_missing_is_said_to_be(framework, tmp_path, monkeypatch, line):
+    """Also one that is the other name of the framework, or a part of its own."""
+    (tmp_path / "keras").mkdir()
+    (tmp_path / "keras/__init__.py").write_text(f"{line}\n")
+    monkeypatch.delitem(sys.modules, "keras")
+    monkeypatch.delitem(sys.modules, "tensorflow")
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    with pytest.raises(ImportError):
+        berth.callbacks.keras()
+
+
 def test_a_framework_that_is_not_there(framework):
     with pytest.raises(berth.Error, match="none of keras, tensorflow is installed"):
         berth.callbacks.keras()

@@ -78,8 +78,13 @@ def test_words_of_a_lease(typed, monkeypatch):
         except AttributeError:
             pass  # what the stand-in returns is no lease
     assert asked == [
-        (1, {}), (3, {"or_cpu": True, "wait": True}), (2, {"wait": 60.0, "need": "bf16"}),
+        (1, {}), (3, {"or_cpu": True, "wait": True}), (2, {"wait": "60", "need": "bf16"}),
     ]  # fmt: skip
+
+
+def test_a_question_mark_tells_its_words(shell):
+    assert "%berth lease [N] [--memory 10G]" in shell.magics["line", "berth"].__doc__
+    assert "peak" in shell.magics["cell", "berth_memory"].__doc__
 
 
 def test_memory_and_a_cells_peak(typed, shell, allocator, capsys):  # noqa: F811

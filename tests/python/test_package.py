@@ -130,6 +130,16 @@ def test_there_are_examples():
         assert f">>> {name}(" in texts or f"{name}(" in texts.partition(">>>")[2], name
 
 
+def test_its_version_is_the_librarys(desk):
+    version, loaded = desk.told("""
+        before = "__version__" in vars(berth)
+        print(json.dumps([berth.__version__, before or "libberth" not in open("/proc/self/maps").read()]))
+    """)
+    assert f"berth {version}" in desk.run("--version").stdout and loaded is False
+    missing = desk.told("print(json.dumps(getattr(berth, '__version__', None)))", env={"BERTH_LIBRARY": "/nowhere"})
+    assert missing is None
+
+
 def test_python_m_berth_is_the_program(desk):
     done = subprocess.run(
         [PYTHON, "-m", "berth", "--version"], env=desk.environment({}), capture_output=True, text=True, check=False
