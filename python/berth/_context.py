@@ -16,7 +16,7 @@ from .errors import Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Dict, Generator, List, Optional, Tuple, TypeVar
+    from typing import Any, Dict, Generator, List, Optional, Tuple, TypeVar
 
     T = TypeVar("T")
     Steps = Generator[Tuple[int, Optional[float]], None, T]
@@ -114,25 +114,76 @@ def program() -> str:
     return found
 
 
+class _CtrlC:
+    """While it lives Ctrl-C is heard where something is waited for, and nowhere else: between a claim
+    and whoever is to have the lease it would lose it. In other threads Python hears it anyway."""
+
+    def __init__(self) -> None:
+        self.was_pressed = False
+        self._is_waiting = False
+        self._before: Any = None
+
+    def __enter__(self) -> _CtrlC:
+        import signal
+        import threading
+
+        before = signal.getsignal(signal.SIGINT)
+        if callable(before) and threading.current_thread() is threading.main_thread():
+            self._before = before
+            signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        import signal
+
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _note(self, number: int, frame: Any) -> None:
+        if self._is_waiting:
+            self._before(number, frame)
+        self.was_pressed = not self._is_waiting
+
+    def poll(self, poll: Any, milliseconds: Optional[int]) -> None:
+        self._is_waiting = True
+        try:
+            if self.was_pressed:
+                self.tell()
+            poll.poll(milliseconds)
+        finally:
+            self._is_waiting = False
+
+    def tell(self) -> None:
+        import signal
+
+        self.was_pressed = False
+        self._before(signal.SIGINT, None)
+
+
 def drive(steps: Steps[T]) -> T:
     """Takes the steps to their end, here and now."""
     import select
 
-    try:
-        descriptor, seconds = next(steps)
-        while True:
-            try:
-                poll = select.poll()
-                poll.register(descriptor, select.POLLIN)
-                poll.poll(None if seconds is None else max(0, int(seconds * 1000)))
-            except BaseException as error:
-                descriptor, seconds = steps.throw(error)
-            else:
-                descriptor, seconds = next(steps)
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
-    finally:
-        steps.close()
+    with _CtrlC() as ctrl_c:
+        try:
+            descriptor, seconds = next(steps)
+            while True:
+                try:
+                    poll = select.poll()
+                    poll.register(descriptor, select.POLLIN)
+                    ctrl_c.poll(poll, None if seconds is None else max(0, int(seconds * 1000)))
+                except BaseException as error:
+                    descriptor, seconds = steps.throw(error)
+                else:
+                    descriptor, seconds = next(steps)
+        except StopIteration as end:
+            made: T = end.value
+        finally:
+            steps.close()
+    if ctrl_c.was_pressed:  # nobody wants it any more
+        getattr(made, "release", lambda: None)()
+        ctrl_c.tell()
+    return made
 
 
 async def drive_async(steps: Steps[T]) -> T:

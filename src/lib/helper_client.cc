@@ -14,6 +14,7 @@
 #include <cstdlib>
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "base/text.h"
 
 extern char** environ;
@@ -161,14 +162,13 @@ Result<pid_t> spawn(const HelperPlace& place, int socket) {
 /// needs to (SIGCHLD ignored). One that does not leave is no berth, or somebody has stopped it.
 bool has_left(pid_t child) {
   SystemClock clock;
-  constexpr Duration pause = std::chrono::microseconds(200);
   const Instant deadline = clock.now() + patience_for_its_end;
-  while (true) {
-    const pid_t waited = ::waitpid(child, nullptr, WNOHANG);
-    if (waited == child || (waited < 0 && errno != EINTR)) return true;
-    if (clock.now() >= deadline) return false;
-    clock.wait_until(clock.now() + pause);
+  const auto life = open_pidfd(child);
+  while (life && clock.now() < deadline) {
+    if (clock.wait_readable(life->get(), deadline)) break;
   }
+  const pid_t waited = ::waitpid(child, nullptr, WNOHANG);
+  return waited == child || (waited < 0 && errno == ECHILD);
 }
 
 /// Until it is waited for its number is nobody else's.
@@ -240,8 +240,16 @@ Result<HelperClient> HelperClient::start(const HelperPlace& place) {
                             place.program));
   }
   if (const auto error = greeting->json.find("error"); error != greeting->json.end()) {
-    return fail(ErrorCode::invalid, fmt::format("starting the helper: {} says: {}", place.program,
-                                                error->value("message", "")));
+    const std::string said = error->value("message", "");
+    // Of what the host asked for; anything else is said by another program.
+    if (said.starts_with("berth: helper:")) {
+      return fail(ErrorCode::invalid,
+                  fmt::format("starting the helper: {} says: {}", place.program, said));
+    }
+    return fail(ErrorCode::unsupported,
+                fmt::format("starting the helper: {} says: {}; it is no berth, or older than this "
+                            "library: install both from one release",
+                            place.program, said));
   }
   const int theirs_speak = greeting->json.value("berth_helper", 0);
   if (theirs_speak == protocol) return client;

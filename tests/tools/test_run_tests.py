@@ -41,18 +41,21 @@ def test_the_long_tests_are_those_that_know_of_it_and_run_alone(monkeypatch):
 
 def test_frameworks_are_tested_in_their_own_environment_file_by_file(monkeypatch):
     ran = []
-    for name in ("BERTH", "BERTH_BUILD", "BERTH_FRAMEWORKS"):
+    for name in ("BERTH", "BERTH_BUILD", "BERTH_FRAMEWORKS", "BERTH_JUPYTER"):
         monkeypatch.setenv(name, "")  # and so taken back afterwards
     monkeypatch.setattr(run_tests, "build", lambda report, folder: True)
     monkeypatch.setattr(run_tests.frameworks, "make", lambda: pathlib.Path("/their/environment"))
+    monkeypatch.setattr(run_tests.frameworks, "make_jupyter", lambda: pathlib.Path("/jupyters"))
     monkeypatch.setattr(
         run_tests.test_programs,
         "run_pytest",
-        lambda report, tests, folder, **how: ran.append((tests.name, os.environ["BERTH_FRAMEWORKS"])),
+        lambda report, tests, folder, **how: ran.append(
+            (tests.name, os.environ["BERTH_FRAMEWORKS"], os.environ["BERTH_JUPYTER"])
+        ),
     )
     run_tests.main(["--frameworks"])
-    files = sorted((ROOT / "tests" / "frameworks").glob("test_*.py"))
-    assert ran == [(file.name, "/their/environment") for file in files]
+    files = [*sorted((ROOT / "tests" / "frameworks").glob("test_*.py")), *sorted((ROOT / "tests" / "jupyter").glob("test_*.py"))]
+    assert ran == [(file.name, "/their/environment", "/jupyters") for file in files]
 
 
 def test_each_end_to_end_file_is_run_once():
