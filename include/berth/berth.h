@@ -151,6 +151,7 @@ typedef struct {
   int32_t compute_major, compute_minor; /* 0.0: not told */
   uint64_t cuda_cores;                  /* from the table of cards; 0: not in it */
   int32_t visible_ordinal;              /* cuda:N in this process; -1: hidden; -2: not known */
+  int32_t zero;
 } berth_device;
 
 typedef struct {
@@ -163,6 +164,7 @@ typedef struct {
   const char* container; /* "" */
   berth_u64 memory_bytes;
   int32_t mine; /* 1: this process or one of its descendants */
+  int32_t zero;
 } berth_process;
 
 /* A look, at most max_age_ms old where `berth serve` has one, else taken now by the helper: 0.1 to
@@ -204,6 +206,7 @@ typedef struct {
   const char* idle_for;    /* "10m" */
   const char* name;        /* of the run, for people */
   int32_t record;          /* 1: with a record, as `berth run` has one */
+  int32_t zero;
 } berth_request;
 
 /* Which devices the request would get; claims nothing. `request` may be NULL: one whole device. */

@@ -79,6 +79,7 @@ class DeviceStruct(ctypes.Structure):
         ("compute_minor", c_int32),
         ("cuda_cores", c_uint64),
         ("visible_ordinal", c_int32),
+        ("zero", c_int32),
     ]
 
 
@@ -93,6 +94,7 @@ class ProcessStruct(ctypes.Structure):
         ("container", c_char_p),
         ("memory_bytes", U64),
         ("mine", c_int32),
+        ("zero", c_int32),
     ]
 
 
@@ -110,6 +112,7 @@ class RequestStruct(ctypes.Structure):
         ("idle_for", c_char_p),
         ("name", c_char_p),
         ("record", c_int32),
+        ("zero", c_int32),
     ]
 
 

@@ -257,6 +257,10 @@ def _lease_steps(
                     ctypes.byref(place),
                 )  # fmt: skip
                 yield from _queue_steps(place, handle, on_news if wait_ms else lambda _: None, wait_ms / 1000)
+                state = cuda_state()  # it may have started while we waited
+                late = state in ("started", "inherited")
+                if late and after_init == "refuse":
+                    raise _cuda_started(state)
                 taken = Lease(handle, _variables_of(handle), not late, sim)
                 handle = ctypes.c_void_p()
                 return taken

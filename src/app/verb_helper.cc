@@ -380,8 +380,8 @@ class Helper {
   void note(std::string_view text) { asker_.tell(line_of({{"note", std::string(text)}})); }
 
   Context& context_;
-  Asker asker_;
   std::optional<Live> live_;
+  Asker asker_;  // closed first: who asks on is to see that nobody answers
 };
 
 class HelperVerb final : public Verb {

@@ -222,6 +222,16 @@ Result<std::string> find_program(const std::string& named) {
 HelperClient::HelperClient(Fd socket, std::string program)
     : socket_(std::move(socket)), program_(std::move(program)), owner_(::getpid()) {}
 
+HelperClient::~HelperClient() {
+  if (!is_ours() || socket_.descriptor() < 0) return;
+  socket_.shut_down();
+  // A lease that came and was not taken would lie in that copy.
+  while (true) {
+    const auto left = socket_.receive(longest_message);
+    if (!left || !*left) return;
+  }
+}
+
 bool HelperClient::is_ours() const { return ::getpid() == owner_; }
 
 Result<HelperClient> HelperClient::start(const HelperPlace& place) {

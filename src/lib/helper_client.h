@@ -38,9 +38,7 @@ class HelperClient {
   HelperClient(HelperClient&&) = default;
   HelperClient& operator=(HelperClient&&) = delete;
   /// A child that was forked since has a copy of the socket, and would keep the helper waiting.
-  ~HelperClient() {
-    if (is_ours()) socket_.shut_down();
-  }
+  ~HelperClient();
 
   /// Starts one and hears its version. unsupported: it is too old or too new for this library.
   [[nodiscard]] static Result<HelperClient> start(const HelperPlace& place);

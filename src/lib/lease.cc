@@ -16,7 +16,8 @@
 namespace berth::lib {
 
 OwnLeases& OwnLeases::all() {
-  static OwnLeases own;
+  // Never taken down: a host may end a lease in a destructor that runs after ours.
+  static OwnLeases& own = *new OwnLeases;
   return own;
 }
 
@@ -76,13 +77,20 @@ void forget(berth_lease& lease) {
   if (lease.keeper) (void)lease.keeper->ask({{"ask", "end"}});
 }
 
+/// Of those who leased within it, and within theirs.
+void remove_ledgers_inside(const berth_lease& lease) {
+  if (lease.inside.empty()) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(lease.inside, ignored);
+  std::filesystem::remove_all(lease.inside + "-inside", ignored);
+}
+
 /// The end of a lease's life: its file goes, and with it the promise.
 Outcome end(berth_lease& lease) {
   if (is_named(lease) && ::unlink(lease.file.c_str()) != 0 && errno != ENOENT) {
     return Failure(system_error("remove the lease " + lease.file, errno));
   }
-  std::error_code ignored;
-  if (!lease.inside.empty()) std::filesystem::remove_all(lease.inside, ignored);
+  remove_ledgers_inside(lease);
   lease.descriptor.close();
   restore_variables(lease);
   forget(lease);
@@ -103,8 +111,7 @@ Outcome let_go(berth_lease& lease) {
   forget(lease);
   if (!file) return std::nullopt;
   ::unlink(lease.file.c_str());
-  std::error_code ignored;
-  if (!lease.inside.empty()) std::filesystem::remove_all(lease.inside, ignored);
+  remove_ledgers_inside(lease);
   return std::nullopt;
 }
 

@@ -15,7 +15,7 @@ namespace berth::lib {
 namespace {
 
 const Json& list_in(const Json& object, const char* key) {
-  static const Json none = Json::array();
+  static const Json& none = *new Json(Json::array());  // never taken down
   const auto found = object.find(key);
   return found != object.end() && found->is_array() ? *found : none;
 }
@@ -174,7 +174,7 @@ Outcome process_at(const berth_look& look, std::size_t at, berth_process* proces
   if (at >= all.size()) return Failure(BERTH_E_INVALID, "there is no such process in the look");
   const Json& one = all[at];
   const std::int64_t pid = one.value("pid", std::int64_t{0});
-  static const Json unknown = Json::object();
+  static const Json& unknown = *new Json(Json::object());
   const Json* found = process_of(look.snapshot(), pid);
   const Json& facts = found == nullptr ? unknown : *found;
   const Json& devices = list_in(look.snapshot(), "devices");

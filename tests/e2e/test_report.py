@@ -115,7 +115,7 @@ def test_a_report_of_the_training_is_whole_in_a_browser(two_runs, tmp_path):
         assert chart(page, name)["marks"] == drawn, name
         assert len(chart(page, name)["lines"]) == 1 and chart(page, name)["lines"][0] > 20, name
     titles = [one["title"] for one in page["charts"]]
-    assert "Marked: loss" in titles, titles
+    assert any(title.startswith("Marked: loss") for title in titles), titles  # perhaps over powers of ten
     assert "of 20.0 GiB promised" in page["text"] and "EUR" in page["text"]
 
 
