@@ -120,15 +120,6 @@ function(berth_folder name)
       # libstdc++'s unused random_device would then want glibc 2.36's arc4random.
       target_link_options(berth PRIVATE -no-pie -static-libstdc++ -static-libgcc -fuse-ld=bfd
                           -Wl,--gc-sections -Wl,-z,relro -Wl,-z,now)
-      # Copied once it is linked, 2 MiB at a time: a linker writes small pieces, which the page cache
-      # keeps singly and each start maps sixteen at a time. Linux from 6.16 on keeps large pieces
-      # whole (ext4, XFS) and maps them whole: 49 page faults of 410 and 0.2 ms of the processor time
-      # of `berth smi -L` less than after cp, 0.3 ms less than after the linker (AMD EPYC in a
-      # virtual machine, Linux 6.18, 2026-11-26).
-      add_custom_command(TARGET berth POST_BUILD
-                         COMMAND dd if=$<TARGET_FILE:berth> of=$<TARGET_FILE:berth>.copy bs=2M status=none
-                         COMMAND chmod 755 $<TARGET_FILE:berth>.copy
-                         COMMAND mv $<TARGET_FILE:berth>.copy $<TARGET_FILE:berth> VERBATIM)
     endif()
   endif()
   # The program is wiring and has no unit tests: a sanitized build need not hold it.
