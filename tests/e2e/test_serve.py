@@ -239,6 +239,8 @@ def test_a_run_of_another_in_the_servers_own_folder_is_found_as_listed(machine_o
     for path in (folder, *folder.rglob("*")):
         os.chown(path, 54321, 54321)
     server = serve_on(machine)
+    # Busy beside other tests, homes may not have been read in the first answer's time.
+    wait_until(lambda: server.get("/api/v1/runs", over="unix").json["runs"], "the run is listed", 20)
     [listed] = server.get("/api/v1/runs", over="unix").json["runs"]
     assert (listed["id"], listed["uid"]) == (record["id"], 54321)
     told = server.get(f"/api/v1/runs/{record['id']}@54321", over="unix")
