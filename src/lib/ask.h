@@ -1,9 +1,13 @@
 #pragma once
 // Asking a context's helper, shared by looks and claims.
 
+#include "base/clock.h"
 #include "lib/objects.h"
 
 namespace berth::lib {
+
+/// A look takes 5 s at most where a card hangs, and 30 s where a driver starts its cards.
+constexpr Duration patience_with_looks = std::chrono::seconds(60);
 
 [[nodiscard]] Failure no_context();
 

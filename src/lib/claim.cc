@@ -17,8 +17,6 @@ namespace {
 
 /// A descriptor that no shell script or program counts on being its own.
 constexpr int lowest_descriptor = 100;
-/// A look takes 5 s at most where a card hangs, and 30 s where a driver starts its cards.
-constexpr Duration patience_with_looks = std::chrono::seconds(60);
 /// Sentences and news that one step hears out: a helper has never so many.
 constexpr int most_heard = 10'000;
 

@@ -11,8 +11,6 @@ namespace berth::lib {
 
 namespace {
 
-/// A look takes 5 s at most where a card hangs, and 30 s where a driver starts its cards.
-constexpr Duration patience_with_looks = std::chrono::seconds(60);
 constexpr int poll_again_ms = 1000;
 
 std::string text_of(const char* text) { return text == nullptr ? std::string() : text; }
