@@ -1,0 +1,23 @@
+#pragma once
+/* What elf_image.cc tells the shim inside the shared object that it writes: found in the template by
+ * its magic, filled in there. C11 and C++. */
+
+#include <stdint.h>
+
+#define BERTH_GUARD_IMAGE_MAGIC "BERTH-GUARD-IMG1" /* 16 bytes, without a NUL */
+enum {
+  BERTH_GUARD_TRAMPOLINES = 2048, /* berth_guard_tramp_0 … 2047 (shim/tramp.S) */
+  BERTH_GUARD_TRAMPOLINE_BYTES = 32
+};
+
+struct berth_guard_image {
+  char magic[16];
+  /* Trampolines that have a name. 0: the template as it was built. */
+  uint64_t name_count;
+  /* From the start of this structure to an int32_t per trampoline, each the distance from the start
+   * of that array to its NUL-ended name. All are mapped with the image. */
+  int64_t names_offset;
+  /* The driver's libcuda.so.1: absolute, without a symbolic link to us. Empty in the template, where
+   * BERTH_GUARD_DRIVER says it (for tests). */
+  char driver[4064];
+};
