@@ -18,7 +18,7 @@
 enum {
   BERTH_ACCOUNT_DEVICES = 16, /* of a lease */
   BERTH_ACCOUNT_SLOTS = 1024, /* processes at a time; one more is not charged */
-  BERTH_ACCOUNT_PAGE = 4096
+  BERTH_ACCOUNT_PAGE = 65536 /* the largest page that a kernel protects by */
 };
 
 /* What berth says, and processes map read-only. */

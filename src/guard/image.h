@@ -1,14 +1,15 @@
 #pragma once
 /* What elf_image.cc tells the shim inside the shared object that it writes: found in the template by
- * its magic, filled in there. C11 and C++. */
-
-#include <stdint.h>
+ * its magic, filled in there. C11, C++ and assembler. */
 
 #define BERTH_GUARD_IMAGE_MAGIC "BERTH-GUARD-IMG1" /* 16 bytes, without a NUL */
-enum {
-  BERTH_GUARD_TRAMPOLINES = 2048, /* berth_guard_tramp_0 … 2047 (shim/tramp.S) */
-  BERTH_GUARD_TRAMPOLINE_BYTES = 32
-};
+/* Trampoline N begins N times these bytes behind the template's symbol berth_guard_tramp_0, the only
+ * one that it exports beside the wrappers; an image has no use for the name (shim/tramp.S). */
+#define BERTH_GUARD_TRAMPOLINES 2048
+#define BERTH_GUARD_TRAMPOLINE_BYTES 32
+
+#ifndef __ASSEMBLER__
+#include <stdint.h>
 
 struct berth_guard_image {
   char magic[16];
@@ -21,3 +22,4 @@ struct berth_guard_image {
    * BERTH_GUARD_DRIVER says it (for tests). */
   char driver[4064];
 };
+#endif
