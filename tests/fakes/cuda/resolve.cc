@@ -28,7 +28,7 @@ struct Row {
   int version;
 };
 /// The versions are those of cudaTypedefs.h (CUDA 13.0).
-constexpr std::array<Row, 73> rows = {{
+constexpr std::array<Row, 82> rows = {{
     {"cuArray3DCreate_v2", 3020},
     {"cuArrayCreate", 2000},
     {"cuArrayCreate_v2", 3020},
@@ -40,6 +40,7 @@ constexpr std::array<Row, 73> rows = {{
     {"cuCtxGetDevice", 2000},
     {"cuCtxSetCurrent", 4000},
     {"cuCtxSynchronize", 2000},
+    {"cuDeviceCanAccessPeer", 4000},
     {"cuDeviceGet", 2000},
     {"cuDeviceGetAttribute", 2000},
     {"cuDeviceGetCount", 2000},
@@ -47,6 +48,7 @@ constexpr std::array<Row, 73> rows = {{
     {"cuDeviceGetGraphMemAttribute", 11040},
     {"cuDeviceGetMemPool", 11020},
     {"cuDeviceGetName", 2000},
+    {"cuDeviceGetPCIBusId", 4010},
     {"cuDeviceGetUuid_v2", 11040},
     {"cuDeviceGraphMemTrim", 11040},
     {"cuDevicePrimaryCtxGetState", 7000},
@@ -79,6 +81,7 @@ constexpr std::array<Row, 73> rows = {{
     {"cuMemAllocAsync_ptsz", 11020},
     {"cuMemAllocFromPoolAsync", 11020},
     {"cuMemAllocFromPoolAsync_ptsz", 11020},
+    {"cuMemAllocHost_v2", 3020},
     {"cuMemAllocManaged", 6000},
     {"cuMemAllocPitch_v2", 3020},
     {"cuMemAlloc_v2", 3020},
@@ -87,6 +90,8 @@ constexpr std::array<Row, 73> rows = {{
     {"cuMemFreeAsync", 11020},
     {"cuMemFreeAsync_ptsz", 11020},
     {"cuMemFree_v2", 3020},
+    {"cuMemFreeHost", 2000},
+    {"cuMemGetAddressRange_v2", 3020},
     {"cuMemGetInfo", 2000},
     {"cuMemGetInfo_v2", 3020},
     {"cuMemMap", 10020},
@@ -98,8 +103,12 @@ constexpr std::array<Row, 73> rows = {{
     {"cuMemRelease", 10020},
     {"cuMemRetainAllocationHandle", 11000},
     {"cuMemUnmap", 10020},
+    {"cuMemSetAccess", 10020},
+    {"cuMemAddressReserve", 10020},
+    {"cuMemAddressFree", 10020},
     {"cuMipmappedArrayCreate", 5000},
     {"cuMipmappedArrayDestroy", 5000},
+    {"cuPointerGetAttribute", 4000},
     {"cuStreamSynchronize", 2000},
     {"cuStreamSynchronize_ptsz", 7000},
 }};

@@ -200,20 +200,15 @@ int cudaDeviceEnablePeerAccess(int peer, unsigned) {
   return finish(was ? 704 : 0);
 }
 
-/// The newest of a name that the driver exports, as for who asks for the newest version.
-int cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned,
-                                     unsigned long long, int* status) {
+int cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned version,
+                                     unsigned long long flags, int* status) {
   if (const int code = begin()) return finish(code);
-  *function = nullptr;
-  for (const char* suffix : {"_v3", "_v2", ""}) {
-    if (*function == nullptr) *function = driver_function((std::string(name) + suffix).c_str());
-  }
-  if (status != nullptr) *status = *function == nullptr ? 1 : 0;
-  return 0;
+  return finish(driver_function(name, version, flags, function, status));
 }
 
-int cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long, int* status) {
-  return cudaGetDriverEntryPointByVersion(name, function, 0, 0, status);
+int cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags,
+                            int* status) {
+  return cudaGetDriverEntryPointByVersion(name, function, 12040, flags, status);
 }
 
 }  // extern "C"

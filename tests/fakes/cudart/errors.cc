@@ -2,14 +2,15 @@
 // unmodified where there is no card. Memory, devices, errors and their order are real. A kernel
 // that is launched does nothing, so results are not.
 //
-// It binds to libcuda.so.1 as the real runtime does: at the first call that needs it, by dlopen. It
-// stands in the runtime's place and never plays what the real one and the driver prove to each
+// It binds to libcuda.so.1 as the real runtime does: at the first call that needs it, by dlopen and
+// cuGetProcAddress_v2 for all else. It stands in the runtime's place and never plays what the real one and the driver prove to each
 // other: it asks for no private table (cuGetExportTable).
 
 #include <dlfcn.h>
 
 #include <array>
 #include <mutex>
+#include <string>
 
 #include "runtime.h"
 
@@ -77,32 +78,46 @@ thread_local int last_error = 0;
 void* library = nullptr;
 stand_in::Driver functions{};
 
+/// What CUDA 12.4's runtime asks for: the newest version of a name that it was built for.
+constexpr unsigned runtime_version = 12040;
+
+int (*get_proc_address)(const char*, void**, int, unsigned long long, int*) = nullptr;
+
+/// `exported`: with its suffix, which who asks leaves out.
 template <class Function>
-bool bind(Function& function, const char* name) {
-  function = reinterpret_cast<Function>(::dlsym(library, name));
+bool bind(Function& function, std::string name) {
+  for (const char* suffix : {"_v2", "_v3"}) {
+    if (name.ends_with(suffix)) name.resize(name.size() - 3);
+  }
+  void* found = nullptr;
+  (void)stand_in::driver_function(name.c_str(), runtime_version, 0, &found, nullptr);
+  function = reinterpret_cast<Function>(found);
   return function != nullptr;
 }
 
 bool bind_all() {
   library = ::dlopen("libcuda.so.1", RTLD_NOW);
   if (library == nullptr) return false;
+  get_proc_address = reinterpret_cast<decltype(get_proc_address)>(
+      ::dlsym(library, "cuGetProcAddress_v2"));
+  if (get_proc_address == nullptr) return false;
   stand_in::Driver& f = functions;
-  return bind(f.cuInit, "cuInit") && bind(f.cuDriverGetVersion, "cuDriverGetVersion") &&
-         bind(f.cuDeviceGetCount, "cuDeviceGetCount") &&
-         bind(f.cuDeviceGetName, "cuDeviceGetName") &&
-         bind(f.cuDeviceGetUuid_v2, "cuDeviceGetUuid_v2") &&
-         bind(f.cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId") &&
-         bind(f.cuDeviceTotalMem_v2, "cuDeviceTotalMem_v2") &&
-         bind(f.cuDeviceGetAttribute, "cuDeviceGetAttribute") &&
-         bind(f.cuDeviceCanAccessPeer, "cuDeviceCanAccessPeer") &&
-         bind(f.cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain") &&
-         bind(f.cuCtxSetCurrent, "cuCtxSetCurrent") &&
-         bind(f.cuCtxSynchronize, "cuCtxSynchronize") &&
-         bind(f.cuMemGetInfo_v2, "cuMemGetInfo_v2") && bind(f.cuMemAlloc_v2, "cuMemAlloc_v2") &&
-         bind(f.cuMemFree_v2, "cuMemFree_v2") && bind(f.cuMemAllocHost_v2, "cuMemAllocHost_v2") &&
-         bind(f.cuMemFreeHost, "cuMemFreeHost") &&
-         bind(f.cuMemGetAddressRange_v2, "cuMemGetAddressRange_v2") &&
-         bind(f.cuPointerGetAttribute, "cuPointerGetAttribute");
+#define STAND_IN_BIND(name) bind(f.name, #name)
+  return STAND_IN_BIND(cuInit) && STAND_IN_BIND(cuDriverGetVersion) &&
+         STAND_IN_BIND(cuDeviceGetCount) && STAND_IN_BIND(cuDeviceGetName) &&
+         STAND_IN_BIND(cuDeviceGetUuid_v2) && STAND_IN_BIND(cuDeviceGetPCIBusId) &&
+         STAND_IN_BIND(cuDeviceTotalMem_v2) && STAND_IN_BIND(cuDeviceGetAttribute) &&
+         STAND_IN_BIND(cuDeviceCanAccessPeer) && STAND_IN_BIND(cuDevicePrimaryCtxRetain) &&
+         STAND_IN_BIND(cuCtxSetCurrent) && STAND_IN_BIND(cuCtxSynchronize) &&
+         STAND_IN_BIND(cuMemGetInfo_v2) && STAND_IN_BIND(cuMemAlloc_v2) &&
+         STAND_IN_BIND(cuMemFree_v2) && STAND_IN_BIND(cuMemAllocHost_v2) &&
+         STAND_IN_BIND(cuMemFreeHost) && STAND_IN_BIND(cuMemGetAddressRange_v2) &&
+         STAND_IN_BIND(cuPointerGetAttribute) && STAND_IN_BIND(cuDeviceGetDefaultMemPool) &&
+         STAND_IN_BIND(cuDeviceGetMemPool) && STAND_IN_BIND(cuMemAllocAsync) &&
+         STAND_IN_BIND(cuMemAllocFromPoolAsync) && STAND_IN_BIND(cuMemFreeAsync) &&
+         STAND_IN_BIND(cuMemPoolTrimTo) && STAND_IN_BIND(cuMemPoolGetAttribute) &&
+         STAND_IN_BIND(cuMemPoolSetAttribute);
+#undef STAND_IN_BIND
 }
 
 }  // namespace
@@ -116,7 +131,13 @@ int begin() {
 
 const Driver& driver() { return functions; }
 
-void* driver_function(const char* name) { return ::dlsym(library, name); }
+int driver_function(const char* name, unsigned version, unsigned long long flags, void** function,
+                    int* status) {
+  int how = 0;
+  const int code = get_proc_address(name, function, static_cast<int>(version), flags, &how);
+  if (status != nullptr) *status = how;
+  return code;
+}
 
 int finish(int code) {
   if (code != 0) last_error = code;

@@ -2,7 +2,6 @@
 
 #include <sys/mman.h>
 
-#include <array>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -18,26 +17,10 @@ using Address = unsigned long long;
 
 constexpr std::size_t page = 4096;
 
-/// A device's pool of the driver's. It keeps nothing: what is freed is free.
-struct Pool {
-  int device = 0;
-  std::uint64_t used = 0;
-  std::uint64_t used_most = 0;
-  std::uint64_t threshold = 0;
-};
-
 std::mutex guard;  // of what follows
-auto& pools = *new std::array<Pool, 64>;
-auto& in_pools = *new std::map<void*, std::pair<int, std::size_t>>;
 auto& on_host = *new std::map<std::uintptr_t, std::size_t>;  // pinned
 
 Address as_address(const void* pointer) { return reinterpret_cast<Address>(pointer); }
-
-Pool* pool_of(int device) {
-  Pool& pool = pools.at(static_cast<std::size_t>(device));
-  pool.device = device;
-  return &pool;
-}
 
 int allocate(void** memory, std::size_t bytes) {
   *memory = nullptr;
@@ -193,67 +176,52 @@ int cudaMemsetAsync(void* memory, int value, std::size_t bytes, void*) {
   return finish(fill(memory, value, bytes));
 }
 
+// The pools are the driver's; cudaMemPoolAttr has the numbers of CUmemPool_attribute.
+
 int cudaDeviceGetDefaultMemPool(void** pool, int device) {
-  *pool = pool_of(device);
-  return finish(begin());
+  if (const int code = begin()) return finish(code);
+  return finish(driver().cuDeviceGetDefaultMemPool(pool, device));
 }
 
 int cudaDeviceGetMemPool(void** pool, int device) {
-  return cudaDeviceGetDefaultMemPool(pool, device);
+  if (const int code = begin()) return finish(code);
+  return finish(driver().cuDeviceGetMemPool(pool, device));
 }
 
-int cudaMallocFromPoolAsync(void** memory, std::size_t bytes, Pool* pool, void*) {
-  const int before = device();
-  int code = set_device(pool->device);
-  if (code == 0) code = allocate(memory, bytes);
-  if (code == 0 && *memory != nullptr) {
-    const std::lock_guard lock(guard);
-    in_pools[*memory] = {pool->device, bytes};
-    pool->used += bytes;
-    pool->used_most = std::max(pool->used_most, pool->used);
-  }
-  (void)set_device(before);
+int cudaMallocFromPoolAsync(void** memory, std::size_t bytes, void* pool, void* stream) {
+  *memory = nullptr;
+  if (const int code = enter()) return finish(code);
+  if (bytes == 0) return 0;
+  Address address = 0;
+  const int code = driver().cuMemAllocFromPoolAsync(&address, bytes, pool, stream);
+  *memory = reinterpret_cast<void*>(address);
   return finish(code);
 }
 
 int cudaMallocAsync(void** memory, std::size_t bytes, void* stream) {
-  return cudaMallocFromPoolAsync(memory, bytes, pool_of(device()), stream);
+  *memory = nullptr;
+  if (const int code = enter()) return finish(code);
+  if (bytes == 0) return 0;
+  Address address = 0;
+  const int code = driver().cuMemAllocAsync(&address, bytes, stream);
+  *memory = reinterpret_cast<void*>(address);
+  return finish(code);
 }
 
-int cudaFreeAsync(void* memory, void*) {
-  {
-    const std::lock_guard lock(guard);
-    if (const auto found = in_pools.find(memory); found != in_pools.end()) {
-      pool_of(found->second.first)->used -= found->second.second;
-      in_pools.erase(found);
-    }
-  }
-  return cudaFree(memory);
+int cudaFreeAsync(void* memory, void* stream) {
+  if (const int code = enter()) return finish(code);
+  return memory == nullptr ? 0 : finish(driver().cuMemFreeAsync(as_address(memory), stream));
 }
 
-int cudaMemPoolTrimTo(Pool*, std::size_t) { return 0; }
-int cudaMemPoolSetAccess(Pool*, const void*, std::size_t) { return 0; }
-
-/// cudaMemPoolAttr: 4 the threshold, 5 and 6 what it has from the driver now and at most, 7 and 8
-/// what is used of it.
-int cudaMemPoolGetAttribute(Pool* pool, int attribute, void* value) {
-  const std::lock_guard lock(guard);
-  if (attribute < 4) {
-    *static_cast<int*>(value) = 1;  // what may be reused
-    return 0;
-  }
-  std::uint64_t answer = pool->threshold;
-  if (attribute == 5 || attribute == 7) answer = pool->used;
-  if (attribute == 6 || attribute == 8) answer = pool->used_most;
-  std::memcpy(value, &answer, sizeof answer);
-  return 0;
+int cudaMemPoolTrimTo(void* pool, std::size_t bytes) {
+  return finish(driver().cuMemPoolTrimTo(pool, bytes));
 }
-
-int cudaMemPoolSetAttribute(Pool* pool, int attribute, const void* value) {
-  const std::lock_guard lock(guard);
-  if (attribute == 4) std::memcpy(&pool->threshold, value, sizeof pool->threshold);
-  if (attribute == 6 || attribute == 8) pool->used_most = pool->used;  // only to be set back
-  return 0;
+int cudaMemPoolSetAccess(void*, const void*, std::size_t) { return 0; }
+int cudaMemPoolGetAttribute(void* pool, int attribute, void* value) {
+  return finish(driver().cuMemPoolGetAttribute(pool, attribute, value));
+}
+int cudaMemPoolSetAttribute(void* pool, int attribute, void* value) {
+  return finish(driver().cuMemPoolSetAttribute(pool, attribute, value));
 }
 
 }  // extern "C"

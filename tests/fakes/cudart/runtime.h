@@ -11,7 +11,8 @@ constexpr int invalid_value = 1;
 constexpr int insufficient_driver = 35;
 constexpr int not_supported = 801;
 
-/// The functions of libcuda.so.1 that it calls, by the names that the library exports.
+/// The functions of libcuda.so.1 that it calls, by the names that the library exports. It asks
+/// cuGetProcAddress for each by name and version, as the real one does.
 struct Driver {
   int (*cuInit)(unsigned);
   int (*cuDriverGetVersion)(int*);
@@ -32,6 +33,14 @@ struct Driver {
   int (*cuMemFreeHost)(void*);
   int (*cuMemGetAddressRange_v2)(unsigned long long*, std::size_t*, unsigned long long);
   int (*cuPointerGetAttribute)(void*, int, unsigned long long);
+  int (*cuDeviceGetDefaultMemPool)(void**, int);
+  int (*cuDeviceGetMemPool)(void**, int);
+  int (*cuMemAllocAsync)(unsigned long long*, std::size_t, void*);
+  int (*cuMemAllocFromPoolAsync)(unsigned long long*, std::size_t, void*, void*);
+  int (*cuMemFreeAsync)(unsigned long long, void*);
+  int (*cuMemPoolTrimTo)(void*, std::size_t);
+  int (*cuMemPoolGetAttribute)(void*, int, void*);
+  int (*cuMemPoolSetAttribute)(void*, int, void*);
 };
 
 /// Opens the driver, at the first call, and lets it begin. Its answer is the driver's own, or that
@@ -39,7 +48,9 @@ struct Driver {
 int begin();
 /// Only after begin() answered 0.
 const Driver& driver();
-void* driver_function(const char* name);
+/// As cuGetProcAddress answers: 0 and the function, or what the driver said. `status` as its own.
+int driver_function(const char* name, unsigned version, unsigned long long flags, void** function,
+                    int* status);
 
 /// As begin(); the thread's device has its context then, and the context is the thread's.
 int enter();
