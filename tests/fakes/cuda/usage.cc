@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 
@@ -122,6 +123,19 @@ std::size_t sum(Table& table, std::size_t number, bool sweep) {
   return bytes;
 }
 
+/// As the server of MPS holds its clients, where one runs: "0=10240M,1=512M", by what they see.
+/// The fault "mps" leaves them without, as a server does that a client's list confuses.
+std::size_t most_of_a_client(int device) {
+  const std::string pipes = variable("CUDA_MPS_PIPE_DIRECTORY");
+  const bool is_served = !pipes.empty() && ::access((pipes + "/control").c_str(), F_OK) == 0;
+  if (!is_served || has_fault("mps")) return SIZE_MAX;
+  const std::string mine = std::to_string(device) + "=";
+  for (const std::string& limit : entries(variable("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"), ',')) {
+    if (limit.starts_with(mine)) return bytes_of(limit.substr(mine.size()));
+  }
+  return SIZE_MAX;
+}
+
 }  // namespace
 
 std::size_t up_to(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
@@ -132,6 +146,7 @@ bool use(int device, std::size_t bytes) {
   Table& all = table();
   const Locked lock(all);
   Row& mine = own_row(all);
+  if (mine.used[one->number] + bytes > most_of_a_client(device)) return false;
   if (shared_table == nullptr) {
     if (mine.used[one->number] > one->bytes - bytes) return false;
   } else if (sum(all, one->number, false) > one->bytes - bytes &&

@@ -3,8 +3,8 @@
 // that is launched does nothing, so results are not.
 //
 // It binds to libcuda.so.1 as the real runtime does: at the first call that needs it, by dlopen and
-// cuGetProcAddress_v2 for all else. It stands in the runtime's place and never plays what the real one and the driver prove to each
-// other: it asks for no private table (cuGetExportTable).
+// cuGetProcAddress_v2 for all else. It stands in the runtime's place and never plays what the real
+// one and the driver prove to each other: it asks for no private table (cuGetExportTable).
 
 #include <dlfcn.h>
 
@@ -98,8 +98,8 @@ bool bind(Function& function, std::string name) {
 bool bind_all() {
   library = ::dlopen("libcuda.so.1", RTLD_NOW);
   if (library == nullptr) return false;
-  get_proc_address = reinterpret_cast<decltype(get_proc_address)>(
-      ::dlsym(library, "cuGetProcAddress_v2"));
+  get_proc_address =
+      reinterpret_cast<decltype(get_proc_address)>(::dlsym(library, "cuGetProcAddress_v2"));
   if (get_proc_address == nullptr) return false;
   stand_in::Driver& f = functions;
 #define STAND_IN_BIND(name) bind(f.name, #name)

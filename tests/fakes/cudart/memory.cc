@@ -17,7 +17,7 @@ using Address = unsigned long long;
 
 constexpr std::size_t page = 4096;
 
-std::mutex guard;  // of what follows
+std::mutex guard;                                            // of what follows
 auto& on_host = *new std::map<std::uintptr_t, std::size_t>;  // pinned
 
 Address as_address(const void* pointer) { return reinterpret_cast<Address>(pointer); }
