@@ -137,19 +137,20 @@ function(berth_folder name)
   endif()
 endfunction()
 
-# berth_catalogue(LIBRARY): po/*.po compiled by msgfmt, for the .incbin in base/catalogue.S.
+# berth_catalogue(LIBRARY): po/*.po compiled by msgfmt and packed, for the .incbin in base/catalogue.S.
 function(berth_catalogue library)
   set(mo ${CMAKE_BINARY_DIR}/po/zh_CN.mo)
   add_custom_command(
-    OUTPUT ${mo}
+    OUTPUT ${mo}.gz
     COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/po
     COMMAND ${MSGFMT} --no-hash --check-format -o ${mo} ${CMAKE_SOURCE_DIR}/po/zh_CN.po
+    COMMAND gzip --best --no-name --force ${mo}
     DEPENDS ${CMAKE_SOURCE_DIR}/po/zh_CN.po)
-  target_sources(berth_${library} PRIVATE ${mo})
+  target_sources(berth_${library} PRIVATE ${mo}.gz)
   target_include_directories(berth_${library} PRIVATE ${CMAKE_BINARY_DIR}/po)
   set_source_files_properties(
     ${CMAKE_SOURCE_DIR}/src/base/catalogue.S
-    PROPERTIES OBJECT_DEPENDS ${mo} COMPILE_OPTIONS "-Wa,-I,${CMAKE_BINARY_DIR}/po")
+    PROPERTIES OBJECT_DEPENDS ${mo}.gz COMPILE_OPTIONS "-Wa,-I,${CMAKE_BINARY_DIR}/po")
 endfunction()
 
 # berth_scenarios(): the .incbin in probe/sim/scenarios.S finds its files and notices their changes.

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "app/did_you_mean.h"
 #include "app/verb.h"
 #include "app/words.h"
 #include "base/text.h"
@@ -129,7 +130,11 @@ std::string overview() {
   for (const VerbEntry& entry : verbs()) {
     widest = std::max(widest, static_cast<int>(entry.name.size()));
   }
+  std::string_view group;
   for (const VerbEntry& entry : verbs()) {
+    if (std::exchange(group, entry.group) != entry.group) {
+      text += fmt::format("{}{}:\n", text.ends_with("\n\n") ? "" : "\n", tr(entry.group));
+    }
     text += fmt::format("  {:<{}}  {}\n", entry.name, widest, tr(entry.summary));
   }
   text += "\n";
@@ -160,6 +165,24 @@ int refuse(const VerbEntry& entry, const Verb& verb, std::string_view mistake) {
   complain(trf("{}: {} (berth {} --help shows what it takes)", entry.name,
                tr_composed(printable(mistake)), entry.name));
   return verb.usage_code();
+}
+
+/// Of a word that the verb does not take, and what was probably meant.
+std::string not_taken(const CLI::App& app, const std::vector<std::string>& left) {
+  const auto option =
+      std::ranges::find_if(left, [](const std::string& word) { return word.starts_with('-'); });
+  if (option == left.end()) return trf("it takes no word \"{}\"", left.front());
+  std::vector<std::string> all;
+  for (const CLI::Option* one : app.get_options()) {
+    if (one->get_group().empty()) continue;
+    for (const std::string& name : one->get_lnames()) all.push_back("--" + name);
+    for (const std::string& name : one->get_snames()) all.push_back("-" + name);
+  }
+  const std::string typed = option->substr(0, option->find('='));
+  std::string_view meant = option_called(typed);
+  if (std::ranges::find(all, meant) == all.end()) meant = nearest_of(typed, all);
+  if (meant.empty()) return trf("it has no option {}", typed);
+  return trf("it has no option {}; did you mean {}?", typed, meant);
 }
 
 /// Nothing: there is none.
@@ -209,12 +232,14 @@ int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> 
   } catch (const CLI::CallForHelp&) {
     print(app->help());
     return exit_code::ok;
+  } catch (const CLI::ExtrasError&) {
+    return refuse(entry, *verb, not_taken(*app, app->remaining()));
   } catch (const CLI::ParseError& mistake) {
     return refuse(entry, *verb, mistake.what());
   }
   std::vector<std::string> rest = app->remaining();
   if (!rest.empty() && rest.front().starts_with('-')) {
-    return refuse(entry, *verb, trf("it has no option {}", rest.front()));
+    return refuse(entry, *verb, not_taken(*app, {rest.front()}));
   }
   if (split.separated) {
     if (!rest.empty()) {
@@ -228,6 +253,37 @@ int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> 
   const int code = verb->run(context, rest);
   const auto unwritten = verb->unwritten_code();
   return unwritten && !finish_output() ? *unwritten : code;
+}
+
+int tell_version() {
+  print(fmt::format("berth {}\n", BERTH_VERSION));
+  return exit_code::ok;
+}
+
+int tell_completions(const std::string& shell) {
+  const std::string script = completion_script(shell, describe_all());
+  if (script.empty()) {
+    complain(tr("berth completion takes bash, zsh or fish"));
+    return exit_code::usage;
+  }
+  print(script);
+  return exit_code::ok;
+}
+
+int refuse_verb(const std::string& name) {
+  std::vector<std::string> all;
+  for (const VerbEntry& entry : verbs()) all.emplace_back(entry.name);
+  const std::string_view meant = nearest_of(name, all);
+  if (meant.empty()) {
+    complain(
+        trf("there is no verb \"{}\"; berth --help lists them (to run a command: berth run -- "
+            "{})",
+            printable(name), printable(name)));
+  } else {
+    complain(trf("there is no verb \"{}\"; did you mean {}? (to run a command: berth run -- {})",
+                 printable(name), meant, printable(name)));
+  }
+  return exit_code::usage;
 }
 
 }  // namespace
@@ -247,12 +303,11 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
       return exit_code::ok;
     }
     const VerbEntry* entry = find_verb(name);
+    if (entry == nullptr) entry = find_verb(verb_called(name));
     if (entry != nullptr) return run_verb(context, *entry, std::move(words));
-    complain(
-        trf("there is no verb \"{}\"; berth --help lists them (to run a command: berth run -- "
-            "{})",
-            printable(name), printable(name)));
-    return exit_code::usage;
+    if (name == "version") return tell_version();
+    if (name == "completion" && words.size() == 1) return tell_completions(words.front());
+    return refuse_verb(name);
   }
   if (!words.empty()) {
     const std::string& first = words.front();
@@ -260,10 +315,7 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
       print(overview());
       return exit_code::ok;
     }
-    if (first == "--version" || first == "-V") {
-      print(fmt::format("berth {}\n", BERTH_VERSION));
-      return exit_code::ok;
-    }
+    if (first == "--version" || first == "-V") return tell_version();
     if (first == "--man") {
       print(manual_page(describe_all()));
       return exit_code::ok;
@@ -276,15 +328,7 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
       print(rules_markdown());
       return exit_code::ok;
     }
-    if (first == "--completions" && words.size() == 2) {
-      const std::string script = completion_script(words[1], describe_all());
-      if (script.empty()) {
-        complain(tr("--completions takes bash, zsh or fish"));
-        return exit_code::usage;
-      }
-      print(script);
-      return exit_code::ok;
-    }
+    if (first == "--completions" && words.size() == 2) return tell_completions(words[1]);
   }
   return run_verb(context, *find_verb("status"), std::move(words));
 }

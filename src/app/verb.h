@@ -59,8 +59,9 @@ class Verb {
 enum class FirstAct { other, look };
 
 struct VerbEntry {
+  std::string_view group;  // a heading of `berth --help`; goes through tr(), as the summary does
   std::string_view name;
-  std::string_view summary;  // goes through tr()
+  std::string_view summary;
   std::unique_ptr<Verb> (*make)();
   FirstAct first = FirstAct::other;
 };

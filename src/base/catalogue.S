@@ -1,9 +1,8 @@
-/* The translations, compiled from po/ by msgfmt and placed in the binary as they are. */
+/* The translations, compiled from po/ by msgfmt packed, and placed in the binary. */
         .section .rodata
-        .balign 4
         .global berth_catalogue_zh_CN
 berth_catalogue_zh_CN:
-        .incbin "zh_CN.mo"
+        .incbin "zh_CN.mo.gz"
         .global berth_catalogue_zh_CN_end
 berth_catalogue_zh_CN_end:
         .byte 0

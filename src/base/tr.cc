@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "base/catalogue.h"
+#include "base/gzip.h"
 
 // The compiled catalogue, placed here by catalogue.S.
 extern "C" {
-extern const unsigned char berth_catalogue_zh_CN[];
-extern const unsigned char berth_catalogue_zh_CN_end[];
+extern const char berth_catalogue_zh_CN[];
+extern const char berth_catalogue_zh_CN_end[];
 }
 
 namespace berth {
@@ -20,10 +21,16 @@ namespace berth {
 namespace {
 
 Language chosen = Language::english;  // written once by main before any thread exists
+/// Empty until Chinese is chosen for the first time; then as long as the program runs.
+std::string_view unpacked_catalogue;
 
-Catalogue catalogue() {
-  return Catalogue({reinterpret_cast<const char*>(berth_catalogue_zh_CN),
-                    static_cast<std::size_t>(berth_catalogue_zh_CN_end - berth_catalogue_zh_CN)});
+Catalogue catalogue() { return Catalogue(unpacked_catalogue); }
+
+void unpack_catalogue() {
+  constexpr std::size_t most_bytes = 4 << 20;
+  static const std::string texts =
+      gunzipped({berth_catalogue_zh_CN, berth_catalogue_zh_CN_end}, most_bytes).value_or("");
+  unpacked_catalogue = texts;
 }
 
 /// The pieces between "{}"; nothing where the key has none or others ("{:.1f}"), and where it has
@@ -168,7 +175,10 @@ Language language_from_name(std::string_view name) {
   return traditional ? Language::english : Language::simplified_chinese;
 }
 
-void set_language(Language language) { chosen = language; }
+void set_language(Language language) {
+  if (language != Language::english) unpack_catalogue();
+  chosen = language;
+}
 Language current_language() { return chosen; }
 
 std::string_view tr(std::string_view english) {

@@ -1,7 +1,6 @@
 #include "serve/http_reply.h"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
@@ -9,6 +8,7 @@
 #include <boost/beast/http/string_body.hpp>
 #include <utility>
 
+#include "base/gzip.h"
 #include "base/text.h"
 
 namespace berth::serve {
@@ -139,37 +139,9 @@ Result<HttpReply> ReplyReader::take() {
                 fmt::format("the answer is packed in a way not asked for: {}", printable(coding)));
   }
   auto unpacked = gunzipped(reply.body, parts_->most_body_bytes);
-  if (!unpacked) return std::unexpected(std::move(unpacked).error());
+  if (!unpacked) return std::unexpected(std::move(unpacked).error().because("the answer"));
   reply.body = *std::move(unpacked);
   return reply;
-}
-
-Result<std::string> gunzipped(std::string_view packed, std::size_t most_bytes) {
-  z_stream stream{};
-  constexpr int window_with_gzip_header = 15 + 16;
-  if (::inflateInit2(&stream, window_with_gzip_header) != Z_OK) {
-    return fail(ErrorCode::io, "cannot unpack the answer: no memory");
-  }
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
-  stream.avail_in = static_cast<uInt>(packed.size());
-  std::string plain;
-  int state = Z_OK;
-  // Grows with what is there: who claims little and brings much is stopped at the limit.
-  while (state == Z_OK && plain.size() <= most_bytes) {
-    constexpr std::size_t step = 64 << 10;
-    const std::size_t had = plain.size();
-    plain.resize(had + step);
-    stream.next_out = reinterpret_cast<Bytef*>(plain.data() + had);
-    stream.avail_out = step;
-    state = ::inflate(&stream, Z_NO_FLUSH);
-    plain.resize(had + step - stream.avail_out);
-  }
-  ::inflateEnd(&stream);
-  if (plain.size() > most_bytes) return too_large(most_bytes);
-  if (state != Z_STREAM_END) {
-    return fail(ErrorCode::invalid, "the answer says that it is gzip, and is not");
-  }
-  return plain;
 }
 
 }  // namespace berth::serve

@@ -46,7 +46,4 @@ class ReplyReader {
   std::unique_ptr<Parts> parts_;
 };
 
-/// invalid: it is no gzip, is cut off, or is larger than `most_bytes` when unpacked.
-[[nodiscard]] Result<std::string> gunzipped(std::string_view packed, std::size_t most_bytes);
-
 }  // namespace berth::serve

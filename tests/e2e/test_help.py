@@ -107,3 +107,45 @@ def test_what_belongs_to_the_command_of_a_job_reaches_it_as_it_was_written(machi
     done = machine.run("run", "--sim", "lab-4", *before, "printf", r"%s\n", *words)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == words
+
+
+@pytest.mark.parametrize(("typed", "meant"), [
+    (("statsu",), "did you mean status?"),
+    (("dcotor",), "did you mean doctor?"),
+    (("run", "--memroy", "1G", "--", "true"), "did you mean --memory?"),
+    (("run", "--gpus", "2", "--", "true"), "did you mean -n?"),
+    (("run", "--mem=10G", "--", "true"), "did you mean --memory?"),
+    (("pick", "--gpus=2"), "did you mean -n?"),
+    (("top", "--dealy", "2"), "did you mean --delay?"),
+    (("ps", "--jsn"), "did you mean --json?"),
+])  # fmt: skip
+def test_a_mistyped_word_is_answered_by_what_was_meant(machine, typed, meant):
+    done = machine.run(*typed)
+    assert done.returncode in (2, 125) and done.stdout == ""
+    assert meant in done.stderr
+
+
+@pytest.mark.parametrize("typed", [("xyzzy",), ("python",), ("run", "--zzzz", "--", "true"), ("ps", "--qqqq"), ("ps", "foo")])
+def test_what_resembles_nothing_is_not_guessed(machine, typed):
+    done = machine.run(*typed)
+    assert done.returncode in (2, 125)
+    assert "did you mean" not in done.stderr and typed[-1 if typed[0] != "run" else 1] in done.stderr
+
+
+def test_words_that_people_know_from_elsewhere_work(machine):
+    for typed, meant in (("queue", "leases"), ("jobs", "runs"), ("ls", "status")):
+        assert machine.run(typed, "--help").stdout == machine.run(meant, "--help").stdout
+    assert machine.run("version").stdout == machine.run("--version").stdout != ""
+    for shell in ("bash", "zsh", "fish"):
+        assert machine.run("completion", shell).stdout == machine.run("--completions", shell).stdout != ""
+    assert machine.run("completion", "tcsh").returncode == 2
+    killed = machine.run("kill", "no-such-run")
+    assert killed.stderr == machine.run("stop", "no-such-run").stderr != ""
+
+
+def test_help_has_what_people_use_first_in_front(machine):
+    listed = machine.run("--help").stdout
+    headings = re.findall(r"^(\S.*):$", listed, re.MULTILINE)
+    assert headings[:2] == ["Used most", "See"]
+    assert re.findall(r"^  ([a-z]+)  ", listed.partition("\nSee:")[0], re.MULTILINE) == [
+        "status", "top", "run", "explain", "doctor"]  # fmt: skip

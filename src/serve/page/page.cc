@@ -3,7 +3,7 @@
 #include <array>
 #include <cstddef>
 
-#include "serve/http_reply.h"
+#include "base/gzip.h"
 
 // From page.S.
 #define BERTH_PAGE_FILE(name)                       \

@@ -1,0 +1,84 @@
+#include "app/did_you_mean.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace berth {
+
+namespace {
+
+using Known = std::pair<std::string_view, std::string_view>;
+
+constexpr std::array<Known, 7> verbs_elsewhere = {{
+    {"queue", "leases"},
+    {"squeue", "leases"},
+    {"jobs", "runs"},
+    {"kill", "stop"},
+    {"scancel", "stop"},
+    {"watch", "top"},
+    {"ls", "status"},
+}};
+
+constexpr std::array<Known, 9> options_elsewhere = {{
+    {"--gpus", "-n"},
+    {"--num-gpus", "-n"},
+    {"--ngpus", "-n"},
+    {"--gpus-per-node", "-n"},
+    {"--mem", "--memory"},
+    {"--gpu-memory", "--memory"},
+    {"--timeout", "--time"},
+    {"--device", "--only"},
+    {"--exclude", "--except"},
+}};
+
+template <std::size_t Count>
+std::string_view known_as(const std::array<Known, Count>& words, std::string_view typed) {
+  const auto found = std::ranges::find(words, typed, &Known::first);
+  return found == words.end() ? std::string_view() : found->second;
+}
+
+}  // namespace
+
+std::size_t letters_apart(std::string_view one, std::string_view other) {
+  // Three rows of the table of distances between beginnings: two letters back for a swap.
+  std::vector<std::size_t> before(other.size() + 1);
+  std::vector<std::size_t> last(other.size() + 1);
+  std::vector<std::size_t> row(other.size() + 1);
+  for (std::size_t j = 0; j <= other.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= one.size(); ++i) {
+    before = std::exchange(last, row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= other.size(); ++j) {
+      const std::size_t replaced = last[j - 1] + (one[i - 1] == other[j - 1] ? 0 : 1);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, replaced});
+      const bool is_swap =
+          i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1];
+      if (is_swap) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+  }
+  return row.back();
+}
+
+std::string_view nearest_of(std::string_view typed, const std::vector<std::string>& words) {
+  constexpr std::size_t longest = 64;
+  if (typed.size() > longest) return {};
+  const std::size_t letters = typed.size() - std::min(typed.find_first_not_of('-'), typed.size());
+  // A third of what was typed, and of a short word one letter: "ps" is not "pick".
+  std::size_t most = std::max<std::size_t>(letters / 3, letters > 2 ? 1 : 0);
+  std::string_view best;
+  for (const std::string& word : words) {
+    const std::size_t apart = letters_apart(typed, word);
+    if (apart > most || (apart == most && !best.empty())) continue;
+    best = word;
+    most = apart;
+  }
+  return best;
+}
+
+std::string_view verb_called(std::string_view typed) { return known_as(verbs_elsewhere, typed); }
+std::string_view option_called(std::string_view typed) {
+  return known_as(options_elsewhere, typed.substr(0, typed.find('=')));
+}
+
+}  // namespace berth

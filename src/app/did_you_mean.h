@@ -1,0 +1,25 @@
+#pragma once
+// What somebody meant who typed a word that is none: another tool's word for it, or the nearest by
+// its letters.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth {
+
+/// How many letters to add, leave out, replace or swap with their neighbour.
+[[nodiscard]] std::size_t letters_apart(std::string_view one, std::string_view other);
+
+/// Of these the nearest; empty: none is so near that it was meant.
+[[nodiscard]] std::string_view nearest_of(std::string_view typed,
+                                          const std::vector<std::string>& words);
+
+/// The verb that does what this word asks for, as people know it from kill, squeue, jobs, watch.
+/// Empty: no such word.
+[[nodiscard]] std::string_view verb_called(std::string_view typed);
+
+/// The option of `berth run` and `pick` that other tools call so: "--gpus" is "-n". Empty: none.
+[[nodiscard]] std::string_view option_called(std::string_view typed);
+
+}  // namespace berth
