@@ -58,6 +58,11 @@ void say_cause(const Context& context, const RunFinished& finished, const RunRec
 }
 
 void say_what_is_set(const RunStarted& started) {
+  if (started.cap) {
+    if (const std::string stronger = stronger_tiers_text(*started.cap); !stronger.empty()) {
+      complain(trf("no stronger tier holds its memory: {}", stronger));
+    }
+  }
   std::string set;
   for (const auto& [name, value] : started.variables) {
     set += " " + printable(name) + "=" + printable(shell_quoted(value));
@@ -136,7 +141,10 @@ void say_why(Context& context, const RunRecord& record) {
   if (!has_failed(record)) return;
   // What its log says then follows from that mostly: ranks that miss each other, an interrupt.
   const std::string& because = record.end->because;
-  if (because == end_cause::stopped || because == end_cause::time_limit) return;
+  if (because == end_cause::stopped || because == end_cause::time_limit ||
+      because == end_cause::memory_cap) {
+    return;
+  }
   (void)tell_cause(context, record, Gather::all, context.clock().wall_now(), EndWanted::unknown);
 }
 

@@ -34,6 +34,7 @@
 #include "host_environment/environment.h"
 #include "place/visible_devices.h"
 #include "run/adopted_run.h"
+#include "run/cap.h"
 #include "run/inside.h"
 #include "run/run_manifest.h"
 #include "snapshot/json.h"
@@ -243,6 +244,7 @@ class Helper {
     auto opened = context_.open_ledger();
     if (!opened) return std::unexpected(std::move(opened).error());
     Ledger ledger = *std::move(opened);
+    ledger_ = &ledger;
     AcquireOptions options{.request = job->request};
     TakeSnapshot look = [this] { return seen(Wanted(Depth::placement).add(Extra::sleepers)); };
     if (context_.variable("CUDA_VISIBLE_DEVICES")) {
@@ -257,6 +259,13 @@ class Helper {
     if (!inside) return std::unexpected(std::move(inside).error());
     RunOptions run = run_options(*job);
     Manifest manifest = begin_manifest(run, services());
+    auto cap = cap_of(run.job);
+    if (!cap) return std::unexpected(std::move(cap).error());
+    manifest.cap = *std::move(cap);
+    if (manifest.cap) {
+      options.held_by = manifest.cap->tier;
+      manifest.cap->stops = false;  // the program was there before: it is not ours to end
+    }
     options.run = manifest.id;
     options.command = command_for_others(manifest.command);
     const std::int64_t wait = question.value("wait_ms", std::int64_t{0});
@@ -291,7 +300,7 @@ class Helper {
 
   [[nodiscard]] RunServices services() {
     return {.clock = context_.clock(),
-            .ledger = nullptr,
+            .ledger = ledger_,
             .look = {},
             .faults = faults_of,
             .sight = [this] { return open_sight(context_, context_.clock()); },
@@ -380,6 +389,7 @@ class Helper {
   void note(std::string_view text) { asker_.tell(line_of({{"note", std::string(text)}})); }
 
   Context& context_;
+  Ledger* ledger_ = nullptr;  // the machine's, while a lease is handed over and kept
   std::optional<Live> live_;
   Asker asker_;  // closed first: who asks on is to see that nobody answers
 };

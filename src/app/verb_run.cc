@@ -19,6 +19,7 @@
 #include "health/health.h"
 #include "host_environment/environment.h"
 #include "host_environment/machine_side.h"
+#include "run/cap.h"
 #include "view/placement_text.h"
 #include "view/run_text.h"
 
@@ -43,6 +44,9 @@ class RunVerb final : public Verb {
     }
     auto options = flags_.options(context, command);
     if (!options) return report(options.error(), usage_code());
+    if (const auto cap = cap_of(options->job); !cap) {
+      return report(Error(cap.error()).because(tr("run")), usage_code());
+    }
     return flags_.dry_run() ? dry_run(context, *options) : start(context, *options);
   }
 

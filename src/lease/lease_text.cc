@@ -169,6 +169,7 @@ Result<std::string> write_lease(const LeaseText& lease) {
           (exclusive ? " 1 " : " 0 ") + names + "\n";
   if (lease.steady_ms) text += "steady_ms=" + std::to_string(*lease.steady_ms) + "\n";
   text += "run=" + escaped(lease.run) + "\ncommand=" + escaped(lease.command) + "\n";
+  if (lease.held_by) text += "held_by=" + std::string(word_of(*lease.held_by)) + "\n";
   if (lease.keeper) text += write_description(*lease.keeper, lease.job);
   return text;
 }
@@ -195,6 +196,7 @@ Result<LeaseText> parse_lease(std::string_view text) {
     if (key == "steady_ms") lease.steady_ms = parse_steady(value);
     if (key == "run") lease.run = unescaped(value);
     if (key == "command") lease.command = unescaped(value);
+    if (key == "held_by") lease.held_by = cap_tier_in(value);
     if (key == "keeper") lease.keeper = parse_process(value);
     if (key == "job") lease.job = parse_process(value);
   });

@@ -30,6 +30,7 @@ struct LeaseText {
   /// The machine's steady clock (base/clock.h steady_ms) when it was taken: its age, for people,
   /// where the date was set since.
   std::optional<std::int64_t> steady_ms;
+  std::optional<CapTier> held_by;  // nothing: whole devices, or an older berth's
   std::optional<ProcessId> keeper;
   std::optional<ProcessId> job;
   friend bool operator==(const LeaseText&, const LeaseText&) = default;

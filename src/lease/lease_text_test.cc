@@ -14,6 +14,7 @@ LeaseText a_share() {
           .devices = {{DeviceId("GPU-a"), 10_GiB}, {DeviceId("GPU-b"), 5_GiB}},
           .run = "r1",
           .command = "python -c 'print(1)\n' 100%",
+          .held_by = CapTier::watchdog,
           .keeper = ProcessId{.pid = 4711, .start_ticks = 99},
           .job = ProcessId{.pid = 4712, .start_ticks = 100}};
 }
@@ -31,6 +32,13 @@ TEST(LeaseText, LineOneIsFrozen) {
               StartsWith("berth-lease 1 1000 10737418240,5368709120 0 GPU-a,GPU-b\n"));
   const LeaseText whole{.uid = 7, .devices = {{DeviceId("00000000:3b:00.0"), std::nullopt}}};
   EXPECT_THAT(*write_lease(whole), StartsWith("berth-lease 1 7 0 1 00000000:3b:00.0\n"));
+}
+
+TEST(LeaseText, SaysNothingOfATierThatItDoesNotKnow) {
+  const auto lease = parse_lease("berth-lease 1 1 1024 0 GPU-a\nheld_by=magic\nrun=r1\n");
+  ASSERT_TRUE(lease) << lease.error().message();
+  EXPECT_EQ(lease->held_by, std::nullopt);
+  EXPECT_EQ(lease->run, "r1");
 }
 
 TEST(LeaseText, OfANewerFormatIsReadAsFarAsLineOne) {

@@ -237,7 +237,8 @@ Result<Lease> Ledger::claim(const HostLock& lock, const LeaseTerms& terms) {
                            .devices = terms.devices,
                            .run = terms.run,
                            .command = terms.command,
-                           .steady_ms = steady_ms(clock_->now())});
+                           .steady_ms = steady_ms(clock_->now()),
+                           .held_by = terms.held_by});
   if (!text) return std::unexpected(std::move(text).error());
   auto id = new_id();
   if (!id) return std::unexpected(std::move(id).error());

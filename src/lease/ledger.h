@@ -53,6 +53,7 @@ struct LeaseTerms {
   std::string run;
   std::string command;  // masked
   std::vector<ClaimedDevice> devices;
+  std::optional<CapTier> held_by = {};  // of shares
 };
 
 /// What a ticket is to say.

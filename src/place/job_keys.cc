@@ -109,6 +109,23 @@ std::string typed_signal(int signal, int by_itself) {
   return {};
 }
 
+constexpr std::string_view strongest = "strongest";
+
+Result<void> parse_cap(std::string_view text, JobSpec& job) {
+  job.cap = cap_tier_in(text);
+  if (job.cap || text == strongest) return {};
+  return refused(
+      trf("\"{}\" is not kernel, mps, shim, watchdog, none or strongest", printable(text)), text);
+}
+
+Result<void> parse_cap_action(std::string_view text, JobSpec& job) {
+  if (text != "warn" && text != "stop") {
+    return refused(trf("\"{}\" is not warn or stop", printable(text)), text);
+  }
+  job.cap_action = text == "stop" ? CapAction::stop : CapAction::warn;
+  return {};
+}
+
 Result<void> parse_fault(std::string_view text, JobSpec& job) {
   constexpr std::string_view with_name = "signal=";
   if (text == "warn" || text == "stop") {
@@ -211,7 +228,8 @@ std::string typed_after(const JobSpec& job) { return fmt::format("{}", fmt::join
 [[maybe_unused]] void each_member_has_its_row(const JobSpec& job) {
   [[maybe_unused]] const auto& [command, name, project, request, cpus, host_memory, priority, after,
                                 where, wait, cpu_after, time_limit, warning_signal, warning_ahead,
-                                linger, hold, on_gpu_fault, fault_signal, retry_on, retries] = job;
+                                linger, hold, cap, cap_action, on_gpu_fault, fault_signal, retry_on,
+                                retries] = job;
 }
 
 // --- the table ----------------------------------------------------------------------------
@@ -276,6 +294,29 @@ const JobKey other_keys[] = {
      true,
      [](Text text, JobSpec& job) { return keep(parse_duration(text), job.linger); },
      [](const JobSpec& job) { return typed_duration(job.linger, JobSpec().linger); },
+     nullptr},
+    {JobPart::life,
+     "cap",
+     "--cap",
+     "TIER",
+     as_key("what holds it to --memory: kernel, mps, shim, watchdog or none; by itself the "
+            "strongest there is"),
+     {},
+     true,
+     parse_cap,
+     [](const JobSpec& job) { return std::string(job.cap ? word_of(*job.cap) : Text()); },
+     nullptr},
+    {JobPart::life,
+     "cap_action",
+     "--cap-action",
+     "WHAT",
+     as_key("when the watchdog finds it above --memory: warn, or stop the job"),
+     {},
+     true,
+     parse_cap_action,
+     [](const JobSpec& job) {
+       return std::string(job.cap_action == CapAction::stop ? "stop" : "");
+     },
      nullptr},
     {JobPart::life,
      "on_gpu_fault",

@@ -15,12 +15,15 @@
 #include "base/archive.h"
 #include "base/result.h"
 #include "place/request.h"
+#include "snapshot/claim.h"
 
 namespace berth {
 
 /// Whether a job is to have devices at all.
 enum class RunWhere { gpu, gpu_or_cpu, cpu };
 
+/// What the job feels when the watchdog finds it above its share of memory.
+enum class CapAction { warn, stop };
 /// What the job itself feels when one of its devices goes wrong.
 enum class OnGpuFault { warn, signal, stop };
 /// After what a run that ended badly is started again without the device.
@@ -51,6 +54,10 @@ struct JobSpec {
   std::chrono::milliseconds linger{60'000};
   /// True: the lease lasts as long as any process of the job, for those that open the GPU late.
   bool hold = false;
+
+  /// What is to hold it to its share of memory; nothing: the strongest tier that can be had.
+  std::optional<CapTier> cap;
+  CapAction cap_action = CapAction::warn;
 
   /// When a device of the run goes wrong: it is always said and recorded; and the job …
   OnGpuFault on_gpu_fault = OnGpuFault::warn;

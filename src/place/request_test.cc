@@ -207,6 +207,8 @@ constexpr std::pair<std::string_view, std::string_view> texts[] = {{"devices", "
                                                                    {"warn_ahead", "90s"},
                                                                    {"hold", "true"},
                                                                    {"linger", "5m"},
+                                                                   {"cap", "watchdog"},
+                                                                   {"cap_action", "stop"},
                                                                    {"on_gpu_fault", "signal=TERM"},
                                                                    {"retry_on", "gpu-lost"},
                                                                    {"retries", "3"},
@@ -231,14 +233,14 @@ TEST(JobKeys, ReadWhatTheyType) {
 /// wants a key.
 auto members_of(const JobSpec& job) {
   const auto& [command, name, project, request, cpus, host_memory, priority, after, where, wait,
-               cpu_after, time_limit, warning_signal, warning_ahead, linger, hold, on_gpu_fault,
-               fault_signal, retry_on, retries] = job;
+               cpu_after, time_limit, warning_signal, warning_ahead, linger, hold, cap, cap_action,
+               on_gpu_fault, fault_signal, retry_on, retries] = job;
   const auto& [devices, memory, only, except, prefer, preferred, min_compute, needs,
                max_utilization, idle_for, allow_failed] = request;
   return std::tie(name, project, cpus, host_memory, priority, after, where, wait, cpu_after,
-                  time_limit, warning_signal, warning_ahead, linger, hold, on_gpu_fault,
-                  fault_signal, retry_on, retries, devices, memory, only, except, prefer, preferred,
-                  min_compute, needs, max_utilization, idle_for, allow_failed);
+                  time_limit, warning_signal, warning_ahead, linger, hold, cap, cap_action,
+                  on_gpu_fault, fault_signal, retry_on, retries, devices, memory, only, except,
+                  prefer, preferred, min_compute, needs, max_utilization, idle_for, allow_failed);
 }
 
 using Members = decltype(members_of(std::declval<JobSpec&>()));

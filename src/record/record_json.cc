@@ -65,6 +65,7 @@ static void walk(Archive& archive, DeviceSummary& device) {
   archive.member("mean_utilization_percent", device.mean_utilization);
   archive.member("memory_peak_bytes", device.memory_peak);
   (void)word_member(archive, "memory_source", device.memory_source, memory_sources);
+  archive.member("own_memory_peak_bytes", device.own_memory_peak);
   archive.member("energy_millijoules", device.energy);
   (void)word_member(archive, "energy_source", device.energy_source, energy_sources);
   archive.member("temperature_peak_celsius", device.temperature_peak);
@@ -83,6 +84,24 @@ static void walk(Archive& archive, Summary& summary) {
   archive.member("gpu_contexts", summary.gpu_contexts);
   archive.member("gpu_contexts_looks", summary.gpu_contexts_looks);
   archive.member("devices", summary.devices, Form::required);
+}
+
+static void walk(Archive& archive, CapOnDevice& device) {
+  archive.member("limit_bytes", device.limit);
+  archive.member("highest_measured_bytes", device.highest_measured);
+  archive.member("highest_charge_bytes", device.highest_charge);
+}
+
+static void walk(Archive& archive, RunCap& cap) {
+  std::string action = cap.stops ? "stop" : "warn";
+  (void)word_member(archive, "tier", cap.tier, cap_tiers);
+  archive.member("action", action);
+  cap.stops = action == "stop";
+  archive.member("not_held_by", cap.not_held_by, Form::sparse);
+  if (!cap.outcome || archive.is_reading()) return;
+  archive.derived("proved", word_of(cap.outcome->proof.proved));
+  archive.derived("proved_why", cap.outcome->proof.why, Form::nullable);
+  archive.derived("devices", cap.outcome->devices);
 }
 
 static void walk(Archive& archive, Mark& mark) {
@@ -144,6 +163,7 @@ static void walk(Archive& archive, Manifest& manifest, RunReader reader) {
   own("log", manifest.log);
   archive.member("given", manifest.given, Form::required);
   archive.member("promised_bytes", manifest.promised, Form::required);
+  archive.member("cap", manifest.cap);
   if (is_owner) walk_gathered(archive, manifest);
 }
 static void walk(Archive& archive, Manifest& manifest) {
@@ -265,6 +285,11 @@ RunStory story_of(const RunRecord& run) {
 void write_run(Archive& archive, const RunRecord& run, const RunStory& story, RunReader reader) {
   const bool is_owner = reader == RunReader::owner;
   Manifest manifest = run.manifest;
+  if (manifest.cap) {
+    manifest.cap->outcome = outcome_of(*manifest.cap, manifest.promised, story.summary,
+                                       manifest.given.simulated.has_value());
+    if (!is_owner) manifest.cap->not_held_by.clear();
+  }
   write_head(archive, run_format);
   walk(archive, manifest, reader);
   archive.derived("state", name_of(run.state));

@@ -35,6 +35,10 @@ class Record : public testing::Test {
     manifest.started = now;
     manifest.given = SnapshotBuilder().gpu("GPU-A", 24_GiB).build();
     manifest.promised = {10_GiB};
+    manifest.cap = RunCap{.tier = CapTier::shim,
+                          .stops = true,
+                          .not_held_by = {{"kernel", "no dmem"}},
+                          .outcome = {}};
     manifest.machine.cpu_count = 64;
     manifest.machine.container = Absent::no_permission;
     manifest.variables = {{"CUDA_VISIBLE_DEVICES", "0"}};
@@ -67,6 +71,7 @@ TEST_F(Record, ReadsBackWhatWasWritten) {
   EXPECT_EQ(run->manifest.command, written.command);
   EXPECT_EQ(run->manifest.given.devices, written.given.devices);
   EXPECT_EQ(run->manifest.promised, written.promised);
+  EXPECT_EQ(run->manifest.cap, written.cap);
   EXPECT_EQ(run->manifest.machine.cpu_count, written.machine.cpu_count);
   EXPECT_EQ(run->manifest.machine.container.why(), Absent::no_permission);
   EXPECT_EQ(run->manifest.variables, written.variables);

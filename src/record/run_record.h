@@ -21,6 +21,7 @@
 #include "base/owned_file.h"
 #include "base/process.h"
 #include "base/result.h"
+#include "record/run_cap.h"
 #include "record/sample.h"
 #include "record/summary.h"
 #include "snapshot/snapshot.h"
@@ -105,6 +106,8 @@ struct Manifest {
   Snapshot given;
   /// Bytes promised per device of `given.devices`; nothing: the whole device.
   std::vector<std::optional<Bytes>> promised;
+  /// Nothing: its devices are its own, or an older record.
+  std::optional<RunCap> cap;
 
   // Gathered once the job runs; `complete` is true when all of it is in.
   bool complete = false;
@@ -149,6 +152,8 @@ inline constexpr std::string_view time_limit = "time limit";
 inline constexpr std::string_view warned = "warned of the time limit";
 inline constexpr std::string_view stopped = "stopped";
 inline constexpr std::string_view gpu_fault = "GPU fault";
+/// Above its share of memory, as --cap-action stop wants it.
+inline constexpr std::string_view memory_cap = "memory cap";
 /// There never was a job, whatever it was that went wrong.
 inline constexpr std::string_view not_started = "not started";
 /// It waited, detached, and was never started: nothing came within its time, or it was taken out.

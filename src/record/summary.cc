@@ -76,7 +76,11 @@ void Summarizer::add(const Sample& sample) {
   if (devices_.size() < sample.devices.size()) devices_.resize(sample.devices.size());
   std::map<std::uint64_t, Bytes> own;
   for (const ProcessSample& process : sample.processes) {
-    if (process.memory.get()) own[process.device] += *process.memory.get();
+    if (process.memory.get()) {
+      own[process.device] += *process.memory.get();
+    } else if (process.device < devices_.size()) {
+      devices_[process.device].own_why = process.memory.why();
+    }
   }
   const std::int64_t step = step_to(sample.at);
   last_at_ = sample.at;
@@ -149,6 +153,7 @@ Summary Summarizer::summary() const {
     }
     device.memory_source = one.own_peak ? MemorySource::own_processes : MemorySource::whole_device;
     device.memory_peak = or_absent(one.own_peak ? one.own_peak : one.used_peak, one.memory_why);
+    device.own_memory_peak = or_absent(one.own_peak, one.own_why);
     device.temperature_peak = or_absent(one.hottest, one.temperature_why);
     device.not_read = one.not_read;
     // A counter that went back was reset (the driver was reloaded), and what it had counted since

@@ -18,6 +18,9 @@ struct DeviceSummary {
   Reading<Percent> mean_utilization;
   Reading<Bytes> memory_peak;
   MemorySource memory_source = MemorySource::own_processes;
+  /// The most that the run's own processes had at once. Absent: why that of none of them could be
+  /// read; not sampled: none was seen there.
+  Reading<Bytes> own_memory_peak = Absent::not_sampled;
   Reading<Millijoules> energy;  // of the whole device, whoever else was on it
   EnergySource energy_source = EnergySource::counter;
   Reading<Celsius> temperature_peak;
@@ -59,6 +62,7 @@ class Summarizer {
     std::uint64_t utilization_count = 0;
     Absent utilization_why = Absent::not_sampled;
     std::optional<Bytes> own_peak;
+    Absent own_why = Absent::not_sampled;
     std::optional<Bytes> used_peak;
     Absent memory_why = Absent::not_sampled;
     std::optional<Millijoules> energy_first;

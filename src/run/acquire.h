@@ -41,6 +41,8 @@ struct AcquireOptions {
   PlaceLimits limits;
   std::string run;      // the run's id
   std::string command;  // masked
+  /// Which tier is to hold a share; nothing: devices are asked for whole.
+  std::optional<CapTier> held_by = {};
   /// 0: answer at once. Nothing: wait as long as it takes.
   std::optional<std::chrono::milliseconds> wait;
   std::function<void(const WaitingNews&)> on_news;

@@ -285,6 +285,7 @@ class Keeper {
     if (line.starts_with("fault ")) {
       if (auto news = fault_from_line(line.substr(6))) step(DeviceFaulted{*std::move(news)});
     }
+    if (line == over_cap) step(OverCap{});
     if (!line.starts_with("event ")) return;
     const std::size_t space = line.find(' ', 6);
     if (space == std::string::npos) return;

@@ -94,6 +94,8 @@ std::vector<KeeperAction> KeeperPlan::step(const KeeperEvent& event, Instant now
     }
   } else if (const auto* survey = std::get_if<TreeSurveyed>(&event)) {
     on_survey(*survey, now, actions);
+  } else if (std::holds_alternative<OverCap>(event)) {
+    on_over_cap(now, actions);
   } else if (std::holds_alternative<TimePassed>(event)) {
     on_time(now, actions);
   }
@@ -124,16 +126,25 @@ void KeeperPlan::act_on_fault(Instant now, Actions& actions) {
       actions.push_back(TellUser{signalled});
       return;
     case OnGpuFault::stop:
-      if (kill_at_) return;  // it is being ended already
-      warn_at_.reset();
-      term_at_.reset();
-      kill_at_ = now + terms_.stop_grace;
-      because_ = end_cause::gpu_fault;
-      actions.push_back(SignalTree{15});
-      actions.push_back(NoteEvent{"on_gpu_fault", stopped});
-      actions.push_back(TellUser{stopped});
-      return;
+      return end_tree(end_cause::gpu_fault, {"on_gpu_fault", stopped}, now, actions);
   }
+}
+
+void KeeperPlan::on_over_cap(Instant now, Actions& actions) {
+  constexpr const char* stopped = "the job was asked to end for it, as --cap-action says";
+  if (ended_ || terms_.job.cap_action != CapAction::stop) return;
+  end_tree(end_cause::memory_cap, {"cap_action", stopped}, now, actions);
+}
+
+void KeeperPlan::end_tree(std::string_view because, NoteEvent said, Instant now, Actions& actions) {
+  if (kill_at_) return;
+  warn_at_.reset();
+  term_at_.reset();
+  kill_at_ = now + terms_.stop_grace;
+  because_ = because;
+  actions.push_back(SignalTree{SIGTERM});
+  actions.push_back(said);
+  actions.push_back(TellUser{said.text});
 }
 
 void KeeperPlan::on_survey(const TreeSurveyed& survey, Instant now, Actions& actions) {

@@ -45,9 +45,12 @@ struct TreeSurveyed {
 struct DeviceFaulted {
   FaultNews news;
 };
+/// The run has more of a device's memory than its share; that has been told.
+struct OverCap {};
 struct TimePassed {};
-using KeeperEvent = std::variant<JobStopped, JobContinued, JobEnded, SamplerEnded,
-                                 SamplerNotStarted, TreeSurveyed, DeviceFaulted, TimePassed>;
+using KeeperEvent =
+    std::variant<JobStopped, JobContinued, JobEnded, SamplerEnded, SamplerNotStarted, TreeSurveyed,
+                 DeviceFaulted, OverCap, TimePassed>;
 
 // --- what to do ------------------------------------------------------------------------------
 struct TellStopped {
@@ -108,6 +111,10 @@ class KeeperPlan {
   using Actions = std::vector<KeeperAction>;
   void on_fault(const FaultNews& news, Instant now, Actions& actions);
   void act_on_fault(Instant now, Actions& actions);
+  /// TERM now, KILL later; nothing where it is being ended already. `said` becomes an event of that
+  /// kind.
+  void end_tree(std::string_view because, NoteEvent said, Instant now, Actions& actions);
+  void on_over_cap(Instant now, Actions& actions);
   void on_survey(const TreeSurveyed& survey, Instant now, Actions& actions);
   void on_time(Instant now, Actions& actions);
   void plan_next_sampler(Instant now);

@@ -267,6 +267,43 @@ TEST(KeeperPlan, StopsTheTreeForAFaultByTermAndKillAndSaysWhy) {
   EXPECT_EQ(std::get<TellEnd>(last.at(1)).because, "GPU fault");
 }
 
+KeeperTerms on_over_cap(CapAction action) {
+  KeeperTerms terms = with_lease();
+  terms.job.cap_action = action;
+  return terms;
+}
+
+TEST(KeeperPlan, LetsAJobGoOnThatIsOverItsCapWhereOnlyAWarningIsWanted) {
+  KeeperPlan plan(on_over_cap(CapAction::warn), Instant{});
+  EXPECT_THAT(plan.step(OverCap{}, Instant{1s}), testing::IsEmpty());
+  EXPECT_FALSE(plan.next_deadline());
+}
+
+TEST(KeeperPlan, StopsTheTreeThatIsOverItsCapByTermAndKillAndSaysWhy) {
+  FakeClock clock;
+  KeeperTerms terms = on_over_cap(CapAction::stop);
+  terms.job.time_limit = 5s;
+  KeeperPlan plan(terms, clock.now());
+  const auto first = plan.step(OverCap{}, clock.now());
+  ASSERT_EQ(count_of<SignalTree>(first), 1U);
+  EXPECT_EQ(std::get<SignalTree>(first.at(0)).signal, SIGTERM);
+  EXPECT_EQ(std::get<NoteEvent>(first.at(1)).kind, "cap_action");
+  EXPECT_EQ(count_of<TellUser>(first), 1U);
+  EXPECT_EQ(count_of<SignalTree>(plan.step(OverCap{}, clock.now())), 0U) << "it is being ended";
+  EXPECT_EQ(*plan.next_deadline() - clock.now(), Duration(10s));
+  clock.wait_until(*plan.next_deadline());
+  EXPECT_EQ(std::get<SignalTree>(plan.step(TimePassed{}, clock.now()).at(0)).signal, SIGKILL);
+  (void)plan.step(JobEnded{{.signal = SIGKILL}}, clock.now());
+  const auto last = plan.step(TreeSurveyed{}, clock.now());
+  EXPECT_EQ(std::get<TellEnd>(last.at(1)).because, "memory cap");
+}
+
+TEST(KeeperPlan, EndsNoSurvivorsForTheCapOfAJobThatHasEnded) {
+  KeeperPlan plan(on_over_cap(CapAction::stop), Instant{});
+  (void)plan.step(JobEnded{{.code = 0}}, Instant{1s});
+  EXPECT_EQ(count_of<SignalTree>(plan.step(OverCap{}, Instant{2s})), 0U);
+}
+
 TEST(KeeperPlan, ContinuesALauncherThatStoppedWithTheJob) {
   KeeperPlan plan(with_lease(), Instant{});
   EXPECT_EQ(count_of<TellStopped>(plan.step(JobStopped{SIGTSTP}, Instant{})), 1U);

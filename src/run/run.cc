@@ -16,6 +16,7 @@
 #include "host_environment/environment.h"
 #include "host_environment/machine_side.h"
 #include "record/record_writer.h"
+#include "run/cap.h"
 #include "run/inside.h"
 #include "run/keeper.h"
 #include "run/launcher.h"
@@ -55,6 +56,9 @@ class Run {
     auto missing = preflight();
     if (missing) return not_started(std::move(*missing));
     manifest_ = begin_manifest(options_, services_);
+    auto cap = cap_of(job_);
+    if (!cap) return std::unexpected(std::move(cap).error());
+    manifest_.cap = *std::move(cap);
     if (job_.where != RunWhere::cpu) {
       auto refused = get_devices();
       if (cannot_wait_) return std::unexpected(*std::move(cannot_wait_));
@@ -112,6 +116,7 @@ class Run {
       ledger_ = &*inner_ledger_;
     }
     options.run = manifest_.id;
+    if (manifest_.cap) options.held_by = manifest_.cap->tier;
     options.command = command_for_others(manifest_.command, options_.proc);
     options.wait = wait_for_devices(job_);
     options.on_news = [this](const WaitingNews& news) { hear_news(news); };
@@ -208,8 +213,14 @@ class Run {
       auto visible = visible_variables(devices, options_.visible_format, started_.snapshot);
       if (!visible) return std::unexpected(std::move(visible).error());
       variables = *std::move(visible);
+      if (manifest_.cap) {
+        for (auto& one : framework_settings(*manifest_.cap, manifest_, options_, services_.clock)) {
+          variables.push_back(std::move(one));
+        }
+      }
     } else {
       manifest_.cpu_only = true;
+      manifest_.cap.reset();
       variables = cpu_only_settings(options_.environment, threads_of_a_job(""));
     }
     manifest_.variables_set = variables;
@@ -358,6 +369,7 @@ class Run {
     started_.cpu_only = manifest_.cpu_only;
     started_.waited = milliseconds(manifest_.waited_ms);
     started_.variables = manifest_.variables_set;
+    started_.cap = manifest_.cap;
     started_.directory = record_ ? record_->directory() : std::string();
     if (callbacks_.on_starting) callbacks_.on_starting(started_);
   }

@@ -84,8 +84,9 @@ struct RunStarted {
   std::chrono::milliseconds waited{0};
   /// What was set in the job's environment, berth's own (BERTH_…) left out.
   std::vector<std::pair<std::string, std::string>> variables;
-  ProcessId job;          // when it has started
-  std::string directory;  // of the record; empty: unrecorded
+  std::optional<RunCap> cap;  // of a share
+  ProcessId job;              // when it has started
+  std::string directory;      // of the record; empty: unrecorded
 };
 
 /// The job's end, for the one line on stderr (view/ words it).

@@ -18,8 +18,10 @@
 #include "run/driver_watch.h"
 #include "run/tree.h"
 #include "snapshot/device_kind.h"
+#include "snapshot/device_name.h"
 #include "snapshot/fields.h"
 #include "snapshot/questions.h"
+#include "snapshot/silence.h"
 
 namespace berth {
 
@@ -27,6 +29,16 @@ namespace {
 
 bool contains(const std::vector<pid_t>& pids, pid_t pid) {
   return std::find(pids.begin(), pids.end(), pid) != pids.end();
+}
+
+std::vector<WatchedShare> shares_of(const Manifest& manifest) {
+  std::vector<WatchedShare> shares;
+  const bool is_held = manifest.cap && manifest.cap->tier != CapTier::none;
+  for (std::size_t at = 0; at < manifest.given.devices.size(); ++at) {
+    shares.push_back({.device = name_for_people(manifest.given.devices[at]),
+                      .cap = is_held ? manifest.promised.at(at) : std::nullopt});
+  }
+  return shares;
 }
 
 class Sampler {
@@ -41,7 +53,10 @@ class Sampler {
                                                  ? FaultWatch::Known::what_the_first_look_finds
                                                  : FaultWatch::Known::nothing),
         driver_(task.manifest.given),
-        silence_(task.manifest.given.devices) {
+        silence_(task.manifest.given.devices),
+        memory_(shares_of(task.manifest), task.manifest.given.simulated
+                                              ? MemoryWatch::Figures::simulated
+                                              : MemoryWatch::Figures::measured) {
     if (task.manifest.job) own_.insert(task.manifest.job->pid);
   }
 
@@ -183,7 +198,27 @@ class Sampler {
     }
     report_silence(snapshot);
     report_strays(snapshot, seen.pids);
+    report_memory(snapshot, sample);
     write(sample);
+  }
+
+  /// Who has what leases are promised is asked where anybody else is on the run's devices.
+  void report_memory(Snapshot& snapshot, const Sample& sample) {
+    if (!task_.manifest.cap || !sight_) return;
+    const Ledger* ledger = task_.services->ledger;
+    auto view = ledger != nullptr && !sample.others.empty() ? ledger->read()
+                                                            : Result<LedgerView>(LedgerView{});
+    snapshot.claims = view ? std::move(view->claims) : std::vector<Claim>();
+    std::vector<WatchedMemory> seen;
+    for (std::size_t at = 0; at < task_.manifest.given.devices.size(); ++at) {
+      const Device* device = find_device(task_.manifest.given.devices[at].id, snapshot);
+      seen.push_back(own_memory(sample.processes, at, device, snapshot.host));
+      if (device != nullptr) seen.back().taken = promises_taken(*device, snapshot);
+    }
+    for (const MemoryNews& news : memory_.news(seen, task_.services->clock.now())) {
+      tell(fmt::format("event {} {}", news.kind, printable(news.text)));
+      if (news.is_over) tell(std::string(over_cap));
+    }
   }
 
   /// The choice was made on a quick look: what that left out is read once the job runs. Where
@@ -272,6 +307,7 @@ class Sampler {
   FaultWatch faults_;
   DriverWatch driver_;
   DriverSilence silence_;
+  MemoryWatch memory_;
   bool had_access_ = has_access();
   std::set<pid_t> own_;  // every process of the run that was ever seen
   bool facts_taken_ = false;
@@ -331,6 +367,26 @@ std::vector<ProcessSample> own_processes(const Snapshot& snapshot, const std::ve
     }
   }
   return own;
+}
+
+WatchedMemory own_memory(const std::vector<ProcessSample>& own, std::size_t place,
+                         const Device* seen, const Host& host) {
+  if (seen == nullptr || seen->lost || is_silent(*seen)) return {.own = Absent::not_sampled};
+  if (is_list_unread(*seen)) return {.own = seen->process_count.why()};
+  Bytes sum;
+  bool any = false;
+  for (const ProcessSample& process : own) {
+    if (process.device != place) continue;
+    if (!process.memory.get()) return {.own = process.memory.why()};
+    sum += *process.memory.get();
+    any = true;
+  }
+  if (!any && numbers_are_the_hosts(host)) {
+    return {.own = Absent::unsupported,
+            .unread_because = "the driver's process numbers are not those of this container"};
+  }
+  if (!any && !seen->process_count.get()) return {.own = seen->process_count.why()};
+  return {.own = sum};
 }
 
 std::vector<OthersSample> others_beside(const Snapshot& snapshot, const std::vector<pid_t>& tree,

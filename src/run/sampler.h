@@ -5,9 +5,11 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fd.h"
+#include "guard/memory_watch.h"
 #include "record/record_writer.h"
 #include "run/run.h"
 
@@ -16,6 +18,10 @@ namespace berth {
 /// What the keeper tells the sampler, a byte each; the pipe's end means: the keeper has gone.
 inline constexpr char sample_now = 's';
 inline constexpr char finish_up = 'f';
+
+/// What the sampler tells the keeper besides the lines below: the run has more of a device than its
+/// share, which an event before has told.
+inline constexpr std::string_view over_cap = "over_cap";
 
 /// What the sampler tells the keeper, a line each: "ready" (after the first sample), "sampled",
 /// "event KIND TEXT" (for the record and the user), "fault …" (run/faults.h to_line: a device has
@@ -58,6 +64,10 @@ struct Stray {
 [[nodiscard]] std::vector<ProcessSample> own_processes(const Snapshot& snapshot,
                                                        const std::vector<pid_t>& tree,
                                                        const std::vector<Device>& given);
+
+/// What they have of the given device that stands at `place`; null: the look has none of it.
+[[nodiscard]] WatchedMemory own_memory(const std::vector<ProcessSample>& own, std::size_t place,
+                                       const Device* seen, const Host& host);
 
 /// The same of everybody else's processes, user by user. A sum with a part that is missing is
 /// missing.

@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/temporary_directory.h"
 #include "snapshot/builder.h"
+#include "snapshot/silence.h"
 
 namespace berth {
 namespace {
@@ -38,6 +39,36 @@ TEST(ListedOnGpus, NoneIsNotKnownWhereAListIsMissingOrThereIsNoDevice) {
             Reading<std::uint64_t>(Absent::failed));
   EXPECT_EQ(listed_on_gpus(host_with_lists(Absent::failed), {7}), Reading<std::uint64_t>(1U));
   EXPECT_EQ(listed_on_gpus(Snapshot(), {9}), Reading<std::uint64_t>(Absent::unsupported));
+}
+
+TEST(OwnMemory, IsTheSumOfTheRunsProcessesOrTheReasonThatThereIsNone) {
+  Snapshot host = host_with_lists(2U);
+  const Device* device = &host.devices[1];
+  const auto own = [&](std::vector<ProcessSample> processes) {
+    return own_memory(processes, 1, device, host.host).own;
+  };
+  const ProcessSample elsewhere{.device = 0, .pid = 7, .memory = 9_GiB};
+  const ProcessSample first{.device = 1, .pid = 7, .memory = 1_GiB};
+  const ProcessSample second{.device = 1, .pid = 9, .memory = 2_GiB};
+  const ProcessSample untold{.device = 1, .pid = 9, .memory = Absent::unsupported};
+  EXPECT_EQ(own({elsewhere, first, second}), Reading<Bytes>(3_GiB));
+  EXPECT_EQ(own({first, untold}), Reading<Bytes>(Absent::unsupported));
+  EXPECT_EQ(own({}), Reading<Bytes>(0_B));
+  host.devices[1].process_count = Absent::no_permission;
+  EXPECT_EQ(own({}), Reading<Bytes>(Absent::no_permission)) << "nobody was listed to us";
+  host.devices[1].unusable_because = does_not_answer;
+  EXPECT_EQ(own({first}), Reading<Bytes>(Absent::not_sampled)) << "of another second";
+  EXPECT_EQ(own_memory({first}, 1, nullptr, host.host).own, Reading<Bytes>(Absent::not_sampled));
+}
+
+TEST(OwnMemory, InAContainerOfNoneThatIsKnownIsNotNothing) {
+  Snapshot host = host_with_lists(2U);
+  host.host.process_view = std::string("namespace");
+  const WatchedMemory unseen = own_memory({}, 1, &host.devices[1], host.host);
+  EXPECT_EQ(unseen.own, Reading<Bytes>(Absent::unsupported));
+  EXPECT_THAT(std::string(unseen.unread_because), testing::HasSubstr("this container"));
+  const ProcessSample found{.device = 1, .pid = 7, .memory = 1_GiB};
+  EXPECT_EQ(own_memory({found}, 1, &host.devices[1], host.host).own, Reading<Bytes>(1_GiB));
 }
 
 TEST(WithDeviceOpen, IsNotKnownWhereAProcessMayNotBeLookedInto) {

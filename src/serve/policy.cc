@@ -114,7 +114,9 @@ RunRecord visible_part(const RunRecord& run, AccessLevel access_level) {
                     .waiting = all.waiting,
                     .waited_ms = all.waited_ms,
                     .given = all.given,
-                    .promised = all.promised};
+                    .promised = all.promised,
+                    .cap = all.cap};
+  if (shown.manifest.cap) shown.manifest.cap->not_held_by.clear();  // may name folders of his
   if (access_level >= AccessLevel::commands) shown.manifest.command = all.command;
   return shown;
 }

@@ -4,8 +4,11 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -13,6 +16,29 @@
 #include "base/units.h"
 
 namespace berth {
+
+/// What holds a job to its share of a device's memory, the weakest first (guard/cap.h chooses).
+/// `none` nothing; `watchdog` berth looks and acts afterwards; `shim` a library in the job's
+/// processes refuses; `mps` and `kernel` whoever serves the device refuses.
+enum class CapTier { none, watchdog, shim, mps, kernel };
+/// As typed, in JSON and in a lease: never translated.
+constexpr std::array<std::pair<CapTier, std::string_view>, 5> cap_tiers = {{
+    {CapTier::none, "none"},
+    {CapTier::watchdog, "watchdog"},
+    {CapTier::shim, "shim"},
+    {CapTier::mps, "mps"},
+    {CapTier::kernel, "kernel"},
+}};
+[[nodiscard]] constexpr std::string_view word_of(CapTier tier) {
+  return cap_tiers[static_cast<std::size_t>(tier)].second;
+}
+/// Nothing: no word of ours, which a newer berth may know.
+[[nodiscard]] constexpr std::optional<CapTier> cap_tier_in(std::string_view word) {
+  for (const auto& [tier, name] : cap_tiers) {
+    if (name == word) return tier;
+  }
+  return std::nullopt;
+}
 
 struct ClaimedDevice {
   DeviceId device;
@@ -32,6 +58,8 @@ struct Claim {
   std::string command;  // masked, for people
   WallTime since;
   std::vector<ClaimedDevice> devices;
+  /// Nothing: it has its devices whole, or the lease does not say (an older berth's).
+  std::optional<CapTier> held_by;
   bool parsed = true;  // false: a newer format of which only line 1 was understood
   friend bool operator==(const Claim&, const Claim&) = default;
 };

@@ -373,4 +373,71 @@ Reading<Bytes> unexplained_memory(const Device& device, const SnapshotIndex& ind
   return unexplained_by(device, processes_possibly_on(device, index));
 }
 
+namespace {
+
+std::vector<UnleasedUse> by_user(const Processes& unleased, const auto& process_of) {
+  std::vector<UnleasedUse> sums;
+  for (const GpuProcess* use : unleased) {
+    const HostProcess* process = process_of(use->pid);
+    const std::string user = process != nullptr ? process->user.get().value_or("") : "";
+    const auto found = std::ranges::find(sums, user, &UnleasedUse::user);
+    UnleasedUse& sum = found == sums.end() ? sums.emplace_back(user) : *found;
+    sum.memory += *use->memory.get();
+  }
+  std::ranges::stable_sort(sums, std::ranges::greater(), &UnleasedUse::memory);
+  return sums;
+}
+
+PromisesTaken taken_on(const Device& device, const Processes& processes,
+                       std::vector<const Claim*> claims, const Host& host, const auto& claim_of_pid,
+                       const auto& process_of) {
+  const auto& total = device.memory_total.get();
+  const auto& free = device.memory_free.get();
+  if (claims.empty() || !total || !free || is_list_unread(device) || numbers_are_the_hosts(host)) {
+    return {};
+  }
+  Bytes promised;
+  Bytes still_promised;
+  Processes unleased = processes;
+  for (const Claim* claim : claims) {
+    const auto part = std::ranges::find(claim->devices, device.id, &ClaimedDevice::device);
+    if (!part->promised) return {};
+    Bytes used;
+    std::erase_if(unleased, [&](const GpuProcess* use) {
+      if (claim_of_pid(use->pid) != claim) return false;
+      used += use->memory.get().value_or(Bytes{0});
+      return true;
+    });
+    promised += *part->promised;
+    still_promised += minus(*part->promised, used).value_or(Bytes{0});
+  }
+  const auto is_unknown = [](const GpuProcess* use) { return !use->memory.has_value(); };
+  if (std::ranges::any_of(processes, is_unknown)) return {};
+  Bytes used_without_lease;
+  for (const GpuProcess* use : unleased) used_without_lease += *use->memory.get();
+  const Bytes kept = promised + device.memory_reserved.get().value_or(Bytes{0});
+  const Bytes room = minus(*total, kept).value_or(Bytes{0});
+  const Bytes beyond = minus(used_without_lease, room).value_or(Bytes{0});
+  const Bytes missing = minus(still_promised, *free).value_or(Bytes{0});
+  // A lease that is over its own promise takes from the others: that is not these processes' part.
+  const Bytes taken = std::min(beyond, missing);
+  if (taken <= negligible_memory) return {};
+  return {.memory = taken, .by = by_user(unleased, process_of), .promised_to = std::move(claims)};
+}
+
+}  // namespace
+
+PromisesTaken promises_taken(const Device& device, const Snapshot& snapshot) {
+  return taken_on(
+      device, processes_on(device.id, snapshot), claims_on(device.id, snapshot), snapshot.host,
+      [&](pid_t pid) { return claim_of(pid, snapshot); },
+      [&](pid_t pid) { return find_process(pid, snapshot); });
+}
+PromisesTaken promises_taken(const Device& device, const SnapshotIndex& index) {
+  return taken_on(
+      device, index.processes_on(device.id), index.claims_on(device.id), index.snapshot().host,
+      [&](pid_t pid) { return index.claim_of(pid); },
+      [&](pid_t pid) { return index.process(pid); });
+}
+
 }  // namespace berth

@@ -154,6 +154,23 @@ inline constexpr Percent most_load_of_nobody{10.0};
 /// "docker train" where its runtime's name for it is known, else as HostProcess::container.
 [[nodiscard]] Reading<std::string> enclosure_title(const HostProcess& process);
 
+/// What one user's processes have of a device without a lease.
+struct UnleasedUse {
+  std::string user;  // empty: cannot be seen
+  Bytes memory;
+  friend bool operator==(const UnleasedUse&, const UnleasedUse&) = default;
+};
+/// Memory that leases on a device are still promised and cannot have, because processes without a
+/// lease use it.
+struct PromisesTaken {
+  Bytes memory;                           // 0: every promise can be kept
+  std::vector<UnleasedUse> by;            // the largest first; empty: every promise can be kept
+  std::vector<const Claim*> promised_to;  // those with shares here
+};
+/// Nothing of it where what is free, or who uses what, cannot be told. A device that somebody has
+/// whole is not a share of anybody.
+[[nodiscard]] PromisesTaken promises_taken(const Device& device, const Snapshot& snapshot);
+
 /// Memory used less what the device's processes account for. Absent where either is absent, a
 /// process's memory is, or the list of them could not be read (then nothing can be said). Of a MIG
 /// instance: less those of its card's processes too that may be on it.

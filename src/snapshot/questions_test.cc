@@ -345,6 +345,7 @@ TEST(SnapshotIndex, AnswersAsThePlainQuestionsDo) {
     for (const Device& device : host.devices) {
       ASSERT_EQ(state_of(device, index), state_of(device, host)) << round;
       ASSERT_EQ(unexplained_memory(device, index), unexplained_memory(device, host)) << round;
+      ASSERT_EQ(promises_taken(device, index).by, promises_taken(device, host).by) << round;
     }
     for (pid_t pid = -1; pid < 22; ++pid) {
       ASSERT_EQ(index.process(pid), find_process(pid, host)) << round;
@@ -352,6 +353,45 @@ TEST(SnapshotIndex, AnswersAsThePlainQuestionsDo) {
     }
   }
 }
+/// 80 GiB, of which leases were promised 40 and 20; `unleased` of dan and eve together.
+Snapshot shared_card(Bytes unleased, Bytes used_by_alice = 10_GiB) {
+  const Bytes half(unleased.count() / 2);
+  SnapshotBuilder builder;
+  builder.gpu("A", 80_GiB)
+      .used(used_by_alice + 5_GiB + half + half)
+      .process(11, "alice", used_by_alice)
+      .claim("alice", 40_GiB, 11)
+      .process(12, "bob", 5_GiB)
+      .claim("bob", 20_GiB, 12)
+      .process(13, "dan", half)
+      .process(14, "eve", half);
+  return builder.build();
+}
+
+TEST(PromisesTaken, SaysWhoUsesWhatLeasesAreStillPromised) {
+  const Snapshot host = shared_card(30_GiB);
+  const PromisesTaken taken = promises_taken(host.devices[0], host);
+  EXPECT_EQ(taken.memory, 10_GiB);
+  EXPECT_THAT(taken.by, ElementsAre(UnleasedUse{"dan", 15_GiB}, UnleasedUse{"eve", 15_GiB}));
+  EXPECT_THAT(taken.promised_to, ElementsAre(&host.claims[0], &host.claims[1]));
+}
+TEST(PromisesTaken, IsNothingWhereEachPromiseCanBeKept) {
+  const Snapshot host = shared_card(20_GiB);
+  EXPECT_THAT(promises_taken(host.devices[0], host).by, IsEmpty());
+}
+TEST(PromisesTaken, BlamesNobodyForALeaseThatIsOverItsPromise) {
+  const Snapshot host = shared_card(20_GiB, 55_GiB);
+  EXPECT_THAT(promises_taken(host.devices[0], host).by, IsEmpty());
+}
+TEST(PromisesTaken, BlamesNobodyWhereAnythingIsUnknown) {
+  Snapshot unread = shared_card(30_GiB);
+  unread.gpu_processes[2].memory = Absent::unsupported;
+  EXPECT_THAT(promises_taken(unread.devices[0], unread).by, IsEmpty());
+  Snapshot inside = shared_card(30_GiB);
+  inside.host.process_view = std::string("container");
+  EXPECT_THAT(promises_taken(inside.devices[0], inside).by, IsEmpty()) << "ours have other numbers";
+}
+
 TEST(SnapshotIndex, KnowsWhatRunsOnAParentItself) {
   Snapshot host = SnapshotBuilder()
                       .gpu("A", 8_GiB)

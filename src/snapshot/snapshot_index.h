@@ -44,5 +44,6 @@ class SnapshotIndex {
 
 [[nodiscard]] DeviceState state_of(const Device& device, const SnapshotIndex& index);
 [[nodiscard]] Reading<Bytes> unexplained_memory(const Device& device, const SnapshotIndex& index);
+[[nodiscard]] PromisesTaken promises_taken(const Device& device, const SnapshotIndex& index);
 
 }  // namespace berth

@@ -274,6 +274,10 @@ void walk(Archive& archive, Claim& claim, Form hidden) {
   archive.member("command", claim.command, hidden);
   archive.member("since_unix_ms", claim.since);
   archive.member("understood", claim.parsed);
+  std::optional<std::string> held_by;
+  if (claim.held_by) held_by = std::string(word_of(*claim.held_by));
+  archive.member("held_by", held_by);
+  if (held_by) claim.held_by = cap_tier_in(*held_by);
   archive.member("devices", claim.devices);
 }
 

@@ -54,14 +54,16 @@ std::string devices_text(const Claim& claim, const Snapshot& snapshot, const Sty
   return text;
 }
 
-/// "whole", "10.0 GiB", or "mixed" where the devices differ.
+/// "whole", "10.0 GiB (watchdog)" with what holds it there, or "mixed" where the devices differ.
 std::string promised_text(const Claim& claim, const Style& style) {
   if (claim.devices.empty()) return std::string(absent_mark(style));
   const auto& first = claim.devices.front().promised;
   const bool same = std::all_of(claim.devices.begin(), claim.devices.end(),
                                 [&](const ClaimedDevice& part) { return part.promised == first; });
   if (!same) return own(tr("mixed"), style);
-  return first ? bytes_text(*first) : own(tr("whole"), style);
+  if (!first) return own(tr("whole"), style);
+  return bytes_text(*first) +
+         (claim.held_by ? fmt::format(" ({})", word_of(*claim.held_by)) : std::string());
 }
 
 TableRow claim_cells(const Claim& claim, const Snapshot& snapshot, const Style& style) {

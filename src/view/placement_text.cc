@@ -113,8 +113,7 @@ std::vector<DeviceRow> choice_rows(const std::vector<Choice>& choices, const Sna
   for (const Choice& choice : choices) {
     std::string text = outside(choice.reason, style);
     if (choice.promised) {
-      text += "; " +
-              own(trf("{} promised, a promise, not enforced", bytes_text(*choice.promised)), style);
+      text += "; " + own(trf("{} promised", bytes_text(*choice.promised)), style);
     }
     rows.push_back({called(choice.device, choice.index, snapshot, style), text, paint});
   }

@@ -1,6 +1,6 @@
 #include "view/process_list.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -337,6 +337,23 @@ std::string ghost_text(const GhostRow& ghost, const SnapshotIndex& index, const 
          holders_text(*ghost.device, ghost.holders, index, style);
 }
 
+/// Who uses what leases were promised.
+std::string taken_text(const Device& device, const SnapshotIndex& index, const Style& style) {
+  const PromisesTaken taken = promises_taken(device, index);
+  if (taken.by.empty()) return {};
+  std::string users;
+  std::set<std::string> promised;
+  for (const UnleasedUse& one : taken.by) {
+    users += (users.empty() ? "" : ", ") + (one.user.empty() ? "?" : printable(one.user)) + " " +
+             bytes_text(one.memory);
+  }
+  for (const Claim* claim : taken.promised_to) promised.insert(printable(claim->user));
+  return bullet(
+      trf("GPU {}: {} promised to {} are used without a lease ({})", device_text(device, style),
+          bytes_text(taken.memory), fmt::format("{}", fmt::join(promised, ", ")), users),
+      style);
+}
+
 /// Those that have ended and are still listed, with who may keep their memory for them.
 std::string ended_text(const std::vector<ProcessRow>& rows, const std::vector<GhostRow>& ghosts,
                        const SnapshotIndex& index, const Style& style) {
@@ -396,6 +413,7 @@ std::string notes(const std::vector<ProcessRow>& rows, const std::vector<GhostRo
     text += advice(tr("root sees them: sudo berth ps"), style);
   }
   for (const GhostRow& ghost : ghosts) text += ghost_text(ghost, index, style);
+  for (const Device& device : index.snapshot().devices) text += taken_text(device, index, style);
   if (const std::string note = process_view_note(index.snapshot().host); !note.empty()) {
     text += bullet(note, style);
     if (*index.snapshot().host.process_view.get() == "namespace") {

@@ -46,6 +46,29 @@ void write_row(Archive& archive, const ProcessRow& row, const Snapshot& snapshot
   if (has_ended(row)) write_holders(archive, *row.device, row.holders, snapshot);
 }
 
+/// Of each device where processes without a lease use what leases were promised.
+void write_promises_taken(Archive& archive, const SnapshotIndex& index) {
+  std::vector<std::pair<const Device*, PromisesTaken>> all;
+  for (const Device& device : index.snapshot().devices) {
+    PromisesTaken taken = promises_taken(device, index);
+    if (!taken.by.empty()) all.emplace_back(&device, std::move(taken));
+  }
+  archive.derived_list("promises_taken", all, [&](const auto& one) {
+    const auto& [device, taken] = one;
+    archive.derived("device", device->id);
+    archive.derived("device_index", device->index);
+    archive.derived("memory_bytes", taken.memory);
+    archive.derived_list("by", taken.by, [&](const UnleasedUse& use) {
+      archive.derived("user", use.user, Form::nullable);
+      archive.derived("memory_bytes", use.memory);
+    });
+    archive.derived_list("leases", taken.promised_to, [&](const Claim* claim) {
+      archive.derived("lease", claim->id);
+      archive.derived("user", claim->user);
+    });
+  });
+}
+
 }  // namespace
 
 std::string process_list_json(const Snapshot& snapshot, const ProcessListOptions& options) {
@@ -67,6 +90,7 @@ std::string process_list_json(const Snapshot& snapshot, const ProcessListOptions
                  archive.derived("memory_bytes", ghost.memory);
                  write_holders(archive, *ghost.device, ghost.holders, snapshot);
                });
+               write_promises_taken(archive, index);
                archive.derived("unreadable_processes",
                                files ? files->unreadable.get() : std::optional<std::uint64_t>());
                archive.derived("problems", snapshot.problems);

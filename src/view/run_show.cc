@@ -7,6 +7,7 @@
 #include "base/tr.h"
 #include "snapshot/device_name.h"
 #include "view/paint.h"
+#include "view/run_text.h"
 #include "view/runs_text.h"
 #include "view/software_text.h"
 #include "view/values.h"
@@ -114,7 +115,25 @@ std::string variables_text(const std::vector<std::pair<std::string, std::string>
   return text;
 }
 
-std::string facts_text(const RunRecord& run, const Moment& now, const Style& style) {
+/// What holds it to its share, whether that is proved, and why nothing stronger does.
+std::string cap_text(const RunRecord& run, const Summary& summary, const Style& style) {
+  const Manifest& manifest = run.manifest;
+  if (!manifest.cap) return "";
+  std::string text = own(held_text(*manifest.cap), style);
+  const CapProof proof =
+      outcome_of(*manifest.cap, manifest.promised, summary, manifest.given.simulated.has_value())
+          .proof;
+  append(text, own(proof.proved == Proved::yes  ? std::string(tr("proved"))
+                   : proof.proved == Proved::no ? trf("not proved: {}", tr_composed(proof.why))
+                                                : trf("not known: {}", tr_composed(proof.why)),
+                   style));
+  const std::string stronger = stronger_tiers_text(*manifest.cap);
+  if (!stronger.empty()) append(text, own(stronger, style));
+  return text;
+}
+
+std::string facts_text(const RunRecord& run, const Summary& summary, const Moment& now,
+                       const Style& style) {
   const Manifest& manifest = run.manifest;
   Facts facts(style);
   facts.add(tr("Command"), outside(shell_joined(manifest.command), style), Paint::bold);
@@ -129,6 +148,7 @@ std::string facts_text(const RunRecord& run, const Moment& now, const Style& sty
               own(trf("{}, whose device went wrong", printable(manifest.retry_of)), style));
   }
   facts.add(tr("Asked for"), outside(manifest.wanted, style));
+  facts.add(tr("Cap"), cap_text(run, summary, style));
   facts.add("CPUs", outside(manifest.spec_of("cpus"), style));
   facts.add(tr("RAM"), outside(manifest.spec_of("host_memory"), style));
   facts.add(tr("Priority"), outside(manifest.spec_of("priority"), style));
@@ -268,7 +288,7 @@ std::string render_run(const RunRecord& run, const RunDetails& details, const Mo
   } else {
     text = first.text() + wrapped("  ", state, 2, style, paint);
   }
-  text += facts_text(run, now, style);
+  text += facts_text(run, details.summary, now, style);
   if (has_invented_figures(run)) {
     text += "\n" + warning_line(own(invented_figures_text(), style), style);
   }

@@ -12,18 +12,44 @@
 
 namespace berth {
 
+std::string held_text(const RunCap& cap) {
+  switch (cap.tier) {
+    case CapTier::none:
+      return std::string(tr("held by nothing"));
+    case CapTier::watchdog:
+      return std::string(cap.stops ? tr("held by the watchdog: it stops the job")
+                                   : tr("held by the watchdog: it warns"));
+    case CapTier::shim:
+      return std::string(tr("held by the shim"));
+    case CapTier::mps:
+      return std::string(tr("held by MPS"));
+    case CapTier::kernel:
+      return std::string(tr("held by the kernel"));
+  }
+  return {};
+}
+
+std::string stronger_tiers_text(const RunCap& cap) {
+  std::string text;
+  for (const auto& [tier, why] : cap.not_held_by) {
+    text += (text.empty() ? "" : std::string(tr("; "))) + printable(tier) + std::string(tr(": ")) +
+            tr_composed(printable(why));
+  }
+  return text;
+}
+
 namespace {
 
-/// What the job was promised of its devices, where they are shared.
-std::string promise_text(const std::vector<Choice>& devices) {
-  if (devices.empty() || !devices.front().promised) return "";
+/// What the job was promised of its devices, where they are shared, and what holds it to that.
+std::string promise_text(const std::vector<Choice>& devices, const std::optional<RunCap>& cap) {
+  if (devices.empty() || !devices.front().promised || !cap) return "";
   std::string sizes;
   for (const Choice& choice : devices) {
     const std::string size = choice.promised ? bytes_text(*choice.promised) : std::string();
     // One size for all of them is said once.
     if (size != sizes) sizes += (sizes.empty() ? "" : ", ") + size;
   }
-  return std::string(tr("; ")) + trf("{} promised, a promise, not enforced", sizes);
+  return std::string(tr("; ")) + sizes + std::string(tr(", ")) + held_text(*cap);
 }
 
 /// A command of the tool by which the container gets the run's devices.
@@ -187,7 +213,7 @@ std::string render_started(const RunStarted& started, const std::optional<std::s
   if (started.devices.size() == 1 && !started.devices.front().reason.empty()) {
     where += " (" + started.devices.front().reason + ")";
   }
-  where += promise_text(started.devices);
+  where += promise_text(started.devices, started.cap);
   std::string line = trf("berth: run {} {}", started.id, where);
   if (started.waited >= std::chrono::seconds(1)) {
     line += trf(", after waiting {}", short_duration(started.waited));

@@ -51,6 +51,7 @@ std::string cause_text(const RunEnd& end) {
                                   : trf("stopped by {}", printable(end.stopped_by));
   }
   if (because == end_cause::gpu_fault) return std::string(tr("GPU fault"));
+  if (because == end_cause::memory_cap) return std::string(tr("above its share of memory"));
   return tr_composed(printable(because));
 }
 

@@ -1,7 +1,7 @@
 // Who is on a device: one row per process, lease without a process, and amount of memory that
 // nothing visible accounts for.
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -89,6 +89,15 @@ TableRow cells_of(OccupantRow row) {
           {std::move(row.note), row.note_paint}};
 }
 
+/// "alice, bob": whose promises cannot be kept.
+std::string promised_users(const PromisesTaken& taken) {
+  std::vector<std::string> users;
+  for (const Claim* claim : taken.promised_to) users.push_back(printable(claim->user));
+  std::ranges::sort(users);
+  users.erase(std::unique(users.begin(), users.end()), users.end());
+  return fmt::format("{}", fmt::join(users, ", "));
+}
+
 void note_lease(OccupantRow& row, const GpuProcess& use, const SnapshotIndex& index) {
   const Claim* claim = index.claim_of(use.pid);
   if (claim == nullptr) {
@@ -96,7 +105,10 @@ void note_lease(OccupantRow& row, const GpuProcess& use, const SnapshotIndex& in
       row.note = tr("desktop");
       row.note_paint = Paint::dim;
     } else if (!index.claims_on(use.device).empty()) {
-      row.note = tr("no lease");
+      const Device* device = index.device(use.device);
+      const auto taken = device != nullptr ? promises_taken(*device, index) : PromisesTaken();
+      row.note = taken.by.empty() ? std::string(tr("no lease"))
+                                  : trf("uses memory promised to {}", promised_users(taken));
       row.note_paint = Paint::yellow;
     }
     return;

@@ -393,17 +393,18 @@ def test_or_cpu_takes_a_device_that_comes_while_it_waits(machine):
 # --- what was promised -------------------------------------------------------------------------------------
 
 
-def test_a_share_is_said_to_be_a_promise_and_its_end_says_what_was_used_of_it(machine):
+def test_a_share_is_said_with_what_holds_it_and_its_end_says_what_was_used_of_it(machine):
     got = machine.run("run", "--memory", "10G", "--", "sleep", "2.3")
     assert got.returncode == 0
     started, ended = got.stderr.splitlines()[0], got.stderr.splitlines()[-1]
-    assert re.match(r"berth: run \S+ on GPU \d+ .*; 10\.0 GiB promised, a promise, not enforced", started), got.stderr
-    assert got.stderr.count("not enforced") == 1
+    held = r"10\.0 GiB, held by the watchdog: it warns"
+    assert re.match(rf"berth: run \S+ on GPU \d+ .*; {held}", started), got.stderr
+    assert got.stderr.count("held by") == 1
     assert re.search(r"; memory peak \d+(\.\d+)? [MG]iB of 10\.0 GiB promised(;|$)", ended), got.stderr
     several = machine.run("run", "-n", "2", "--memory", "10G", "--", "true").stderr
-    assert re.search(r"on GPU \d, \d; 10\.0 GiB promised, a promise, not enforced", several), several
-    assert "promise" not in machine.run("run", "-q", "--memory", "10G", "--", "true").stderr
-    assert "promise" not in machine.run("run", "--", "true").stderr
+    assert re.search(rf"on GPU \d, \d; {held}", several), several
+    assert "held by" not in machine.run("run", "-q", "--memory", "10G", "--", "true").stderr
+    assert "held by" not in machine.run("run", "--", "true").stderr
 
 
 def test_what_could_not_be_stopped_does_not_wait_detached(machine):

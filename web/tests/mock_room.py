@@ -18,11 +18,11 @@ SUMMARY = {
     "device_files_looks": None, "gpu_contexts": None, "gpu_contexts_looks": None,
     "devices": [{"mean_utilization_percent": 71.4, "memory_peak_bytes": 51_312_485_990, "memory_source": "own processes",
                  "energy_millijoules": 2_900_000_000, "energy_source": "counter", "temperature_peak_celsius": 71,
-                 "not_read_milliseconds": 0}],
+                 "not_read_milliseconds": 0, "own_memory_peak_bytes": 51_312_485_990}],
 }
 SEEN = (
     "format version id command started_unix_ms uid user lease retry_of wanted devices_wanted cpu_only waiting waited_ms"
-    " given promised_bytes state end summary"
+    " given promised_bytes cap state end summary"
 ).split()
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -155,7 +155,7 @@ class Room:
             "id": "9f8e47e3-cd17934ce0ea9fb0", "run": self.runs[0]["id"], "uid": 1000, "user": "wei",
             "keeper": {"pid": 40700, "start_ticks": 811}, "job": {"pid": 40711, "start_ticks": 815}, "command": None,
             "since_unix_ms": self.started - 95 * 60_000, "understood": True,
-            "devices": [{"device": device["id"], "exclusive": True, "promised_bytes": None}],
+            "held_by": None, "devices": [{"device": device["id"], "exclusive": True, "promised_bytes": None}],
         }]
 
     def queue(self):
@@ -276,7 +276,10 @@ class Room:
             "keeper": {"pid": 40700, "start_ticks": 811}, "job": {"pid": 40711, "start_ticks": 815},
             "retry_of": None, "log": "/home/wei/exp/train.log", "state": "ended" if ended else "running",
             "directory": "/home/wei/.local/state/berth/runs/x", "figures_invented": False, "complete": True,
-            "time_limit_ms": None, "promised_bytes": [None],
+            "time_limit_ms": None, "promised_bytes": [None], "cap": None if number != 1 else {
+                "tier": "watchdog", "action": "warn", "proved": "yes", "proved_why": None,
+                "devices": [{"limit_bytes": 60 * 2**30, "highest_measured_bytes": 51_312_485_990, "highest_charge_bytes": None}],
+            },
             "given": self.snapshot | {"devices": [device], "gpu_processes": [], "processes": []},
             "machine": {"operating_system": "Debian GNU/Linux 12", "cpu_model": "AMD EPYC", "instance_type": None,
                         "cpu_count": 64, "memory_total_bytes": 2**40, "container": "", "why": {"instance_type": "unsupported"}},

@@ -19,7 +19,8 @@ bool was_ended_on_purpose(const PostmortemEvidence& evidence) {
   const RunRecord& run = evidence.run;
   if (!run.end || !run.end->known || run.end->because == end_cause::gpu_fault) return false;
   const std::string& because = run.end->because;
-  constexpr std::array wanted = {end_cause::stopped, end_cause::time_limit, end_cause::warned};
+  constexpr std::array wanted = {end_cause::stopped, end_cause::time_limit, end_cause::warned,
+                                 end_cause::memory_cap};
   if (std::ranges::find(wanted, because) != wanted.end()) return true;
   // The signal may be the one that --on-gpu-fault sent.
   if (std::ranges::find(evidence.events, "on_gpu_fault", &RunEvent::kind) !=

@@ -129,6 +129,9 @@ export interface Lease {
   command: string | null;
   since_unix_ms: number;
   understood: boolean;
+  /// `none`, `watchdog`, `shim`, `mps` or `kernel`: what holds the job to its share. Null: it has
+  /// its devices whole, or the lease does not say.
+  held_by: string | null;
   devices: ClaimedDevice[];
 }
 
@@ -505,6 +508,7 @@ export interface DeviceSummary {
   mean_utilization_percent: number | null;
   memory_peak_bytes: number | null;
   memory_source: "own processes" | "whole device";
+  own_memory_peak_bytes: number | null;
   energy_millijoules: number | null;
   energy_source: EnergySource;
   temperature_peak_celsius: number | null;
@@ -603,6 +607,31 @@ export interface Python {
   why?: Why;
 }
 
+export interface CapOnDevice {
+  limit_bytes: number | null;
+  /// By the driver, of the run's own processes.
+  highest_measured_bytes: number | null;
+  /// Null: the tier does not count.
+  highest_charge_bytes: number | null;
+  /// Missing: each reading is there.
+  why?: Why;
+}
+
+export interface RunCap {
+  tier: "none" | "watchdog" | "shim" | "mps" | "kernel";
+  /// What the watchdog does above it.
+  action: "warn" | "stop";
+  /// Stronger tiers and why they do not hold it. Missing: there is none, or it is another person's
+  /// run.
+  not_held_by?: Record<string, string>;
+  /// Whether it was there for the run's processes.
+  proved: "yes" | "no" | "unknown";
+  /// Null: it is proved.
+  proved_why: string | null;
+  /// As `given.devices` of the run.
+  devices: CapOnDevice[];
+}
+
 export interface Run {
   format: "berth-run";
   version: 1;
@@ -646,6 +675,8 @@ export interface Run {
   given: Snapshot;
   /// Of each device; null: the whole device.
   promised_bytes: (number | null)[];
+  /// Null: its devices are its own, or an older record.
+  cap: RunCap | null;
   /// Missing: it is another person's run.
   complete?: boolean;
   /// Missing: it is another person's run.

@@ -218,6 +218,15 @@ function summary_of(run: Run, now: number): HTMLElement {
   );
 }
 
+/// What holds the run to its share of memory, and whether that is proved.
+function cap_text(run: Run): string | null {
+  const { cap } = run;
+  if (!cap) return null;
+  const held = t(cap.tier === "watchdog" ? `cap.watchdog_${cap.action}` : `cap.${cap.tier}`);
+  const proof = t(`cap.proved_${cap.proved}`, { why: cap.proved_why ?? "" });
+  return `${bytes(cap.devices[0]?.limit_bytes)}; ${held}; ${proof}`;
+}
+
 function manifest_of(run: Run): HTMLElement {
   const devices = run.given.devices
     .map((device) => `${label_of(device)} ${device.name ?? ""}`)
@@ -252,6 +261,7 @@ function manifest_of(run: Run): HTMLElement {
     ],
     [t("run.variables"), variables],
     [t("run.log_file"), run.log],
+    [t("run.cap"), cap_text(run)],
     [t("run.time_limit"), run.time_limit_ms ? duration(run.time_limit_ms) : null],
   ]);
   const retry = run.retry_of

@@ -135,6 +135,23 @@ Finding never_started(const PostmortemEvidence& evidence) {
   return finding;
 }
 
+Finding memory_cap(const PostmortemEvidence& evidence) {
+  Finding finding{.rule = "memory_cap",
+                  .severity = Severity::warning,
+                  .title = sentence("it used more of the GPU's memory than its share"),
+                  .evidence = {},
+                  .meaning = sentence("berth ended it as --cap-action says."),
+                  .steps = {{sentence("ask for as much as it needs"),
+                             "berth run --memory 20G -- python train.py"},
+                            {sentence("see what a model takes"), "berth fit --help"}},
+                  .doubt = {}};
+  for (const RunEvent& event : evidence.events) {
+    if (event.kind == "memory_over_cap") finding.evidence.push_back(Sentence(event.text, {}));
+  }
+  if (finding.evidence.empty()) finding.evidence.push_back(sentence("the record says so"));
+  return finding;
+}
+
 /// Ended by berth itself: its time was over, or somebody wanted it so. A GPU fault is
 /// device_fault's.
 Findings ended_by_berth(const PostmortemEvidence& evidence) {
@@ -145,6 +162,7 @@ Findings ended_by_berth(const PostmortemEvidence& evidence) {
     return {time_limit(evidence)};
   }
   if (because == end_cause::stopped) return {stopped(evidence)};
+  if (because == end_cause::memory_cap) return {memory_cap(evidence)};
   return {};
 }
 
@@ -159,6 +177,9 @@ std::span<const PostmortemRule> ended_by_berth_rules() {
                     "whether the warning or the limit is told by how long it ran",
                     "yes"},
                    {"stopped", "hint", "the record has the wish of `berth stop`", "yes"},
+                   {"memory_cap", "warning",
+                    "the record says that berth ended it for its memory, as --cap-action says",
+                    "yes"},
                    {"never_started", "error; hint where it was taken out of the queue",
                     "the record says that it waited, detached, and never started: no device came, "
                     "it was taken out of the queue (by whom), or it failed first",

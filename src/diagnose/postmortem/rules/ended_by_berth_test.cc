@@ -49,6 +49,16 @@ TEST(EndedByBerth, MoreTimeIsTwiceWhatItHad) {
   EXPECT_THAT(steps_in(first_cause({.run = late})), HasSubstr("--time 12h"));
 }
 
+TEST(EndedByBerth, AJobAboveItsShareOfMemoryIsNotTakenForASignal) {
+  const RunRecord over = ended_run({.signal = SIGKILL}, end_cause::memory_cap);
+  const PostmortemEvidence evidence{
+      .run = over, .events = {event_at_the_end("memory_over_cap", "GPU 2: this run uses 12 GiB")}};
+  EXPECT_THAT(causes_of(evidence), ElementsAre("memory_cap"));
+  EXPECT_EQ(evidence_in(first_cause(evidence)), "GPU 2: this run uses 12 GiB\n");
+  EXPECT_THAT(steps_in(first_cause(evidence)), HasSubstr("berth run --memory"));
+  EXPECT_EQ(cause_to_tell(explain_postmortem(evidence)), std::nullopt);
+}
+
 TEST(EndedByBerth, ARunThatNeverStartedIsNotTakenForAJobThatFailed) {
   RunRecord waited = ended_run({.code = 124}, end_cause::no_device);
   waited.manifest.waiting = true;

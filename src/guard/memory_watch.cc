@@ -1,0 +1,95 @@
+#include "guard/memory_watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "base/tr.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::string_view invented = as_key("these figures are simulated");
+
+Bytes tolerated(Bytes cap) {
+  return Bytes(static_cast<std::uint64_t>(static_cast<double>(cap.count()) * cap_tolerance));
+}
+
+/// "dan 15.0 GiB, eve 2.0 GiB", the largest three.
+std::string users_text(const std::vector<UnleasedUse>& by) {
+  constexpr std::size_t most = 3;
+  std::string text;
+  for (std::size_t i = 0; i < by.size() && i < most; ++i) {
+    const std::string user = by[i].user.empty() ? "?" : printable(by[i].user);
+    text += (text.empty() ? "" : ", ") + user + " " + short_size(by[i].memory);
+  }
+  return by.size() > most ? text + ", …" : text;
+}
+
+}  // namespace
+
+MemoryWatch::MemoryWatch(std::vector<WatchedShare> shares, Figures figures) : figures_(figures) {
+  for (WatchedShare& share : shares) watched_.push_back({.share = std::move(share)});
+}
+
+bool MemoryWatch::Trouble::is_news(bool there, Instant now) {
+  if (!there) {
+    looks = 0;
+    told = false;
+    return false;
+  }
+  ++looks;
+  if (told || looks < looks_until_told) return false;
+  if (told_at && now - *told_at < told_again_after) return false;
+  told = true;
+  told_at = now;
+  return true;
+}
+
+std::string MemoryWatch::said(std::string text) const {
+  return figures_ == Figures::simulated ? text + ": " + std::string(invented) : text;
+}
+
+std::vector<MemoryNews> MemoryWatch::news(const std::vector<WatchedMemory>& seen, Instant now) {
+  std::vector<MemoryNews> news;
+  for (std::size_t at = 0; at < std::min(seen.size(), watched_.size()); ++at) {
+    if (watched_[at].share.cap) add_own(watched_[at], seen[at], now, news);
+    add_taken(watched_[at], seen[at].taken, now, news);
+  }
+  return news;
+}
+
+void MemoryWatch::add_own(Watched& one, const WatchedMemory& seen, Instant now,
+                          std::vector<MemoryNews>& news) const {
+  const Reading<Bytes>& own = seen.own;
+  const Bytes cap = *one.share.cap;
+  const bool is_over = own.has_value() && *own.get() > tolerated(cap);
+  if (one.over.is_news(is_over, now)) {
+    news.push_back({"memory_over_cap",
+                    said(fmt::format("{}: this run uses {} there and was promised {}",
+                                     one.share.device, short_size(*own.get()), short_size(cap))),
+                    true});
+  }
+  const bool is_unread = !own.has_value() && own.why() != Absent::not_sampled;
+  one.unread = is_unread ? one.unread + 1 : 0;
+  if (one.unread < looks_until_told || std::exchange(one.told_unread, true)) return;
+  news.push_back(
+      {"memory_not_watched",
+       fmt::format("{}: whether this run keeps to its {} cannot be watched: {}", one.share.device,
+                   short_size(cap),
+                   seen.unread_because.empty() ? reason_of(own.why()) : seen.unread_because)});
+}
+
+void MemoryWatch::add_taken(Watched& one, const PromisesTaken& taken, Instant now,
+                            std::vector<MemoryNews>& news) const {
+  if (!one.taken.is_news(!taken.by.empty(), now)) return;
+  news.push_back(
+      {"neighbour_in_promised_memory",
+       said(fmt::format("{}: {} promised to leases there are used without a lease ({})",
+                        one.share.device, short_size(taken.memory), users_text(taken.by)))});
+}
+
+}  // namespace berth

@@ -1,0 +1,80 @@
+#pragma once
+// MemoryWatch: the watchdog behind every tier. Told once a second what the run's processes use of
+// each of its devices, and who has what the run was promised; answers what is to be said of it.
+// Pure: it reads nothing, and judges by this second's readings alone.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/reading.h"
+#include "base/units.h"
+#include "snapshot/questions.h"
+
+namespace berth {
+
+/// A context is counted a little differently by the driver and by a program: only above this much
+/// of its share is a run over it.
+inline constexpr double cap_tolerance = 1.05;
+/// Above its share in so many looks running, it is over it. A peak between two looks is not seen.
+inline constexpr int looks_until_told = 3;
+/// Who is over, back below and over again is told so no sooner than this after the last time.
+inline constexpr Duration told_again_after = std::chrono::minutes(1);
+
+/// One device of the run.
+struct WatchedShare {
+  std::string device;        // "GPU 2"
+  std::optional<Bytes> cap;  // nothing: whole, or nothing is to hold it
+};
+
+/// The same device, this second.
+struct WatchedMemory {
+  /// Of all the run's processes there. not_sampled: the device was not heard this time.
+  Reading<Bytes> own;
+  /// Why there is none, in English, where the reading's own reason does not say it.
+  std::string_view unread_because = {};
+  PromisesTaken taken = {};
+};
+
+struct MemoryNews {
+  std::string_view kind;  // of the event: a word for programs
+  std::string text;       // in English, for people
+  bool is_over = false;   // the run is over its share: what --cap-action says is due
+};
+
+class MemoryWatch {
+ public:
+  enum class Figures { measured, simulated };
+  MemoryWatch(std::vector<WatchedShare> shares, Figures figures);
+
+  /// `seen`: of each share, in their order.
+  [[nodiscard]] std::vector<MemoryNews> news(const std::vector<WatchedMemory>& seen, Instant now);
+
+ private:
+  /// A state of which one hears when it has lasted for some looks.
+  struct Trouble {
+    int looks = 0;
+    bool told = false;
+    std::optional<Instant> told_at = {};
+    [[nodiscard]] bool is_news(bool there, Instant now);
+  };
+  struct Watched {
+    WatchedShare share;
+    Trouble over;
+    Trouble taken;
+    int unread = 0;
+    bool told_unread = false;
+  };
+  void add_own(Watched& one, const WatchedMemory& seen, Instant now,
+               std::vector<MemoryNews>& news) const;
+  void add_taken(Watched& one, const PromisesTaken& taken, Instant now,
+                 std::vector<MemoryNews>& news) const;
+  [[nodiscard]] std::string said(std::string text) const;
+
+  std::vector<Watched> watched_;
+  Figures figures_;
+};
+
+}  // namespace berth

@@ -1,0 +1,55 @@
+#include "record/run_cap.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace berth {
+namespace {
+
+using testing::HasSubstr;
+using namespace literals;
+
+const RunCap watched{.tier = CapTier::watchdog};
+
+/// Of a run on one device each of these.
+Summary seen(std::vector<Reading<Bytes>> own) {
+  Summary summary;
+  for (const Reading<Bytes>& one : own) summary.devices.push_back({.own_memory_peak = one});
+  return summary;
+}
+
+CapProof proof(const RunCap& cap, const Summary& summary, bool simulated = false) {
+  return outcome_of(cap, {}, summary, simulated).proof;
+}
+
+TEST(RunCap, OfTheWatchdogIsProvedWhereItCouldReadWhatTheRunHas) {
+  EXPECT_EQ(proof(watched, seen({2_GiB, 3_GiB})), (CapProof{Proved::yes, ""}));
+}
+
+TEST(RunCap, IsNotProvedWhereNobodyTellsWhatTheRunHas) {
+  const CapProof untold = proof(watched, seen({2_GiB, Absent::unsupported}));
+  EXPECT_EQ(untold.proved, Proved::no);
+  EXPECT_THAT(untold.why, HasSubstr("not supported by this device"));
+}
+
+TEST(RunCap, IsNotKnownWhereNothingWasSeenOrMeasured) {
+  EXPECT_EQ(proof(watched, Summary()).proved, Proved::unknown);
+  EXPECT_EQ(proof(watched, seen({2_GiB, Absent::not_sampled})).proved, Proved::unknown);
+  EXPECT_EQ(proof(watched, seen({2_GiB}), true).why, "the figures are simulated");
+}
+
+TEST(RunCap, OfNothingIsNeverProved) {
+  EXPECT_EQ(proof({.tier = CapTier::none}, seen({2_GiB})).proved, Proved::no);
+}
+
+TEST(RunCap, TellsLimitAndTheMostOfEachDevice) {
+  const CapOutcome outcome = outcome_of(watched, {10_GiB, 5_GiB}, seen({2_GiB}), false);
+  ASSERT_EQ(outcome.devices.size(), 2U);
+  EXPECT_EQ(outcome.devices[0], (CapOnDevice{.limit = 10_GiB,
+                                             .highest_measured = 2_GiB,
+                                             .highest_charge = Absent::unsupported}));
+  EXPECT_EQ(outcome.devices[1].highest_measured, Reading<Bytes>(Absent::not_sampled));
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,26 @@
+#pragma once
+// A run's cap before it starts: what this machine has of each tier, and what is set in the job's
+// environment beside it.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "guard/cap.h"
+#include "place/job_spec.h"
+#include "record/run_record.h"
+#include "run/run.h"
+
+namespace berth {
+
+/// The tier that is to hold this job. Nothing: it asks for whole devices, or none. unsupported: the
+/// one that was asked for cannot be had here.
+[[nodiscard]] Result<std::optional<RunCap>> cap_of(const JobSpec& job);
+
+/// What keeps the frameworks of the job's Python to their share (guard/framework_caps.h). Nothing
+/// where its packages cannot be told for sure, or not within a moment.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> framework_settings(
+    const RunCap& cap, const Manifest& manifest, const RunOptions& options, Clock& clock);
+
+}  // namespace berth
