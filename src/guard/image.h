@@ -1,31 +1,25 @@
 #pragma once
-// What a template of the shim leaves open, and elf_image.cc fills in for one driver. C11 and C++.
-//
-// The template exports two symbols that no image has: `berth_guard_image`, this struct in .data, and
-// `berth_guard_tramps`, BERTH_GUARD_TRAMPS trampolines of equal length one after the other (the
-// symbol's size says how long). In an image a name of the driver that the template does not export
-// leads to trampoline N, which looks up name N in the real driver.
-//
-// Addresses count from where the image is loaded, as a symbol's value does.
+/* What elf_image.cc tells the shim inside the shared object that it writes: found in the template by
+ * its magic, filled in there. C11, C++ and assembler. */
 
-#ifdef __cplusplus
-#include <cstddef>
-#include <cstdint>
-#else
-#include <stddef.h>
+#define BERTH_GUARD_IMAGE_MAGIC "BERTH-GUARD-IMG1" /* 16 bytes, without a NUL */
+/* Trampoline N begins N times these bytes behind the template's symbol berth_guard_tramp_0, the only
+ * one that it exports beside the wrappers; an image has no use for the name (shim/tramp.S). */
+#define BERTH_GUARD_TRAMPOLINES 2048
+#define BERTH_GUARD_TRAMPOLINE_BYTES 32
+
+#ifndef __ASSEMBLER__
 #include <stdint.h>
-#endif
-
-#define BERTH_GUARD_IMAGE_MAGIC "berth guard img"  // 15 bytes and the NUL
-#define BERTH_GUARD_IMAGE_VERSION 1
-#define BERTH_GUARD_TRAMPS 2048
-#define BERTH_GUARD_DRIVER_BYTES 4096
 
 struct berth_guard_image {
   char magic[16];
-  uint32_t version;
-  uint32_t name_count;  // trampolines in use; 0: this is the template
-  uint64_t names;       // address of name_count times uint32_t: where name N begins in `strings`
-  uint64_t strings;     // address of the texts, each with its NUL
-  char driver[BERTH_GUARD_DRIVER_BYTES];  // the real driver's absolute path, with its NUL
+  /* Trampolines that have a name. 0: the template as it was built. */
+  uint64_t name_count;
+  /* From the start of this structure to an int32_t per trampoline, each the distance from the start
+   * of that array to its NUL-ended name. All are mapped with the image. */
+  int64_t names_offset;
+  /* The driver's libcuda.so.1: absolute, without a symbolic link to us. Empty in the template, where
+   * BERTH_GUARD_DRIVER says it (for tests). */
+  char driver[4064];
 };
+#endif
