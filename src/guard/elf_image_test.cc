@@ -56,7 +56,9 @@ TEST(SharedObject, CutShortAnywhereIsAnError) {
   for (std::size_t bytes = 0; bytes < whole.size(); bytes += 61) {
     const auto read = read_shared_object(std::string_view(whole).substr(0, bytes));
     // What comes last in a file are sections, which no loader reads.
-    if (read) EXPECT_EQ(names_of(*read), names_of(driver_object())) << bytes;
+    if (read) {
+      EXPECT_EQ(names_of(*read), names_of(driver_object())) << bytes;
+    }
   }
   EXPECT_FALSE(read_shared_object(""));
   EXPECT_FALSE(read_shared_object(std::string_view(whole).substr(0, 700)));
