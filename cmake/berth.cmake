@@ -84,7 +84,7 @@ function(berth_folder name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPS")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc
        ${CMAKE_SOURCE_DIR}/src/${name}/*.S)
-  list(FILTER sources EXCLUDE REGEX "/guard/shim/")  # a library of its own
+  list(FILTER sources EXCLUDE REGEX "/guard/shim/") # C of other programs' (shim.cmake)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")

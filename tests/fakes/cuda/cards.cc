@@ -40,8 +40,6 @@ bool has_fault(const std::string& wanted) {
   return false;
 }
 
-namespace {
-
 std::size_t bytes_of(const std::string& text) {
   char* unit = nullptr;
   const std::size_t number = std::strtoull(text.c_str(), &unit, 10);
@@ -49,6 +47,8 @@ std::size_t bytes_of(const std::string& text) {
   if (*unit == 'M') return number << 20U;
   return number;
 }
+
+namespace {
 
 std::vector<Card> all_cards() {
   std::vector<Card> all;
@@ -124,6 +124,8 @@ const Card* card(int device) {
 bool has_begun() { return begun_by == getpid(); }
 
 int fault(const char* name) {
+  const char* faults = std::getenv("BERTH_FAKE_CUDA_FAULT");
+  if (faults == nullptr || *faults == '\0') return broken ? illegal_address : 0;
   const Card* here = card(current_device());
   const std::string at = here == nullptr ? "" : "@" + std::to_string(here->number);
   if (has_fault(std::string("hang:") + name) || has_fault(std::string("hang:") + name + at)) {
@@ -221,6 +223,13 @@ int cuDeviceGet(int* device, int index) {
   if (card(index) == nullptr) return invalid_device;
   *device = index;
   return fault("cuDeviceGet");
+}
+
+int cuDeviceTotalMem(unsigned* bytes, int device) {
+  const Card* one = card(device);
+  if (one == nullptr) return invalid_device;
+  *bytes = static_cast<unsigned>(std::min<std::size_t>(one->bytes, 0xFFFFFFFFU));
+  return 0;
 }
 
 int cuDeviceGetUuid_v2(unsigned char* uuid, int device) {

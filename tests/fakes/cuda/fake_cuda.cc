@@ -13,11 +13,15 @@
 //   no_kernels   modules of all kinds are loaded; what is launched computes nothing
 //   slow:N       copies to and from device N take a millisecond per 64 KiB
 //
+//   wide_pitch   rows are padded to 4 KiB
+//   fragmented   a pool serves nothing from what was freed in it
+//
 // BERTH_FAKE_CUDA_KEEP names a directory that the text of each module is written to.
+// BERTH_FAKE_CUDA_MEMORY names a file in which processes count what they use of the same cards; it is
+// made by the first. BERTH_FAKE_CUDA_CONTEXT=300M is what a context takes.
 
 #include <time.h>
 
-#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -27,37 +31,16 @@
 #include <vector>
 
 #include "fake_driver.h"
-#include "ptx_machine.h"
 
 namespace {
 
-struct Context {
-  int device = 0;
-  int retained = 0;
-  std::vector<std::unique_ptr<ptx::Module>> modules;
-};
-
-auto& contexts = *new std::array<Context, 64>;
-thread_local Context* current = nullptr;
 char nothing;  // a module of any kind, and each of its kernels: with no_kernels
 
 }  // namespace
 
-namespace fake {
-bool broken = false;
-int current_device() { return current == nullptr ? -1 : current->device; }
-}  // namespace fake
-
 using namespace fake;
 
 namespace {
-
-/// As the driver does when whoever let go of a device was the last.
-void reset(Context& context) {
-  context.modules.clear();
-  release_memory(context.device);
-  broken = false;
-}
 
 void take_time(int device, std::size_t bytes) {
   if (!has_fault("slow:" + std::to_string(card(device)->number))) return;
@@ -81,51 +64,6 @@ int copy(Address to, Address from, std::size_t bytes, int from_device, int to_de
 }  // namespace
 
 extern "C" {
-
-int cuDevicePrimaryCtxRetain(void** context, int device) {
-  if (const int code = fault("cuDevicePrimaryCtxRetain")) return code;
-  if (card(device) == nullptr) return has_begun() ? invalid_device : not_initialized;
-  Context& one = contexts[static_cast<std::size_t>(device)];
-  one.device = device;
-  ++one.retained;
-  *context = &one;
-  return 0;
-}
-
-int cuDevicePrimaryCtxRelease_v2(int device) {
-  Context& one = contexts[static_cast<std::size_t>(device)];
-  if (--one.retained == 0) reset(one);
-  return fault("cuDevicePrimaryCtxRelease_v2");
-}
-
-int cuCtxSetCurrent(void* context) {
-  current = static_cast<Context*>(context);
-  return fault("cuCtxSetCurrent");
-}
-
-int cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) {
-  if (card(device) == nullptr) return has_begun() ? invalid_device : not_initialized;
-  *flags = 0;
-  *active = contexts[static_cast<std::size_t>(device)].retained > 0 ? 1 : 0;
-  return 0;
-}
-
-int cuCtxGetCurrent(void** context) {
-  *context = current;
-  return 0;
-}
-
-int cuCtxGetDevice(int* device) {
-  *device = current_device();
-  return *device < 0 ? invalid_context : 0;
-}
-
-int cuCtxSynchronize() {
-  if (current == nullptr) return invalid_context;
-  return fault("cuCtxSynchronize");
-}
-
-int cuCtxEnablePeerAccess(void*, unsigned) { return fault("cuCtxEnablePeerAccess"); }
 
 int cuMemcpyHtoD_v2(Address to, const void* from, std::size_t bytes) {
   if (const int code = fault("cuMemcpyHtoD_v2")) return code;

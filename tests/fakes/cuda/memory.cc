@@ -1,98 +1,127 @@
-// The fake driver's memory: each card's own, counted, and of the host, at the same address for
-// both. Nothing is resident before it is written to. What is mapped by cuMemMap is zero each time.
+// The fake driver's memory with an address: of the host, at the same address for both, and counted
+// for its card. Nothing is resident before it is written to.
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <utility>
 
 #include "fake_driver.h"
+#include "virtual_memory.h"
 
 namespace fake {
 namespace {
 
 constexpr std::size_t page = 4096;
-constexpr std::size_t granularity = std::size_t{2} << 20U;
 /// Where cards are as small as this, memory comes filled with what nobody asked for.
 constexpr std::size_t small_card = std::size_t{1} << 20U;
 
-struct Block {  // by cuMemCreate
-  std::size_t bytes;
-  int device;
-  int maps = 0;
-  bool released = false;
-};
-struct Mapped {
-  std::size_t bytes;
-  Address block;
-};
-
 std::mutex guard;  // of all below
-std::array<std::size_t, 64> used{};
 auto& allocations = *new std::map<Address, Allocation>;
-auto& blocks = *new std::map<Address, Block>;
-auto& maps = *new std::map<Address, Mapped>;
-Address next_block = 1;
+/// Freed pages that are handed out again: a system call less for a pair of allocate and free.
+struct Spare {
+  void* memory = nullptr;
+  std::size_t bytes = 0;
+};
+Spare spare;
 
-std::size_t up_to(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
-
-void* reserve(void* at, std::size_t bytes, int access) {
-  const int fixed = at == nullptr ? 0 : MAP_FIXED;
-  void* memory =
-      ::mmap(at, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
-  return memory == MAP_FAILED ? nullptr : memory;
+void* pages_for(std::size_t bytes, bool low) {
+  if (!low && spare.bytes == bytes) return std::exchange(spare, {}).memory;
+  return reserve(nullptr, bytes, PROT_READ | PROT_WRITE, low ? MAP_32BIT : 0);
 }
 
-/// Charges what fits.
-bool charge(int device, std::size_t bytes) {
-  const Card* one = card(device);
-  auto& mine = used.at(static_cast<std::size_t>(device));
-  if (one == nullptr || bytes > one->bytes - mine) return false;
-  mine += bytes;
-  return true;
-}
-
-void refund(int device, std::size_t bytes) { used.at(static_cast<std::size_t>(device)) -= bytes; }
-
-void drop_unneeded(std::map<Address, Block>::iterator block) {
-  if (block->second.maps > 0 || !block->second.released) return;
-  refund(block->second.device, block->second.bytes);
-  blocks.erase(block);
+void drop(Address address, std::size_t bytes, bool is_small) {
+  const Spare old = spare;
+  spare = is_small ? Spare{} : Spare{pointer(address), bytes};
+  if (is_small) ::munmap(pointer(address), bytes);
+  if (old.memory != nullptr) ::munmap(old.memory, old.bytes);
 }
 
 }  // namespace
 
+void* reserve(void* at, std::size_t bytes, int access, int more) {
+  const int fixed = at == nullptr ? 0 : MAP_FIXED;
+  void* memory = ::mmap(at, bytes, access,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed | more, -1, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+Address place(const Allocation& one, bool low) {
+  const std::lock_guard lock(guard);
+  void* memory = pages_for(up_to(one.bytes, page), low);
+  if (memory == nullptr) return 0;
+  const Card* of = card(one.device);
+  if (of != nullptr && of->bytes <= small_card) std::memset(memory, 0xCD, one.bytes);
+  allocations[reinterpret_cast<Address>(memory)] = one;
+  return reinterpret_cast<Address>(memory);
+}
+
 Allocation around(Address address, std::size_t bytes) {
-  const std::lock_guard lock(guard);
-  if (auto after = allocations.upper_bound(address); after != allocations.begin()) {
-    --after;
-    if (address + bytes <= after->first + after->second.bytes) return after->second;
-  }
-  if (auto after = maps.upper_bound(address); after != maps.begin()) {
-    --after;
-    if (address < after->first + after->second.bytes) {
-      return {after->second.bytes, blocks.at(after->second.block).device};
+  {
+    const std::lock_guard lock(guard);
+    if (auto after = allocations.upper_bound(address); after != allocations.begin()) {
+      --after;
+      if (address + bytes <= after->first + after->second.bytes) return after->second;
     }
   }
-  return {0, -1};
+  return mapped_around(address);
 }
 
-void release_memory(int device) {
-  const std::lock_guard lock(guard);
-  for (auto it = allocations.begin(); it != allocations.end();) {
-    if (it->second.device != device) {
-      ++it;
-      continue;
-    }
-    ::munmap(pointer(it->first), up_to(it->second.bytes, page));
-    refund(device, it->second.bytes);
-    it = allocations.erase(it);
+int free_allocation(Address address) {
+  if (!has_begun()) return not_initialized;
+  Allocation one{};
+  {
+    const std::lock_guard lock(guard);
+    const auto found = allocations.find(address);
+    if (found == allocations.end()) return invalid_value;
+    one = found->second;
+    allocations.erase(found);
+    const Card* of = card(one.device);
+    drop(address, up_to(one.bytes, page), of == nullptr || of->bytes <= small_card);
   }
+  if (one.used > 0) give_back(one.device, one.used);
+  if (one.pool != nullptr) end_in_pool(*one.pool, one.bytes);
+  return 0;
 }
 
+void release_memory(const Context* context) {
+  std::vector<Address> gone;
+  {
+    const std::lock_guard lock(guard);
+    for (const auto& [address, one] : allocations) {
+      if (one.context == context) gone.push_back(address);
+    }
+  }
+  for (const Address address : gone) free_allocation(address);
+}
+
+namespace {
+
+/// `name`: of the function that is asked, for faults.
+int allocate(const char* name, Address* address, std::size_t bytes, bool low = false) {
+  if (const int code = fault(name)) return code;
+  const int device = current_device();
+  if (device < 0 || !has_begun()) return invalid_context;
+  if (bytes == 0) return invalid_value;
+  if (!use(device, bytes)) return out_of_memory;
+  *address = place({.bytes = bytes, .device = device, .used = bytes, .context = current}, low);
+  if (*address != 0) return 0;
+  give_back(device, bytes);
+  return out_of_memory;
+}
+
+int allocate_low(const char* name, unsigned* address, std::size_t bytes) {
+  Address wide = 0;
+  const int code = allocate(name, &wide, bytes, true);
+  if (code == 0) *address = static_cast<unsigned>(wide);
+  return code;
+}
+
+}  // namespace
 }  // namespace fake
 
 using namespace fake;
@@ -101,39 +130,47 @@ extern "C" {
 
 int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   if (current_device() < 0) return invalid_context;
-  const std::lock_guard lock(guard);
-  *total = card(current_device())->bytes;
-  *free = *total - used.at(static_cast<std::size_t>(current_device()));
+  const std::size_t all = card(current_device())->bytes;
+  if (total != nullptr) *total = all;
+  if (free != nullptr) *free = all - used_of(current_device());
   return fault("cuMemGetInfo_v2");
 }
 
+int cuMemGetInfo(unsigned* free, unsigned* total) {
+  std::size_t wide_free = 0;
+  std::size_t wide_total = 0;
+  const int code = cuMemGetInfo_v2(&wide_free, &wide_total);
+  constexpr std::size_t most = 0xFFFFFFFFU;
+  if (free != nullptr) *free = static_cast<unsigned>(std::min(wide_free, most));
+  if (total != nullptr) *total = static_cast<unsigned>(std::min(wide_total, most));
+  return code;
+}
+
 int cuMemAlloc_v2(Address* address, std::size_t bytes) {
-  if (const int code = fault("cuMemAlloc_v2")) return code;
-  const int device = current_device();
-  if (device < 0) return invalid_context;
-  if (bytes == 0) return invalid_value;
-  const std::lock_guard lock(guard);
-  if (!charge(device, bytes)) return out_of_memory;
-  void* memory = reserve(nullptr, up_to(bytes, page), PROT_READ | PROT_WRITE);
-  if (memory == nullptr) {
-    refund(device, bytes);
-    return out_of_memory;
-  }
-  if (card(device)->bytes <= small_card) std::memset(memory, 0xCD, bytes);
-  *address = reinterpret_cast<Address>(memory);
-  allocations[*address] = {bytes, device};
-  return 0;
+  return allocate("cuMemAlloc_v2", address, bytes);
+}
+int cuMemAlloc(unsigned* address, unsigned bytes) {
+  return allocate_low("cuMemAlloc", address, bytes);
+}
+int cuMemAllocManaged(Address* address, std::size_t bytes, unsigned) {
+  return allocate("cuMemAllocManaged", address, bytes);
+}
+
+int cuMemAllocPitch_v2(Address* address, std::size_t* pitch, std::size_t width, std::size_t height,
+                       unsigned) {
+  *pitch = up_to(width, has_fault("wide_pitch") ? 4096 : 512);
+  return allocate("cuMemAllocPitch_v2", address, *pitch * height);
+}
+int cuMemAllocPitch(unsigned* address, unsigned* pitch, unsigned width, unsigned height, unsigned) {
+  *pitch = static_cast<unsigned>(up_to(width, 512));
+  return allocate_low("cuMemAllocPitch", address, std::size_t{*pitch} * height);
 }
 
 int cuMemFree_v2(Address address) {
-  const std::lock_guard lock(guard);
-  const auto found = allocations.find(address);
-  if (found == allocations.end()) return invalid_value;
-  ::munmap(pointer(address), up_to(found->second.bytes, page));
-  refund(found->second.device, found->second.bytes);
-  allocations.erase(found);
-  return 0;
+  if (const int code = fault("cuMemFree_v2")) return code;
+  return free_allocation(address);
 }
+int cuMemFree(unsigned address) { return free_allocation(address); }
 
 int cuMemAllocHost_v2(void** memory, std::size_t bytes) {
   if (const int code = fault("cuMemAllocHost_v2")) return code;
@@ -165,80 +202,31 @@ int cuPointerGetAttribute(void* data, int attribute, Address address) {
   return 0;
 }
 
-int cuMemGetAllocationGranularity(std::size_t* bytes, const void*, int) {
-  *bytes = granularity;
+/// CUipcMemHandle. Another process is given pages of its own, which are counted once: by whom they
+/// were allocated.
+struct IpcHandle {
+  std::size_t bytes;
+  int number;  // of the card, wherever it is shown
+  char rest[52];
+};
+static_assert(sizeof(IpcHandle) == 64);
+
+int cuIpcGetMemHandle(IpcHandle* handle, Address address) {
+  const Allocation one = around(address, 1);
+  if (one.bytes == 0) return invalid_value;
+  *handle = {one.bytes, static_cast<int>(card(one.device)->number), {}};
   return 0;
 }
-
-int cuMemAddressReserve(Address* address, std::size_t bytes, std::size_t, Address,
-                        unsigned long long) {
-  void* memory = reserve(nullptr, bytes, PROT_NONE);
-  *address = reinterpret_cast<Address>(memory);
-  return memory == nullptr ? out_of_memory : fault("cuMemAddressReserve");
-}
-
-int cuMemAddressFree(Address address, std::size_t bytes) {
-  return ::munmap(pointer(address), bytes) == 0 ? 0 : invalid_value;
-}
-
-/// `properties`: CUmemAllocationProp of cuda.h: type, handle types, then the location's type and
-/// number.
-int cuMemCreate(Address* block, std::size_t bytes, const int* properties, unsigned long long) {
-  if (const int code = fault("cuMemCreate")) return code;
-  const int device = properties[3];
-  if (card(device) == nullptr) return invalid_device;
-  if (bytes == 0 || bytes % granularity != 0) return invalid_value;
-  const std::lock_guard lock(guard);
-  if (!charge(device, bytes)) return out_of_memory;
-  *block = next_block++;
-  blocks[*block] = {bytes, device};
-  return 0;
-}
-
-int cuMemRelease(Address block) {
-  const std::lock_guard lock(guard);
-  const auto found = blocks.find(block);
-  if (found == blocks.end() || found->second.released) return invalid_value;
-  found->second.released = true;
-  drop_unneeded(found);
-  return 0;
-}
-
-int cuMemMap(Address address, std::size_t bytes, std::size_t, Address block, unsigned long long) {
-  const std::lock_guard lock(guard);
-  const auto found = blocks.find(block);
-  if (found == blocks.end() || found->second.released) return invalid_value;
-  if (reserve(pointer(address), bytes, PROT_NONE) == nullptr) return invalid_value;
-  maps[address] = {bytes, block};
-  ++found->second.maps;
-  return 0;
-}
-
-/// Before it nobody can read or write, as on a card.
-int cuMemSetAccess(Address address, std::size_t bytes, const void*, std::size_t) {
-  return ::mprotect(pointer(address), bytes, PROT_READ | PROT_WRITE) == 0 ? 0 : invalid_value;
-}
-
-int cuMemUnmap(Address address, std::size_t bytes) {
-  const std::lock_guard lock(guard);
-  for (auto it = maps.lower_bound(address); it != maps.end() && it->first < address + bytes;) {
-    const auto block = blocks.find(it->second.block);
-    --block->second.maps;
-    drop_unneeded(block);
-    it = maps.erase(it);
+int cuIpcOpenMemHandle_v2(Address* address, IpcHandle handle, unsigned) {
+  for (const Card& one : cards()) {
+    if (static_cast<int>(one.number) != handle.number) continue;
+    *address = place({.bytes = handle.bytes, .device = static_cast<int>(&one - cards().data())});
+    return 0;
   }
-  return reserve(pointer(address), bytes, PROT_NONE) == nullptr ? invalid_value : 0;
+  return invalid_device;
 }
+int cuIpcCloseMemHandle(Address address) { return free_allocation(address); }
 
-// What the allocator of PyTorch looks up and, for memory of one process, never calls.
-int cuMemExportToShareableHandle(void*, Address, int, unsigned long long) { return not_supported; }
-int cuMemImportFromShareableHandle(Address*, void*, int) { return not_supported; }
-int cuMulticastCreate(void*, const void*) { return not_supported; }
-int cuMulticastAddDevice(Address, int) { return not_supported; }
-int cuMulticastBindMem(Address, std::size_t, Address, std::size_t, std::size_t,
-                       unsigned long long) {
-  return not_supported;
-}
 int cuStreamWriteValue32_v2(void*, Address, unsigned, unsigned) { return not_supported; }
 int cuStreamWriteValue32(void*, Address, unsigned, unsigned) { return not_supported; }
 

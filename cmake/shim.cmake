@@ -1,0 +1,17 @@
+# The template of the memory cap's shim, berth-guard.so: C alone, which no sanitizer and no option of
+# the program's reaches, as it lives in programs of others. src/guard/elf_image.cc makes a driver's
+# libcuda.so.1 of it.
+file(GLOB shim CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/guard/shim/*.c ${CMAKE_SOURCE_DIR}/src/guard/shim/*.S)
+add_library(berth_guard_shim MODULE ${shim})
+set_target_properties(berth_guard_shim PROPERTIES
+  PREFIX "" OUTPUT_NAME berth-guard SUFFIX .so C_STANDARD 11 C_VISIBILITY_PRESET hidden
+  POSITION_INDEPENDENT_CODE ON LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/guard)
+target_include_directories(berth_guard_shim PRIVATE ${CMAKE_SOURCE_DIR}/src)
+# It allocates nothing, knows no exceptions, and must start where an older glibc is.
+target_compile_options(berth_guard_shim PRIVATE -O2 -g0 -Wall -Wextra -fno-asynchronous-unwind-tables
+  $<$<COMPILE_LANGUAGE:C>:-fno-plt> $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},aarch64>:-mno-outline-atomics>)
+# Its own names are its own (-Bsymbolic), so that the table of dynamic symbols can be written anew.
+target_link_options(berth_guard_shim PRIVATE -nostartfiles -nodefaultlibs -fuse-ld=bfd
+  -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,-z,defs
+  -Wl,--hash-style=gnu -Wl,--build-id=sha1)
+target_link_libraries(berth_guard_shim PRIVATE c)
