@@ -28,9 +28,10 @@ bool is_linkers_own(std::string_view name) {
 bool is_shown(const Elf64_Sym& symbol, std::string_view name) {
   const unsigned binding = ELF64_ST_BIND(symbol.st_info);
   const unsigned visibility = ELF64_ST_VISIBILITY(symbol.st_other);
+  // A thread's own data can be in no image; no driver shows any.
   return symbol.st_shndx != SHN_UNDEF && symbol.st_shndx != SHN_ABS && binding != STB_LOCAL &&
-         (visibility == STV_DEFAULT || visibility == STV_PROTECTED) && !name.empty() &&
-         !is_linkers_own(name);
+         (visibility == STV_DEFAULT || visibility == STV_PROTECTED) &&
+         ELF64_ST_TYPE(symbol.st_info) != STT_TLS && !name.empty() && !is_linkers_own(name);
 }
 
 /// The bytes that a name of data has in memory; what the file does not hold of them is zeros.

@@ -29,8 +29,7 @@ struct SharedObject {
   std::vector<ExportedSymbol> exports;  // by name, each once
 };
 
-/// invalid: it is none, or damaged, or shows what no image can (a thread's own data). unsupported: it
-/// is for 32-bit programs, or another byte order.
+/// invalid: it is none, or damaged. unsupported: it is for 32-bit programs, or another byte order.
 [[nodiscard]] Result<SharedObject> read_shared_object(std::string_view file);
 
 }  // namespace berth

@@ -23,15 +23,17 @@ def found(pointer):
 
 
 def ask_names(library, names):
+    """Data is given as NAME=SIZE."""
     missing, data = [], {}
-    for name in names:
+    for given in names:
+        name, _, size = given.partition("=")
         try:
             address = ctypes.addressof(ctypes.c_char.in_dll(library, name))
         except ValueError:
             missing.append(name)
             continue
-        if name.startswith("cudbg") and not name.startswith(("cudbgApi", "cudbgGet", "cudbgMain")):
-            data[name] = ctypes.string_at(address, 4).hex()
+        if size:
+            data[name] = ctypes.string_at(address, int(size)).hex()
     return {"missing": missing, "data": data}
 
 
