@@ -48,8 +48,7 @@ std::uint64_t sum_of_charges(const berth_account& account, std::size_t device) {
 
 bool is_of_this_version(const berth_account_header& header) {
   return header.magic == BERTH_ACCOUNT_MAGIC && header.version == BERTH_ACCOUNT_VERSION &&
-         header.file_bytes == sizeof(berth_account) &&
-         header.device_count <= BERTH_ACCOUNT_DEVICES;
+         header.file_bytes == sizeof(berth_account) && header.device_count <= BERTH_ACCOUNT_DEVICES;
 }
 
 }  // namespace
@@ -81,8 +80,9 @@ Result<AccountFile> AccountFile::make(const std::string& path,
   }
   for (std::size_t i = 0; i < devices.size(); ++i) {
     if (!read_uuid(devices[i].uuid, header.devices[i].uuid)) {
-      return fail(ErrorCode::invalid, fmt::format("no memory account for a device without a UUID: {}",
-                                                  printable(devices[i].uuid)));
+      return fail(ErrorCode::invalid,
+                  fmt::format("no memory account for a device without a UUID: {}",
+                              printable(devices[i].uuid)));
     }
     if (devices[i].limit) header.devices[i].limit_bytes = devices[i].limit->count();
     header.devices[i].context_bytes = devices[i].context.count();

@@ -1,7 +1,7 @@
 #pragma once
-// A run's account of device memory (guard/account.h), from berth's side: made before the job starts,
-// read while it runs and after its end. The shims of the job's processes write into it, so what it
-// says is theirs to say.
+// A run's account of device memory (guard/account.h), from berth's side: made before the job
+// starts, read while it runs and after its end. The shims of the job's processes write into it, so
+// what it says is theirs to say.
 
 #include <sys/types.h>
 
@@ -21,15 +21,15 @@ struct berth_account_result;
 namespace berth {
 
 struct AccountDevice {
-  std::string uuid;                   // "GPU-…" or "MIG-…"
-  std::optional<Bytes> limit;         // nothing: unlimited
-  Bytes context{0};                   // what one context is expected to take
+  std::string uuid;            // "GPU-…" or "MIG-…"
+  std::optional<Bytes> limit;  // nothing: unlimited
+  Bytes context{0};            // what one context is expected to take
 };
 
 class AccountFile {
  public:
-  /// A new file at `path`, for its owner alone. invalid: more devices than an account has places, or
-  /// a UUID that is none.
+  /// A new file at `path`, for its owner alone. invalid: more devices than an account has places,
+  /// or a UUID that is none.
   [[nodiscard]] static Result<AccountFile> make(const std::string& path,
                                                 const std::vector<AccountDevice>& devices);
   /// One that is there. invalid: it is no account of this version.
@@ -44,8 +44,9 @@ class AccountFile {
   [[nodiscard]] Result<std::vector<Told>> told() const;
 
   /// The driver's own sum for the run on device number `place`. `charged` is the larger of what
-  /// told() said before and after the driver was asked: what lies above it no shim has seen. For the
-  /// sampler alone, whose end ends nothing else: a job that cuts its account short ends the writer.
+  /// told() said before and after the driver was asked: what lies above it no shim has seen. For
+  /// the sampler alone, whose end ends nothing else: a job that cuts its account short ends the
+  /// writer.
   void tell_measured(std::size_t place, Bytes measured, Bytes charged);
 
  private:

@@ -18,10 +18,10 @@ using ::testing::HasSubstr;
 class Account : public ::testing::Test {
  protected:
   Result<AccountFile> make() {
-    return AccountFile::make(path_, {{.uuid = "GPU-00000000-0000-4000-8000-0000000000ff",
-                                      .limit = 10_GiB,
-                                      .context = 500_MiB},
-                                     {.uuid = "MIG-0a000000-0000-4000-8000-000000000001"}});
+    return AccountFile::make(
+        path_,
+        {{.uuid = "GPU-00000000-0000-4000-8000-0000000000ff", .limit = 10_GiB, .context = 500_MiB},
+         {.uuid = "MIG-0a000000-0000-4000-8000-000000000001"}});
   }
   [[nodiscard]] berth_account bytes() const {
     berth_account account;

@@ -79,10 +79,9 @@ std::vector<std::string> places_of(const DriverQuestion& question) {
     places.push_back(question.root + file);
   }
   // NixOS has its driver in the last one, and programs that know.
-  for (const std::string& folder : {"/" + loader_lib(), "/usr/" + loader_lib(), std::string("/lib"),
-                                    std::string("/usr/lib"), std::string("/lib64"),
-                                    std::string("/usr/lib64"),
-                                    std::string("/run/opengl-driver/lib")}) {
+  for (const std::string& folder :
+       {"/" + loader_lib(), "/usr/" + loader_lib(), std::string("/lib"), std::string("/usr/lib"),
+        std::string("/lib64"), std::string("/usr/lib64"), std::string("/run/opengl-driver/lib")}) {
     add(question.root + folder);
   }
   return places;
@@ -153,9 +152,8 @@ std::expected<DriverFile, Sentence> find_driver(const DriverQuestion& question) 
     // The loader, too, passes over what is for other programs.
     const bool is_for_others = object || object.error().code() == ErrorCode::unsupported;
     if (seen.empty()) {
-      seen = is_for_others
-                 ? sentence("the only libcuda.so.1 is not for 64-bit programs: {}", path)
-                 : sentence("{} cannot be read: {}", path, object.error().message());
+      seen = is_for_others ? sentence("the only libcuda.so.1 is not for 64-bit programs: {}", path)
+                           : sentence("{} cannot be read: {}", path, object.error().message());
     }
     if (!is_for_others) break;
   }

@@ -1,7 +1,7 @@
 #pragma once
 // The driver's library that a job's programs would load: libcuda.so.1, found as their loader finds
-// it. That is by LD_LIBRARY_PATH, where a compat driver may stand, by the loader's cache, and in its
-// default folders.
+// it. That is by LD_LIBRARY_PATH, where a compat driver may stand, by the loader's cache, and in
+// its default folders.
 
 #include <expected>
 #include <string>
@@ -24,8 +24,8 @@ struct DriverFile {
   SharedObject object;
 };
 
-/// Why there is none to stand in for, where it is unexpected. A shim of ours is passed over: the job
-/// runs inside another run, whose driver comes later.
+/// Why there is none to stand in for, where it is unexpected. A shim of ours is passed over: the
+/// job runs inside another run, whose driver comes later.
 [[nodiscard]] std::expected<DriverFile, Sentence> find_driver(const DriverQuestion& question);
 
 /// What "$LIB" is to this machine's loader: "lib64", "lib/x86_64-linux-gnu".

@@ -96,7 +96,8 @@ TEST_F(FindDriver, PassesOverAShimOfOurs) {
 TEST_F(FindDriver, StepsAsideForHami) {
   put("hami/libvgpu.so", driver());
   std::filesystem::create_symlink("libvgpu.so", root_ / "hami/libcuda.so.1");
-  EXPECT_THAT(why_not(root_ / "hami"), HasSubstr("HAMi's libvgpu caps memory here: " + root_.path()));
+  EXPECT_THAT(why_not(root_ / "hami"),
+              HasSubstr("HAMi's libvgpu caps memory here: " + root_.path()));
 }
 
 TEST_F(FindDriver, SaysWhatItCannotRead) {
@@ -111,9 +112,9 @@ TEST(LoaderCache, HasFilesOfOurKindAlone) {
                   cache_of({{"libcuda.so.1", "/a/libcuda.so.1"}, {"libc.so.6", "/libc"}}, wide),
                   "libcuda.so.1"),
               ElementsAre("/a/libcuda.so.1"));
-  EXPECT_THAT(files_in_loader_cache(cache_of({{"libcuda.so.1", "/a/libcuda.so.1"}}, 3),
-                                    "libcuda.so.1"),
-              IsEmpty());
+  EXPECT_THAT(
+      files_in_loader_cache(cache_of({{"libcuda.so.1", "/a/libcuda.so.1"}}, 3), "libcuda.so.1"),
+      IsEmpty());
 }
 
 TEST(LoaderCache, OfThisMachineHasItsLibc) {

@@ -159,9 +159,8 @@ class ImageWriter {
         shown.symbol = *wrapper->second;
       } else {
         if (trampolines_.size() == BERTH_GUARD_TRAMPOLINES) {
-          return fail(ErrorCode::unsupported,
-                      fmt::format("the driver shows more than {} functions",
-                                  int{BERTH_GUARD_TRAMPOLINES}));
+          return fail(ErrorCode::unsupported, fmt::format("the driver shows more than {} functions",
+                                                          int{BERTH_GUARD_TRAMPOLINES}));
         }
         shown.symbol = *trampoline->second;
         shown.symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
@@ -302,10 +301,10 @@ class ImageWriter {
   /// For people and their tools: a loader reads no section.
   void move_sections(std::uint64_t moved_by) {
     Elf64_Ehdr header = from_.header;
-    const bool has_them = header.e_shoff >= end_ && header.e_shentsize == sizeof(Elf64_Shdr) &&
-                          elf::read_at<Elf64_Shdr>(from_.file, header.e_shoff +
-                                                                   (header.e_shnum - 1) *
-                                                                       sizeof(Elf64_Shdr));
+    const bool has_them =
+        header.e_shoff >= end_ && header.e_shentsize == sizeof(Elf64_Shdr) &&
+        elf::read_at<Elf64_Shdr>(from_.file,
+                                 header.e_shoff + (header.e_shnum - 1) * sizeof(Elf64_Shdr));
     if (!has_them) {
       header.e_shoff = header.e_shnum = header.e_shstrndx = 0;
       return overwrite(file_, 0, header);
@@ -403,8 +402,8 @@ std::string empty_object_for_32_bits(std::uint16_t machine) {
   header.e_phnum = 3;
   object.segments[0] = {PT_LOAD, 0, 0, 0, sizeof object, sizeof object, PF_R | PF_W, page};
   constexpr auto at = static_cast<std::uint32_t>(offsetof(Object, dynamic));
-  object.segments[1] = {PT_DYNAMIC,           at, at, at, sizeof object.dynamic,
-                        sizeof object.dynamic, PF_R | PF_W, 4};
+  object.segments[1] = {PT_DYNAMIC,  at, at, at, sizeof object.dynamic, sizeof object.dynamic,
+                        PF_R | PF_W, 4};
   // Without it the loader would make the program's stack executable.
   object.segments[2] = {PT_GNU_STACK, 0, 0, 0, 0, 0, PF_R | PF_W, 16};
   const std::array<std::pair<int, std::uint32_t>, 6> entries = {

@@ -36,10 +36,10 @@ const ExportedSymbol& symbol_of(const SharedObject& object, std::string_view nam
 
 TEST(SharedObject, ShowsFunctionsAndDataAndNothingHidden) {
   const SharedObject driver = driver_object();
-  EXPECT_THAT(names_of(driver),
-              ElementsAre("cuCallsHidden", "cuDriverGetVersion", "cuGLRegisterBufferObject",
-                          "cuInit", "cuIsWeak", "cuSumOfSeven", "cudbgAligned", "cudbgSmallText",
-                          "cudbgZero"));
+  EXPECT_THAT(
+      names_of(driver),
+      ElementsAre("cuCallsHidden", "cuDriverGetVersion", "cuGLRegisterBufferObject", "cuInit",
+                  "cuIsWeak", "cuSumOfSeven", "cudbgAligned", "cudbgSmallText", "cudbgZero"));
   EXPECT_EQ(driver.soname, "libcuda.so.1");
   EXPECT_EQ(driver.build_id.size(), 40U);
   EXPECT_EQ(driver.machine, elf::our_machine);
@@ -127,8 +127,7 @@ TEST(ElfImage, IsRefusedForWhatTheTemplateIsNotMadeFor) {
   EXPECT_THAT(make_guard_image(small_template(), large, "/driver", false).error().message(),
               HasSubstr("more than 2048 functions"));
   EXPECT_FALSE(make_guard_image(small_driver(), driver_object(), "/driver", false));
-  EXPECT_FALSE(
-      make_guard_image(small_template(), driver_object(), std::string(5000, '/'), false));
+  EXPECT_FALSE(make_guard_image(small_template(), driver_object(), std::string(5000, '/'), false));
   // An image is no template.
   const auto image = make_guard_image(small_template(), driver_object(), "/driver", false);
   EXPECT_FALSE(make_guard_image(*image, driver_object(), "/driver", false));
@@ -138,8 +137,8 @@ TEST(ElfImage, IsRefusedForWhatTheTemplateIsNotMadeFor) {
 class LoadedImage : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto image = make_guard_image(small_template(), driver_object(), BERTH_SMALL_DRIVER,
-                                        false);
+    const auto image =
+        make_guard_image(small_template(), driver_object(), BERTH_SMALL_DRIVER, false);
     ASSERT_TRUE(write_file_atomically(path_, *image));
     library_ = ::dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(library_, nullptr) << ::dlerror();

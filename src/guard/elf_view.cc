@@ -72,8 +72,7 @@ Result<void> read_segments(View& object) {
   const Elf64_Ehdr& header = object.header;
   if (header.e_phentsize != sizeof(Elf64_Phdr)) return damaged("its program headers");
   for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
-    const auto segment =
-        read_at<Elf64_Phdr>(object.file, header.e_phoff + i * sizeof(Elf64_Phdr));
+    const auto segment = read_at<Elf64_Phdr>(object.file, header.e_phoff + i * sizeof(Elf64_Phdr));
     if (!segment) return damaged("its program headers");
     object.segments.push_back(*segment);
   }

@@ -1,6 +1,7 @@
 #pragma once
-// An ELF64 shared object as a loader sees it: segments, dynamic section, symbols. Every number of the
-// file is checked before it is followed. For guard/elf_*.cc, who need the system's <elf.h> anyway.
+// An ELF64 shared object as a loader sees it: segments, dynamic section, symbols. Every number of
+// the file is checked before it is followed. For guard/elf_*.cc, who need the system's <elf.h>
+// anyway.
 
 #include <elf.h>
 
@@ -35,9 +36,9 @@ struct View {
   std::string_view file;
   Elf64_Ehdr header{};
   std::vector<Elf64_Phdr> segments;
-  std::vector<Elf64_Dyn> dynamic;   // without the DT_NULL
-  std::vector<Elf64_Sym> symbols;   // those of the dynamic symbol table, number 0 included
-  std::string_view strings;         // theirs
+  std::vector<Elf64_Dyn> dynamic;  // without the DT_NULL
+  std::vector<Elf64_Sym> symbols;  // those of the dynamic symbol table, number 0 included
+  std::string_view strings;        // theirs
 
   /// Where in the file this many bytes at `address` are; nothing: not all of them are in it.
   [[nodiscard]] std::optional<std::uint64_t> offset_of(std::uint64_t address,

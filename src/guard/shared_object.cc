@@ -20,8 +20,8 @@ constexpr std::uint64_t most_alignment = 64;
 
 /// What a linker puts into each file: another's would hide a program's own.
 bool is_linkers_own(std::string_view name) {
-  constexpr std::string_view names[] = {"_init",       "_fini",  "_edata", "edata", "_end", "end",
-                                        "__bss_start", "_etext", "etext"};
+  constexpr std::string_view names[] = {"_init", "_fini",       "_edata", "edata", "_end",
+                                        "end",   "__bss_start", "_etext", "etext"};
   return std::ranges::find(names, name) != std::end(names);
 }
 
@@ -66,8 +66,8 @@ Result<ExportedSymbol> exported(const elf::View& object, const Elf64_Sym& symbol
   if (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) return one;
   if (type != STT_OBJECT) return unusable("is neither a function nor data");
   one.is_data = true;
-  one.alignment = std::min(most_alignment, std::uint64_t{1} << std::countr_zero(
-                                               symbol.st_value | most_alignment));
+  one.alignment = std::min(most_alignment,
+                           std::uint64_t{1} << std::countr_zero(symbol.st_value | most_alignment));
   auto bytes = bytes_of_data(object, symbol);
   if (!bytes) return unusable("is data outside of the file's segments");
   one.bytes = *std::move(bytes);

@@ -74,8 +74,7 @@ Sentence why_step_aside(const ShimQuestion& question) {
   constexpr std::array<std::string_view, 7> containers = {
       "docker", "podman", "nerdctl", "apptainer", "singularity", "enroot", "kubectl"};
   constexpr std::array<std::string_view, 7> injectors = {
-      "nsys",     "ncu", "nvprof", "compute-sanitizer", "cuda-memcheck",
-      "cuda-gdb", "cuda-gdbserver"};
+      "nsys", "ncu", "nvprof", "compute-sanitizer", "cuda-memcheck", "cuda-gdb", "cuda-gdbserver"};
   const auto names = [&](std::span<const std::string_view> among) {
     return std::ranges::find_if(question.programs, [&](const std::string& program) {
       return std::ranges::find(among, program) != among.end();
@@ -125,9 +124,8 @@ struct LibNames {
 };
 LibNames lib_names(const std::string& own) {
   const bool is_arm = elf::our_machine == EM_AARCH64;
-  LibNames names{
-      .wide = {"lib64", is_arm ? "lib/aarch64-linux-gnu" : "lib/x86_64-linux-gnu"},
-      .narrow = {"lib32", is_arm ? "lib/arm-linux-gnueabihf" : "lib/i386-linux-gnu"}};
+  LibNames names{.wide = {"lib64", is_arm ? "lib/aarch64-linux-gnu" : "lib/x86_64-linux-gnu"},
+                 .narrow = {"lib32", is_arm ? "lib/arm-linux-gnueabihf" : "lib/i386-linux-gnu"}};
   (own == "lib64" ? names.narrow : names.wide).emplace_back("lib");
   if (std::ranges::find(names.wide, own) == names.wide.end()) names.wide.push_back(own);
   std::erase(names.narrow, own);
@@ -221,9 +219,8 @@ std::optional<std::string> unpacked(std::string_view packed) {
 }  // namespace
 
 std::string shim_template() {
-  const std::string_view packed(berth_shim_template, static_cast<std::size_t>(
-                                                         berth_shim_template_end -
-                                                         berth_shim_template));
+  const std::string_view packed(
+      berth_shim_template, static_cast<std::size_t>(berth_shim_template_end - berth_shim_template));
   return unpacked(packed).value_or("");
 }
 
@@ -252,11 +249,10 @@ std::expected<Shim, Sentence> prepare_shim(const ShimQuestion& question) {
                              .working_directory = question.working_directory,
                              .root = question.root});
   if (!driver) return std::unexpected(std::move(driver).error());
-  const auto image = make_guard_image(question.shim_template, driver->object, driver->path,
-                                      dlopen_is_in_libdl());
+  const auto image =
+      make_guard_image(question.shim_template, driver->object, driver->path, dlopen_is_in_libdl());
   if (!image) {
-    return std::unexpected(
-        sentence("no shim fits {}: {}", driver->path, image.error().message()));
+    return std::unexpected(sentence("no shim fits {}: {}", driver->path, image.error().message()));
   }
   auto shim = place_image(question, *image);
   if (!shim) return shim;

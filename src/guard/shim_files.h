@@ -1,15 +1,16 @@
 #pragma once
-// The shim as files, and how a job's programs come to load it. The image for the job's driver lies in
-// a folder of the user's own, under a name made of its bytes:
+// The shim as files, and how a job's programs come to load it. The image for the job's driver lies
+// in a folder of the user's own, under a name made of its bytes:
 //
 //   FOLDER/libcuda.so.1                       for LD_LIBRARY_PATH
 //   FOLDER/libcuda.so                         a link to it
-//   FOLDER/lib64/libcuda.so.1, …              links to it, as "$LIB" is to loaders of 64-bit programs
-//   FOLDER/lib32/libcuda.so.1, …              an object without content, for those of 32-bit programs
+//   FOLDER/lib64/libcuda.so.1, …              links to it, as "$LIB" is to loaders of 64-bit
+//   programs FOLDER/lib32/libcuda.so.1, …              an object without content, for those of
+//   32-bit programs
 //
 // LD_PRELOAD has FOLDER/$LIB/libcuda.so.1, as a loader complains of an object of the other kind. It
-// ignores the entry for setuid programs, because it has slashes. musl takes "$LIB" as it stands, and
-// finds nothing.
+// ignores the entry for setuid programs, because it has slashes. musl takes "$LIB" as it stands,
+// and finds nothing.
 
 #include <sys/types.h>
 
@@ -25,7 +26,7 @@ namespace berth {
 
 struct ShimQuestion {
   std::vector<std::string> environment;  // the job's, as NAME=value
-  std::vector<std::string> programs;     // that its command starts, without folders, as far as known
+  std::vector<std::string> programs;  // that its command starts, without folders, as far as known
   std::string working_directory;
   /// Where the image may lie, best first: `shim_folders()`.
   std::vector<std::string> folders;

@@ -173,8 +173,9 @@ TEST_F(Shims, OfOldDriversAreSweptUnlessAProcessHasThem) {
         std::filesystem::last_write_time(shim->image) - std::chrono::hours(24 * 91));
   }
   ASSERT_TRUE(make_directories(directory_ / "proc/77"));
-  ASSERT_TRUE(write_file_atomically(directory_ / "proc/77/environ",
-                                    std::string("A=b\0LD_PRELOAD=", 15) + used + "/$LIB/libcuda.so.1"));
+  ASSERT_TRUE(
+      write_file_atomically(directory_ / "proc/77/environ",
+                            std::string("A=b\0LD_PRELOAD=", 15) + used + "/$LIB/libcuda.so.1"));
   sweep_shim_folders(shim->folder, directory_ / "proc");
   EXPECT_FALSE(is_there(old));
   EXPECT_TRUE(is_there(used));
@@ -185,17 +186,17 @@ TEST_F(Shims, OfOldDriversAreSweptUnlessAProcessHasThem) {
 const Shim some_shim{.folder = "/c/0123", .image = "/c/0123/libcuda.so.1", .driver = "/d"};
 
 TEST(EnvironmentWithShim, SetsWhatAPlainOneLacks) {
-  EXPECT_THAT(environment_with_shim({"PATH=/bin"}, some_shim, "/account"),
-              ElementsAre("PATH=/bin", "LD_PRELOAD=/c/0123/$LIB/libcuda.so.1",
-                          "LD_LIBRARY_PATH=/c/0123", "BERTH_GUARD_ACCOUNT=/account",
-                          "ASAN_OPTIONS=verify_asan_link_order=0"));
+  EXPECT_THAT(
+      environment_with_shim({"PATH=/bin"}, some_shim, "/account"),
+      ElementsAre("PATH=/bin", "LD_PRELOAD=/c/0123/$LIB/libcuda.so.1", "LD_LIBRARY_PATH=/c/0123",
+                  "BERTH_GUARD_ACCOUNT=/account", "ASAN_OPTIONS=verify_asan_link_order=0"));
 }
 
 TEST(EnvironmentWithShim, KeepsWhatTheUserChose) {
-  const Environment got = environment_with_shim(
-      {"LD_PRELOAD=libtcmalloc.so /x/y.so", "LD_LIBRARY_PATH=/a::/b", "ASAN_OPTIONS=detect_leaks=0",
-       "LD_PRELOADED=1"},
-      some_shim, "/account");
+  const Environment got =
+      environment_with_shim({"LD_PRELOAD=libtcmalloc.so /x/y.so", "LD_LIBRARY_PATH=/a::/b",
+                             "ASAN_OPTIONS=detect_leaks=0", "LD_PRELOADED=1"},
+                            some_shim, "/account");
   EXPECT_THAT(got, Contains("LD_PRELOAD=libtcmalloc.so:/x/y.so:/c/0123/$LIB/libcuda.so.1"));
   EXPECT_THAT(got, Contains("LD_LIBRARY_PATH=/c/0123:/a::/b"));
   EXPECT_THAT(got, Contains("ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0"));

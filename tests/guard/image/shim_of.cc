@@ -1,6 +1,7 @@
-// shim_of [--template FILE] [--root FOLDER] [--folder FOLDER]… [--programs NAME…] COMMAND…: executes the
-// command with the shim that prepare_shim() makes for this environment. Says on stderr what there is to
-// say; without a shim the first line is "none: WHY". With `--print` it prints the shim's paths instead.
+// shim_of [--template FILE] [--root FOLDER] [--folder FOLDER]… [--programs NAME…] COMMAND…:
+// executes the command with the shim that prepare_shim() makes for this environment. Says on stderr
+// what there is to say; without a shim the first line is "none: WHY". With `--print` it prints the
+// shim's paths instead.
 // --account FILE --limit UUID=BYTES makes the run's account first.
 //
 // shim_of --told FILE: for each device of an account "charged highest refusals".
@@ -53,9 +54,8 @@ int main(int count, char** words) {
     if (option == "--told") return print_told(value);
     if (option == "--limit") {
       const std::size_t equals = value.find('=');
-      devices.push_back(
-          {.uuid = value.substr(0, equals),
-           .limit = Bytes{parse_unsigned(value.substr(equals + 1)).value_or(0)}});
+      devices.push_back({.uuid = value.substr(0, equals),
+                         .limit = Bytes{parse_unsigned(value.substr(equals + 1)).value_or(0)}});
     }
     if (option == "--template") shim_bytes = read_file(value, 8 << 20).value_or("");
     if (option == "--root") question.root = value;
@@ -77,12 +77,14 @@ int main(int count, char** words) {
   if (!shim) {
     std::fprintf(stderr, "none: %s\n", shim.error().english().c_str());
   } else {
-    for (const Sentence& one : shim->said) std::fprintf(stderr, "said: %s\n", one.english().c_str());
+    for (const Sentence& one : shim->said)
+      std::fprintf(stderr, "said: %s\n", one.english().c_str());
     question.environment = environment_with_shim(question.environment, *shim, account);
   }
   if (prints) {
-    if (shim) std::printf("%s\n%s\n%s\n", shim->image.c_str(), shim->driver.c_str(),
-                          shim->driver_build_id.c_str());
+    if (shim)
+      std::printf("%s\n%s\n%s\n", shim->image.c_str(), shim->driver.c_str(),
+                  shim->driver_build_id.c_str());
     return shim ? 0 : 3;
   }
   const Error failed = execute(command, question.environment, default_search_path);
