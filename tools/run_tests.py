@@ -205,7 +205,7 @@ def end_to_end(report: Report) -> None:
     # The browser first, while compilers are beside it: of what looks at the clock, nothing should be.
     for tests in (IN_A_BROWSER, *LOOK_AT_THE_CLOCK):
         test_programs.run_pytest(report, tests, ROOT)
-    for folder in ("python", "library", "tools", "habits", "parity"):
+    for folder in ("guard", "python", "library", "tools", "habits", "parity"):
         test_programs.run_pytest(report, ROOT / "tests" / folder, ROOT)
 
 

@@ -198,6 +198,16 @@ TEST(ScriptCheck, ContainerWithGpusOfItsOwnChoiceIsWarnedAbout) {
   }
 }
 
+TEST(ScriptCheck, ProgramsOfACommandAreThoseThatItsWordsName) {
+  EXPECT_THAT(programs_started_by({"/usr/bin/python3", "train.py", "docker"}),
+              ::testing::ElementsAre("python3"));
+  EXPECT_THAT(programs_started_by({"env", "A=/b", "nice", "-n", "5", "nsys", "profile", "python"}),
+              ::testing::Contains("nsys"));
+  EXPECT_THAT(programs_started_by({"bash", "-c", "cd /data && A=1 docker run image | tee log"}),
+              ::testing::IsSupersetOf({"bash", "cd", "docker", "tee"}));
+  EXPECT_THAT(programs_started_by({}), ::testing::IsEmpty());
+}
+
 TEST(ScriptCheck, WarningAboutAContainerNamesWhatChoosesItsGpus) {
   const auto warning = warning_about_devices_set_by(
       {"podman", "run", "--device=nvidia.com/gpu=0", "image"}, "/bin/sh");

@@ -260,18 +260,23 @@ std::vector<Words> commands_in(std::string_view text) {
   return commands;
 }
 
-/// Where the program stands that starts containers, behind `sudo`, `env A=B`, `timeout 10m` and
-/// their like.
+/// How many of the words may name a program: the first, or any behind `sudo`, `env A=B`,
+/// `timeout 10m` and their like.
+std::size_t words_that_may_be_programs(const Words& words) {
+  constexpr std::array<std::string_view, 13> wrappers = {
+      "sudo",    "doas",   "env",    "nice", "ionice",  "nohup",  "time",
+      "timeout", "stdbuf", "setsid", "exec", "taskset", "numactl"};
+  if (words.empty()) return 0;
+  const bool goes_on =
+      is_assignment_word(words[0]) || is_one_of(name_of_program(words[0]), wrappers);
+  return goes_on ? std::min(words.size(), words_looked_at) : 1;
+}
+
+/// Where the program stands that starts containers.
 std::optional<std::size_t> container_tool_in(const Words& words) {
   constexpr std::array<std::string_view, 3> tools = {"docker", "podman", "nerdctl"};
-  constexpr std::array<std::string_view, 11> wrappers = {"sudo",   "doas",   "env",  "nice",
-                                                         "ionice", "nohup",  "time", "timeout",
-                                                         "stdbuf", "setsid", "exec"};
-  for (std::size_t at = 0; at < std::min(words.size(), words_looked_at); ++at) {
-    const std::string_view name = name_of_program(words[at]);
-    if (is_one_of(name, tools)) return at;
-    const bool is_first = at == 0 && !is_assignment_word(name);
-    if (is_first && !is_one_of(name, wrappers)) return std::nullopt;
+  for (std::size_t at = 0; at < words_that_may_be_programs(words); ++at) {
+    if (is_one_of(name_of_program(words[at]), tools)) return at;
   }
   return std::nullopt;
 }
@@ -422,6 +427,21 @@ std::optional<ScriptLine> find_visible_devices_assignment(std::string_view text)
     if (sets_devices(code)) return ScriptLine{.number = number, .text = printable(code)};
   }
   return std::nullopt;
+}
+
+std::vector<std::string> programs_started_by(const std::vector<std::string>& command) {
+  std::vector<std::string> programs;
+  const auto add = [&](const Words& words) {
+    for (std::size_t at = 0; at < words_that_may_be_programs(words); ++at) {
+      programs.emplace_back(name_of_program(words[at]));
+    }
+  };
+  add(command);
+  for (std::size_t at = 0; at < std::min(command.size(), words_looked_at); ++at) {
+    if (interpreter_of(command[at]) != Interpreter::shell) continue;
+    for (const Words& words : commands_in(code_for(command, at).value_or(""))) add(words);
+  }
+  return programs;
 }
 
 std::optional<ScriptWarning> warning_about_devices_set_by(const std::vector<std::string>& command,

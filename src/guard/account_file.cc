@@ -1,0 +1,150 @@
+#include "guard/account_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <utility>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "guard/account.h"
+
+namespace berth {
+
+namespace {
+
+/// "GPU-1f2e…": 32 hexadecimal digits after the kind, dashes among them.
+bool read_uuid(std::string_view text, std::uint8_t (&uuid)[16]) {
+  const std::size_t kind = text.find('-');
+  std::string digits = small_letters(kind == text.npos ? "" : text.substr(kind + 1));
+  std::erase(digits, '-');
+  if (digits.size() != 2 * sizeof uuid) return false;
+  for (std::size_t i = 0; i < sizeof uuid; ++i) {
+    unsigned value = 0;
+    for (const char c : digits.substr(2 * i, 2)) {
+      constexpr std::string_view hexadecimal = "0123456789abcdef";
+      const std::size_t digit = hexadecimal.find(c);
+      if (digit == hexadecimal.npos) return false;
+      value = value * 16 + static_cast<unsigned>(digit);
+    }
+    uuid[i] = static_cast<std::uint8_t>(value);
+  }
+  return true;
+}
+
+std::uint64_t sum_of_charges(const berth_account& account, std::size_t device) {
+  std::uint64_t sum = 0;
+  for (const berth_account_slot& slot : account.slots) {
+    if (slot.pid == 0 || slot.pid == BERTH_ACCOUNT_EMPTYING) continue;
+    sum += BERTH_ACCOUNT_BYTES(slot.charged[device]);
+  }
+  return sum;
+}
+
+bool is_of_this_version(const berth_account_header& header) {
+  return header.magic == BERTH_ACCOUNT_MAGIC && header.version == BERTH_ACCOUNT_VERSION &&
+         header.file_bytes == sizeof(berth_account) && header.device_count <= BERTH_ACCOUNT_DEVICES;
+}
+
+}  // namespace
+
+void AccountFile::Unmap::operator()(berth_account_result* results) const {
+  ::munmap(results, BERTH_ACCOUNT_PAGE);
+}
+
+Result<AccountFile> AccountFile::with_results(Fd fd, const std::string& path) {
+  void* at = ::mmap(nullptr, BERTH_ACCOUNT_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(),
+                    offsetof(berth_account, results));
+  if (at == MAP_FAILED) return fail_system("map the memory account " + path, errno);
+  AccountFile file;
+  file.fd_ = std::move(fd);
+  file.results_.reset(static_cast<berth_account_result*>(at));
+  return file;
+}
+
+Result<AccountFile> AccountFile::make(const std::string& path,
+                                      const std::vector<AccountDevice>& devices) {
+  berth_account_header header{};
+  header.magic = BERTH_ACCOUNT_MAGIC;
+  header.version = BERTH_ACCOUNT_VERSION;
+  header.file_bytes = sizeof(berth_account);
+  header.device_count = devices.size();
+  if (devices.size() > BERTH_ACCOUNT_DEVICES) {
+    return fail(ErrorCode::invalid,
+                fmt::format("a memory account has no place for {} devices", devices.size()));
+  }
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (!read_uuid(devices[i].uuid, header.devices[i].uuid)) {
+      return fail(ErrorCode::invalid,
+                  fmt::format("no memory account for a device without a UUID: {}",
+                              printable(devices[i].uuid)));
+    }
+    if (devices[i].limit) header.devices[i].limit_bytes = devices[i].limit->count();
+    header.devices[i].context_bytes = devices[i].context.count();
+  }
+  auto fd = open_fd(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+  if (!fd) return std::unexpected(std::move(fd).error());
+  // All blocks now: on a full disk the job's first write would be a SIGBUS.
+  if (const int why = ::posix_fallocate(fd->get(), 0, sizeof(berth_account)); why != 0) {
+    ::unlink(path.c_str());
+    return fail_system("make the memory account " + path, why);
+  }
+  if (auto written = write_all(fd->get(), {reinterpret_cast<const char*>(&header), sizeof header});
+      !written) {
+    return std::unexpected(std::move(written).error().because("making the memory account " + path));
+  }
+  return with_results(*std::move(fd), path);
+}
+
+Result<AccountFile> AccountFile::open(const std::string& path) {
+  auto fd = open_fd(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+  if (!fd) return std::unexpected(std::move(fd).error());
+  struct stat facts{};
+  berth_account_header header{};
+  if (::fstat(fd->get(), &facts) != 0 || !S_ISREG(facts.st_mode) ||
+      facts.st_size != static_cast<off_t>(sizeof(berth_account)) ||
+      ::pread(fd->get(), &header, sizeof header, 0) != sizeof header ||
+      !is_of_this_version(header)) {
+    return fail(ErrorCode::invalid, path + " is no memory account of this version");
+  }
+  return with_results(*std::move(fd), path);
+}
+
+Result<std::vector<AccountFile::Told>> AccountFile::told() const {
+  // Read, not mapped: who cuts the file short meanwhile does not end us.
+  const auto account = std::make_unique<berth_account>();
+  const ssize_t got = ::pread(fd_.get(), account.get(), sizeof *account, 0);
+  if (got != sizeof *account || !is_of_this_version(account->header)) {
+    return fail(ErrorCode::io, "the memory account was damaged by the job");
+  }
+  std::vector<Told> all;
+  for (std::size_t i = 0; i < account->header.device_count; ++i) {
+    all.push_back({.charged = Bytes{sum_of_charges(*account, i)},
+                   .highest = Bytes{account->results[i].highest_bytes},
+                   .refusals = account->results[i].refusals});
+  }
+  return all;
+}
+
+void AccountFile::tell_measured(std::size_t place, Bytes measured, Bytes charged) {
+  if (place >= BERTH_ACCOUNT_DEVICES) return;
+  berth_account_result& result = results_.get()[place];
+  const std::uint64_t unseen = minus(measured, charged).value_or(Bytes{0}).count();
+  __atomic_store_n(&result.measured_bytes, measured.count(), __ATOMIC_RELAXED);
+  __atomic_store_n(&result.unseen_bytes, unseen, __ATOMIC_RELAXED);
+}
+
+Reading<bool> has_shim_mapped(pid_t process, const std::string& image, const std::string& proc) {
+  constexpr std::size_t longest = 64 << 20;
+  const auto maps = read_file(fmt::format("{}/{}/maps", proc, process), longest);
+  if (maps) return maps->find(" " + image + "\n") != std::string::npos;
+  if (maps.error().code() == ErrorCode::not_found) return false;
+  return maps.error().code() == ErrorCode::no_permission ? Absent::no_permission : Absent::failed;
+}
+
+}  // namespace berth

@@ -1,0 +1,68 @@
+#pragma once
+// A run's account of device memory (guard/account.h), from berth's side: made before the job
+// starts, read while it runs and after its end. The shims of the job's processes write into it, so
+// what it says is theirs to say.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/reading.h"
+#include "base/result.h"
+#include "base/units.h"
+
+struct berth_account_result;
+
+namespace berth {
+
+struct AccountDevice {
+  std::string uuid;            // "GPU-…" or "MIG-…"
+  std::optional<Bytes> limit;  // nothing: unlimited
+  Bytes context{0};            // what one context is expected to take
+};
+
+class AccountFile {
+ public:
+  /// A new file at `path`, for its owner alone. invalid: more devices than an account has places,
+  /// or a UUID that is none.
+  [[nodiscard]] static Result<AccountFile> make(const std::string& path,
+                                                const std::vector<AccountDevice>& devices);
+  /// One that is there. invalid: it is no account of this version.
+  [[nodiscard]] static Result<AccountFile> open(const std::string& path);
+
+  struct Told {
+    Bytes charged{0};  // now, by all processes
+    Bytes highest{0};  // that was granted
+    std::uint64_t refusals = 0;
+  };
+  /// One for each device, in the order in which they were given. io: the job has damaged the file.
+  [[nodiscard]] Result<std::vector<Told>> told() const;
+
+  /// The driver's own sum for the run on device number `place`. `charged` is the larger of what
+  /// told() said before and after the driver was asked: what lies above it no shim has seen. For
+  /// the sampler alone, whose end ends nothing else: a job that cuts its account short ends the
+  /// writer.
+  void tell_measured(std::size_t place, Bytes measured, Bytes charged);
+
+ private:
+  struct Unmap {
+    void operator()(berth_account_result* results) const;
+  };
+  AccountFile() = default;
+  [[nodiscard]] static Result<AccountFile> with_results(Fd fd, const std::string& path);
+  Fd fd_;
+  std::unique_ptr<berth_account_result, Unmap> results_;  // of every place, shared with the shims
+};
+
+/// Whether a process has this image mapped, which proves that the shim is in it. `image` as
+/// Shim::image; `proc` is read, which can take as long as the process is stuck in the kernel. false
+/// for a process that has gone.
+[[nodiscard]] Reading<bool> has_shim_mapped(pid_t process, const std::string& image,
+                                            const std::string& proc);
+
+}  // namespace berth

@@ -1,0 +1,295 @@
+#include "guard/shim_files.h"
+
+#include <fmt/format.h>
+#include <gnu/libc-version.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "guard/elf_image.h"
+#include "guard/elf_view.h"
+#include "guard/shim_folder.h"
+
+extern "C" {
+extern const char berth_shim_template[];
+extern const char berth_shim_template_end[];
+}
+
+namespace berth {
+
+namespace {
+
+constexpr std::string_view soname = "libcuda.so.1";
+constexpr std::string_view preload_end = "/$LIB/libcuda.so.1";
+
+std::string value_in(const std::vector<std::string>& environment, std::string_view name) {
+  for (const std::string& variable : environment) {
+    if (variable.starts_with(name) && variable.substr(name.size()).starts_with('=')) {
+      return variable.substr(name.size() + 1);
+    }
+  }
+  return {};
+}
+
+void set(std::vector<std::string>& environment, std::string_view name, const std::string& value) {
+  std::erase_if(environment, [&](const std::string& variable) {
+    return variable.starts_with(name) && variable.substr(name.size()).starts_with('=');
+  });
+  environment.push_back(fmt::format("{}={}", name, value));
+}
+
+/// LD_PRELOAD's words, and the folders of earlier shims among them.
+struct Preloads {
+  std::vector<std::string> users;
+  std::vector<std::string> our_folders;
+};
+Preloads preloads_in(std::string list) {
+  Preloads found;
+  std::ranges::replace(list, ' ', ':');
+  for (const std::string_view word : split(list, ':')) {
+    if (word.ends_with(preload_end)) {
+      found.our_folders.emplace_back(word.substr(0, word.size() - preload_end.size()));
+    } else if (!word.empty()) {
+      found.users.emplace_back(word);
+    }
+  }
+  return found;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, ":"));
+}
+
+/// What the job itself speaks against; empty: nothing.
+Sentence why_step_aside(const ShimQuestion& question) {
+  constexpr std::array<std::string_view, 7> containers = {
+      "docker", "podman", "nerdctl", "apptainer", "singularity", "enroot", "kubectl"};
+  constexpr std::array<std::string_view, 7> injectors = {
+      "nsys", "ncu", "nvprof", "compute-sanitizer", "cuda-memcheck", "cuda-gdb", "cuda-gdbserver"};
+  const auto names = [&](std::span<const std::string_view> among) {
+    return std::ranges::find_if(question.programs, [&](const std::string& program) {
+      return std::ranges::find(among, program) != among.end();
+    });
+  };
+  const auto none = question.programs.end();
+  if (value_in(question.environment, "BERTH_GUARD") == "off") {
+    return sentence("BERTH_GUARD=off is set");
+  }
+  if (const auto one = names(containers); one != none) {
+    return sentence("{} starts containers, and the shim does not go along", *one);
+  }
+  if (const auto one = names(injectors); one != none) {
+    return sentence("{} injects itself into CUDA, and the shim steps aside", *one);
+  }
+  if (!value_in(question.environment, "CUDA_INJECTION64_PATH").empty()) {
+    return sentence("CUDA_INJECTION64_PATH is set, and the shim steps aside for that tool");
+  }
+  const auto of_all = read_file(question.root + "/etc/ld.so.preload", 1 << 16);
+  for (const std::string& list :
+       {value_in(question.environment, "LD_PRELOAD"), of_all ? *of_all : std::string()}) {
+    if (list.find("libvgpu.so") != list.npos) {
+      return sentence("HAMi's libvgpu caps memory here: {}", trimmed(list));
+    }
+  }
+  return {};
+}
+
+/// FNV-1a. A name only: the bytes themselves are compared.
+std::string name_by_content(std::string_view bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return fmt::format("{:016x}", hash);
+}
+
+bool dlopen_is_in_libdl() {
+  const auto parts = split(::gnu_get_libc_version(), '.');  // "2.36"
+  constexpr std::uint64_t moved_in = 34;
+  return parts.size() >= 2 && parts[0] == "2" && parse_unsigned(parts[1]).value_or(0) < moved_in;
+}
+
+/// Which values "$LIB" has: in loaders of 64-bit programs, and of 32-bit ones. Where a distribution
+/// has its 64-bit libraries in lib64, "lib" has the others.
+struct LibNames {
+  std::vector<std::string> wide;
+  std::vector<std::string> narrow;
+};
+LibNames lib_names(const std::string& own) {
+  const bool is_arm = elf::our_machine == EM_AARCH64;
+  LibNames names{.wide = {"lib64", is_arm ? "lib/aarch64-linux-gnu" : "lib/x86_64-linux-gnu"},
+                 .narrow = {"lib32", is_arm ? "lib/arm-linux-gnueabihf" : "lib/i386-linux-gnu"}};
+  (own == "lib64" ? names.narrow : names.wide).emplace_back("lib");
+  if (std::ranges::find(names.wide, own) == names.wide.end()) names.wide.push_back(own);
+  std::erase(names.narrow, own);
+  return names;
+}
+
+/// "../../libcuda.so.1" in "lib/x86_64-linux-gnu".
+std::string from_within(const std::string& lib, std::string_view target) {
+  std::string up;
+  for (std::size_t i = 0; i < split(lib, '/').size(); ++i) up += "../";
+  return up + std::string(target);
+}
+
+/// All files of a shim. True: one of them had been changed.
+std::expected<bool, Sentence> write_files(const std::string& folder, const std::string& image) {
+  constexpr std::string_view empty = "none-for-32-bits.so";
+  bool is_anew = false;
+  const auto note = [&](const std::expected<Written, Sentence>& done) -> Sentence {
+    if (!done) return done.error();
+    is_anew = is_anew || *done == Written::anew;
+    return {};
+  };
+  const auto file = [&](std::string_view name, std::string_view bytes) {
+    return note(write_shim_file(folder + "/" + std::string(name), bytes));
+  };
+  Sentence failed = file(soname, image);
+  if (failed.empty()) failed = file(empty, empty_object_for_32_bits(elf::our_machine));
+  if (failed.empty()) failed = note(write_shim_link(folder + "/libcuda.so", std::string(soname)));
+  const LibNames names = lib_names(loader_lib());
+  for (const auto& [libs, target] : {std::pair(&names.wide, soname), {&names.narrow, empty}}) {
+    for (const std::string& lib : *libs) {
+      if (!failed.empty()) break;
+      const std::string within = folder + "/" + lib;
+      if (const auto made = make_shim_folder(within); !made) {
+        failed = made.error();
+        continue;
+      }
+      failed = note(write_shim_link(within + "/" + std::string(soname), from_within(lib, target)));
+    }
+  }
+  if (!failed.empty()) return std::unexpected(std::move(failed));
+  return is_anew;
+}
+
+/// In the first folder that will do.
+std::expected<Shim, Sentence> place_image(const ShimQuestion& question, const std::string& image) {
+  Sentence why;
+  for (const std::string& parent : question.folders) {
+    auto folder = make_shim_folder(parent);
+    if (folder) folder = make_shim_folder(*folder + "/" + name_by_content(image));
+    Sentence failed;
+    if (!folder) failed = folder.error();
+    if (failed.empty()) {
+      Shim shim{.folder = *folder, .image = *folder + "/" + std::string(soname)};
+      const auto is_anew = write_files(*folder, image);
+      failed = is_anew ? why_not_executable(shim.image) : is_anew.error();
+      if (failed.empty()) {
+        if (*is_anew) {
+          shim.said.push_back(sentence("{} had been changed; it was written anew", *folder));
+        }
+        sweep_shim_folders(*folder, "/proc");
+        return shim;
+      }
+    }
+    why = why.empty() ? failed : sentence("{}; {}", why, failed);
+  }
+  return std::unexpected(sentence("no folder can hold the shim: {}", why));
+}
+
+/// Of gzip, which ends with the length of what it was given.
+std::optional<std::string> unpacked(std::string_view packed) {
+  constexpr std::uint32_t most = 16 << 20;
+  if (packed.size() < sizeof(std::uint32_t)) return std::nullopt;
+  const auto bytes = elf::read_at<std::uint32_t>(packed, packed.size() - sizeof(std::uint32_t));
+  z_stream stream{};
+  constexpr int window_with_gzip_header = 15 + 16;
+  if (*bytes > most || ::inflateInit2(&stream, window_with_gzip_header) != Z_OK) {
+    return std::nullopt;
+  }
+  std::string plain(*bytes, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+  stream.avail_in = static_cast<uInt>(packed.size());
+  stream.next_out = reinterpret_cast<Bytef*>(plain.data());
+  stream.avail_out = static_cast<uInt>(plain.size());
+  const bool is_whole = ::inflate(&stream, Z_FINISH) == Z_STREAM_END && stream.avail_out == 0;
+  ::inflateEnd(&stream);
+  if (!is_whole) return std::nullopt;
+  return plain;
+}
+
+}  // namespace
+
+std::string shim_template() {
+  const std::string_view packed(
+      berth_shim_template, static_cast<std::size_t>(berth_shim_template_end - berth_shim_template));
+  return unpacked(packed).value_or("");
+}
+
+std::vector<std::string> shim_folders(const std::vector<std::string>& environment, uid_t user) {
+  std::vector<std::string> folders;
+  const auto add = [&](const std::string& base, std::string_view below) {
+    if (base.starts_with('/')) folders.push_back(fmt::format("{}{}", base, below));
+  };
+  if (user != 0) {
+    const std::string cache = value_in(environment, "XDG_CACHE_HOME");
+    add(cache.starts_with('/') ? cache : value_in(environment, "HOME"),
+        cache.starts_with('/') ? "/berth/guard" : "/.cache/berth/guard");
+  }
+  add("/var/tmp", fmt::format("/berth-{}/guard", user));
+  add("/tmp", fmt::format("/berth-{}/guard", user));
+  add(value_in(environment, "XDG_RUNTIME_DIR"), "/berth/guard");
+  return folders;
+}
+
+std::expected<Shim, Sentence> prepare_shim(const ShimQuestion& question) {
+  if (Sentence why = why_step_aside(question); !why.empty()) return std::unexpected(why);
+  if (question.shim_template.empty()) {
+    return std::unexpected(sentence("this program was built without the shim"));
+  }
+  auto driver = find_driver({.library_path = value_in(question.environment, "LD_LIBRARY_PATH"),
+                             .working_directory = question.working_directory,
+                             .root = question.root});
+  if (!driver) return std::unexpected(std::move(driver).error());
+  const auto image =
+      make_guard_image(question.shim_template, driver->object, driver->path, dlopen_is_in_libdl());
+  if (!image) {
+    return std::unexpected(sentence("no shim fits {}: {}", driver->path, image.error().message()));
+  }
+  auto shim = place_image(question, *image);
+  if (!shim) return shim;
+  shim->driver = driver->path;
+  shim->driver_build_id = driver->object.build_id;
+  const Preloads preloads = preloads_in(value_in(question.environment, "LD_PRELOAD"));
+  if (!preloads.users.empty()) {
+    shim->said.push_back(
+        sentence("LD_PRELOAD has what you chose first, then the shim: {}", joined(preloads.users)));
+  }
+  return shim;
+}
+
+std::vector<std::string> environment_with_shim(std::vector<std::string> environment,
+                                               const Shim& shim, const std::string& account_file) {
+  Preloads preloads = preloads_in(value_in(environment, "LD_PRELOAD"));
+  preloads.users.push_back(shim.folder + std::string(preload_end));
+  set(environment, "LD_PRELOAD", joined(preloads.users));
+  std::vector<std::string> folders = {shim.folder};
+  // An empty entry is the working directory: none is added, those of the user stay.
+  if (const std::string list = value_in(environment, "LD_LIBRARY_PATH"); !list.empty()) {
+    for (const std::string_view folder : split(list, ':')) {
+      if (std::ranges::find(preloads.our_folders, folder) == preloads.our_folders.end()) {
+        folders.emplace_back(folder);
+      }
+    }
+  }
+  set(environment, "LD_LIBRARY_PATH", joined(folders));
+  set(environment, "BERTH_GUARD_ACCOUNT", account_file);
+  // A program built with AddressSanitizer ends where anything was loaded before its library.
+  const std::string others = value_in(environment, "ASAN_OPTIONS");
+  constexpr std::string_view order = "verify_asan_link_order";
+  if (others.find(order) == others.npos) {
+    set(environment, "ASAN_OPTIONS",
+        fmt::format("{}=0{}{}", order, others.empty() ? "" : ":", others));
+  }
+  return environment;
+}
+
+}  // namespace berth
