@@ -259,7 +259,7 @@ class Helper {
     if (!inside) return std::unexpected(std::move(inside).error());
     RunOptions run = run_options(*job);
     Manifest manifest = begin_manifest(run, services());
-    auto cap = cap_of(run.job);
+    auto cap = cap_of(run.job, means_for_a_running_program().facts);
     if (!cap) return std::unexpected(std::move(cap).error());
     manifest.cap = *std::move(cap);
     if (manifest.cap) {

@@ -44,8 +44,11 @@ class RunVerb final : public Verb {
     }
     auto options = flags_.options(context, command);
     if (!options) return report(options.error(), usage_code());
-    if (const auto cap = cap_of(options->job); !cap) {
-      return report(Error(cap.error()).because(tr("run")), usage_code());
+    if (options->job.cap) {  // it was asked for by name: before anything is printed
+      const CapMeans means = cap_means(*options, context.sources().simulated);
+      if (const auto cap = cap_of(options->job, means.facts); !cap) {
+        return report(Error(cap.error()).because(tr("run")), usage_code());
+      }
     }
     return flags_.dry_run() ? dry_run(context, *options) : start(context, *options);
   }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <gnu/libc-version.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/gzip.h"
 #include "base/text.h"
 #include "guard/elf_image.h"
 #include "guard/elf_view.h"
@@ -195,33 +195,13 @@ std::expected<Shim, Sentence> place_image(const ShimQuestion& question, const st
   return std::unexpected(sentence("no folder can hold the shim: {}", why));
 }
 
-/// Of gzip, which ends with the length of what it was given.
-std::optional<std::string> unpacked(std::string_view packed) {
-  constexpr std::uint32_t most = 16 << 20;
-  if (packed.size() < sizeof(std::uint32_t)) return std::nullopt;
-  const auto bytes = elf::read_at<std::uint32_t>(packed, packed.size() - sizeof(std::uint32_t));
-  z_stream stream{};
-  constexpr int window_with_gzip_header = 15 + 16;
-  if (*bytes > most || ::inflateInit2(&stream, window_with_gzip_header) != Z_OK) {
-    return std::nullopt;
-  }
-  std::string plain(*bytes, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
-  stream.avail_in = static_cast<uInt>(packed.size());
-  stream.next_out = reinterpret_cast<Bytef*>(plain.data());
-  stream.avail_out = static_cast<uInt>(plain.size());
-  const bool is_whole = ::inflate(&stream, Z_FINISH) == Z_STREAM_END && stream.avail_out == 0;
-  ::inflateEnd(&stream);
-  if (!is_whole) return std::nullopt;
-  return plain;
-}
-
 }  // namespace
 
 std::string shim_template() {
   const std::string_view packed(
       berth_shim_template, static_cast<std::size_t>(berth_shim_template_end - berth_shim_template));
-  return unpacked(packed).value_or("");
+  constexpr std::size_t most_bytes = 16 << 20;
+  return gunzipped(packed, most_bytes).value_or("");
 }
 
 std::vector<std::string> shim_folders(const std::vector<std::string>& environment, uid_t user) {

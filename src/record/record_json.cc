@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view run_format = "berth-run";
 constexpr std::string_view end_format = "berth-run-end";
+constexpr std::string_view cap_format = "berth-run-cap";
 constexpr std::string_view here_format = "berth-manifest";
 
 constexpr auto energy_sources = std::to_array<std::pair<EnergySource, std::string_view>>({
@@ -90,6 +91,18 @@ static void walk(Archive& archive, CapOnDevice& device) {
   archive.member("limit_bytes", device.limit);
   archive.member("highest_measured_bytes", device.highest_measured);
   archive.member("highest_charge_bytes", device.highest_charge);
+  archive.member("refusals", device.refusals);
+}
+
+static void walk(Archive& archive, CapSeen::OnDevice& device) {
+  archive.member("highest_charge_bytes", device.highest_charge);
+  archive.member("refusals", device.refusals);
+}
+
+static void walk(Archive& archive, CapSeen& seen) {
+  archive.member("devices", seen.devices);
+  archive.member("in_processes", seen.in_processes);
+  archive.member("gap", seen.gap);
 }
 
 static void walk(Archive& archive, RunCap& cap) {
@@ -98,6 +111,7 @@ static void walk(Archive& archive, RunCap& cap) {
   archive.member("action", action);
   cap.stops = action == "stop";
   archive.member("not_held_by", cap.not_held_by, Form::sparse);
+  archive.member("image", cap.image, Form::sparse);
   if (!cap.outcome || archive.is_reading()) return;
   archive.derived("proved", word_of(cap.outcome->proof.proved));
   archive.derived("proved_why", cap.outcome->proof.why, Form::nullable);
@@ -278,6 +292,24 @@ Result<RunEnd> end_from_json(std::string_view text) {
   return end;
 }
 
+std::string cap_seen_to_json(const CapSeen& seen) { return document(cap_format, seen, walk); }
+
+std::optional<CapSeen> cap_seen_of(const RunRecord& run) {
+  if (!run.manifest.cap || run.directory.empty()) return std::nullopt;
+  const auto text = read_file(run.directory + "/" + std::string(record_file::cap), 1 << 16);
+  if (!text) return std::nullopt;
+  CapSeen seen;
+  const auto read = read_document(*text, cap_format, [&](Archive& archive, std::string_view) {
+    walk(archive, seen);
+  });
+  return read ? std::optional(std::move(seen)) : std::nullopt;
+}
+
+CapOutcome cap_outcome_of(const RunRecord& run, const Summary& summary) {
+  return outcome_of(*run.manifest.cap, run.manifest.promised, summary,
+                    run.manifest.given.simulated.has_value(), cap_seen_of(run));
+}
+
 RunStory story_of(const RunRecord& run) {
   return {.summary = summary_of(run), .marks = marks_of(run), .events = events_of(run)};
 }
@@ -286,9 +318,11 @@ void write_run(Archive& archive, const RunRecord& run, const RunStory& story, Ru
   const bool is_owner = reader == RunReader::owner;
   Manifest manifest = run.manifest;
   if (manifest.cap) {
-    manifest.cap->outcome = outcome_of(*manifest.cap, manifest.promised, story.summary,
-                                       manifest.given.simulated.has_value());
-    if (!is_owner) manifest.cap->not_held_by.clear();
+    manifest.cap->outcome = cap_outcome_of(run, story.summary);
+    if (!is_owner) {
+      manifest.cap->not_held_by.clear();
+      manifest.cap->image.clear();
+    }
   }
   write_head(archive, run_format);
   walk(archive, manifest, reader);

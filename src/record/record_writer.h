@@ -17,6 +17,9 @@ inline constexpr std::string_view manifest = "manifest.json";
 inline constexpr std::string_view samples = "samples";
 inline constexpr std::string_view marks = "marks";
 inline constexpr std::string_view events = "events";
+/// What the sampler saw of the memory cap's shim, and the shim's own account.
+inline constexpr std::string_view cap = "cap.json";
+inline constexpr std::string_view account = "account";
 inline constexpr std::string_view end = "end.json";
 /// Room on the disk for the end, taken at the start.
 inline constexpr std::string_view end_room = "end.room";
@@ -41,6 +44,7 @@ inline constexpr std::string_view unrecorded_run_prefix = "unrecorded/";
 [[nodiscard]] std::string manifest_to_json(const Manifest& manifest);
 [[nodiscard]] Result<Manifest> manifest_from_json(std::string_view text);
 [[nodiscard]] std::string end_to_json(const RunEnd& end);
+[[nodiscard]] std::string cap_seen_to_json(const CapSeen& seen);
 [[nodiscard]] Result<RunEnd> end_from_json(std::string_view text);
 
 /// Asks for the end of the run with that record, in this user's name.

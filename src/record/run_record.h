@@ -269,6 +269,8 @@ struct RunStory {
   std::vector<RunEvent> events;
 };
 [[nodiscard]] RunStory story_of(const RunRecord& run);
+/// Of a run that has a cap.
+[[nodiscard]] CapOutcome cap_outcome_of(const RunRecord& run, const Summary& summary);
 
 /// Its owner reads all of a run. Others have no keys for what is its owner's alone; the values they
 /// may not see have gone before (serve/policy.h).

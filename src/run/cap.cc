@@ -2,16 +2,20 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "guard/account_file.h"
 #include "guard/framework_caps.h"
 #include "host_environment/environment.h"
 #include "host_environment/gather.h"
 #include "host_environment/machine_side.h"
+#include "host_environment/mps.h"
+#include "record/record_writer.h"
 
 namespace berth {
 
@@ -20,16 +24,52 @@ namespace {
 /// A home on a network file system that does not answer must not keep a job from its start.
 constexpr Duration packages_patience = std::chrono::milliseconds(300);
 
-// Why a tier cannot be had here; nothing: it can.
+/// Of a context, which the shim counts before the driver tells what it takes. The least that one
+/// takes: the sampler adds the rest within a second.
+constexpr std::uint64_t context_bytes = 128 << 20;
 
-std::optional<std::string> kernel_facts() {
-  return std::string(as_key("this berth does not set limits of the kernel yet"));
+constexpr std::string_view no_kernel_yet =
+    as_key("this berth does not set limits of the kernel yet");
+
+std::string uuid_of(const Device& device) {
+  const auto& uuid = device.uuid.get();
+  return uuid ? *uuid : device.id.text();
 }
-std::optional<std::string> mps_facts() {
-  return std::string(as_key("this berth does not set limits of MPS yet"));
+
+/// Why an account cannot be opened for these devices; empty: it is there.
+std::string make_account(const Manifest& manifest, const std::string& directory) {
+  if (directory.empty()) return std::string(as_key("this run has no record for its account"));
+  std::vector<AccountDevice> devices;
+  for (std::size_t at = 0; at < manifest.given.devices.size(); ++at) {
+    const std::optional<Bytes> limit = manifest.promised[at];
+    const Bytes context(limit ? std::min(context_bytes, limit->count() / 10) : 0);
+    devices.push_back({uuid_of(manifest.given.devices[at]), limit, context});
+  }
+  const auto made =
+      AccountFile::make(directory + "/" + std::string(record_file::account), devices);
+  return made ? "" : made.error().message();
 }
-std::optional<std::string> shim_facts() {
-  return std::string(as_key("this berth has no shim yet"));
+
+/// Why a server of MPS does not hold these devices; empty: it does.
+std::string prove_mps(const std::string& pipes, const Manifest& manifest, Clock& clock) {
+  MpsQuestion question{.pipes = pipes, .uuids = {}};
+  for (const Device& device : manifest.given.devices) question.uuids.push_back(uuid_of(device));
+  const auto held = prove_mps_limit(question, clock);
+  return held ? "" : held.error().message();
+}
+
+/// What changes in the environment when the shim is added.
+CapVariables variables_of_shim(const Shim& shim, const std::string& directory,
+                               const std::vector<std::string>& environment) {
+  const auto with = environment_with_shim(
+      environment, shim, directory + "/" + std::string(record_file::account));
+  CapVariables set;
+  for (const std::string& variable : with) {
+    if (std::ranges::find(environment, variable) != environment.end()) continue;
+    const std::size_t equals = variable.find('=');
+    set.emplace_back(variable.substr(0, equals), variable.substr(equals + 1));
+  }
+  return set;
 }
 
 /// Whether another place may come before the folders that were looked at: then the version that the
@@ -73,10 +113,70 @@ std::vector<std::pair<std::string, std::string>> packages_of(const RunOptions& o
 
 }  // namespace
 
-Result<std::optional<RunCap>> cap_of(const JobSpec& job) {
+CapMeans cap_means(const RunOptions& options, const std::optional<std::string>& simulated) {
+  CapMeans means{.facts = {.no_kernel = std::string(no_kernel_yet), .no_mps = {}, .no_shim = {}},
+                 .shim = {},
+                 .mps_pipes = {}};
+  if (options.job.where == RunWhere::cpu || !options.job.request.memory) return means;
+  if (simulated) {
+    means.facts.no_mps = std::string(as_key("this server is simulated"));
+    means.facts.no_shim = means.facts.no_mps;
+    return means;
+  }
+  if (auto pipes = find_mps(options.environment, ::getuid())) {
+    means.mps_pipes = *std::move(pipes);
+  } else {
+    means.facts.no_mps = pipes.error().message();
+  }
+  auto shim = prepare_shim({.environment = options.environment,
+                            .programs = programs_started_by(options.job.command),
+                            .working_directory = options.working_directory,
+                            .folders = shim_folders(options.environment, ::getuid()),
+                            .shim_template = shim_template(),
+                            .root = {}});
+  if (shim) {
+    means.shim = *std::move(shim);
+  } else {
+    means.facts.no_shim = shim.error().english();
+  }
+  return means;
+}
+
+CapMeans means_for_a_running_program() {
+  const std::string why(as_key("the program runs already"));
+  return {.facts = {.no_kernel = why, .no_mps = why, .no_shim = why}, .shim = {}, .mps_pipes = {}};
+}
+
+Result<CapVariables> hold(RunCap& cap, CapMeans means, const Manifest& manifest,
+                          const std::string& directory, const RunOptions& options, Clock& clock) {
+  std::string why;
+  if (cap.tier == CapTier::mps) {
+    why = prove_mps(means.mps_pipes, manifest, clock);
+    if (!why.empty()) means.facts.no_mps = why;
+  }
+  if (cap.tier == CapTier::shim) {
+    why = make_account(manifest, directory);
+    if (!why.empty()) means.facts.no_shim = why;
+  }
+  if (!why.empty()) {
+    auto weaker = cap_of(options.job, means.facts);
+    if (!weaker) return std::unexpected(std::move(weaker).error());
+    cap = **std::move(weaker);
+    return hold(cap, std::move(means), manifest, directory, options, clock);
+  }
+  if (cap.tier == CapTier::mps) {
+    std::vector<Bytes> shares;
+    for (const auto& share : manifest.promised) shares.push_back(share.value_or(Bytes(0)));
+    return CapVariables{{mps_limit_variable, mps_limits(shares)}};
+  }
+  if (cap.tier != CapTier::shim) return CapVariables{};
+  cap.image = means.shim->image;
+  return variables_of_shim(*means.shim, directory, options.environment);
+}
+
+Result<std::optional<RunCap>> cap_of(const JobSpec& job, const CapFacts& facts) {
   if (job.where == RunWhere::cpu || !job.request.memory) return std::optional<RunCap>();
-  auto choice = choose_cap(
-      job.cap, {.no_kernel = kernel_facts(), .no_mps = mps_facts(), .no_shim = shim_facts()});
+  auto choice = choose_cap(job.cap, facts);
   if (!choice) return std::unexpected(std::move(choice).error());
   RunCap cap{.tier = choice->tier, .stops = job.cap_action == CapAction::stop};
   for (auto& [tier, why] : choice->stronger) {
@@ -85,10 +185,8 @@ Result<std::optional<RunCap>> cap_of(const JobSpec& job) {
   return std::optional(std::move(cap));
 }
 
-std::vector<std::pair<std::string, std::string>> framework_settings(const RunCap& cap,
-                                                                    const Manifest& manifest,
-                                                                    const RunOptions& options,
-                                                                    Clock& clock) {
+CapVariables framework_settings(const RunCap& cap, const Manifest& manifest,
+                                const RunOptions& options, Clock& clock) {
   std::vector<FrameworkShare> shares;
   for (std::size_t at = 0; at < manifest.given.devices.size(); ++at) {
     const auto& total = manifest.given.devices[at].memory_total.get();

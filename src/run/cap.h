@@ -1,6 +1,6 @@
 #pragma once
 // A run's cap before it starts: what this machine has of each tier, and what is set in the job's
-// environment beside it.
+// environment for it and beside it.
 
 #include <optional>
 #include <string>
@@ -8,19 +8,40 @@
 #include <vector>
 
 #include "guard/cap.h"
+#include "guard/shim_files.h"
 #include "place/job_spec.h"
 #include "record/run_record.h"
 #include "run/run.h"
 
 namespace berth {
 
+/// What there is of each tier for a job.
+struct CapMeans {
+  CapFacts facts;
+  std::optional<Shim> shim;
+  std::string mps_pipes;  // empty: no server of MPS
+};
+/// For a job that is going to be started. `simulated`: the server that stands in for this machine.
+[[nodiscard]] CapMeans cap_means(const RunOptions& options,
+                                 const std::optional<std::string>& simulated);
+/// For a program that runs already: it can only be watched.
+[[nodiscard]] CapMeans means_for_a_running_program();
+
 /// The tier that is to hold this job. Nothing: it asks for whole devices, or none. unsupported: the
 /// one that was asked for cannot be had here.
-[[nodiscard]] Result<std::optional<RunCap>> cap_of(const JobSpec& job);
+[[nodiscard]] Result<std::optional<RunCap>> cap_of(const JobSpec& job, const CapFacts& facts);
+
+using CapVariables = std::vector<std::pair<std::string, std::string>>;
+/// Makes the tier hold the devices of the manifest, or the next weaker one that can, and says so in
+/// `cap`: what is to be set in the job's environment. `directory`: of the record; empty: there is
+/// none, and no shim either. unsupported: it was asked for by name, and cannot.
+[[nodiscard]] Result<CapVariables> hold(RunCap& cap, CapMeans means, const Manifest& manifest,
+                                        const std::string& directory, const RunOptions& options,
+                                        Clock& clock);
 
 /// What keeps the frameworks of the job's Python to their share (guard/framework_caps.h). Nothing
 /// where its packages cannot be told for sure, or not within a moment.
-[[nodiscard]] std::vector<std::pair<std::string, std::string>> framework_settings(
-    const RunCap& cap, const Manifest& manifest, const RunOptions& options, Clock& clock);
+[[nodiscard]] CapVariables framework_settings(const RunCap& cap, const Manifest& manifest,
+                                              const RunOptions& options, Clock& clock);
 
 }  // namespace berth

@@ -56,7 +56,8 @@ class Run {
     auto missing = preflight();
     if (missing) return not_started(std::move(*missing));
     manifest_ = begin_manifest(options_, services_);
-    auto cap = cap_of(job_);
+    cap_means_ = cap_means(options_, services_.simulated);
+    auto cap = cap_of(job_, cap_means_.facts);
     if (!cap) return std::unexpected(std::move(cap).error());
     manifest_.cap = *std::move(cap);
     if (job_.where != RunWhere::cpu) {
@@ -213,11 +214,6 @@ class Run {
       auto visible = visible_variables(devices, options_.visible_format, started_.snapshot);
       if (!visible) return std::unexpected(std::move(visible).error());
       variables = *std::move(visible);
-      if (manifest_.cap) {
-        for (auto& one : framework_settings(*manifest_.cap, manifest_, options_, services_.clock)) {
-          variables.push_back(std::move(one));
-        }
-      }
     } else {
       manifest_.cpu_only = true;
       manifest_.cap.reset();
@@ -225,14 +221,31 @@ class Run {
     }
     manifest_.variables_set = variables;
     manifest_.variables = notable_variables(options_.environment);
-    variables.emplace_back("BERTH_RUN", manifest_.id);
-    const std::string within = manifest_.inside.empty() ? "" : manifest_.inside + "/";
-    if (lease_) variables.emplace_back("BERTH_LEASE", within + lease_->id());
     manifest_.waiting = false;
     auto marks = make_record();
     if (!marks) return std::unexpected(std::move(marks).error());
+    if (const auto held = hold_to_share(variables); !held) return std::unexpected(held.error());
+    variables.emplace_back("BERTH_RUN", manifest_.id);
+    const std::string within = manifest_.inside.empty() ? "" : manifest_.inside + "/";
+    if (lease_) variables.emplace_back("BERTH_LEASE", within + lease_->id());
     variables.emplace_back("BERTH_MARKS", *std::move(marks));
     return with_variables(options_.environment, variables);
+  }
+
+  /// The keeper writes into the record what is said here of it.
+  Result<void> hold_to_share(std::vector<Variable>& variables) {
+    if (!manifest_.cap) return {};
+    auto held = hold(*manifest_.cap, std::move(cap_means_), manifest_,
+                     record_ ? record_->directory() : "", options_, services_.clock);
+    if (!held) return std::unexpected(std::move(held).error());
+    for (auto& one : *held) variables.push_back(std::move(one));
+    for (auto& one : framework_settings(*manifest_.cap, manifest_, options_, services_.clock)) {
+      variables.push_back(std::move(one));
+    }
+    manifest_.variables_set = variables;
+    std::erase_if(manifest_.variables_set,
+                  [](const Variable& one) { return one.first.starts_with("BERTH_"); });
+    return {};
   }
 
   /// The record's directory, so that the job can mark from its first moment. The path of its marks.
@@ -422,6 +435,7 @@ class Run {
   Ledger* ledger_;
   std::optional<Ledger> inner_ledger_;
   Manifest manifest_;
+  CapMeans cap_means_;
   RunStarted started_;
   std::optional<Lease> lease_;
   std::optional<RecordWriter> record_;

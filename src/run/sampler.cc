@@ -16,6 +16,7 @@
 #include "host_environment/environment.h"
 #include "host_environment/gather.h"
 #include "run/driver_watch.h"
+#include "run/shim_watch.h"
 #include "run/tree.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/device_name.h"
@@ -56,7 +57,9 @@ class Sampler {
         silence_(task.manifest.given.devices),
         memory_(shares_of(task.manifest), task.manifest.given.simulated
                                               ? MemoryWatch::Figures::simulated
-                                              : MemoryWatch::Figures::measured) {
+                                              : MemoryWatch::Figures::measured),
+        shim_(task.manifest, task.record != nullptr ? task.record->directory() : "",
+              task.options->proc) {
     if (task.manifest.job) own_.insert(task.manifest.job->pid);
   }
 
@@ -175,6 +178,7 @@ class Sampler {
           with_device_open(seen.pids, task_.options->device_files, task_.options->proc);
     }
     Snapshot snapshot;
+    shim_.before_look();
     if (sight_) {
       snapshot = sight_(given.empty() ? std::vector<Claim>() : std::vector{own_claim(moment)}, now);
     }
@@ -199,6 +203,7 @@ class Sampler {
     report_silence(snapshot);
     report_strays(snapshot, seen.pids);
     report_memory(snapshot, sample);
+    report_shim(sample);
     write(sample);
   }
 
@@ -219,6 +224,16 @@ class Sampler {
       tell(fmt::format("event {} {}", news.kind, printable(news.text)));
       if (news.is_over) tell(std::string(over_cap));
     }
+  }
+
+  void report_shim(const Sample& sample) {
+    for (const ShimNews& news : shim_.after_look(sample.processes, task_.services->clock)) {
+      tell(fmt::format("event {} {}", news.kind, printable(news.text)));
+    }
+    if (!shim_.has_changed()) return;
+    const auto written = write_file_atomically(task_.record->path_of(record_file::cap),
+                                               cap_seen_to_json(shim_.seen()), 0600);
+    if (!written) complain_once(written.error());
   }
 
   /// The choice was made on a quick look: what that left out is read once the job runs. Where
@@ -308,6 +323,7 @@ class Sampler {
   DriverWatch driver_;
   DriverSilence silence_;
   MemoryWatch memory_;
+  ShimWatch shim_;
   bool had_access_ = has_access();
   std::set<pid_t> own_;  // every process of the run that was ever seen
   bool facts_taken_ = false;

@@ -116,7 +116,10 @@ RunRecord visible_part(const RunRecord& run, AccessLevel access_level) {
                     .given = all.given,
                     .promised = all.promised,
                     .cap = all.cap};
-  if (shown.manifest.cap) shown.manifest.cap->not_held_by.clear();  // may name folders of his
+  if (shown.manifest.cap) {  // both may name folders of his
+    shown.manifest.cap->not_held_by.clear();
+    shown.manifest.cap->image.clear();
+  }
   if (access_level >= AccessLevel::commands) shown.manifest.command = all.command;
   return shown;
 }

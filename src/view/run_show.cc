@@ -120,13 +120,15 @@ std::string cap_text(const RunRecord& run, const Summary& summary, const Style& 
   const Manifest& manifest = run.manifest;
   if (!manifest.cap) return "";
   std::string text = own(held_text(*manifest.cap), style);
-  const CapProof proof =
-      outcome_of(*manifest.cap, manifest.promised, summary, manifest.given.simulated.has_value())
-          .proof;
+  const CapOutcome outcome = cap_outcome_of(run, summary);
+  const CapProof& proof = outcome.proof;
   append(text, own(proof.proved == Proved::yes  ? std::string(tr("proved"))
                    : proof.proved == Proved::no ? trf("not proved: {}", tr_composed(proof.why))
                                                 : trf("not known: {}", tr_composed(proof.why)),
                    style));
+  std::uint64_t refusals = 0;
+  for (const CapOnDevice& device : outcome.devices) refusals += device.refusals;
+  if (refusals > 0) append(text, own(trf("refused allocations: {}", refusals), style));
   const std::string stronger = stronger_tiers_text(*manifest.cap);
   if (!stronger.empty()) append(text, own(stronger, style));
   return text;

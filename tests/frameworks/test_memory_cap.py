@@ -14,13 +14,15 @@ FILL = """
 import torch
 
 def fill(piece=64 << 20, most=1 << 40):
-    "Takes memory in pieces until it is refused; what it got, and the words of the refusal."
+    "Takes memory in pieces until it is refused; what it got, and the words of the refusal. Where not even a context
+    fits, torch's error is a plain one."
     held, said = [], ""
     try:
         while sum(one.numel() for one in held) < most:
             held.append(torch.empty(piece, dtype=torch.uint8, device="cuda:0"))
-    except torch.OutOfMemoryError as error:
+    except RuntimeError as error:
         said = str(error)
+        assert "out of memory" in said or "Allocation on device" in said, said
     return held, said
 """
 ONE = FILL + """
@@ -77,14 +79,14 @@ import torch.multiprocessing as mp
 def child(place, go, results):
     held, _ = fill(most=1 << 30)
     results.put(sum(one.numel() for one in held))
-    go.wait()
+    go.wait(120)
 
 if __name__ == "__main__":
     mp.set_start_method("spawn")
     go, results = mp.Event(), mp.Queue()
     children = [mp.Process(target=child, args=(place, go, results)) for place in range(3)]
     for one in children: one.start()
-    got = [results.get() for _ in children]
+    got = [results.get(timeout=120) for _ in children]
     go.set()
     for one in children: one.join()
     held, _ = fill()
@@ -92,7 +94,7 @@ if __name__ == "__main__":
 """
     [told] = job(bed(1, 8), code)
     assert 0 < sum(told["got"]) <= CAP
-    assert sum(told["got"]) > CAP - 2 * GIB // 2  # contexts of three processes count
+    assert sum(told["got"]) > CAP // 2  # contexts count, too
     # What the others had came back with their end.
     assert told["afterwards"] > CAP - 512 * MIB
 

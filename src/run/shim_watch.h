@@ -1,0 +1,50 @@
+#pragma once
+// What a run's sampler learns of the shim that holds it: what it has charged, whether it is in each
+// process on the devices, and what the driver measures that it cannot see.
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "guard/account_file.h"
+#include "record/run_record.h"
+
+namespace berth {
+
+struct ShimNews {
+  std::string_view kind;  // of the event: a word for programs
+  std::string text;       // in English, for people
+};
+
+class ShimWatch {
+ public:
+  /// Does nothing where another tier holds the run. `directory`: of the record; empty: none.
+  ShimWatch(const Manifest& manifest, const std::string& directory, std::string proc);
+
+  /// The driver is going to be asked: what is charged until then may be in its answer.
+  void before_look();
+  /// `own`: the run's processes, as the driver told.
+  [[nodiscard]] std::vector<ShimNews> after_look(const std::vector<ProcessSample>& own,
+                                                 Clock& clock);
+  [[nodiscard]] const CapSeen& seen() const { return seen_; }
+  /// Since it was asked last.
+  [[nodiscard]] bool has_changed();
+
+ private:
+  void tell_measured(const std::vector<ProcessSample>& own,
+                     const std::vector<AccountFile::Told>& after);
+  [[nodiscard]] std::vector<ShimNews> look_into(const std::vector<ProcessSample>& own,
+                                                Clock& clock);
+
+  std::string image_;  // empty: no shim
+  std::string proc_;
+  std::optional<AccountFile> account_;
+  std::vector<AccountFile::Told> before_;
+  std::set<pid_t> looked_into_;
+  CapSeen seen_;
+  CapSeen told_;
+};
+
+}  // namespace berth
