@@ -14,8 +14,7 @@ FILL = """
 import torch
 
 def fill(piece=64 << 20, most=1 << 40):
-    "Takes memory in pieces until it is refused; what it got, and the words of the refusal. Where not even a context
-    fits, torch's error is a plain one."
+    # What it got, and the words of the refusal: a plain error where not even a context fits.
     held, said = [], ""
     try:
         while sum(one.numel() for one in held) < most:
