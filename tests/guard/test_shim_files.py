@@ -216,6 +216,38 @@ def test_programs_of_musl_run_as_without_it(folder, tmp_path):
     assert done.stdout == "musl\n" and done.stderr == ""
 
 
+OLD = BUILD.parent / "peers/libc6-2.31/lib/x86_64-linux-gnu"
+
+
+@pytest.mark.parametrize("template", [SMALL_TEMPLATE, None], ids=["in-little", "the-shim"])
+def test_a_program_on_an_older_glibc_has_the_shim(folder, tmp_path, template):
+    if not (OLD / "ld-2.31.so").exists():
+        pytest.skip("Debian 11's libc6 is not in build/peers")
+    # Not libc's start code, which is this machine's. It does not name libdl, where its dlopen is: the shim does.
+    program = compiled(tmp_path / "old", r"""
+extern void *dlopen(const char *, int), *dlsym(void *, const char *);
+extern int dprintf(int, const char *, ...);
+extern void _exit(int);
+__asm__(".symver dlopen, dlopen@GLIBC_2.2.5\n.symver dlsym, dlsym@GLIBC_2.2.5");
+__attribute__((force_align_arg_pointer)) void _start(void) {
+  void *cuda = dlopen("libcuda.so.1", 2);
+  int (*get)(int *) = cuda ? (int (*)(int *))dlsym(cuda, "cuDriverGetVersion") : 0;
+  int (*glue)(unsigned) = cuda ? (int (*)(unsigned))dlsym(cuda, "cuGLRegisterBufferObject") : 0;
+  int version = 0;
+  if (get) get(&version);
+  dprintf(1, "%d %d\n", version, glue ? glue(9) : -1);
+  _exit(0);
+}
+""", "-nostartfiles", "-O1", "-fno-stack-protector")
+    line = f"exec env -u LD_LIBRARY_PATH {OLD}/ld-2.31.so --library-path $LD_LIBRARY_PATH:{OLD} {program}"
+    # The shell has this machine's glibc, with a libdl that is empty.
+    done = shimmed(folder, ["/bin/sh", "-c", line], template=template, options=["--glibc", "2.31"])
+    assert done.stderr == ""
+    assert done.stdout == f"{OURS if template else REAL} 9\n"
+    newer = shimmed(folder, ["/bin/sh", "-c", line], template=template, options=["--glibc", "2.36"])
+    assert newer.returncode != 0 and "symbol lookup error" in newer.stderr
+
+
 def test_a_static_program_runs_as_without_it(folder, tmp_path):
     program = compiled(tmp_path / "static", '#include <stdio.h>\nint main(void) { puts("static"); return 0; }', "-static")
     done = small(folder, [program])
