@@ -111,7 +111,8 @@ std::string name_by_content(std::string_view bytes) {
 }
 
 bool dlopen_is_in_libdl(const std::string& glibc) {
-  const auto parts = split(glibc.empty() ? ::gnu_get_libc_version() : glibc, '.');  // "2.36"
+  const std::string version = glibc.empty() ? ::gnu_get_libc_version() : glibc;  // "2.36"
+  const auto parts = split(version, '.');
   constexpr std::uint64_t moved_in = 34;
   return parts.size() >= 2 && parts[0] == "2" && parse_unsigned(parts[1]).value_or(0) < moved_in;
 }
