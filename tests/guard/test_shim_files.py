@@ -255,6 +255,16 @@ def test_a_static_program_runs_as_without_it(folder, tmp_path):
     assert done.stdout == "static\n" and done.stderr == ""
 
 
+def test_runs_that_start_at_once_have_one_shim(folder):
+    words = [str(word) for word in (SHIM_OF, "--root", "/nonexistent", "--template", SMALL_TEMPLATE, "--folder", folder, "--print")]
+    runs = [subprocess.Popen(words, env=PLAIN | {"LD_LIBRARY_PATH": str(SMALL)}, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True) for _ in range(24)]
+    said = {run.communicate(timeout=60) for run in runs}
+    assert len(said) == 1, said
+    assert [complaint for _, complaint in said] == [""]
+    assert not list(folder.rglob("*.new.*"))
+
+
 def test_a_changed_file_is_written_anew_and_said(folder, look):
     small(folder, [look])
     image = next(folder.glob("*/libcuda.so.1"))
