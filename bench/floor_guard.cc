@@ -1,7 +1,8 @@
 // Pairs of allocate and free by the CUDA driver's API, for bench_guard.py: with the shim before the
 // driver, and without.
 //
-//   floor_guard THREADS PAIRS    once its standard input ends, each thread allocates and frees 4 KiB so
+//   floor_guard THREADS PAIRS    once its standard input ends, each thread allocates and frees 4
+//   KiB so
 //                                often; prints the processor time of a pair in nanoseconds
 
 #include <dlfcn.h>
@@ -20,8 +21,8 @@ using Ask = int(const char*, void**, int, unsigned long long, int*);
 
 template <class Function>
 Function* driver(const char* name) {
-  static const auto ask = reinterpret_cast<Ask*>(
-      dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuGetProcAddress_v2"));
+  static const auto ask =
+      reinterpret_cast<Ask*>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuGetProcAddress_v2"));
   void* found = nullptr;
   int how = 0;
   if (ask == nullptr || ask(name, &found, 12040, 0, &how) != 0 || found == nullptr) std::abort();

@@ -2,9 +2,11 @@
  * a line each, and answers with what the driver answered.
  *
  *   program HOW     needed: linked with libcuda.so.1; opened: dlopen and dlsym; asked: by
- *                   cuGetProcAddress for the default stream; asked_per_thread: for per-thread streams
+ *                   cuGetProcAddress for the default stream; asked_per_thread: for per-thread
+ * streams
  *
- * Words: the name that a result is kept by, then what the function takes; bytes may end in K, M, G. */
+ * Words: the name that a result is kept by, then what the function takes; bytes may end in K, M, G.
+ */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -25,11 +27,11 @@ struct kept {
 };
 static struct kept kept[100000];
 static int kept_count;
-static const char *how;
-static void *driver;
+static const char* how;
+static void* driver;
 static function get_address;
 
-static word *value_of(const char *name) {
+static word* value_of(const char* name) {
   for (int i = kept_count; i-- > 0;) {
     if (strcmp(kept[i].name, name) == 0) return &kept[i].value;
   }
@@ -37,8 +39,8 @@ static word *value_of(const char *name) {
   return &kept[kept_count++].value;
 }
 
-static word number(const char *text) {
-  char *unit;
+static word number(const char* text) {
+  char* unit;
   const word value = strtoull(text, &unit, 0);
   if (*unit == 'K') return value << 10;
   if (*unit == 'M') return value << 20;
@@ -59,7 +61,7 @@ static void open_driver(void) {
 }
 
 /* The function of that exported name. Who asks does so by its name without "_v2" and "_ptsz". */
-static function find(const char *exported) {
+static function find(const char* exported) {
   if (strncmp(how, "asked", 5) != 0) {
     function found = (function)dlsym(driver, exported);
     if (found == NULL) {
@@ -69,10 +71,10 @@ static function find(const char *exported) {
     return found;
   }
   char base[64];
-  void *found = NULL;
+  void* found = NULL;
   int status;
   snprintf(base, sizeof base, "%s", exported);
-  char *suffix = strstr(base, "_ptsz");
+  char* suffix = strstr(base, "_ptsz");
   if (suffix != NULL) *suffix = '\0';
   suffix = strstr(base, "_v2");
   const int version = suffix == NULL && strcmp(base, "cuMemAlloc") == 0 ? 2000 : 12040;
@@ -82,7 +84,7 @@ static function find(const char *exported) {
 }
 
 /* CUmemAllocationProp and CUmemPoolProps: pinned, by file descriptor, on a device. */
-static int *located(int device) {
+static int* located(int device) {
   static int properties[64];
   memset(properties, 0, sizeof properties);
   properties[0] = 1;
@@ -94,17 +96,17 @@ static int *located(int device) {
 
 struct node_parameters {
   int properties[22];
-  void *access;
+  void* access;
   size_t access_count, bytes;
   word result;
 };
 
-static int add_node(const char *by, word *result, word graph, int device, word bytes) {
+static int add_node(const char* by, word* result, word graph, int device, word bytes) {
   struct node_parameters wanted = {.bytes = bytes};
   memcpy(wanted.properties, located(device), sizeof wanted.properties);
-  void *node;
+  void* node;
   if (strcmp(by, "cuGraphAddNode") != 0) {
-    const int code = find(by)(&node, (void *)graph, NULL, (size_t)0, &wanted);
+    const int code = find(by)(&node, (void*)graph, NULL, (size_t)0, &wanted);
     *result = wanted.result;
     return code;
   }
@@ -112,7 +114,7 @@ static int add_node(const char *by, word *result, word graph, int device, word b
     int type, reserved[3];
     struct node_parameters of;
   } any = {.type = 10, .of = wanted};
-  const int code = find(by)(&node, (void *)graph, NULL, (size_t)0, &any);
+  const int code = find(by)(&node, (void*)graph, NULL, (size_t)0, &any);
   *result = any.of.result;
   return code;
 }
@@ -124,17 +126,17 @@ struct array_3d {
 };
 
 /* a[0]: the word that was said; a[1] …: what followed. */
-static int act(char **a, char *more) {
-  const char *what = a[0];
-  word *result = a[1] != NULL ? value_of(a[1]) : NULL;
+static int act(char** a, char* more) {
+  const char* what = a[0];
+  word* result = a[1] != NULL ? value_of(a[1]) : NULL;
   more[0] = '\0';
   if (strcmp(what, "cuInit") == 0) return find(what)(0);
   if (strcmp(what, "use") == 0) { /* the primary context of a device */
-    void *context;
+    void* context;
     const int code = find("cuDevicePrimaryCtxRetain")(&context, atoi(a[1]));
     return code != 0 ? code : find("cuCtxSetCurrent")(context);
   }
-  if (strcmp(what, "cuCtxSetCurrent") == 0) return find(what)((void *)*result);
+  if (strcmp(what, "cuCtxSetCurrent") == 0) return find(what)((void*)*result);
   if (strncmp(what, "cuDevicePrimaryCtxRe", 20) == 0 || strcmp(what, "cuDeviceGraphMemTrim") == 0)
     return find(what)(atoi(a[1]));
   if (strcmp(what, "cuCtxCreate_v2") == 0) return find(what)(result, 0, atoi(a[2]));
@@ -156,7 +158,7 @@ static int act(char **a, char *more) {
   if (strcmp(what, "cuMemFree") == 0) return find(what)((unsigned)*result);
   if (strncmp(what, "cuMemFreeAsync", 14) == 0 || strncmp(what, "cuGraphLaunch", 13) == 0 ||
       strncmp(what, "cuGraphUpload", 13) == 0)
-    return find(what)(*result, a[2] != NULL ? (void *)*value_of(a[2]) : NULL);
+    return find(what)(*result, a[2] != NULL ? (void*)*value_of(a[2]) : NULL);
   if (strcmp(what, "cuMemFree_v2") == 0 || strcmp(what, "cuMemRelease") == 0 ||
       strcmp(what, "cuIpcCloseMemHandle") == 0 || strcmp(what, "cuMemFreeHost") == 0 ||
       strncmp(what, "cuCtxDestroy", 12) == 0 || strcmp(what, "cuGreenCtxDestroy") == 0 ||
@@ -164,7 +166,7 @@ static int act(char **a, char *more) {
       strcmp(what, "cuMemPoolDestroy") == 0 || strcmp(what, "cuGraphExecDestroy") == 0)
     return find(what)(*result);
   if (strncmp(what, "cuMemAllocAsync", 15) == 0)
-    return find(what)(result, (size_t)number(a[2]), a[3] != NULL ? (void *)*value_of(a[3]) : NULL);
+    return find(what)(result, (size_t)number(a[2]), a[3] != NULL ? (void*)*value_of(a[3]) : NULL);
   if (strncmp(what, "cuMemAllocFromPoolAsync", 23) == 0)
     return find(what)(result, (size_t)number(a[3]), *value_of(a[2]), NULL);
   if (strcmp(what, "cuMemPoolCreate") == 0) return find(what)(result, located(atoi(a[2])));
@@ -185,35 +187,46 @@ static int act(char **a, char *more) {
   if (strcmp(what, "cuMemAddressReserve") == 0)
     return find(what)(result, (size_t)number(a[2]), (size_t)0, (word)0, (word)0);
   if (strcmp(what, "cuMemMap") == 0) /* VA OFFSET HANDLE BYTES */
-    return find(what)(*result + number(a[2]), (size_t)number(a[4]), (size_t)0, *value_of(a[3]), (word)0);
-  if (strcmp(what, "cuMemUnmap") == 0) return find(what)(*result + number(a[2]), (size_t)number(a[3]));
+    return find(what)(*result + number(a[2]), (size_t)number(a[4]), (size_t)0, *value_of(a[3]),
+                      (word)0);
+  if (strcmp(what, "cuMemUnmap") == 0)
+    return find(what)(*result + number(a[2]), (size_t)number(a[3]));
   if (strcmp(what, "cuMemRetainAllocationHandle") == 0)
-    return find(what)(result, (void *)(*value_of(a[2]) + number(a[3])));
+    return find(what)(result, (void*)(*value_of(a[2]) + number(a[3])));
   if (strcmp(what, "export_and_import") == 0) {
     int file = -1;
     const int code = find("cuMemExportToShareableHandle")(&file, *value_of(a[2]), 1, (word)0);
-    return code != 0 ? code : find("cuMemImportFromShareableHandle")(result, (void *)(intptr_t)file, 1);
+    return code != 0 ? code
+                     : find("cuMemImportFromShareableHandle")(result, (void*)(intptr_t)file, 1);
   }
   if (strcmp(what, "ipc") == 0) { /* opens in this process what another may */
-    struct ipc { char bytes[64]; } handle;
+    struct ipc {
+      char bytes[64];
+    } handle;
     const int code = find("cuIpcGetMemHandle")(&handle, *value_of(a[2]));
     if (code != 0) return code;
-    int (*open)(word *, struct ipc, unsigned) = (int (*)(word *, struct ipc, unsigned))find("cuIpcOpenMemHandle_v2");
+    int (*open)(word*, struct ipc, unsigned) =
+        (int (*)(word*, struct ipc, unsigned))find("cuIpcOpenMemHandle_v2");
     return open(result, handle, 1);
   }
   if (strcmp(what, "cuArrayCreate_v2") == 0) { /* of floats */
-    struct { size_t width, height; int format; unsigned channels; } wanted = {number(a[2]), number(a[3]), 32, 1};
+    struct {
+      size_t width, height;
+      int format;
+      unsigned channels;
+    } wanted = {number(a[2]), number(a[3]), 32, 1};
     return find(what)(result, &wanted);
   }
   if (strcmp(what, "cuArray3DCreate_v2") == 0 || strcmp(what, "cuMipmappedArrayCreate") == 0) {
-    struct array_3d wanted = {number(a[2]), number(a[3]), number(a[4]), 32, 1, (unsigned)number(a[5])};
+    struct array_3d wanted = {number(a[2]),          number(a[3]), number(a[4]), 32, 1,
+                              (unsigned)number(a[5])};
     return a[6] == NULL ? find(what)(result, &wanted) : find(what)(result, &wanted, atoi(a[6]));
   }
   if (strcmp(what, "cuGraphAddMemAllocNode") == 0 || strcmp(what, "cuGraphAddNode") == 0)
     return add_node(what, result, *value_of(a[2]), atoi(a[3]), number(a[4]));
   if (strcmp(what, "cuGraphAddMemFreeNode") == 0) {
-    void *node;
-    return find(what)(&node, (void *)*value_of(a[2]), NULL, (size_t)0, *result);
+    void* node;
+    return find(what)(&node, (void*)*value_of(a[2]), NULL, (size_t)0, *result);
   }
   if (strcmp(what, "cuGraphInstantiateWithFlags") == 0)
     return find(what)(result, *value_of(a[2]), (word)(a[3] != NULL ? number(a[3]) : 0));
@@ -254,8 +267,9 @@ static int act(char **a, char *more) {
   if (strcmp(what, "mapped") == 0) { /* how often, with these rights, a file whose name has this */
     char line[4096];
     int count = 0;
-    FILE *maps = fopen("/proc/self/maps", "r");
-    while (fgets(line, sizeof line, maps) != NULL) count += strstr(line, a[1]) != NULL && strstr(line, a[2]) != NULL;
+    FILE* maps = fopen("/proc/self/maps", "r");
+    while (fgets(line, sizeof line, maps) != NULL)
+      count += strstr(line, a[1]) != NULL && strstr(line, a[2]) != NULL;
     fclose(maps);
     return count;
   }
@@ -263,15 +277,15 @@ static int act(char **a, char *more) {
   exit(2);
 }
 
-static void split(char *line, char **words) {
+static void split(char* line, char** words) {
   int count = 0;
-  for (char *part = strtok(line, " \n"); part != NULL && count < 15; part = strtok(NULL, " \n")) {
+  for (char* part = strtok(line, " \n"); part != NULL && count < 15; part = strtok(NULL, " \n")) {
     words[count++] = part;
   }
   words[count] = NULL;
 }
 
-int main(int count, char **arguments) {
+int main(int count, char** arguments) {
   char line[1024], more[128], *words[16], *rest[16];
   how = count > 1 ? arguments[1] : "opened";
   setlinebuf(stdout);
@@ -279,7 +293,8 @@ int main(int count, char **arguments) {
   while (fgets(line, sizeof line, stdin) != NULL) {
     split(line, words);
     if (words[0] == NULL) continue;
-    if (strcmp(words[0], "fork") == 0) { /* from here on the child answers; the parent waits for it */
+    if (strcmp(words[0], "fork") ==
+        0) { /* from here on the child answers; the parent waits for it */
       const pid_t child = fork();
       if (child > 0) {
         int status;
@@ -289,13 +304,13 @@ int main(int count, char **arguments) {
       printf("0\n");
     } else if (strcmp(words[0], "exec") == 0) {
       printf("0\n");
-      execl("/proc/self/exe", "program", how, (char *)NULL);
+      execl("/proc/self/exe", "program", how, (char*)NULL);
     } else if (strcmp(words[0], "times") == 0) { /* times N WORDS…: a # in a name is the number */
       int code = 0, done = 0;
       char names[16][64];
       for (int i = 0; i < atoi(words[1]) && code == 0; ++i) {
         for (int w = 2; w < 16 && (rest[w - 2] = words[w]) != NULL; ++w) {
-          char *hash = strchr(words[w], '#');
+          char* hash = strchr(words[w], '#');
           if (hash == NULL) continue;
           snprintf(names[w], sizeof *names, "%.*s%d", (int)(hash - words[w]), words[w], i);
           rest[w - 2] = names[w];

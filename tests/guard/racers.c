@@ -1,8 +1,8 @@
 /* Threads that race for a device's memory, as any program of CUDA might.
  *
- *   racers THREADS ROUNDS BYTES    each holds BYTES at most, and frees them: the refusals are printed
- *   racers THREADS 0 BYTES         each allocates until it is refused; prints how many it got, keeps
- *                                  them, and waits for its standard input to end */
+ *   racers THREADS ROUNDS BYTES    each holds BYTES at most, and frees them: the refusals are
+ * printed racers THREADS 0 BYTES         each allocates until it is refused; prints how many it
+ * got, keeps them, and waits for its standard input to end */
 
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -12,17 +12,17 @@
 #include <unistd.h>
 
 extern int cuInit(unsigned);
-extern int cuDevicePrimaryCtxRetain(void **, int);
-extern int cuCtxSetCurrent(void *);
-extern int cuMemAlloc_v2(unsigned long long *, size_t);
+extern int cuDevicePrimaryCtxRetain(void**, int);
+extern int cuCtxSetCurrent(void*);
+extern int cuMemAlloc_v2(unsigned long long*, size_t);
 extern int cuMemFree_v2(unsigned long long);
 
 static long rounds;
 static size_t bytes;
-static void *context;
+static void* context;
 static atomic_long refused, granted, odd;
 
-static void *race(void *unused) {
+static void* race(void* unused) {
   (void)unused;
   unsigned long long address;
   cuCtxSetCurrent(context);
@@ -42,7 +42,7 @@ static void *race(void *unused) {
   return NULL;
 }
 
-int main(int count, char **arguments) {
+int main(int count, char** arguments) {
   if (count < 4) return 2;
   pthread_t threads[64];
   const int wanted = atoi(arguments[1]);

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from driver_programs import DRIVER, FAKE, GIB, MIB, OUT_OF_MEMORY, TEMPLATE, compiled
+from driver_programs import DRIVER, FAKE, GIB, MIB, OUT_OF_MEMORY, SHIM, TEMPLATE, compiled, exports
 
 # Nothing that ends, forks, signals, prints, waits for descriptors, or takes memory of the program's.
 NEEDED_OF_LIBC = {
@@ -45,6 +45,11 @@ def test_its_symbols_can_be_written_anew():
     named = re.findall(r"R_\w+ +[0-9a-f]+ (\S+) \+", readelf("-r"))
     assert {name.split("@")[0] for name in named} <= {name for name, _ in undefined()}
     assert "[libcuda.so.1]" in readelf("-d")
+
+
+def test_it_exports_what_the_list_of_the_documents_has():
+    listed = re.findall(r"X\((cu\w+),", (SHIM / "wrappers.h").read_text().split("#define GUARD_CALLED")[0])
+    assert len(listed) > 60 and set(exports(TEMPLATE)) == {*listed, "berth_guard_tramp_0"}
 
 
 @pytest.mark.parametrize("damage", ["none", "off", "missing", "short", "magic", "version", "no_permission", "no_slot"])
