@@ -13,6 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import list_wrappers
 import repository
 import score_corpus
 
@@ -234,12 +235,18 @@ def explain_page(root: Path, berth: Path) -> str:
     return MADE.sub(lambda match: tables[match[1]], page)
 
 
+CAPS = Path("doc/CAPS.md")
+
+
 def generated(root: Path, berth: Path) -> dict[Path, str]:
-    return {
+    made = {
         Path("doc/COMMANDS.md"): commands_page(berth),
         Path("doc/METRICS.md"): answer(berth, "--metrics-doc").stdout,
         EXPLAIN: explain_page(root, berth),
     }
+    if (root / CAPS).is_file():
+        made[CAPS] = list_wrappers.page(root, (root / CAPS).read_text(encoding="utf-8"))
+    return made
 
 
 def generated_findings(root: Path, berth: Path) -> list[str]:

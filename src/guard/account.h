@@ -4,11 +4,11 @@
  * pointers, the same for every process of the machine.
  *
  * There is no shared total that a killed process could leave wrong. Each process adds to a slot of
- * its own, and a total is the sum over the slots. So the memory of a killed process is given back by
- * emptying its slot.
+ * its own, and a total is the sum over the slots. So the memory of a killed process is given back
+ * by emptying its slot.
  *
- * Who makes it allocates all its blocks (posix_fallocate): a full disk would else be a SIGBUS in the
- * job. Mode 0600, and never truncated. */
+ * Who makes it allocates all its blocks (posix_fallocate): a full disk would else be a SIGBUS in
+ * the job. Mode 0600, and never truncated. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@
 enum {
   BERTH_ACCOUNT_DEVICES = 16, /* of a lease */
   BERTH_ACCOUNT_SLOTS = 1024, /* processes at a time; one more is not charged */
-  BERTH_ACCOUNT_PAGE = 65536 /* the largest page that a kernel protects by */
+  BERTH_ACCOUNT_PAGE = 65536  /* the largest page that a kernel protects by */
 };
 
 /* What berth says, and processes map read-only. */
@@ -45,8 +45,8 @@ struct berth_account_result {
   /* What the driver's sum was above the charges in the same look: modules, and contexts larger than
    * expected. It counts beside the charges. The sampler sums the slots before and after it asks the
    * driver, and subtracts the larger sum: memory is charged before it is allocated and refunded
-   * after it is freed, so an allocation on its way is never unseen. measured_bytes itself would be a
-   * second old when a program frees and allocates again, and refuse what fits. */
+   * after it is freed, so an allocation on its way is never unseen. measured_bytes itself would be
+   * a second old when a program frees and allocates again, and refuse what fits. */
   uint64_t unseen_bytes;
   uint64_t reserved[4];
 };

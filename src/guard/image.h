@@ -1,10 +1,10 @@
 #pragma once
-/* What elf_image.cc tells the shim inside the shared object that it writes: found in the template by
- * its magic, filled in there. C11, C++ and assembler. */
+/* What elf_image.cc tells the shim inside the shared object that it writes: found in the template
+ * by its magic, filled in there. C11, C++ and assembler. */
 
 #define BERTH_GUARD_IMAGE_MAGIC "BERTH-GUARD-IMG1" /* 16 bytes, without a NUL */
-/* Trampoline N begins N times these bytes behind the template's symbol berth_guard_tramp_0, the only
- * one that it exports beside the wrappers; an image has no use for the name (shim/tramp.S). */
+/* Trampoline N begins N times these bytes behind the template's symbol berth_guard_tramp_0, the
+ * only one that it exports beside the wrappers; an image has no use for the name (shim/tramp.S). */
 #define BERTH_GUARD_TRAMPOLINES 2048
 #define BERTH_GUARD_TRAMPOLINE_BYTES 32
 
@@ -18,8 +18,8 @@ struct berth_guard_image {
   /* From the start of this structure to an int32_t per trampoline, each the distance from the start
    * of that array to its NUL-ended name. All are mapped with the image. */
   int64_t names_offset;
-  /* The driver's libcuda.so.1: absolute, without a symbolic link to us. Empty in the template, where
-   * BERTH_GUARD_DRIVER says it (for tests). */
+  /* The driver's libcuda.so.1: absolute, without a symbolic link to us. Empty in the template,
+   * where BERTH_GUARD_DRIVER says it (for tests). */
   char driver[4064];
 };
 #endif

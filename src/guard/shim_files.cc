@@ -110,8 +110,9 @@ std::string name_by_content(std::string_view bytes) {
   return fmt::format("{:016x}", hash);
 }
 
-bool dlopen_is_in_libdl() {
-  const auto parts = split(::gnu_get_libc_version(), '.');  // "2.36"
+bool dlopen_is_in_libdl(const std::string& glibc) {
+  const std::string version = glibc.empty() ? ::gnu_get_libc_version() : glibc;  // "2.36"
+  const auto parts = split(version, '.');
   constexpr std::uint64_t moved_in = 34;
   return parts.size() >= 2 && parts[0] == "2" && parse_unsigned(parts[1]).value_or(0) < moved_in;
 }
@@ -229,8 +230,8 @@ std::expected<Shim, Sentence> prepare_shim(const ShimQuestion& question) {
                              .working_directory = question.working_directory,
                              .root = question.root});
   if (!driver) return std::unexpected(std::move(driver).error());
-  const auto image =
-      make_guard_image(question.shim_template, driver->object, driver->path, dlopen_is_in_libdl());
+  const auto image = make_guard_image(question.shim_template, driver->object, driver->path,
+                                      dlopen_is_in_libdl(question.glibc));
   if (!image) {
     return std::unexpected(sentence("no shim fits {}: {}", driver->path, image.error().message()));
   }

@@ -32,6 +32,7 @@ struct ShimQuestion {
   std::vector<std::string> folders;
   std::string_view shim_template;  // `shim_template()`
   std::string root;                // before paths that the system owns (tests)
+  std::string glibc;               // the version that programs have here; empty: ours
 };
 
 struct Shim {

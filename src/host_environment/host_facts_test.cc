@@ -181,7 +181,9 @@ TEST_F(World, LibrariesAndToolkit) {
   put("usr/local/cuda-12.8/bin/nvcc", "", 0755);
   put("usr/local/cuda-12.8/version.json", R"({"cuda": {"name": "SDK", "version": "12.8.1"}})");
   std::filesystem::create_directory_symlink(at("usr/local/cuda-12.8"), at("usr/local/cuda"));
-  const Libraries found = gather_libraries(root_, {at("libs")}, "", "/gone.so:libfine.so");
+  const Libraries found =
+      gather_libraries(root_, {at("libs")}, "",
+                       "/gone.so:libfine.so:/home/u/.cache/berth/guard/0/$LIB/libcuda.so.1");
   ASSERT_FALSE(found.found.empty());
   EXPECT_EQ(found.found[0].version, "9.1.0");
   EXPECT_EQ(found.toolkit, "/usr/local/cuda-12.8");

@@ -22,7 +22,7 @@ def compiled(output, text, *options, compiler="gcc"):
     """A program from its text; the test is skipped, naming the compiler, where that is not installed."""
     if not shutil.which(compiler):
         pytest.skip(f"{compiler} is not installed")
-    done = subprocess.run([compiler, "-x", "c", "-", "-o", str(output), *map(str, options)],
+    done = subprocess.run([compiler, "-x", "c", "-", "-x", "none", "-o", str(output), *map(str, options)],
                           input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return output

@@ -75,7 +75,8 @@ def test_each_way_to_the_driver_leads_to_the_shim(folder, look):
     assert done.stdout.splitlines()[:2] == [f"libcuda.so.1 {OURS}", f"libcuda.so {OURS}"]
     # One shim, however it was found, and the driver behind it.
     shims = [path for path in mapped(done.stdout) if path.startswith(str(folder))]
-    assert len(shims) == 1, done.stdout
+    named = small(folder, [], options=["--print"]).stdout.splitlines()
+    assert shims == [named[0]], done.stdout  # what proves that a process has it
     assert str((SMALL / "libcuda.so.1").resolve()) in {os.path.realpath(path) for path in mapped(done.stdout)}
 
 
@@ -216,10 +217,52 @@ def test_programs_of_musl_run_as_without_it(folder, tmp_path):
     assert done.stdout == "musl\n" and done.stderr == ""
 
 
+OLD = BUILD.parent / "peers/libc6-2.31/lib/x86_64-linux-gnu"
+
+
+@pytest.mark.parametrize("template", [SMALL_TEMPLATE, None], ids=["in-little", "the-shim"])
+def test_a_program_on_an_older_glibc_has_the_shim(folder, tmp_path, template):
+    if not (OLD / "ld-2.31.so").exists():
+        pytest.skip("Debian 11's libc6 is not in build/peers")
+    # Not libc's start code, which is this machine's. It does not name libdl, where its dlopen is: the shim does.
+    program = compiled(tmp_path / "old", r"""
+extern void *dlopen(const char *, int), *dlsym(void *, const char *);
+extern int dprintf(int, const char *, ...);
+extern void _exit(int);
+__asm__(".symver dlopen, dlopen@GLIBC_2.2.5\n.symver dlsym, dlsym@GLIBC_2.2.5");
+__attribute__((force_align_arg_pointer)) void _start(void) {
+  void *cuda = dlopen("libcuda.so.1", 2);
+  int (*get)(int *) = cuda ? (int (*)(int *))dlsym(cuda, "cuDriverGetVersion") : 0;
+  int (*glue)(unsigned) = cuda ? (int (*)(unsigned))dlsym(cuda, "cuGLRegisterBufferObject") : 0;
+  int version = 0;
+  if (get) get(&version);
+  dprintf(1, "%d %d\n", version, glue ? glue(9) : -1);
+  _exit(0);
+}
+""", "-nostartfiles", "-O1", "-fno-stack-protector")
+    line = f"exec env -u LD_LIBRARY_PATH {OLD}/ld-2.31.so --library-path $LD_LIBRARY_PATH:{OLD} {program}"
+    # The shell has this machine's glibc, with a libdl that is empty.
+    done = shimmed(folder, ["/bin/sh", "-c", line], template=template, options=["--glibc", "2.31"])
+    assert done.stderr == ""
+    assert done.stdout == f"{OURS if template else REAL} 9\n"
+    newer = shimmed(folder, ["/bin/sh", "-c", line], template=template, options=["--glibc", "2.36"])
+    assert newer.returncode != 0 and "symbol lookup error" in newer.stderr
+
+
 def test_a_static_program_runs_as_without_it(folder, tmp_path):
     program = compiled(tmp_path / "static", '#include <stdio.h>\nint main(void) { puts("static"); return 0; }', "-static")
     done = small(folder, [program])
     assert done.stdout == "static\n" and done.stderr == ""
+
+
+def test_runs_that_start_at_once_have_one_shim(folder):
+    words = [str(word) for word in (SHIM_OF, "--root", "/nonexistent", "--template", SMALL_TEMPLATE, "--folder", folder, "--print")]
+    runs = [subprocess.Popen(words, env=PLAIN | {"LD_LIBRARY_PATH": str(SMALL)}, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True) for _ in range(24)]
+    said = {run.communicate(timeout=60) for run in runs}
+    assert len(said) == 1, said
+    assert [complaint for _, complaint in said] == [""]
+    assert not list(folder.rglob("*.new.*"))
 
 
 def test_a_changed_file_is_written_anew_and_said(folder, look):

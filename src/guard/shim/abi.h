@@ -1,12 +1,13 @@
 #pragma once
-/* What the shim knows of the driver's ABI, as cuda.h of CUDA 11 to 13 has it: CUresult, CUdevice and
- * enums are ints, CUdeviceptr is 64 bits wide (32 in functions of CUDA 2), handles are pointers. */
+/* What the shim knows of the driver's ABI, as cuda.h of CUDA 11 to 13 has it: CUresult, CUdevice
+ * and enums are ints, CUdeviceptr is 64 bits wide (32 in functions of CUDA 2), handles are
+ * pointers. */
 
 #include <stddef.h>
 #include <stdint.h>
 
-typedef unsigned long long address;  /* CUdeviceptr; CUmemGenericAllocationHandle */
-typedef unsigned int old_address;    /* CUdeviceptr_v1 */
+typedef unsigned long long address; /* CUdeviceptr; CUmemGenericAllocationHandle */
+typedef unsigned int old_address;   /* CUdeviceptr_v1 */
 typedef unsigned long long flags64;
 
 enum {
@@ -17,13 +18,13 @@ enum {
 };
 
 enum {
-  location_device = 1,      /* CU_MEM_LOCATION_TYPE_DEVICE */
-  pool_reserved = 5,        /* CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT */
-  pool_used = 7,            /* CU_MEMPOOL_ATTR_USED_MEM_CURRENT */
-  graph_memory_used = 0,    /* CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT */
+  location_device = 1,       /* CU_MEM_LOCATION_TYPE_DEVICE */
+  pool_reserved = 5,         /* CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT */
+  pool_used = 7,             /* CU_MEMPOOL_ATTR_USED_MEM_CURRENT */
+  graph_memory_used = 0,     /* CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT */
   graph_memory_reserved = 2, /* CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT */
-  node_of_graph = 4,        /* CU_GRAPH_NODE_TYPE_GRAPH */
-  node_of_allocation = 10   /* CU_GRAPH_NODE_TYPE_MEM_ALLOC */
+  node_of_graph = 4,         /* CU_GRAPH_NODE_TYPE_GRAPH */
+  node_of_allocation = 10    /* CU_GRAPH_NODE_TYPE_MEM_ALLOC */
 };
 
 /* How CUmemAllocationProp and CUmemPoolProps begin. */
@@ -38,7 +39,7 @@ struct located {
 struct allocation_node {
   struct located where;
   char rest_of_properties[72];
-  const void *access;
+  const void* access;
   size_t access_count;
   size_t bytes;
   address result;
@@ -68,8 +69,8 @@ struct array_3d {
 };
 _Static_assert(sizeof(struct array_3d) == 40, "as in cuda.h");
 enum {
-  array_layered = 1,  /* depth counts layers: CUDA_ARRAY3D_LAYERED */
-  array_cubemap = 4,  /* depth counts faces: CUDA_ARRAY3D_CUBEMAP */
+  array_layered = 1, /* depth counts layers: CUDA_ARRAY3D_LAYERED */
+  array_cubemap = 4, /* depth counts faces: CUDA_ARRAY3D_CUBEMAP */
   array_sparse = 0x40,
   array_deferred = 0x80 /* both: memory is mapped later */
 };

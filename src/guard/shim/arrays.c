@@ -54,7 +54,7 @@ static uint64_t bits_of(int format, unsigned channels) {
 
 static uint64_t at_least_one(uint64_t number) { return number > 0 ? number : 1; }
 
-static uint64_t level_bytes(const struct array_3d *array, unsigned level) {
+static uint64_t level_bytes(const struct array_3d* array, unsigned level) {
   const bool has_layers = (array->flags & (array_layered | array_cubemap)) != 0;
   const uint64_t depth = has_layers ? array->depth : array->depth >> level;
   uint64_t elements, bits;
@@ -67,37 +67,38 @@ static uint64_t level_bytes(const struct array_3d *array, unsigned level) {
   return bits / 8;
 }
 
-static uint64_t bytes_of(const struct array_3d *array, unsigned levels) {
+static uint64_t bytes_of(const struct array_3d* array, unsigned levels) {
   if (array == NULL || (array->flags & (array_sparse | array_deferred)) != 0) return 0;
   uint64_t bytes = 0;
-  for (unsigned level = 0; level < levels && level < 32; ++level) bytes += level_bytes(array, level);
+  for (unsigned level = 0; level < levels && level < 32; ++level)
+    bytes += level_bytes(array, level);
   return bytes;
 }
 
 /* Of the other descriptors, which have no depth or flags, or 32-bit sizes. */
-#define BYTES_AS_3D(array, depth, flags)                                                        \
-  ((array) == NULL ? 0                                                                          \
-                   : bytes_of(&(struct array_3d){(array)->width, (array)->height, depth,        \
-                                                 (array)->format, (array)->channels, flags},    \
+#define BYTES_AS_3D(array, depth, flags)                                                     \
+  ((array) == NULL ? 0                                                                       \
+                   : bytes_of(&(struct array_3d){(array)->width, (array)->height, depth,     \
+                                                 (array)->format, (array)->channels, flags}, \
                               1))
 
-int cuArrayCreate(void **result, const struct old_array *array) {
+int cuArrayCreate(void** result, const struct old_array* array) {
   ALLOCATE(current_place(), BYTES_AS_3D(array, 0, 0), of_array, cuArrayCreate, result, array);
 }
-int cuArrayCreate_v2(void **result, const struct array *array) {
+int cuArrayCreate_v2(void** result, const struct array* array) {
   ALLOCATE(current_place(), BYTES_AS_3D(array, 0, 0), of_array, cuArrayCreate_v2, result, array);
 }
-int cuArray3DCreate(void **result, const struct old_array_3d *array) {
-  ALLOCATE(current_place(), BYTES_AS_3D(array, array->depth, array->flags), of_array, cuArray3DCreate,
-           result, array);
+int cuArray3DCreate(void** result, const struct old_array_3d* array) {
+  ALLOCATE(current_place(), BYTES_AS_3D(array, array->depth, array->flags), of_array,
+           cuArray3DCreate, result, array);
 }
-int cuArray3DCreate_v2(void **result, const struct array_3d *array) {
+int cuArray3DCreate_v2(void** result, const struct array_3d* array) {
   ALLOCATE(current_place(), bytes_of(array, 1), of_array, cuArray3DCreate_v2, result, array);
 }
-int cuMipmappedArrayCreate(void **result, const struct array_3d *array, unsigned levels) {
+int cuMipmappedArrayCreate(void** result, const struct array_3d* array, unsigned levels) {
   ALLOCATE(current_place(), bytes_of(array, levels), of_mipmaps, cuMipmappedArrayCreate, result,
            array, levels);
 }
 
-int cuArrayDestroy(void *array) { FREE(of_array, cuArrayDestroy, array); }
-int cuMipmappedArrayDestroy(void *array) { FREE(of_mipmaps, cuMipmappedArrayDestroy, array); }
+int cuArrayDestroy(void* array) { FREE(of_array, cuArrayDestroy, array); }
+int cuMipmappedArrayDestroy(void* array) { FREE(of_mipmaps, cuMipmappedArrayDestroy, array); }

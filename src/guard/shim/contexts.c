@@ -1,37 +1,40 @@
 /* Contexts: each takes memory of its device, of which only an estimate is known beforehand. The
- * primary context of a device is one, however often it is retained. With a context goes all that was
- * allocated in it. */
+ * primary context of a device is one, however often it is retained. With a context goes all that
+ * was allocated in it. */
 
 #include "guard.h"
 
-static struct place place_of(int ordinal) { return (struct place){.device = account_device(ordinal)}; }
+static struct place place_of(int ordinal) {
+  return (struct place){.device = account_device(ordinal)};
+}
 
-#define CREATE(name, context, ...) \
-  ALLOCATE(place_of(ordinal), context_bytes_of(place.device), of_context, name, context, __VA_ARGS__)
+#define CREATE(name, context, ...)                                                       \
+  ALLOCATE(place_of(ordinal), context_bytes_of(place.device), of_context, name, context, \
+           __VA_ARGS__)
 
-int cuCtxCreate(void **context, unsigned flags, int ordinal) {
+int cuCtxCreate(void** context, unsigned flags, int ordinal) {
   CREATE(cuCtxCreate, context, flags, ordinal);
 }
-int cuCtxCreate_v2(void **context, unsigned flags, int ordinal) {
+int cuCtxCreate_v2(void** context, unsigned flags, int ordinal) {
   CREATE(cuCtxCreate_v2, context, flags, ordinal);
 }
-int cuCtxCreate_v3(void **context, void *affinity, int affinities, unsigned flags, int ordinal) {
+int cuCtxCreate_v3(void** context, void* affinity, int affinities, unsigned flags, int ordinal) {
   CREATE(cuCtxCreate_v3, context, affinity, affinities, flags, ordinal);
 }
-int cuCtxCreate_v4(void **context, void *parameters, unsigned flags, int ordinal) {
+int cuCtxCreate_v4(void** context, void* parameters, unsigned flags, int ordinal) {
   CREATE(cuCtxCreate_v4, context, parameters, flags, ordinal);
 }
 
-static int destroy(int (*driver_destroys)(void *), void *context) {
+static int destroy(int (*driver_destroys)(void*), void* context) {
   struct charged one;
   const bool was_charged = take(of_context, (uintptr_t)context, &one);
   const int code = driver_destroys(context);
   if (code == success) forget_context(context);
   return settle_free(code, was_charged, &one);
 }
-int cuCtxDestroy(void *context) { return destroy(DRIVER(cuCtxDestroy), context); }
-int cuCtxDestroy_v2(void *context) { return destroy(DRIVER(cuCtxDestroy_v2), context); }
-int cuCtxDetach(void *context) { return destroy(DRIVER(cuCtxDetach), context); }
+int cuCtxDestroy(void* context) { return destroy(DRIVER(cuCtxDestroy), context); }
+int cuCtxDestroy_v2(void* context) { return destroy(DRIVER(cuCtxDestroy_v2), context); }
+int cuCtxDetach(void* context) { return destroy(DRIVER(cuCtxDetach), context); }
 
 static bool is_active(int ordinal) {
   unsigned flags;
@@ -41,7 +44,7 @@ static bool is_active(int ordinal) {
 
 /* Charges the primary context unless it has been. false: it is above the limit. */
 static bool charge_primary(int device) {
-  struct process *here = device < 0 ? NULL : process();
+  struct process* here = device < 0 ? NULL : process();
   if (here == NULL) return true;
   lock(&here->context_lock);
   if (!here->primary_charged[device]) {
@@ -55,10 +58,10 @@ static bool charge_primary(int device) {
 /* After whatever may have ended it: with it goes what was charged. */
 static int look_at_primary(int code, int ordinal, bool was_reset) {
   const int device = account_device(ordinal);
-  struct process *here = device < 0 ? NULL : process();
+  struct process* here = device < 0 ? NULL : process();
   if (here == NULL || (is_active(ordinal) && !was_reset)) return code;
   lock(&here->context_lock);
-  const void *ended = here->primary[device];
+  const void* ended = here->primary[device];
   const bool was_charged = here->primary_charged[device];
   here->primary[device] = NULL;
   here->primary_charged[device] = false;
@@ -70,11 +73,11 @@ static int look_at_primary(int code, int ordinal, bool was_reset) {
   return code;
 }
 
-int cuDevicePrimaryCtxRetain(void **context, int ordinal) {
+int cuDevicePrimaryCtxRetain(void** context, int ordinal) {
   const int device = account_device(ordinal);
   if (!charge_primary(device)) return out_of_memory;
   const int code = DRIVER(cuDevicePrimaryCtxRetain)(context, ordinal);
-  struct process *here = device < 0 ? NULL : process();
+  struct process* here = device < 0 ? NULL : process();
   if (here == NULL || code != success) return look_at_primary(code, ordinal, false);
   lock(&here->context_lock);
   here->primary[device] = *context;
@@ -102,20 +105,23 @@ int cuDevicePrimaryCtxReset_v2(int ordinal) {
   return look_at_primary(code, ordinal, code == success);
 }
 
-/* A green context has some of the device's multiprocessors, and its memory in the primary context. */
-int cuGreenCtxCreate(void **context, void *resources, int ordinal, unsigned flags) {
+/* A green context has some of the device's multiprocessors, and its memory in the primary context.
+ */
+int cuGreenCtxCreate(void** context, void* resources, int ordinal, unsigned flags) {
   const int device = account_device(ordinal);
   if (!charge_primary(device)) return out_of_memory;
   const int code = DRIVER(cuGreenCtxCreate)(context, resources, ordinal, flags);
   if (code != success) return look_at_primary(code, ordinal, false);
   if (device >= 0) {
-    keep((struct charged){
-        .kind = of_context, .key = (uintptr_t)*context, .other = (uint64_t)ordinal, .device = (int8_t)device});
+    keep((struct charged){.kind = of_context,
+                          .key = (uintptr_t)*context,
+                          .other = (uint64_t)ordinal,
+                          .device = (int8_t)device});
   }
   return code;
 }
 
-int cuGreenCtxDestroy(void *context) {
+int cuGreenCtxDestroy(void* context) {
   struct charged one;
   const bool is_known = take(of_context, (uintptr_t)context, &one);
   const int code = DRIVER(cuGreenCtxDestroy)(context);

@@ -19,24 +19,24 @@ __asm__(".symver dlopen, dlopen@GLIBC_2.17\n.symver dlsym, dlsym@GLIBC_2.17");
 
 extern const struct berth_guard_image berth_guard_image __attribute__((visibility("hidden")));
 
-static const char *const names[function_count] = {
+static const char* const names[function_count] = {
 #define GUARD_NAME(name, ...) [number_of_##name] = #name,
     GUARD_WRAPPERS(GUARD_NAME) GUARD_CALLED(GUARD_NAME)};
 
-static void *const wrappers[wrapper_count] = {
-#define GUARD_WRAPPER(name, ...) [number_of_##name] = (void *)name,
+static void* const wrappers[wrapper_count] = {
+#define GUARD_WRAPPER(name, ...) [number_of_##name] = (void*)name,
     GUARD_WRAPPERS(GUARD_WRAPPER)};
 
-void *_Atomic driver_functions[function_count];
-static void *_Atomic opened;
+void* _Atomic driver_functions[function_count];
+static void* _Atomic opened;
 
 static int answer_no_device(void) { return no_device; }
 static int answer_not_found(void) { return not_found; }
 
-static void *driver(void) {
-  void *known = atomic_load(&opened);
+static void* driver(void) {
+  void* known = atomic_load(&opened);
   if (known != NULL) return known;
-  const char *path = berth_guard_image.driver;
+  const char* path = berth_guard_image.driver;
   if (path[0] == '\0') path = getenv("BERTH_GUARD_DRIVER");
   /* With a slash ld.so does not take us for it, whose SONAME is the same. */
   if (path == NULL || path[0] != '/') return NULL;
@@ -46,30 +46,30 @@ static void *driver(void) {
 }
 
 /* Threads that look up the same at once find the same. */
-static void *of_driver(const char *name) {
-  void *library = driver();
-  if (library == NULL) return (void *)answer_no_device;
-  void *found = dlsym(library, name);
-  return found != NULL ? found : (void *)answer_not_found;
+static void* of_driver(const char* name) {
+  void* library = driver();
+  if (library == NULL) return (void*)answer_no_device;
+  void* found = dlsym(library, name);
+  return found != NULL ? found : (void*)answer_not_found;
 }
 
-void *look_up(enum function number) {
-  void *found = of_driver(names[number]);
+void* look_up(enum function number) {
+  void* found = of_driver(names[number]);
   atomic_store(&driver_functions[number], found);
   return found;
 }
 
 /* Called by tramp.S with all arguments put aside; it keeps the answer. */
-void *berth_guard_resolve(uint64_t trampoline) {
-  if (trampoline >= berth_guard_image.name_count) return (void *)answer_not_found;
-  const char *image = (const char *)&berth_guard_image;
-  const int32_t *distances = (const int32_t *)(image + berth_guard_image.names_offset);
-  return of_driver((const char *)distances + distances[trampoline]);
+void* berth_guard_resolve(uint64_t trampoline) {
+  if (trampoline >= berth_guard_image.name_count) return (void*)answer_not_found;
+  const char* image = (const char*)&berth_guard_image;
+  const int32_t* distances = (const int32_t*)(image + berth_guard_image.names_offset);
+  return of_driver((const char*)distances + distances[trampoline]);
 }
 
-/* Which function a name, version and flags mean is the driver's business: where it has answered with
- * the one that we wrap, ours takes its place. */
-static void put_ours(void **function) {
+/* Which function a name, version and flags mean is the driver's business: where it has answered
+ * with the one that we wrap, ours takes its place. */
+static void put_ours(void** function) {
   for (enum function number = 0; number < wrapper_count; ++number) {
     if (*function == driver_function(number)) {
       *function = wrappers[number];
@@ -78,14 +78,14 @@ static void put_ours(void **function) {
   }
 }
 
-int cuGetProcAddress(const char *name, void **function, int version, flags64 flags) {
+int cuGetProcAddress(const char* name, void** function, int version, flags64 flags) {
   int result = DRIVER(cuGetProcAddress)(name, function, version, flags);
   if (result == success && function != NULL) put_ours(function);
   return result;
 }
 
-int cuGetProcAddress_v2(const char *name, void **function, int version, flags64 flags,
-                        int *status) {
+int cuGetProcAddress_v2(const char* name, void** function, int version, flags64 flags,
+                        int* status) {
   int result = DRIVER(cuGetProcAddress_v2)(name, function, version, flags, status);
   if (result == success && function != NULL) put_ours(function);
   return result;

@@ -2,20 +2,22 @@
 
 #include "guard.h"
 
-int cuMemAlloc_v2(address *result, size_t bytes) {
+int cuMemAlloc_v2(address* result, size_t bytes) {
   ALLOCATE(current_place(), bytes, of_memory, cuMemAlloc_v2, result, bytes);
 }
-int cuMemAlloc(old_address *result, unsigned bytes) {
+int cuMemAlloc(old_address* result, unsigned bytes) {
   ALLOCATE(current_place(), bytes, of_memory, cuMemAlloc, result, bytes);
 }
-int cuMemAllocManaged(address *result, size_t bytes, unsigned flags) {
+int cuMemAllocManaged(address* result, size_t bytes, unsigned flags) {
   ALLOCATE(current_place(), bytes, of_memory, cuMemAllocManaged, result, bytes, flags);
 }
 
 int cuMemFree_v2(address memory) { FREE(of_memory, cuMemFree_v2, memory); }
 int cuMemFree(old_address memory) { FREE(of_memory, cuMemFree, memory); }
-int cuMemFreeAsync(address memory, void *stream) { FREE(of_memory, cuMemFreeAsync, memory, stream); }
-int cuMemFreeAsync_ptsz(address memory, void *stream) {
+int cuMemFreeAsync(address memory, void* stream) {
+  FREE(of_memory, cuMemFreeAsync, memory, stream);
+}
+int cuMemFreeAsync_ptsz(address memory, void* stream) {
   FREE(of_memory, cuMemFreeAsync_ptsz, memory, stream);
 }
 
@@ -27,14 +29,15 @@ static uint64_t guessed_bytes(uint64_t width, uint64_t height) {
 }
 
 /* With the padding that was chosen. false: the difference is above the limit. */
-static bool correct(int device, uint64_t *bytes, uint64_t real) {
+static bool correct(int device, uint64_t* bytes, uint64_t real) {
   if (real > *bytes && !charge(device, real - *bytes)) return false;
   if (real < *bytes) refund(device, *bytes - real);
   *bytes = real;
   return true;
 }
 
-int cuMemAllocPitch_v2(address *result, size_t *pitch, size_t width, size_t height, unsigned element) {
+int cuMemAllocPitch_v2(address* result, size_t* pitch, size_t width, size_t height,
+                       unsigned element) {
   const struct place here = current_place();
   uint64_t bytes = guessed_bytes(width, height);
   if (!charge(here.device, bytes)) return out_of_memory;
@@ -46,7 +49,7 @@ int cuMemAllocPitch_v2(address *result, size_t *pitch, size_t width, size_t heig
   return settle(code, of_memory, code == success ? *result : 0, here, bytes);
 }
 
-int cuMemAllocPitch(old_address *result, unsigned *pitch, unsigned width, unsigned height,
+int cuMemAllocPitch(old_address* result, unsigned* pitch, unsigned width, unsigned height,
                     unsigned element) {
   const struct place here = current_place();
   uint64_t bytes = guessed_bytes(width, height);

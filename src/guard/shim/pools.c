@@ -4,18 +4,18 @@
 
 #include "guard.h"
 
-static uint64_t attribute(void *pool, int number) {
+static uint64_t attribute(void* pool, int number) {
   uint64_t value = 0;
   return DRIVER(cuMemPoolGetAttribute)(pool, number, &value) == success ? value : 0;
 }
 
-static int pools_used(const struct process *here) { return atomic_load(&here->pools_used); }
+static int pools_used(const struct process* here) { return atomic_load(&here->pools_used); }
 
 /* Its place among those known, made where there is none. NULL: there are too many. */
-static struct pool *pool_of(struct process *here, void *handle, int device) {
+static struct pool* pool_of(struct process* here, void* handle, int device) {
   struct pool *found = NULL, *empty = NULL;
   lock(&here->pool_lock);
-  for (struct pool *pool = here->pools; found == NULL && pool < here->pools + pool_count; ++pool) {
+  for (struct pool* pool = here->pools; found == NULL && pool < here->pools + pool_count; ++pool) {
     if (pool->handle == handle && !pool->destroyed) found = pool;
     if (pool->handle == NULL && empty == NULL) empty = pool;
     if (pool >= here->pools + pools_used(here)) break;
@@ -32,7 +32,7 @@ static struct pool *pool_of(struct process *here, void *handle, int device) {
 
 /* Charges what it reserves now in place of what it did; `expected` has been charged for the growth
  * of this call. false: it has grown by more, above the limit. */
-static bool look_at_pool(struct process *here, struct pool *pool, uint64_t expected) {
+static bool look_at_pool(struct process* here, struct pool* pool, uint64_t expected) {
   lock(&here->pool_lock);
   const uint64_t before = pool->charged + expected;
   if (!pool->destroyed) pool->charged = attribute(pool->handle, pool_reserved);
@@ -46,9 +46,9 @@ static bool look_at_pool(struct process *here, struct pool *pool, uint64_t expec
 }
 
 void look_at_pools(void) {
-  struct process *here = process();
+  struct process* here = process();
   if (here == NULL) return;
-  for (struct pool *pool = here->pools; pool < here->pools + pools_used(here); ++pool) {
+  for (struct pool* pool = here->pools; pool < here->pools + pools_used(here); ++pool) {
     if (pool->handle == NULL || pool->destroyed || pool->charged == 0) continue;
     lock(&here->pool_lock);
     const uint64_t before = pool->charged;
@@ -65,18 +65,18 @@ void look_at_pools(void) {
 }
 
 /* What the driver's allocation is given back with: it is not to be served. */
-typedef int free_async(address, void *);
-typedef int synchronize(void *);
+typedef int free_async(address, void*);
+typedef int synchronize(void*);
 
 struct allocation {
-  struct process *here;
-  struct pool *pool; /* NULL: nothing is charged, or `place` is, as if it were of no pool */
+  struct process* here;
+  struct pool* pool; /* NULL: nothing is charged, or `place` is, as if it were of no pool */
   struct place place;
   uint64_t expected;
 };
 
 /* Charges what the pool is expected to grow by. */
-static bool begin(struct allocation *one, void *handle, int device, size_t bytes) {
+static bool begin(struct allocation* one, void* handle, int device, size_t bytes) {
   *one = (struct allocation){.place = {.device = device}};
   one->here = device < 0 ? NULL : process();
   if (one->here == NULL) return true;
@@ -90,8 +90,8 @@ static bool begin(struct allocation *one, void *handle, int device, size_t bytes
   return charge(device, one->expected);
 }
 
-static int end(struct allocation *one, int code, const address *result, size_t bytes, void *stream,
-               free_async *give_back, synchronize *wait) {
+static int end(struct allocation* one, int code, const address* result, size_t bytes, void* stream,
+               free_async* give_back, synchronize* wait) {
   if (one->here == NULL) return code;
   if (one->pool == NULL) {
     return settle(code, of_memory, code == success ? *result : 0, one->place, bytes);
@@ -107,27 +107,31 @@ static int end(struct allocation *one, int code, const address *result, size_t b
     }
   }
   const int number = (int)(one->pool - one->here->pools);
-  const struct charged memory = {.kind = of_memory, .key = *result, .bytes = bytes, .count = 1,
-                                 .device = (int8_t)one->place.device, .pool = (int16_t)(number + 1)};
+  const struct charged memory = {.kind = of_memory,
+                                 .key = *result,
+                                 .bytes = bytes,
+                                 .count = 1,
+                                 .device = (int8_t)one->place.device,
+                                 .pool = (int16_t)(number + 1)};
   if (keep(memory)) __atomic_fetch_add(&one->pool->live, 1, __ATOMIC_RELAXED);
   return code;
 }
 
 /* What a stream that is captured allocates, its graph does. The default stream (0 to 2: its old and
  * per-thread meanings) may not even be asked. */
-static bool is_captured(cuStreamIsCapturing_type *ask, void *stream) {
+static bool is_captured(cuStreamIsCapturing_type* ask, void* stream) {
   int status = 0;
   return (uintptr_t)stream > 2 && ask(stream, &status) == success && status != 0;
 }
 
-static int device_of_pool(void *handle) {
-  struct process *here = process();
+static int device_of_pool(void* handle) {
+  struct process* here = process();
   if (here == NULL) return -1;
-  for (struct pool *pool = here->pools; pool < here->pools + pools_used(here); ++pool) {
+  for (struct pool* pool = here->pools; pool < here->pools + pools_used(here); ++pool) {
     if (pool->handle == handle && !pool->destroyed) return pool->device;
   }
   int devices = 0;
-  void *known;
+  void* known;
   DRIVER(cuDeviceGetCount)(&devices);
   for (int ordinal = 0; ordinal < devices; ++ordinal) {
     if (DRIVER(cuDeviceGetDefaultMemPool)(&known, ordinal) == success && known == handle) {
@@ -137,30 +141,30 @@ static int device_of_pool(void *handle) {
   return current_place().device;
 }
 
-#define FROM_CURRENT_POOL(name, captures, frees, synchronizes)                                       \
-  int name(address *result, size_t bytes, void *stream) {                                          \
-    struct allocation one;                                                                           \
-    int ordinal;                                                                                     \
-    void *pool = NULL;                                                                               \
-    if (process() == NULL || is_captured(DRIVER(captures), stream) ||                                \
-        DRIVER(cuCtxGetDevice)(&ordinal) != success ||                                               \
-        DRIVER(cuDeviceGetMemPool)(&pool, ordinal) != success) {                                     \
-      return DRIVER(name)(result, bytes, stream);                                                    \
-    }                                                                                                \
-    if (!begin(&one, pool, account_device(ordinal), bytes)) return out_of_memory;                    \
-    const int code = DRIVER(name)(result, bytes, stream);                                            \
-    return end(&one, code, result, bytes, stream, DRIVER(frees), DRIVER(synchronizes));              \
+#define FROM_CURRENT_POOL(name, captures, frees, synchronizes)                          \
+  int name(address* result, size_t bytes, void* stream) {                               \
+    struct allocation one;                                                              \
+    int ordinal;                                                                        \
+    void* pool = NULL;                                                                  \
+    if (process() == NULL || is_captured(DRIVER(captures), stream) ||                   \
+        DRIVER(cuCtxGetDevice)(&ordinal) != success ||                                  \
+        DRIVER(cuDeviceGetMemPool)(&pool, ordinal) != success) {                        \
+      return DRIVER(name)(result, bytes, stream);                                       \
+    }                                                                                   \
+    if (!begin(&one, pool, account_device(ordinal), bytes)) return out_of_memory;       \
+    const int code = DRIVER(name)(result, bytes, stream);                               \
+    return end(&one, code, result, bytes, stream, DRIVER(frees), DRIVER(synchronizes)); \
   }
 
-#define FROM_POOL(name, captures, frees, synchronizes)                                               \
-  int name(address *result, size_t bytes, void *pool, void *stream) {                              \
-    struct allocation one;                                                                           \
-    if (process() == NULL || is_captured(DRIVER(captures), stream)) {                                \
-      return DRIVER(name)(result, bytes, pool, stream);                                              \
-    }                                                                                                \
-    if (!begin(&one, pool, device_of_pool(pool), bytes)) return out_of_memory;                       \
-    const int code = DRIVER(name)(result, bytes, pool, stream);                                      \
-    return end(&one, code, result, bytes, stream, DRIVER(frees), DRIVER(synchronizes));              \
+#define FROM_POOL(name, captures, frees, synchronizes)                                  \
+  int name(address* result, size_t bytes, void* pool, void* stream) {                   \
+    struct allocation one;                                                              \
+    if (process() == NULL || is_captured(DRIVER(captures), stream)) {                   \
+      return DRIVER(name)(result, bytes, pool, stream);                                 \
+    }                                                                                   \
+    if (!begin(&one, pool, device_of_pool(pool), bytes)) return out_of_memory;          \
+    const int code = DRIVER(name)(result, bytes, pool, stream);                         \
+    return end(&one, code, result, bytes, stream, DRIVER(frees), DRIVER(synchronizes)); \
   }
 
 /* The variants mean another stream by the default stream. */
@@ -171,10 +175,10 @@ FROM_POOL(cuMemAllocFromPoolAsync, cuStreamIsCapturing, cuMemFreeAsync, cuStream
 FROM_POOL(cuMemAllocFromPoolAsync_ptsz, cuStreamIsCapturing_ptsz, cuMemFreeAsync_ptsz,
           cuStreamSynchronize_ptsz)
 
-void end_pooled(const struct charged *one) {
-  struct process *here = process();
+void end_pooled(const struct charged* one) {
+  struct process* here = process();
   if (here == NULL) return;
-  struct pool *pool = &here->pools[one->pool - 1];
+  struct pool* pool = &here->pools[one->pool - 1];
   lock(&here->pool_lock);
   const bool is_last = __atomic_sub_fetch(&pool->live, 1, __ATOMIC_RELAXED) == 0;
   uint64_t freed = 0;
@@ -189,9 +193,9 @@ void end_pooled(const struct charged *one) {
   look_at_pools();
 }
 
-int cuMemPoolCreate(void **handle, const struct located *properties) {
+int cuMemPoolCreate(void** handle, const struct located* properties) {
   const int code = DRIVER(cuMemPoolCreate)(handle, properties);
-  struct process *here = process();
+  struct process* here = process();
   if (code != success || here == NULL) return code;
   const bool is_of_device = properties->location_type == location_device;
   pool_of(here, *handle, is_of_device ? account_device(properties->location) : -1);
@@ -199,15 +203,15 @@ int cuMemPoolCreate(void **handle, const struct located *properties) {
 }
 
 /* What is in use stays until it is freed; the driver then answers for the pool no more. */
-int cuMemPoolDestroy(void *handle) {
-  struct process *here = process();
+int cuMemPoolDestroy(void* handle) {
+  struct process* here = process();
   const uint64_t used = here == NULL ? 0 : attribute(handle, pool_used);
   const int code = DRIVER(cuMemPoolDestroy)(handle);
   if (here == NULL || code != success) return code;
   uint64_t freed = 0;
   int device = -1;
   lock(&here->pool_lock);
-  for (struct pool *pool = here->pools; pool < here->pools + pools_used(here); ++pool) {
+  for (struct pool* pool = here->pools; pool < here->pools + pools_used(here); ++pool) {
     if (pool->handle != handle || pool->destroyed) continue;
     device = pool->device;
     freed = pool->live == 0 ? pool->charged : pool->charged > used ? pool->charged - used : 0;
@@ -226,9 +230,13 @@ static int after(int code) {
   look_at_pools();
   return code;
 }
-int cuMemPoolTrimTo(void *pool, size_t bytes) { return after(DRIVER(cuMemPoolTrimTo)(pool, bytes)); }
-int cuStreamSynchronize(void *stream) { return after(DRIVER(cuStreamSynchronize)(stream)); }
-int cuStreamSynchronize_ptsz(void *stream) { return after(DRIVER(cuStreamSynchronize_ptsz)(stream)); }
-int cuEventSynchronize(void *event) { return after(DRIVER(cuEventSynchronize)(event)); }
+int cuMemPoolTrimTo(void* pool, size_t bytes) {
+  return after(DRIVER(cuMemPoolTrimTo)(pool, bytes));
+}
+int cuStreamSynchronize(void* stream) { return after(DRIVER(cuStreamSynchronize)(stream)); }
+int cuStreamSynchronize_ptsz(void* stream) {
+  return after(DRIVER(cuStreamSynchronize_ptsz)(stream));
+}
+int cuEventSynchronize(void* event) { return after(DRIVER(cuEventSynchronize)(event)); }
 int cuCtxSynchronize(void) { return after(DRIVER(cuCtxSynchronize)()); }
-int cuCtxSynchronize_v2(void *context) { return after(DRIVER(cuCtxSynchronize_v2)(context)); }
+int cuCtxSynchronize_v2(void* context) { return after(DRIVER(cuCtxSynchronize_v2)(context)); }

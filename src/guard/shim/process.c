@@ -1,11 +1,11 @@
-/* This process in the account: the file that is mapped, the slot that is taken, the devices that are
- * limited; and the slots of those that have ended. */
+/* This process in the account: the file that is mapped, the slot that is taken, the devices that
+ * are limited; and the slots of those that have ended. */
 
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,32 +13,33 @@
 
 #include "guard.h"
 
-struct process *_Atomic process_page;
+struct process* _Atomic process_page;
 
 /* A number in text; stops before what is no digit. */
-static uint64_t number_in(const char *text) {
+static uint64_t number_in(const char* text) {
   uint64_t number = 0;
   for (; *text >= '0' && *text <= '9'; ++text) number = number * 10 + (uint64_t)(*text - '0');
   return number;
 }
 
 /* Appends `number`, and what follows, to a path. */
-static char *append(char *end, const char *text) {
+static char* append(char* end, const char* text) {
   while (*text != '\0') *end++ = *text++;
   *end = '\0';
   return end;
 }
-static char *append_number(char *end, uint64_t number) {
+static char* append_number(char* end, uint64_t number) {
   char digits[24];
-  char *first = digits + sizeof digits - 1;
+  char* first = digits + sizeof digits - 1;
   *first = '\0';
-  do *--first = (char)('0' + number % 10); while ((number /= 10) > 0);
+  do *--first = (char)('0' + number % 10);
+  while ((number /= 10) > 0);
   return append(end, first);
 }
 
 /* Of a process: field 22 of its stat; 0: it cannot be read. `has_ended`: it is a zombie whose last
  * thread has ended, so that the driver has its memory back. */
-static uint64_t start_time_of(uint64_t pid, bool *has_ended) {
+static uint64_t start_time_of(uint64_t pid, bool* has_ended) {
   char path[64], text[1024];
   append(append_number(append(path, "/proc/"), pid), "/stat");
   const int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -46,7 +47,7 @@ static uint64_t start_time_of(uint64_t pid, bool *has_ended) {
   const ssize_t length = read(file, text, sizeof text - 1);
   close(file);
   text[length > 0 ? length : 0] = '\0';
-  const char *field = strrchr(text, ')'); /* the name before it may have spaces */
+  const char* field = strrchr(text, ')'); /* the name before it may have spaces */
   if (field == NULL || field[1] == '\0') return 0;
   const char state = field[2];
   uint64_t threads = 0;
@@ -64,11 +65,11 @@ static uint64_t own_pid_namespace(void) {
   const ssize_t length = readlink("/proc/self/ns/pid", text, sizeof text - 1);
   if (length <= 0) return 0;
   text[length] = '\0';
-  const char *number = strchr(text, '[');
+  const char* number = strchr(text, '[');
   return number == NULL ? 0 : number_in(number + 1);
 }
 
-static bool is_dead(const struct berth_account_slot *slot, uint64_t pid) {
+static bool is_dead(const struct berth_account_slot* slot, uint64_t pid) {
   const uint64_t start = __atomic_load_n(&slot->start_time, __ATOMIC_SEQ_CST);
   if (start == 0) return false; /* it is being taken */
   if (kill((pid_t)pid, 0) != 0 && errno == ESRCH) return true;
@@ -77,20 +78,20 @@ static bool is_dead(const struct berth_account_slot *slot, uint64_t pid) {
   return found != 0 && (found != start || has_ended);
 }
 
-static void empty(struct berth_account_slot *slot) {
+static void empty(struct berth_account_slot* slot) {
   for (int device = 0; device < BERTH_ACCOUNT_DEVICES; ++device) {
     __atomic_store_n(&slot->charged[device], 0, __ATOMIC_SEQ_CST);
   }
 }
 
 /* Gives back what ended processes had. A pid says nothing in another pid namespace. */
-void reap(struct process *here) {
+void reap(struct process* here) {
   const int kept_errno = errno;
   const uint64_t mine = here->pid_namespace;
   uint64_t used = __atomic_load_n(&here->account->slots_used, __ATOMIC_SEQ_CST);
   if (used > BERTH_ACCOUNT_SLOTS) used = BERTH_ACCOUNT_SLOTS;
   for (uint64_t i = 0; i < used && mine != 0; ++i) {
-    struct berth_account_slot *slot = &here->account->slots[i];
+    struct berth_account_slot* slot = &here->account->slots[i];
     uint64_t pid = __atomic_load_n(&slot->pid, __ATOMIC_SEQ_CST);
     if (pid == 0 || pid == BERTH_ACCOUNT_EMPTYING || slot == here->slot) continue;
     if (slot->pid_namespace != mine || !is_dead(slot, pid)) continue;
@@ -106,53 +107,52 @@ void reap(struct process *here) {
   errno = kept_errno;
 }
 
-static bool take_slot(struct berth_account_slot *slot, uint64_t pid) {
+static bool take_slot(struct berth_account_slot* slot, uint64_t pid) {
   uint64_t nobody = 0;
   return __atomic_compare_exchange_n(&slot->pid, &nobody, pid, false, __ATOMIC_SEQ_CST,
                                      __ATOMIC_SEQ_CST);
 }
 
 /* Ours from before an exec, else a free one. NULL: there is none, or /proc cannot be read. */
-static struct berth_account_slot *own_slot(struct process *here) {
-  struct berth_account *account = here->account;
+static struct berth_account_slot* own_slot(struct process* here) {
+  struct berth_account* account = here->account;
   bool has_ended = false;
   const uint64_t pid = (uint64_t)here->pid;
   const uint64_t start = start_time_of(pid, &has_ended);
   if (start == 0) return NULL;
-  struct berth_account_slot *end = account->slots + BERTH_ACCOUNT_SLOTS;
-  for (struct berth_account_slot *slot = account->slots; slot < end; ++slot) {
+  struct berth_account_slot* end = account->slots + BERTH_ACCOUNT_SLOTS;
+  for (struct berth_account_slot* slot = account->slots; slot < end; ++slot) {
     if (slot->pid != pid || slot->start_time != start) continue;
     if (slot->pid_namespace != here->pid_namespace) continue;
     empty(slot); /* what it had went with the exec */
     return slot;
   }
   reap(here); /* so that slots stay few, as each charge reads all */
-  for (struct berth_account_slot *slot = account->slots; slot < end; ++slot) {
+  for (struct berth_account_slot* slot = account->slots; slot < end; ++slot) {
     if (!take_slot(slot, pid)) continue;
     slot->pid_namespace = here->pid_namespace;
     __atomic_store_n(&slot->start_time, start, __ATOMIC_SEQ_CST);
     const uint64_t used = (uint64_t)(slot - account->slots) + 1;
     uint64_t known = __atomic_load_n(&account->slots_used, __ATOMIC_SEQ_CST);
-    while (known < used &&
-           !__atomic_compare_exchange_n(&account->slots_used, &known, used, false, __ATOMIC_SEQ_CST,
-                                        __ATOMIC_SEQ_CST)) {
+    while (known < used && !__atomic_compare_exchange_n(&account->slots_used, &known, used, false,
+                                                        __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
     }
     return slot;
   }
   return NULL;
 }
 
-static bool is_sound(const struct berth_account_header *header) {
+static bool is_sound(const struct berth_account_header* header) {
   return header->magic == BERTH_ACCOUNT_MAGIC && header->version == BERTH_ACCOUNT_VERSION &&
          header->file_bytes == sizeof(struct berth_account) &&
          header->device_count <= BERTH_ACCOUNT_DEVICES;
 }
 
 /* The header cannot be written by the job: it is mapped over the first page once more. */
-static bool map_account(struct process *here, const char *path) {
+static bool map_account(struct process* here, const char* path) {
   const int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (file < 0) return false;
-  void *memory = MAP_FAILED;
+  void* memory = MAP_FAILED;
   if (lseek(file, 0, SEEK_END) == (off_t)sizeof(struct berth_account)) {
     memory = mmap(NULL, sizeof(struct berth_account), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   }
@@ -163,9 +163,9 @@ static bool map_account(struct process *here, const char *path) {
   return mprotect(memory, BERTH_ACCOUNT_PAGE, PROT_READ) == 0 && is_sound(here->header);
 }
 
-static bool open_account(struct process *here) {
-  const char *path = getenv("BERTH_GUARD_ACCOUNT");
-  const char *wish = getenv("BERTH_GUARD");
+static bool open_account(struct process* here) {
+  const char* path = getenv("BERTH_GUARD_ACCOUNT");
+  const char* wish = getenv("BERTH_GUARD");
   if (path == NULL || (wish != NULL && strcmp(wish, "off") == 0)) return false;
   if (!map_account(here, path)) return false;
   here->pid_namespace = own_pid_namespace();
@@ -173,11 +173,11 @@ static bool open_account(struct process *here) {
   return here->slot != NULL;
 }
 
-static struct process *page_of_process(void) {
-  struct process *known = atomic_load_explicit(&process_page, memory_order_acquire);
+static struct process* page_of_process(void) {
+  struct process* known = atomic_load_explicit(&process_page, memory_order_acquire);
   if (known != NULL) return known;
-  struct process *made = mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  struct process* made =
+      mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (made == MAP_FAILED) return NULL;
   if (atomic_compare_exchange_strong(&process_page, &known, made)) return made;
   munmap(made, sizeof *made);
@@ -185,8 +185,8 @@ static struct process *page_of_process(void) {
 }
 
 /* Slow: the first call, a child's first call, and processes that are not charged. */
-struct process *begin_process(void) {
-  struct process *here = page_of_process();
+struct process* begin_process(void) {
+  struct process* here = page_of_process();
   if (here == NULL) return NULL;
   int state = atomic_load_explicit(&here->state, memory_order_acquire);
   if (state > process_opening && !here->is_wiped_on_fork && here->pid != getpid()) {
@@ -209,12 +209,12 @@ struct process *begin_process(void) {
   return state == process_charged ? here : NULL;
 }
 
-static bool uuid_of(int ordinal, unsigned char *uuid) {
+static bool uuid_of(int ordinal, unsigned char* uuid) {
   return DRIVER(cuDeviceGetUuid_v2)(uuid, ordinal) == success ||
          DRIVER(cuDeviceGetUuid)(uuid, ordinal) == success;
 }
 
-static int number_in_account(const struct process *here, const unsigned char *uuid) {
+static int number_in_account(const struct process* here, const unsigned char* uuid) {
   for (uint64_t i = 0; i < here->header->device_count; ++i) {
     if (memcmp(uuid, here->header->devices[i].uuid, 16) == 0) return (int)i;
   }
@@ -222,9 +222,9 @@ static int number_in_account(const struct process *here, const unsigned char *uu
 }
 
 int account_device(int ordinal) {
-  struct process *here = process();
+  struct process* here = process();
   if (here == NULL || ordinal < 0) return -1;
-  atomic_schar *place = ordinal < ordinal_count ? &here->account_devices[ordinal] : NULL;
+  atomic_schar* place = ordinal < ordinal_count ? &here->account_devices[ordinal] : NULL;
   const int known = place == NULL ? 0 : atomic_load_explicit(place, memory_order_relaxed);
   if (known != 0) return known > 0 ? known - 1 : -1;
   unsigned char uuid[16];

@@ -9,7 +9,7 @@ static uint64_t left_of(int device, uint64_t limit) {
   return charged < limit ? limit - charged : 0;
 }
 
-int cuMemGetInfo_v2(size_t *free, size_t *total) {
+int cuMemGetInfo_v2(size_t* free, size_t* total) {
   const int code = DRIVER(cuMemGetInfo_v2)(free, total);
   if (code != success) return code;
   const int device = current_place().device;
@@ -20,7 +20,7 @@ int cuMemGetInfo_v2(size_t *free, size_t *total) {
   return code;
 }
 
-int cuMemGetInfo(unsigned *free, unsigned *total) {
+int cuMemGetInfo(unsigned* free, unsigned* total) {
   const int code = DRIVER(cuMemGetInfo)(free, total);
   if (code != success) return code;
   const int device = current_place().device;
@@ -31,14 +31,14 @@ int cuMemGetInfo(unsigned *free, unsigned *total) {
   return code;
 }
 
-int cuDeviceTotalMem_v2(size_t *bytes, int ordinal) {
+int cuDeviceTotalMem_v2(size_t* bytes, int ordinal) {
   const int code = DRIVER(cuDeviceTotalMem_v2)(bytes, ordinal);
   const uint64_t limit = code == success ? limit_of(account_device(ordinal)) : 0;
   if (limit != 0) *bytes = at_most(*bytes, limit);
   return code;
 }
 
-int cuDeviceTotalMem(unsigned *bytes, int ordinal) {
+int cuDeviceTotalMem(unsigned* bytes, int ordinal) {
   const int code = DRIVER(cuDeviceTotalMem)(bytes, ordinal);
   const uint64_t limit = code == success ? limit_of(account_device(ordinal)) : 0;
   if (limit != 0) *bytes = (unsigned)at_most(*bytes, limit);

@@ -6,7 +6,7 @@
 /* Blocks have numbers of ours: a handle that was released may come back for another block. */
 static _Atomic uint64_t blocks_made;
 
-int cuMemCreate(address *handle, size_t bytes, const struct located *properties, flags64 flags) {
+int cuMemCreate(address* handle, size_t bytes, const struct located* properties, flags64 flags) {
   int device = -1;
   if (properties != NULL && properties->location_type == location_device) {
     device = account_device(properties->location);
@@ -58,7 +58,7 @@ int cuMemRelease(address handle) {
 }
 
 /* One more handle of a block that is known by its handle, or by where it is mapped. */
-static void add_handle(address handle, const void *mapped_at) {
+static void add_handle(address handle, const void* mapped_at) {
   struct charged one;
   if (count(of_handle, handle, +1, &one)) {
     hold(one.other);
@@ -68,13 +68,13 @@ static void add_handle(address handle, const void *mapped_at) {
   }
 }
 
-int cuMemRetainAllocationHandle(address *handle, void *memory) {
+int cuMemRetainAllocationHandle(address* handle, void* memory) {
   const int code = DRIVER(cuMemRetainAllocationHandle)(handle, memory);
   if (code == success) add_handle(*handle, memory);
   return code;
 }
 
-int cuMemImportFromShareableHandle(address *handle, void *shared, int type) {
+int cuMemImportFromShareableHandle(address* handle, void* shared, int type) {
   const int code = DRIVER(cuMemImportFromShareableHandle)(handle, shared, type);
   if (code == success) add_handle(*handle, NULL);
   return code;
@@ -86,8 +86,8 @@ int cuMemMap(address at, size_t bytes, size_t offset, address handle, flags64 fl
   const int code = DRIVER(cuMemMap)(at, bytes, offset, handle, flags);
   if (code != success) return code;
   /* Those of unknown blocks as well, so that cuMemUnmap finds what comes behind them. */
-  const struct charged map = {.kind = of_map, .key = at, .bytes = bytes,
-                              .other = is_known ? block.other : 0, .count = 1};
+  const struct charged map = {
+      .kind = of_map, .key = at, .bytes = bytes, .other = is_known ? block.other : 0, .count = 1};
   if (keep(map)) hold(map.other);
   return code;
 }

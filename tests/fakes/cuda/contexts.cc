@@ -45,7 +45,8 @@ void end(Context& one) {
 }
 
 int retain(void** context, int device) {
-  if (card(device) == nullptr || !has_begun()) return has_begun() ? invalid_device : not_initialized;
+  if (card(device) == nullptr || !has_begun())
+    return has_begun() ? invalid_device : not_initialized;
   const std::lock_guard lock(guard);
   Context& one = primaries[static_cast<std::size_t>(device)];
   if (one.retained == 0 && !fill(one, device)) return out_of_memory;
@@ -63,7 +64,8 @@ int release(int device) {
 }
 
 int create(void** context, int device) {
-  if (card(device) == nullptr || !has_begun()) return has_begun() ? invalid_device : not_initialized;
+  if (card(device) == nullptr || !has_begun())
+    return has_begun() ? invalid_device : not_initialized;
   auto made = std::make_unique<Context>();
   const std::lock_guard lock(guard);
   if (!fill(*made, device)) return out_of_memory;
@@ -151,7 +153,7 @@ int cuCtxSetCurrent(void* context) {
 
 int cuCtxGetCurrent(void** context) {
   *context = current;
-  return has_begun() ? 0 : not_initialized;
+  return 0;
 }
 
 int cuCtxGetDevice(int* device) {

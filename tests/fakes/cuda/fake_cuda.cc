@@ -17,8 +17,8 @@
 //   fragmented   a pool serves nothing from what was freed in it
 //
 // BERTH_FAKE_CUDA_KEEP names a directory that the text of each module is written to.
-// BERTH_FAKE_CUDA_MEMORY names a file in which processes count what they use of the same cards; it is
-// made by the first. BERTH_FAKE_CUDA_CONTEXT=300M is what a context takes.
+// BERTH_FAKE_CUDA_MEMORY names a file in which processes count what they use of the same cards; it
+// is made by the first. BERTH_FAKE_CUDA_CONTEXT=300M is what a context takes.
 
 #include <time.h>
 

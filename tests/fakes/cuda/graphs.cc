@@ -147,7 +147,8 @@ int cuGraphInstantiateWithFlags(void** runnable, void* graph, unsigned long long
 int cuGraphInstantiateWithParams(void** runnable, void* graph, unsigned long long* parameters) {
   return instantiate(runnable, graph, parameters[0]);
 }
-int cuGraphInstantiateWithParams_ptsz(void** runnable, void* graph, unsigned long long* parameters) {
+int cuGraphInstantiateWithParams_ptsz(void** runnable, void* graph,
+                                      unsigned long long* parameters) {
   return instantiate(runnable, graph, parameters[0]);
 }
 

@@ -45,8 +45,8 @@ void drop(Address address, std::size_t bytes, bool is_small) {
 
 void* reserve(void* at, std::size_t bytes, int access, int more) {
   const int fixed = at == nullptr ? 0 : MAP_FIXED;
-  void* memory = ::mmap(at, bytes, access,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed | more, -1, 0);
+  void* memory =
+      ::mmap(at, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed | more, -1, 0);
   return memory == MAP_FAILED ? nullptr : memory;
 }
 

@@ -159,8 +159,9 @@ int cuMemPoolGetAttribute(void* handle, int attribute, void* value) {
   const std::lock_guard lock(guard);
   const Pool* pool = pool_of(handle);
   if (pool == nullptr || (attribute != 4 && attribute != 5 && attribute != 7)) return invalid_value;
-  *static_cast<std::size_t*>(value) =
-      attribute == 4 ? pool->threshold : attribute == 5 ? pool->reserved : pool->used;
+  *static_cast<std::size_t*>(value) = attribute == 4   ? pool->threshold
+                                      : attribute == 5 ? pool->reserved
+                                                       : pool->used;
   return 0;
 }
 

@@ -69,7 +69,8 @@ Table* open_table(const std::string& path) {
   void* memory = ::mmap(nullptr, sizeof(Table), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (memory == MAP_FAILED) std::abort();
   if (is_new) begin(*static_cast<Table*>(memory), true);
-  ::close(file);  // and the lock with it
+  ::flock(file, LOCK_UN);  // the mapping would keep it
+  ::close(file);
   return static_cast<Table*>(memory);
 }
 

@@ -1,5 +1,5 @@
-// The fake driver's virtual memory management. What is mapped by cuMemMap is zero each time. A block
-// ends with its last handle and its last mapping.
+// The fake driver's virtual memory management. What is mapped by cuMemMap is zero each time. A
+// block ends with its last handle and its last mapping.
 
 #include "virtual_memory.h"
 

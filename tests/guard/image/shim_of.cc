@@ -62,6 +62,7 @@ int main(int count, char** words) {
     if (option == "--folder") question.folders.push_back(value);
     if (option == "--program") question.programs.push_back(value);
     if (option == "--account") account = value;
+    if (option == "--glibc") question.glibc = value;
     if (option == "--directory") question.working_directory = value;
   }
   if (question.folders.empty()) question.folders = shim_folders(question.environment, ::geteuid());

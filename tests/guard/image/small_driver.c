@@ -7,7 +7,7 @@ EXPORT char cudbgAligned[40] __attribute__((aligned(64))) = "aligned";
 EXPORT long cudbgZero;
 
 EXPORT int cuInit(unsigned flags) { return flags == 0 ? 0 : 1; }
-EXPORT int cuDriverGetVersion(int *version) {
+EXPORT int cuDriverGetVersion(int* version) {
   *version = 12020;
   return 0;
 }

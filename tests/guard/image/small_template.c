@@ -1,5 +1,5 @@
-/* The least that elf_image.cc asks of the shim's template: the struct that it fills in, wrappers, and
- * trampolines. What it does with names can be tested on it alone. */
+/* The least that elf_image.cc asks of the shim's template: the struct that it fills in, wrappers,
+ * and trampolines. What it does with names can be tested on it alone. */
 
 #include <dlfcn.h>
 #include <stddef.h>
@@ -13,19 +13,19 @@ __asm__(".symver dlopen, dlopen@GLIBC_2.2.5\n.symver dlsym, dlsym@GLIBC_2.2.5");
 struct berth_guard_image berth_guard_image = {.magic = BERTH_GUARD_IMAGE_MAGIC};
 static int zeros_at_first[5000]; /* .bss */
 
-static void *of_driver(const char *name) {
+static void* of_driver(const char* name) {
   return dlsym(dlopen(berth_guard_image.driver, RTLD_LAZY | RTLD_LOCAL), name);
 }
 
-void *resolve_trampoline(uint64_t number) {
-  const char *image = (const char *)&berth_guard_image;
-  const int32_t *distances = (const int32_t *)(image + berth_guard_image.names_offset);
-  return of_driver((const char *)distances + distances[number]);
+void* resolve_trampoline(uint64_t number) {
+  const char* image = (const char*)&berth_guard_image;
+  const int32_t* distances = (const int32_t*)(image + berth_guard_image.names_offset);
+  return of_driver((const char*)distances + distances[number]);
 }
 
 /* One more than the driver says, so that who answers can be told. */
-EXPORT int cuDriverGetVersion(int *version) {
-  int result = ((int (*)(int *))of_driver("cuDriverGetVersion"))(version);
+EXPORT int cuDriverGetVersion(int* version) {
+  int result = ((int (*)(int*))of_driver("cuDriverGetVersion"))(version);
   *version += 1 + zeros_at_first[*version % 5000];
   return result;
 }

@@ -1,0 +1,63 @@
+"""What the memory cap's shim costs a program: a pair of allocate and free, and a start that never uses CUDA.
+
+On the fake driver, with the shim's template before it and without, by turns. Times are of the processor: what a
+machine that does other work beside it changes least."""
+
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+from bench_commands import BUILD, SPAWN, tell
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests/guard"))
+from account_file import Account  # noqa: E402
+
+UUID = "01" * 16
+FAKE = BUILD / "fakes/cuda"
+SHIM = BUILD / "guard/berth-guard.so"
+FLOOR = BUILD / "bench/floor_guard"
+ROUNDS = 15
+
+
+def nanoseconds(env, processes, threads, pairs):
+    """Of a pair, the mean over processes that begin at once."""
+    running = [subprocess.Popen([FLOOR, str(threads), str(pairs)], env=env, stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, text=True) for _ in range(processes)]
+    for one in running:
+        one.stdin.close()
+    return statistics.mean(float(one.stdout.read()) for one in running)
+
+
+def pairs_of(scratch):
+    bare = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": str(FAKE), "BERTH_FAKE_CUDA": f"{UUID}=A=4G"}
+    shimmed = bare | {"LD_PRELOAD": str(SHIM), "BERTH_GUARD_DRIVER": str(FAKE / "libcuda.so.1"),
+                      "BERTH_GUARD_ACCOUNT": str(Account(scratch / "account", {UUID: 1 << 30}).path)}
+    for name, processes, threads, pairs, limit in (
+        ("1 thread", 1, 1, 200_000, 150), ("2 threads", 1, 2, 100_000, 150), ("8 processes", 8, 1, 50_000, 1000),
+    ):  # fmt: skip
+        turns = [(nanoseconds(bare, processes, threads, pairs), nanoseconds(shimmed, processes, threads, pairs))
+                 for _ in range(ROUNDS)]
+        tell(f"allocate and free through the shim, {name}", "ns", [with_it for _, with_it in turns],
+             statistics.median(without for without, _ in turns), limit)
+
+
+def starts():
+    """The processor time of a program that never uses CUDA, in microseconds."""
+    commands = [["/usr/bin/env", f"LD_PRELOAD={library}", "/bin/true"] for library in ("", SHIM)]
+    done = subprocess.run([SPAWN, "300", *map(str, commands[0]), ":", *map(str, commands[1])], check=True,
+                          capture_output=True, text=True).stdout
+    bare, shimmed = ([float(run.split(":")[3]) for run in line.split()] for line in done.splitlines())
+    tell("start of a program without CUDA, with the shim", "µs", shimmed, statistics.median(bare), 50)
+
+
+def main():
+    starts()
+    with tempfile.TemporaryDirectory() as scratch:
+        pairs_of(pathlib.Path(scratch))
+
+
+if __name__ == "__main__":
+    main()
