@@ -313,6 +313,11 @@ TEST(ReportHtml, WhereNothingWasFoundASentenceSaysSo) {
   const Report report = report_of(a_source());
   EXPECT_THAT(report_html(report, {}), HasSubstr("None: no rule found anything"));
   EXPECT_THAT(report_markdown(report, {}), HasSubstr("None: no rule found anything"));
+  std::vector<ReportSource> alike = {a_source(), a_source()};
+  const Report compared = make_report(std::move(alike), {}, later);
+  for (const std::string& text : {report_html(compared, {}), report_markdown(compared, {})}) {
+    EXPECT_THAT(text, HasSubstr("Nothing was found that could explain other results"));
+  }
 }
 
 TEST(ReportChart, StepsAreRound) {
