@@ -45,6 +45,8 @@ struct Workload {
 /// "adam", "adamw", "adam8bit", "sgd", "sgd-momentum", "adafactor", "lora", "lora:8", "qlora:64"
 /// into the workload. invalid: names what there is.
 [[nodiscard]] Result<void> set_training(std::string_view text, Workload& workload);
+/// "bf16", "int4", "awq" into it. invalid: names what there is.
+[[nodiscard]] Result<void> set_precision(std::string_view text, Workload& workload);
 /// "4096", "128k", "32K", "1m": as context lengths are named, k is 1024. invalid: none, or beyond
 /// 16777216.
 [[nodiscard]] Result<std::uint64_t> parse_token_count(std::string_view text);

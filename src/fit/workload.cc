@@ -141,6 +141,16 @@ Result<void> set_training(std::string_view text, Workload& workload) {
   return {};
 }
 
+Result<void> set_precision(std::string_view text, Workload& workload) {
+  workload.four_bits = four_bits_called(text);
+  workload.precision = workload.four_bits ? Precision::int4 : precision_from_name(text);
+  if (workload.precision) return {};
+  return fail(ErrorCode::invalid,
+              trf("--dtype \"{}\": there are fp32, tf32, bf16, fp16, fp8, int8, int4, gptq, awq, "
+                  "nf4, mxfp4, mlx4, q4_0 and q4_k_m",
+                  cut_to_width(printable(text), 40, true)));
+}
+
 Result<std::uint64_t> parse_token_count(std::string_view text) {
   constexpr std::uint64_t most = 1 << 24;
   std::string_view digits = text;

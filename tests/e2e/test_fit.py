@@ -161,6 +161,8 @@ def test_several_gpus_take_less_each(machine):
         ["7B", "--train", "adma"],
         ["7B", "--train", "lora:0"],
         ["7B", "--dtype", "int4", "--train", "adam"],
+        ["7B", "--dtype", "awq", "--train", "adam"],
+        ["7B", "--dtype", "int5"],
         ["7B", "--batch", "0"],
         ["7B", "--batch", "99999999999999999999"],
         ["7B", "--shard", "fsdp"],
