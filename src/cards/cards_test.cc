@@ -103,6 +103,37 @@ TEST(Cards, AmdsRatesArePerComputeUnitAndClock) {
   }
 }
 
+TEST(Cards, AmdsMemoryAndUnitsAreThoseOfItsOwnDocumentation) {
+  // rocm.docs.amd.com, GPU specifications (GiB, compute units); for the first three the bandwidth
+  // as GPU architectures has it, in 10^12: the MI210 is one of an MI250X's two dies.
+  struct Documented {
+    const char* name;
+    int gib, units;
+    std::optional<double> bandwidth;
+  };
+  for (const Documented& each : std::vector<Documented>{{"mi100", 32, 120, 1.228},
+                                                        {"mi210", 64, 104, 1.6},
+                                                        {"mi250x", 128, 220, 3.2},
+                                                        {"mi300a", 128, 228, {}},
+                                                        {"mi300x", 192, 304, {}},
+                                                        {"mi325x", 256, 304, {}},
+                                                        {"mi355x", 288, 256, {}}}) {
+    const Card& card = one(each.name);
+    EXPECT_EQ(card.memory_gib, each.gib) << each.name;
+    EXPECT_EQ(card.multiprocessors, each.units) << each.name;
+    if (each.bandwidth) {
+      EXPECT_NEAR(card.bandwidth / 1000, *each.bandwidth, 0.08) << each.name;
+    }
+  }
+  EXPECT_EQ(one("mi300x").watts, 750);
+}
+
+TEST(Cards, ThePowerLimitOfAnH20IsWhatItsDriverSays) {
+  // "NVIDIA H20 … 72W / 500W | 3MiB / 97871MiB", as five machines printed it.
+  EXPECT_EQ(one("h20").watts, 500);
+  EXPECT_NE(one("h20").source.find("nvidia-smi"), std::string_view::npos);
+}
+
 TEST(Cards, NothingOfNvidiasIsSaidOfAmds) {
   EXPECT_EQ(instinct_cards().size(), 7U);
   for (const Card& card : instinct_cards()) {

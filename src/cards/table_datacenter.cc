@@ -32,6 +32,9 @@ constexpr std::string_view a100_sheet = "NVIDIA A100 data sheet, 2021; A100 whit
 constexpr std::string_view a800_sheet = "NVIDIA A800 data sheet, 2022";
 constexpr std::string_view ada_sheet = "NVIDIA L4, L40 and L40S data sheets, 2023";
 constexpr std::string_view l20_sheet = "NVIDIA L20 and H20 product briefs, 2023";
+// The press gave 400 W before it was sold.
+constexpr std::string_view h20_sheet =
+    "NVIDIA L20 and H20 product briefs, 2023; power limit: nvidia-smi of five machines, 2024-2026";
 constexpr std::string_view h100_sheet =
     "NVIDIA H100 data sheet, 2024; H100 whitepaper, 2022, table 3";
 constexpr std::string_view h800_sheet = "NVIDIA H800 product brief, 2023";
@@ -149,7 +152,7 @@ constexpr std::array<Card, 43> table = {{
     {"L20",                   "",                       "26ba", {8, 9},  92,  48,  MemoryKind::gddr6,  384,  864,   2520, 59.8, 275,  pcie4,     {},    ecc | half_accumulate,          l20_sheet, &l20_rates},
     {"L40",                   "",                       "26b5", {8, 9},  142, 48,  MemoryKind::gddr6,  384,  864,   2490, 90.5, 300,  pcie4,     {},    ecc | half_accumulate,          ada_sheet, &l40_rates},
     {"L40S",                  "",                       "26b9", {8, 9},  142, 48,  MemoryKind::gddr6,  384,  864,   2520, 91.6, 350,  pcie4,     {},    ecc,                            ada_sheet},
-    {"H20",                   "",                       "2329", {9, 0},  78,  96,  MemoryKind::hbm3,   6144, 4000,  {},   44,   {},   sxm5,      900,   ecc | instances | limited_fp64, l20_sheet, &h20_rates},
+    {"H20",                   "",                       "2329", {9, 0},  78,  96,  MemoryKind::hbm3,   6144, 4000,  {},   44,   500,  sxm5,      900,   ecc | instances | limited_fp64, h20_sheet, &h20_rates},
     {"H100 PCIe",             "",                       "2331", {9, 0},  114, 80,  MemoryKind::hbm2e,  5120, 2039,  1755, 51.2, 350,  pcie5,     600,   ecc | instances,                h100_sheet, &h100_pcie_rates},
     {"H100 80GB HBM3",        "H100 SXM|H100 SXM5",     "2330", {9, 0},  132, 80,  MemoryKind::hbm3,   5120, 3350,  1980, 67,   700,  sxm5,      900,   ecc | instances,                h100_sheet, &h100_sxm_rates},
     {"H100 NVL",              "",                       "2321", {9, 0},  132, 94,  MemoryKind::hbm3,   6016, 3938,  1785, 60,   400,  pcie5,     600,   ecc | instances,                h100_sheet, &h100_nvl_rates},

@@ -9,16 +9,25 @@ namespace {
 constexpr std::string_view pcie4 = "PCIe 4.0 x16";
 constexpr std::string_view oam = "OAM";
 constexpr std::string_view apu = "socket SH5, with 24 CPU cores";
+// "ROCm documentation": AMD's own pages, "GPU specifications" and "GPU architectures".
 constexpr std::string_view mi100_sheet =
-    "AMD's figures of 2020 as the press printed them; ROCm documentation, GPU specifications";
+    "ROCm documentation: memory, compute units, bandwidth; power and rates: AMD's figures of 2020 "
+    "as the press printed them";
 constexpr std::string_view mi200_sheet =
-    "AMD's figures of 2021-2022 as the press printed them; ROCm documentation, GPU specifications";
-constexpr std::string_view mi300_sheet =
-    "AMD's figures of 2023 as the press printed them; ROCm documentation, GPU specifications";
+    "ROCm documentation: memory, compute units, bandwidth; power and rates: AMD's figures of "
+    "2021-2022 as the press printed them";
+constexpr std::string_view mi300a_sheet =
+    "ROCm documentation: memory, compute units; bandwidth and rates: AMD's figures of 2023 as the "
+    "press printed them";
+constexpr std::string_view mi300x_sheet =
+    "ROCm documentation: memory, compute units; power: AMD's system description in MLPerf "
+    "Inference 4.1; bandwidth and rates: AMD's figures of 2023 as the press printed them";
 constexpr std::string_view mi325_sheet =
-    "AMD's figures of 2024 as the press printed them; ROCm documentation, GPU specifications";
+    "ROCm documentation: memory, compute units; bandwidth, power and rates: AMD's figures of 2024 "
+    "as the press printed them";
 constexpr std::string_view mi355_sheet =
-    "AMD's figures of 2025 as the press printed them; ROCm documentation, GPU specifications";
+    "ROCm documentation: memory, compute units; bandwidth, power and rates: AMD's figures of 2025 "
+    "as the press printed them";
 constexpr unsigned ecc = ecc_memory | ecc_delivered;
 constexpr ComputeCapability none = {};
 
@@ -61,8 +70,8 @@ constexpr std::array<Card, 7> table = {{
     {"AMD Instinct MI100",  "",      "", none, 120, 32,  MemoryKind::hbm2,  4096, 1228.8, 1502, 23.1,  300,  pcie4, {}, ecc, mi100_sheet, &mi100_rates,  "CDNA"},
     {"AMD Instinct MI210",  "",      "", none, 104, 64,  MemoryKind::hbm2e, 4096, 1638.4, 1700, 22.6,  300,  pcie4, {}, ecc, mi200_sheet, &mi210_rates,  "CDNA 2"},
     {"AMD Instinct MI250X", "",      "", none, 220, 128, MemoryKind::hbm2e, 8192, 3276.8, 1700, 47.9,  {},   oam,   {}, ecc, mi200_sheet, &mi250x_rates, "CDNA 2"},
-    {"AMD Instinct MI300A", "MI300", "", none, 228, 128, MemoryKind::hbm3,  8192, 5300,   2100, 122.6, {},   apu,   {}, ecc, mi300_sheet, &mi300a_rates, "CDNA 3"},
-    {"AMD Instinct MI300X", "MI300", "", none, 304, 192, MemoryKind::hbm3,  8192, 5300,   2100, 163.4, 750,  oam,   {}, ecc, mi300_sheet, &mi300x_rates, "CDNA 3"},
+    {"AMD Instinct MI300A", "MI300", "", none, 228, 128, MemoryKind::hbm3,  8192, 5300,   2100, 122.6, {},   apu,   {}, ecc, mi300a_sheet, &mi300a_rates, "CDNA 3"},
+    {"AMD Instinct MI300X", "MI300", "", none, 304, 192, MemoryKind::hbm3,  8192, 5300,   2100, 163.4, 750,  oam,   {}, ecc, mi300x_sheet, &mi300x_rates, "CDNA 3"},
     {"AMD Instinct MI325X", "MI325", "", none, 304, 256, MemoryKind::hbm3e, 8192, 6000,   2100, 163.4, 1000, oam,   {}, ecc, mi325_sheet, &mi300x_rates, "CDNA 3"},
     {"AMD Instinct MI355X", "MI355", "", none, 256, 288, MemoryKind::hbm3e, 8192, 8000,   2400, 157.3, 1400, oam,   {}, ecc, mi355_sheet, &mi355x_rates, "CDNA 4"},
 }};

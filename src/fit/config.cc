@@ -56,6 +56,24 @@ bool is_set(const ConfigJson& config, const char* key) {
   return found != config.end() && found->is_boolean() && found->get<bool>();
 }
 
+/// Nothing: no such key, or of another kind.
+const ConfigJson* object_at(const ConfigJson& config, const char* key) {
+  const auto found = config.find(key);
+  return found != config.end() && found->is_object() ? &*found : nullptr;
+}
+
+std::optional<std::uint64_t> number_at(const ConfigJson& config, const char* key) {
+  const auto found = config.find(key);
+  return found == config.end() ? std::nullopt : number_in<std::uint64_t>(*found);
+}
+
+/// compressed-tensors (LLM Compressor) says it of groups of layers; the first is that of most.
+const ConfigJson* weights_of_groups(const ConfigJson& how) {
+  const ConfigJson* const groups = object_at(how, "config_groups");
+  const ConfigJson* const first = groups == nullptr ? nullptr : object_at(*groups, "group_0");
+  return first == nullptr ? nullptr : object_at(*first, "weights");
+}
+
 /// Nothing: a way of quantising whose bits it does not tell in words known here.
 std::optional<Precision> quantized_as(const ConfigJson& how) {
   if (!how.is_object()) return std::nullopt;
@@ -63,18 +81,56 @@ std::optional<Precision> quantized_as(const ConfigJson& how) {
   if (is_set(how, "load_in_8bit")) return Precision::int8;
   if (word_at(how, "quant_method") == "fp8") return Precision::fp8;
   if (word_at(how, "quant_method") == "mxfp4") return Precision::int4;
-  const auto bits = how.find("bits");  // GPTQ, AWQ
-  const auto number = bits == how.end() ? std::nullopt : number_in<std::uint64_t>(*bits);
+  const ConfigJson* const weights = weights_of_groups(how);
+  const auto number = weights != nullptr ? number_at(*weights, "num_bits")
+                                         : number_at(how, "bits");  // GPTQ, AWQ, MLX
   if (number == 4) return Precision::int4;
   if (number == 8) return Precision::int8;
   return std::nullopt;
 }
 
+/// Nothing: not of 4 bits, or it does not say how.
+std::optional<FourBits> four_bits_in(const ConfigJson& config) {
+  const auto with_bits = [](std::string_view name, double bits) {
+    auto form = four_bits_called(name);
+    if (form) form->least = form->most = bits;
+    return form;
+  };
+  /// Of a group; nothing: no number that a group has.
+  const auto share = [](const ConfigJson& of, double bits) -> std::optional<double> {
+    const auto size = number_at(of, "group_size");
+    if (!size || *size == 0 || *size > most_inner) return std::nullopt;
+    return bits / static_cast<double>(*size);
+  };
+  if (const ConfigJson* const mlx = object_at(config, "quantization")) {
+    const auto more = share(*mlx, 32);
+    if (number_at(*mlx, "bits") != 4 || !more) return std::nullopt;
+    auto form = with_bits("mlx4", 4 + *more);
+    if (form) form->embedding = form->head = 4 + *more;
+    return form;
+  }
+  const ConfigJson* const how = object_at(config, "quantization_config");
+  if (how == nullptr || quantized_as(*how) != Precision::int4) return std::nullopt;
+  const std::string method = word_at(*how, "quant_method");
+  if (method == "mxfp4") return four_bits_called(method);
+  if (is_set(*how, "load_in_4bit")) {
+    return with_bits("nf4", is_set(*how, "bnb_4bit_use_double_quant") ? 4.127 : 4.5);
+  }
+  if (const ConfigJson* const weights = weights_of_groups(*how)) {
+    const auto more = share(*weights, is_set(*weights, "symmetric") ? 16 : 20);
+    return more ? with_bits("gptq", 4 + *more) : std::nullopt;
+  }
+  const auto more = share(*how, 20);
+  const bool known = method == "gptq" || method == "awq";
+  return known && more ? with_bits(method, 4 + *more) : std::nullopt;
+}
+
 /// What it says its weights are kept in; nothing: it says nothing of it.
 std::optional<Precision> precision_said(const ConfigJson& config) {
-  const auto how = config.find("quantization_config");
-  if (how != config.end()) {
-    if (const auto quantized = quantized_as(*how)) return quantized;
+  for (const char* key : {"quantization_config", "quantization"}) {
+    const auto how = config.find(key);
+    const auto quantized = how == config.end() ? std::nullopt : quantized_as(*how);
+    if (quantized) return quantized;
   }
   std::string type = word_at(config, "torch_dtype");
   if (type.empty()) type = word_at(config, "dtype");  // as transformers 4.56 and newer call it
@@ -158,6 +214,7 @@ Result<Model> computed(const Family& family, const ConfigJson& config) {
               .cache = cache_of(family, shape, from),
               .tied = from.flag("tie_word_embeddings", family.tied)};
   model.stored_as = precision_said(config);
+  model.four_bits = four_bits_in(config);
   if (!from.problem().empty()) return fail(ErrorCode::invalid, from.problem());
   if (model.parameters.value_or(0) > most_parameters) {
     return fail(ErrorCode::invalid, std::string(tr("its sizes are those of no model")));
@@ -187,6 +244,7 @@ Result<Model> of_two_parts(const ConfigJson& config, const std::string& type) {
   auto model = computed(*family, text);
   if (!model) return model;
   if (!model->stored_as) model->stored_as = precision_said(config);
+  if (!model->four_bits) model->four_bits = four_bits_in(config);
   const auto images = config.find("vision_config");
   if (images == config.end() || !images->is_object()) return model;
   Dimensions from(*images);

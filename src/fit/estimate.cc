@@ -1,6 +1,9 @@
 #include "fit/estimate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "base/tr.h"
@@ -34,6 +37,12 @@ double weight_bytes(Precision precision) {
       return 0.5;
   }
   return 4;
+}
+
+/// "4.16", "4.127 – 4.5".
+std::string bits_words(const FourBits& form) {
+  return form.least == form.most ? fmt::format("{:.4g}", form.least)
+                                 : fmt::format("{:.4g} – {:.4g}", form.least, form.most);
 }
 
 /// What products and what flows between layers are kept in.
@@ -93,6 +102,37 @@ class Adder {
                                  static_cast<double>(model_.shape->hidden));
   }
 
+  /// Query, key, value and output of all layers.
+  [[nodiscard]] double attention() const {
+    if (!model_.shape) return 0;
+    const ModelShape& shape = *model_.shape;
+    return 2.0 * static_cast<double>(shape.layers) * static_cast<double>(shape.hidden) *
+           static_cast<double>(shape.head_size) * static_cast<double>(shape.heads + shape.kv_heads);
+  }
+
+  void add_four_bits(const FourBits& form, double part) {
+    const double ends = embeddings();
+    const double wide = form.keeps_attention ? std::min(attention(), count() - ends) : 0;
+    const double end_bits = model_.tied ? form.head : (form.embedding + form.head) / 2;
+    const double kept = (ends * end_bits + wide * 16) / 8;
+    const double packed = (count() - ends - wide) / 8;
+    add(Part::weights, (packed * form.least + kept) * part, (packed * form.most + kept) * part);
+    const std::string formula =
+        fmt::format("({} · weights + {:.4g} · embeddings) / 8 bytes", bits_words(form), end_bits);
+    assume(form.name.empty()
+               ? sentence("4-bit weights have a scale for each group of them; embeddings stay in "
+                          "16 bits")
+               : sentence("4-bit weights as {} stores them", form.name),
+           formula, std::string(form.source));
+    // llama.cpp takes another type for rows that are no whole blocks.
+    const bool whole_blocks = !model_.shape || model_.shape->hidden % 256 == 0;
+    if (form.name == "q4_k_m" && !whole_blocks) {
+      assume(
+          sentence("its rows are no multiple of 256 weights: llama.cpp stores some of them in 5 "
+                   "to 8 bits, which is not counted"));
+    }
+  }
+
   void add_static_parts() {
     if (workload_.adapter != Adapter::none) return add_adapters();
     const double weights = share(shards(Sharding::zero3));
@@ -115,16 +155,14 @@ class Adder {
       assume(sentence("the weights take what they take in their files"));
       return;
     }
-    const double each = weight_bytes(precision_);
-    // 4 bits come with a scale, and maybe a zero point, for each 32 to 128 of them.
-    const double most = precision_ == Precision::int4 ? 0.5625 : each;
-    const double kept = each < 2 ? embeddings() : 0;
-    add(Part::weights, (each * (count() - kept) + 2 * kept) * part,
-        (most * (count() - kept) + 2 * kept) * part);
     if (precision_ == Precision::int4) {
-      assume(sentence("4-bit weights have a scale for each group of them"),
-             "0.5 – 0.5625 bytes · parameters", "Frantar et al. 2022 (GPTQ), groups of 32 to 128");
+      return add_four_bits(
+          workload_.four_bits ? *workload_.four_bits : model_.four_bits.value_or(FourBits{}), part);
     }
+    const double each = weight_bytes(precision_);
+    const double kept = each < 2 ? embeddings() : 0;
+    const double bytes = (each * (count() - kept) + 2 * kept) * part;
+    add(Part::weights, bytes, bytes);
     if (kept > 0) {
       assume(sentence("every weight but the embeddings is kept in {}, these in 16 bits",
                       name_of(precision_)));
@@ -185,22 +223,13 @@ class Adder {
 
   void add_adapters() {
     const double part = share(shards(Sharding::zero3));
-    const double flow = 2;
-    double low = weight_bytes(precision_);
-    double high = low;
-    double kept = 0;
     if (workload_.adapter == Adapter::qlora) {
-      low = 0.5 + 0.127 / 8;
-      high = 0.5 + 0.5 / 8;
-      kept = embeddings();
-      assume(
-          sentence("4-bit weights with their quantisation constants; embeddings stay in 16 bits"),
-          "0.516 – 0.5625 bytes · parameters", "Dettmers et al. 2023 (QLoRA)");
+      add_four_bits(four_bits_called("nf4").value_or(FourBits{}), part);
     } else {
+      const double each = weight_bytes(precision_);
+      add(Part::weights, each * count() * part, each * count() * part);
       assume(sentence("the model's own weights are frozen, in {}", name_of(precision_)));
     }
-    add(Part::weights, (low * (count() - kept) + flow * kept) * part,
-        (high * (count() - kept) + flow * kept) * part);
     if (!model_.shape) {
       assume(sentence("what the adapters take cannot be told without the model's shape"));
       return;

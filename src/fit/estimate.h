@@ -32,6 +32,8 @@ struct Workload {
   std::uint64_t rank = 16;  // of the adapters
   /// Nothing: as the weights are stored where what is asked for can be done in that, else bf16.
   std::optional<Precision> precision;
+  /// Of int4; nothing: as the model's config says, else of any kind.
+  std::optional<FourBits> four_bits = std::nullopt;
   bool mixed = false;  // FP32 master weights beside 16-bit products
   bool checkpointing = false;
   std::uint64_t batch = 1;        // sequences on one GPU at a time
@@ -43,6 +45,8 @@ struct Workload {
 /// "adam", "adamw", "adam8bit", "sgd", "sgd-momentum", "adafactor", "lora", "lora:8", "qlora:64"
 /// into the workload. invalid: names what there is.
 [[nodiscard]] Result<void> set_training(std::string_view text, Workload& workload);
+/// "bf16", "int4", "awq" into it. invalid: names what there is.
+[[nodiscard]] Result<void> set_precision(std::string_view text, Workload& workload);
 /// "4096", "128k", "32K", "1m": as context lengths are named, k is 1024. invalid: none, or beyond
 /// 16777216.
 [[nodiscard]] Result<std::uint64_t> parse_token_count(std::string_view text);

@@ -214,7 +214,7 @@ TEST(Estimate, QuantisedWeightsLeaveTheEmbeddingsInSixteenBits) {
     return std::pair(static_cast<double>(range.low.count()) / (1 << 30),
                      static_cast<double>(range.high.count()) / (1 << 30));
   };
-  EXPECT_NEAR(weights(Precision::int4).first, 5.21, 0.01);
+  EXPECT_NEAR(weights(Precision::int4).first, 5.31, 0.01);
   EXPECT_NEAR(weights(Precision::int4).second, 5.61, 0.01);
   EXPECT_NEAR(weights(Precision::int8).first, 8.46, 0.01);
   EXPECT_NEAR(weights(Precision::bf16).first, 14.96, 0.01);
@@ -287,6 +287,62 @@ TEST(Config, SaysWhatItsWeightsAreKeptIn) {
             2 * *wide->parameters);
   const auto small = configured(R"(, "quantization_config": {"bits": 4})");
   EXPECT_LT(part(estimate(*small, {}), Part::weights).high.count(), *small->parameters);
+}
+
+TEST(Config, SaysHowItsFourBitsAreStored) {
+  struct Case {
+    const char* more;
+    const char* name;  // null: it does not say
+    double bits, embedding;
+  };
+  for (const Case& each : std::vector<Case>{
+           {R"("quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 32})",
+            "gptq", 4.625, 16},
+           {R"("quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 128})",
+            "awq", 4.15625, 16},
+           {R"("quantization_config": {"load_in_4bit": true})", "nf4", 4.5, 16},
+           {R"("quantization_config": {"load_in_4bit": true, "bnb_4bit_use_double_quant": true})",
+            "nf4", 4.127, 16},
+           {R"("quantization_config": {"quant_method": "mxfp4"})", "mxfp4", 4.25, 16},
+           {R"("quantization_config": {"quant_method": "compressed-tensors", "config_groups":
+               {"group_0": {"weights": {"num_bits": 4, "group_size": 128, "symmetric": true}}}})",
+            "gptq", 4.125, 16},
+           {R"("quantization": {"group_size": 128, "bits": 4})", "mlx4", 4.25, 4.25},
+           {R"("quantization": {"group_size": 64, "bits": 8})", nullptr, 0, 0},
+           {R"("quantization_config": {"quant_method": "awq", "bits": 8, "group_size": 128})",
+            nullptr, 0, 0},
+           {R"("quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 0})",
+            nullptr, 0, 0},
+           {R"("quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": -1})",
+            nullptr, 0, 0},
+           {R"("quantization": {"group_size": 1e30, "bits": 4})", nullptr, 0, 0},
+           {R"("quantization": [4])", nullptr, 0, 0},
+           {R"("quantization_config": {"config_groups": {"group_0": 4}})", nullptr, 0, 0}}) {
+    const auto model = configured(std::string(", ") + each.more);
+    ASSERT_TRUE(model) << each.more;
+    ASSERT_EQ(model->four_bits.has_value(), each.name != nullptr) << each.more;
+    if (each.name == nullptr) continue;
+    EXPECT_EQ(model->stored_as, Precision::int4) << each.more;
+    EXPECT_EQ(model->four_bits->name, each.name);
+    EXPECT_DOUBLE_EQ(model->four_bits->least, each.bits) << each.more;
+    EXPECT_DOUBLE_EQ(model->four_bits->most, each.bits) << each.more;
+    EXPECT_DOUBLE_EQ(model->four_bits->embedding, each.embedding) << each.more;
+  }
+}
+
+TEST(Estimate, AFormatThatWasAskedForWinsOverTheConfigs) {
+  const auto model = configured(
+      R"(, "quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 128})");
+  const auto weights = [&](const Workload& workload) {
+    return part(estimate(*model, workload), Part::weights);
+  };
+  const ByteRange own = weights({});
+  EXPECT_EQ(weights({.precision = Precision::int4}), own);
+  EXPECT_EQ(own.low, own.high);
+  EXPECT_GT(weights({.precision = Precision::int4, .four_bits = four_bits_called("q4_k_m")}).low,
+            own.high);
+  EXPECT_EQ(four_bits_called("int4"), std::nullopt);
+  EXPECT_EQ(four_bits_called(""), std::nullopt);
 }
 
 TEST(Workload, HeadsAreDividedAmongGpusOnlyWithoutRest) {

@@ -19,6 +19,22 @@ enum class Precision { fp32, tf32, fp16, bf16, fp8, int8, int4 };
 [[nodiscard]] std::optional<Precision> precision_from_name(std::string_view name);
 [[nodiscard]] std::string_view name_of(Precision precision);
 
+/// How weights of 4 bits are stored. A weight takes more than 4: a group of them has a scale, and
+/// maybe a zero point. What a format leaves wider are the embeddings at both ends.
+struct FourBits {
+  std::string_view name;  // as --dtype has it; empty: 4 bits of any kind
+  double least = 4.125;   // bits of a weight, with its share of scales and zero points
+  double most = 4.5;
+  double embedding = 16;         // bits of those at the beginning
+  double head = 16;              // of those at the end; where they are tied, of both
+  bool keeps_attention = false;  // attention stays in 16 bits
+  std::string_view source = "Frantar et al. 2022 (GPTQ); Dettmers et al. 2023 (QLoRA)";
+  friend bool operator==(const FourBits&, const FourBits&) = default;
+};
+
+/// "gptq", "awq", "nf4", "mxfp4", "mlx4", "q4_0", "q4_k_m", with the groups that each has usually.
+[[nodiscard]] std::optional<FourBits> four_bits_called(std::string_view name);
+
 /// A transformer's dimensions.
 struct ModelShape {
   std::uint64_t layers = 0;
@@ -50,6 +66,8 @@ struct Model {
   /// What most of the stored weights that are not packed are kept in, or what the config says where
   /// no weights were looked at; nothing: it is not said, or is no type that is computed with.
   std::optional<Precision> stored_as = std::nullopt;
+  /// Of 4 bits, where the config says how; nothing: it does not.
+  std::optional<FourBits> four_bits = std::nullopt;
   /// It reads all of its tokens at once and keeps no keys and values of earlier ones (BERT).
   bool encoder = false;
   CacheForm cache = {};

@@ -1,13 +1,16 @@
 // What a config.json says of published models, against what is published of them.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 
 #include "fit/estimate.h"
+#include "fit/published_int4_test.h"
 #include "fit/published_sizes_test.h"
 
 namespace berth {
@@ -145,35 +148,76 @@ TEST(Published, CachesAreAsTheModelsKeepThem) {
 }
 
 TEST(Published, WeightsAreThoseOfTheFiles) {
+  EXPECT_GE(sizes.size(), 20U);
   for (const Size& each : sizes) {
-    if (!each.bytes) continue;
-    const double wanted = static_cast<double>(*each.bytes);
+    const double wanted = static_cast<double>(each.bytes);
     const double got = bytes_of(read(each.config), {.precision = each.precision}, Part::weights);
     EXPECT_NEAR(got, wanted, wanted / 20) << each.name << ": " << each.source;
+    EXPECT_NE(*each.source, 0) << each.name;
   }
+}
+
+/// As a config.json has it, with what it says of its 4 bits.
+std::string config_of(const FourBitModel& model, std::string_view quantisation) {
+  std::string text = fmt::format(
+      R"({{"model_type": "{}", "hidden_size": {}, "intermediate_size": {}, "num_hidden_layers": {},
+          "num_attention_heads": {}, "num_key_value_heads": {}, "head_dim": {}, "vocab_size": {},
+          "tie_word_embeddings": {}{})",
+      model.type, model.hidden, model.inner, model.layers, model.heads, model.kv_heads,
+      model.head_size, model.words, model.tied, model.more);
+  return text + std::string(quantisation) + "}";
+}
+
+/// The range of its weights: by the name of the format, or by what its config says.
+ByteRange four_bits_of(const FourBitFile& file) {
+  const auto model = std::ranges::find(four_bit_models, std::string_view(file.model),
+                                       [](const FourBitModel& each) { return each.name; });
+  EXPECT_NE(model, four_bit_models.end()) << file.model;
+  const bool by_config = *file.how == ',';
+  const auto form = by_config ? std::nullopt : four_bits_called(file.how);
+  EXPECT_EQ(form.has_value(), !by_config) << file.how;
+  const Model read_model = read(config_of(*model, by_config ? file.how : "").c_str());
+  EXPECT_EQ(read_model.four_bits.has_value(), by_config) << file.how;
+  Workload workload{.four_bits = form};
+  if (!by_config) workload.precision = Precision::int4;
+  return estimate(read_model, workload).of(Part::weights).value_or(ByteRange{});
+}
+
+void expect_within_five_percent(const FourBitFile& file) {
+  const ByteRange got = four_bits_of(file);
+  const double wanted = file.gigabytes * 1e9;
+  for (const Bytes end : {got.low, got.high}) {
+    EXPECT_NEAR(static_cast<double>(end.count()), wanted, wanted / 20)
+        << file.model << " " << file.how << ": " << file.source;
+  }
+  EXPECT_NE(*file.source, 0) << file.model;
 }
 
 TEST(Published, WeightsOfFourBitsAreThoseOfTheFiles) {
-  for (const Size& each : sizes) {
-    if (!each.int4) continue;
-    const auto found =
-        estimate(read(each.config), {.precision = Precision::int4}).of(Part::weights);
-    ASSERT_TRUE(found) << each.name;
-    // The range is that of groups of 32 to 128 weights with a scale each.
-    EXPECT_GE(*each.int4 * 1.05, static_cast<double>(found->low.count()) / 1e9) << each.name;
-    EXPECT_LE(*each.int4 * 0.95, static_cast<double>(found->high.count()) / 1e9) << each.name;
-    EXPECT_LT(static_cast<double>(found->high.count()),
-              static_cast<double>(found->low.count()) * 1.13);
+  std::set<std::string_view> models;
+  for (const FourBitFile& file : four_bit_files) {
+    expect_within_five_percent(file);
+    models.insert(file.model);
   }
+  EXPECT_GE(models.size(), 20U);
 }
 
-TEST(Published, TwentyModelsAndMoreHaveASizeAndASource) {
-  EXPECT_GE(std::ranges::count_if(sizes, [](const Size& one) { return one.bytes.has_value(); }),
-            20);
-  for (const Size& each : sizes) {
-    EXPECT_TRUE(each.bytes || each.int4) << each.name;
-    EXPECT_EQ(each.bytes.has_value(), *each.source != 0) << each.name;
-    EXPECT_EQ(each.int4.has_value(), *each.int4_source != 0) << each.name;
+// These were drawn by a hash of their names, and their sizes were read after the model was done.
+TEST(Published, WeightsOfFourBitsOfFilesThatWereReadLastAreThoseOfTheFiles) {
+  for (const FourBitFile& file : four_bit_files_read_last) expect_within_five_percent(file);
+}
+
+TEST(Published, FourBitsOfNoNamedKindCoverWhatPyTorchLoads) {
+  for (const FourBitFile& file : four_bit_files) {
+    const std::string_view how = file.how;
+    if (how != "gptq" && how != "awq") continue;
+    const auto model = std::ranges::find(four_bit_models, std::string_view(file.model),
+                                         [](const FourBitModel& each) { return each.name; });
+    const auto range = estimate(read(config_of(*model, "").c_str()), {.precision = Precision::int4})
+                           .of(Part::weights)
+                           .value_or(ByteRange{});
+    EXPECT_LE(static_cast<double>(range.low.count()), file.gigabytes * 1.005e9) << file.model;
+    EXPECT_GE(static_cast<double>(range.high.count()), file.gigabytes * 0.995e9) << file.model;
   }
 }
 

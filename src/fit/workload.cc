@@ -22,6 +22,20 @@ constexpr auto precisions = std::to_array<WordList<Precision>>({{"fp32", Precisi
                                                                 {"fp8", Precision::fp8},
                                                                 {"int8", Precision::int8},
                                                                 {"int4", Precision::int4}});
+constexpr std::string_view llama_cpp = "llama.cpp, ggml-common.h and llama-quant.cpp";
+
+// A scale of 16 bits and a zero point of 4 for 128 weights; a scale of 32 bits for 64, or one of 8
+// with a second one for 256 of them; of 8 for 32; a scale and a bias of 16 each for 64; a scale of
+// 16 for 32. Of Q4_K_M half of two matrices (value, and down, a third of all) have 6.5625 bits.
+constexpr auto four_bit_formats = std::to_array<FourBits>({
+    {"gptq", 4.15625, 4.15625, 16, 16, false, "Frantar et al. 2022 (GPTQ), groups of 128"},
+    {"awq", 4.15625, 4.15625, 16, 16, false, "Lin et al. 2023 (AWQ), groups of 128"},
+    {"nf4", 4.127, 4.5, 16, 16, false, "Dettmers et al. 2023 (QLoRA), bitsandbytes"},
+    {"mxfp4", 4.25, 4.25, 16, 16, true, "OCP Microscaling Formats 1.0; gpt-oss"},
+    {"mlx4", 4.5, 4.5, 4.5, 4.5, false, "MLX, mlx.core.quantize, groups of 64"},
+    {"q4_0", 4.5, 4.5, 4.5, 6.5625, false, llama_cpp},
+    {"q4_k_m", 4.8, 4.8, 4.5, 6.5625, false, llama_cpp},
+});
 constexpr auto shardings = std::to_array<WordList<Sharding>>({{"none", Sharding::none},
                                                               {"zero1", Sharding::zero1},
                                                               {"zero2", Sharding::zero2},
@@ -56,6 +70,11 @@ std::string_view word_for(const std::array<WordList<T>, Size>& list, T wanted) {
 
 std::optional<Precision> precision_from_name(std::string_view name) {
   return found(precisions, name);
+}
+std::optional<FourBits> four_bits_called(std::string_view name) {
+  const auto* const format = std::ranges::find(four_bit_formats, name, &FourBits::name);
+  if (format == four_bit_formats.end()) return std::nullopt;
+  return *format;
 }
 std::string_view name_of(Precision precision) { return word_for(precisions, precision); }
 std::optional<Sharding> sharding_from_name(std::string_view name) { return found(shardings, name); }
@@ -120,6 +139,16 @@ Result<void> set_training(std::string_view text, Workload& workload) {
   workload.adapter = name == "lora" ? Adapter::lora : Adapter::qlora;
   workload.rank = *rank;
   return {};
+}
+
+Result<void> set_precision(std::string_view text, Workload& workload) {
+  workload.four_bits = four_bits_called(text);
+  workload.precision = workload.four_bits ? Precision::int4 : precision_from_name(text);
+  if (workload.precision) return {};
+  return fail(ErrorCode::invalid,
+              trf("--dtype \"{}\": there are fp32, tf32, bf16, fp16, fp8, int8, int4, gptq, awq, "
+                  "nf4, mxfp4, mlx4, q4_0 and q4_k_m",
+                  cut_to_width(printable(text), 40, true)));
 }
 
 Result<std::uint64_t> parse_token_count(std::string_view text) {

@@ -266,6 +266,7 @@ void write_model(Archive& archive, const Model& model) {
 void write_workload(Archive& archive, const Workload& workload) {
   std::string_view precision;
   if (workload.precision) precision = name_of(*workload.precision);
+  if (workload.four_bits) precision = workload.four_bits->name;
   archive.derived("trains", workload.trains);
   archive.derived("dtype", precision, Form::nullable);
   archive.derived("mixed", workload.mixed);

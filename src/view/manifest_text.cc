@@ -44,13 +44,15 @@ class SectionRows {
 };
 
 std::string count_text(std::uint64_t number) { return std::to_string(number); }
+/// Always in these, as runs stand beside each other.
+std::string in_gibibytes(Bytes memory) { return bytes_beside(memory, Bytes(1ULL << 30)); }
 std::string on_off_text(bool on) { return std::string(on ? tr("on") : tr("off")); }
 
 ManifestSection device_section(const Device& device, const Style& style) {
   SectionRows rows(name_for_people(device));
   rows.add(tr("Name"), device.name);
   rows.add("UUID", device.id.text());
-  rows.add(tr("Memory"), device.memory_total, bytes_text);
+  rows.add(tr("Memory"), device.memory_total, in_gibibytes);
   rows.add(tr("Compute capability"), device.compute_capability,
            [](ComputeCapability is) { return fmt::format("{}.{}", is.major, is.minor); });
   rows.add("VBIOS", device.vbios_version);
@@ -92,7 +94,7 @@ ManifestSection machine_section(const Manifest& manifest) {
   rows.add(tr("Type"), machine.instance_type);
   rows.add("CPU", machine.cpu_model);
   rows.add(tr("CPUs"), machine.cpu_count, count_text);
-  rows.add(tr("Main memory"), machine.memory_total, bytes_text);
+  rows.add(tr("Main memory"), machine.memory_total, in_gibibytes);
   rows.add(tr("Operating system"), machine.operating_system);
   rows.add(tr("Kernel"), host.kernel);
   rows.add(tr("Container"), machine.container,

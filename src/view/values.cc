@@ -41,6 +41,11 @@ std::string digits(const Scaled& value) {
   return fmt::format("{:.1f}", value.number);
 }
 
+/// What is small in another's unit, with what matters of it: "0.49", "0.0012"; else as it is.
+std::string small_or(double number, std::string otherwise) {
+  return number > 0 && number < 1 ? fmt::format("{:.2g}", number) : std::move(otherwise);
+}
+
 struct Calendar {
   std::chrono::year_month_day date{};
   std::chrono::hh_mm_ss<std::chrono::seconds> time;
@@ -70,6 +75,13 @@ std::string bytes_text(Bytes bytes) {
   return digits(value) + " " + std::string(value.unit);
 }
 
+std::string bytes_beside(Bytes bytes, Bytes largest) {
+  const Scaled whole = scaled(largest.count());
+  const double unit = largest.count() > 0 ? static_cast<double>(largest.count()) / whole.number : 1;
+  const Scaled part{static_cast<double>(bytes.count()) / unit, whole.unit, whole.brief};
+  return small_or(part.number, digits(part)) + " " + std::string(whole.unit);
+}
+
 std::string bytes_short(Bytes bytes) {
   const Scaled value = scaled(bytes.count());
   return digits(value) + std::string(value.brief);
@@ -88,14 +100,22 @@ std::string power_text(Milliwatts power) {
   return watts < 9.95 ? fmt::format("{:.1f} W", watts) : fmt::format("{:.0f} W", watts);
 }
 
-std::string energy_text(Millijoules energy) {
-  const double joules = static_cast<double>(energy.count()) / 1000.0;
+std::string energy_text(Millijoules energy) { return energy_beside(energy, energy); }
+
+std::string energy_beside(Millijoules energy, Millijoules largest) {
+  const auto joules_of = [](Millijoules of) { return static_cast<double>(of.count()) / 1000.0; };
+  const double most = joules_of(largest);
+  const double joules = joules_of(energy);
   const double watt_hours = joules / 3600.0;
-  if (watt_hours >= 1000) return fmt::format("{:.2f} kWh", watt_hours / 1000.0);
-  if (watt_hours >= 9.95) return fmt::format("{:.0f} Wh", watt_hours);
-  if (watt_hours >= 1) return fmt::format("{:.1f} Wh", watt_hours);
-  return joules >= 1000 ? fmt::format("{:.1f} kJ", joules / 1000.0)
-                        : fmt::format("{:.0f} J", joules);
+  if (most >= 3.6e6) {
+    return small_or(watt_hours / 1000, fmt::format("{:.2f}", watt_hours / 1000)) + " kWh";
+  }
+  if (most >= 3600) {
+    const std::string whole = fmt::format("{:.{}f}", watt_hours, watt_hours >= 9.95 ? 0 : 1);
+    return small_or(watt_hours, whole) + " Wh";
+  }
+  if (most >= 1000) return small_or(joules / 1000, fmt::format("{:.1f}", joules / 1000)) + " kJ";
+  return fmt::format("{:.0f} J", joules);
 }
 
 std::string temperature_text(Celsius temperature, const Style& style) {

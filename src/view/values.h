@@ -15,6 +15,8 @@ namespace berth {
 
 /// "927 MiB", "12.3 GiB", "80.0 GiB": three digits that matter.
 [[nodiscard]] std::string bytes_text(Bytes bytes);
+/// The same in the unit that `largest` has, for what stands in one row: "0.49 GiB".
+[[nodiscard]] std::string bytes_beside(Bytes bytes, Bytes largest);
 /// The same in few columns, for tables: "927M", "12.3G".
 [[nodiscard]] std::string bytes_short(Bytes bytes);
 /// "12.3/80.0G": both in the unit of the second.
@@ -23,6 +25,7 @@ namespace berth {
 [[nodiscard]] std::string power_text(Milliwatts power);
 /// "1.2 kWh", "350 Wh", "4.1 kJ".
 [[nodiscard]] std::string energy_text(Millijoules energy);
+[[nodiscard]] std::string energy_beside(Millijoules energy, Millijoules largest);
 /// "65°C"; "65C" in ASCII.
 [[nodiscard]] std::string temperature_text(Celsius temperature, const Style& style);
 [[nodiscard]] std::string percent_text(Percent percent);

@@ -105,6 +105,25 @@ def test_weights_in_fp32_are_computed_with_in_fp32(machine, tmp_path):
     assert fit(machine, tmp_path, "--dtype", "bf16")["parts"]["kv_cache"]["low_bytes"] == 256 << 20
 
 
+def test_each_kind_of_four_bits_has_a_size_of_its_own(machine, tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps(LLAMA), encoding="utf-8")
+    sizes = {}
+    for kind in ["int4", "awq", "q4_k_m", "mlx4"]:
+        found = fit(machine, tmp_path, "--dtype", kind)
+        assert found["workload"]["dtype"] == kind and found["computed_in"] == "int4"
+        sizes[kind] = found["parts"]["weights"]
+    # Llama 3 8B's files: 5.73, 4.92 and 4.52 GB.
+    assert sizes["awq"]["low_bytes"] == pytest.approx(5.73e9, rel=0.01)
+    assert sizes["q4_k_m"]["low_bytes"] == pytest.approx(4.92e9, rel=0.01)
+    assert sizes["mlx4"]["high_bytes"] == pytest.approx(4.52e9, rel=0.01)
+    assert sizes["int4"]["low_bytes"] < sizes["awq"]["low_bytes"] < sizes["int4"]["high_bytes"]
+    assert "as q4_k_m stores them" in machine.run("fit", tmp_path, "--dtype", "q4_k_m").stdout
+    (tmp_path / "config.json").write_text(
+        json.dumps(LLAMA | {"quantization": {"group_size": 64, "bits": 4}}), encoding="utf-8"
+    )
+    assert fit(machine, tmp_path)["parts"]["weights"] == sizes["mlx4"]
+
+
 def test_an_index_without_its_files_says_what_they_take(machine, tmp_path):
     path = tmp_path / "model.safetensors.index.json"
     path.write_text('{"metadata": {"total_size": 1000000}, "weight_map": {"a": "m.safetensors"}}', encoding="utf-8")
@@ -142,6 +161,8 @@ def test_several_gpus_take_less_each(machine):
         ["7B", "--train", "adma"],
         ["7B", "--train", "lora:0"],
         ["7B", "--dtype", "int4", "--train", "adam"],
+        ["7B", "--dtype", "awq", "--train", "adam"],
+        ["7B", "--dtype", "int5"],
         ["7B", "--batch", "0"],
         ["7B", "--batch", "99999999999999999999"],
         ["7B", "--shard", "fsdp"],

@@ -29,6 +29,7 @@ struct LogEntry {
   /// Alternatives, one per line, in small letters. "*" stands for anything within the line, "{a|b}"
   /// for one of both, "^" in front for the message's beginning, "$" behind for its end. "!" in
   /// front: it counts in an error alone (raised_lines); comments, warnings and retries say it, too.
+  /// Empty: it is found by where it stands (explain_log).
   std::string_view patterns;
   // Keys of the catalogue of words.
   std::string_view title;

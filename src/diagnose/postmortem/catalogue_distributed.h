@@ -192,6 +192,16 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
      as_key("another rank went away"),
      as_key("The error is the other rank's: it died, or the network between them."),
      {first_error}},
+    {"rank_raised",
+     Severity::error,
+     LogPart::cause,
+     "",
+     as_key("one rank raised an error of its own"),
+     as_key("The other ranks lost it and failed in turn. torchrun can name one of these as the "
+            "first that failed."),
+     {{as_key("read the trace above that line: it names the place in the program"), ""},
+      {as_key("let torchrun print each rank's error: decorate main() with @record"),
+       "from torch.distributed.elastic.multiprocessing.errors import record"}}},
     {"rank_segfault",
      Severity::error,
      LogPart::cause,
@@ -217,6 +227,7 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
      Severity::error,
      LogPart::summary,
      "childfailederror\n"
+     "calledprocesserror: command*--local_rank=*returned non-zero exit status\n"
      "exits with return code = 1",
      as_key("one of the processes that torchrun started failed"),
      as_key("Its own error stands above, or in its own log; torchrun only tells that it ended."),

@@ -199,6 +199,34 @@ void add_ranks(const LogText& log, Finding& finding) {
   }
 }
 
+/// What a launcher or another rank says where one rank is gone.
+bool tells_of_a_lost_rank(const Seen& seen) {
+  if (seen.entry == nullptr) return false;
+  constexpr std::array codes = {"peer_gone", "nccl_remote_error", "torchrun_child_failed"};
+  return std::ranges::find(codes, seen.entry->code) != codes.end();
+}
+
+bool is_indented(std::string_view line) {
+  const std::string_view message = without_prefix(line);
+  return std::string_view(line.begin(), message.begin()).ends_with("  ");
+}
+
+/// The last line of the first Python traceback before a rank was missed that no entry knows: that
+/// rank's own error. Nothing: there is none, or a rank's story tells it (NCCL's timeouts).
+std::optional<std::size_t> own_error_line(const LogText& log, const Aftermath& after,
+                                          const std::vector<Seen>& all) {
+  std::size_t missed = 0;
+  for (const Seen& seen : all) {
+    if (seen.entry != nullptr && seen.entry->code == "nccl_timeout") return std::nullopt;
+    if (tells_of_a_lost_rank(seen)) missed = std::max(missed, seen.last);
+  }
+  for (std::size_t i = 1; i < missed; ++i) {
+    if (!is_own_error(log.line(i)) || !is_indented(log.line(i - 1))) continue;
+    if (entry_of_line(log.line(i), true) == nullptr && !after.is_survived(i)) return i;
+  }
+  return std::nullopt;
+}
+
 /// What tells most comes first. What follows from a cause is left out where one is known, and what
 /// sums up where anything is.
 void keep_what_tells(std::vector<std::pair<LogPart, Finding>>& found) {
@@ -214,7 +242,16 @@ void keep_what_tells(std::vector<std::pair<LogPart, Finding>>& found) {
 Findings explain_log(const LogText& log, const OomSurroundings& around) {
   std::vector<std::pair<LogPart, Finding>> found;
   const Aftermath after(log);
-  for (const Seen& seen : seen_in(log, after)) {
+  const std::vector<Seen> all = seen_in(log, after);
+  const bool has_cause = std::ranges::any_of(all, [&](const Seen& seen) {
+    return part_of(seen) == LogPart::cause && !after.is_survived(seen.last);
+  });
+  const auto own_error = has_cause ? std::nullopt : own_error_line(log, after, all);
+  if (own_error) {
+    const Seen raised{log_entry("rank_raised"), 0, *own_error, *own_error, 1};
+    found.emplace_back(LogPart::cause, finding_of(raised, log));
+  }
+  for (const Seen& seen : all) {
     const LogPart part = part_of(seen);
     if (part != LogPart::remark && after.is_survived(seen.last)) continue;
     Finding finding = finding_of(seen, log);

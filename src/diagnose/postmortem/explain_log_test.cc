@@ -140,6 +140,22 @@ TEST(ExplainLog, TheRankThatStoppedFirstIsNamedByItsOwnErrorElseByItsPlace) {
               HasSubstr("rank 2 was the first that torchrun saw fail"));
 }
 
+TEST(ExplainLog, WhereARankIsMissedTheErrorThatItRaisedComesFirst) {
+  for (const LogSample& sample : samples_of("rank_raised")) {
+    const Findings findings = explain_log(LogText(sample.text));
+    ASSERT_EQ(findings.size(), 1U) << sample.from;
+    EXPECT_THAT(all_words(findings[0]), HasSubstr("ValueError: step 1: the batch has no labels"));
+  }
+  const std::string own =
+      "Traceback (most recent call last):\n  File \"t.py\", line 1\nKeyError: 'x'\n";
+  const std::string missed =
+      "RuntimeError: [gloo/transport/tcp/pair.cc:598] Connection closed by peer [::1]:1\n";
+  EXPECT_THAT(rules_in(own + missed), ElementsAre("rank_raised"));
+  EXPECT_THAT(rules_in(missed + own), ElementsAre("peer_gone")) << "it came later";
+  EXPECT_THAT(rules_in(own), IsEmpty()) << "nothing says that there were ranks";
+  EXPECT_THAT(rules_in("KeyError: 'x'\n" + missed), ElementsAre("peer_gone")) << "no traceback";
+}
+
 TEST(ExplainLog, ThePromiseOfTheRunAndItsBatchGoIntoTheAnswer) {
   const std::string oom =
       "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.00 GiB. GPU 0 has a total "

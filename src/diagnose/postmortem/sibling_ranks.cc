@@ -108,15 +108,6 @@ void read_timeout(std::string_view line, RankStory& story) {
   }
 }
 
-/// An exception that a rank itself raised, not one that tells of waiting or of others.
-bool is_own_error(std::string_view line) {
-  if (!is_error_line(line)) return false;
-  return !has(line, "atchdog") && !has(line, "DistBackendError") && !has(line, "NCCL") &&
-         !has(line, "Connection closed by peer") && !has(line, "Connection reset by peer") &&
-         !has(line, "ChildFailedError") && !has(line, "ProcessGroup") && !has(line, "what():") &&
-         !has(line, "terminate called");
-}
-
 struct RootCause {
   std::optional<std::uint64_t> rank;
   bool aborted = false;  // by its own watchdog: it is one of those that waited
@@ -156,6 +147,14 @@ std::optional<std::uint64_t> rank_of_line(std::string_view line) {
 }
 
 }  // namespace
+
+bool is_own_error(std::string_view line) {
+  if (!is_error_line(line)) return false;
+  return !has(line, "atchdog") && !has(line, "DistBackendError") && !has(line, "NCCL") &&
+         !has(line, "Connection closed by peer") && !has(line, "Connection reset by peer") &&
+         !has(line, "ChildFailedError") && !has(line, "ProcessGroup") && !has(line, "what():") &&
+         !has(line, "terminate called") && !has(line, "gloo/");
+}
 
 RankStory rank_story(const LogText& log) {
   RankStory story;

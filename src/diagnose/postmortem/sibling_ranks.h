@@ -49,4 +49,7 @@ struct RankStory {
 };
 [[nodiscard]] RankStory rank_story(const LogText& log);
 
+/// An exception that a rank itself raised, not one that tells of waiting or of others.
+[[nodiscard]] bool is_own_error(std::string_view line);
+
 }  // namespace berth

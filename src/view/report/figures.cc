@@ -55,19 +55,37 @@ std::string devices_text(const ReportRun& run) {
   return text;
 }
 
-std::string memory_text(const ReportRun& run) {
-  std::string text = of_devices(run, run.figures.memory_peak, bytes_text);
+/// What the runs of a row have; none where none has it.
+template <class T, class Figure>
+T largest_of(const Report& report, Figure figure) {
+  T most{};
+  for (const ReportRun& run : report.runs) {
+    const Reading<T> found = figure(run);
+    if (found.get()) most = std::max(most, *found.get());
+  }
+  return most;
+}
+
+Bytes promised_to(const ReportRun& run) {
   const auto& promised = run.record.manifest.promised;
-  if (run.figures.memory_peak.get() && !promised.empty() && promised.front()) {
-    text += " " + trf("of {} promised", bytes_text(*promised.front()));
+  return promised.empty() ? Bytes() : promised.front().value_or(Bytes());
+}
+
+std::string memory_text(const ReportRun& run, Bytes largest) {
+  const auto text_of = [&](Bytes bytes) { return bytes_beside(bytes, largest); };
+  std::string text = of_devices(run, run.figures.memory_peak, text_of);
+  const Bytes promised = promised_to(run);
+  if (run.figures.memory_peak.get() && promised.count() > 0) {
+    text += " " + trf("of {} promised", text_of(promised));
   }
   return text;
 }
 
-std::string energy_words(const ReportRun& run) {
+std::string energy_words(const ReportRun& run, Millijoules largest) {
   const bool counted = run.figures.energy_source == EnergySource::counter;
   return of_devices(run, run.figures.energy, [&](Millijoules energy) {
-    return counted ? energy_text(energy) : trf("about {}", energy_text(energy));
+    const std::string text = energy_beside(energy, largest);
+    return counted ? text : trf("about {}", text);
   });
 }
 
@@ -80,10 +98,22 @@ std::string cost_text(const ReportRun& run, const ReportPrice& price) {
   return cost;
 }
 
-std::string rate_text(double per_second) {
-  if (per_second >= 1) return trf("{} per second", three_digits(per_second));
-  if (per_second * 60 >= 1) return trf("{} per minute", three_digits(per_second * 60));
+/// In the unit that the fastest of the row has.
+std::string rate_text(double per_second, double fastest) {
+  if (fastest >= 1) return trf("{} per second", three_digits(per_second));
+  if (fastest * 60 >= 1) return trf("{} per minute", three_digits(per_second * 60));
   return trf("{} per hour", three_digits(per_second * 3600));
+}
+
+/// Hours, minutes and seconds: "2:03:09".
+std::string hours_text(std::int64_t ms) {
+  const std::int64_t seconds = ms / 1000;
+  return fmt::format("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+}
+
+/// The units that duration_text() has for it, largest first.
+int units_of(std::int64_t ms) {
+  return ms < 60'000 ? 0 : ms < 3'600'000 ? 1 : ms < 86'400'000 ? 2 : 3;
 }
 
 std::string state_words(const ReportRun& run) {
@@ -106,6 +136,23 @@ class Rows {
         std::ranges::any_of(row.values, [](const std::string& value) { return !value.empty(); });
     if (says_something) rows_.push_back(std::move(row));
   }
+  /// Times, which `time_of` gives or nothing, and `otherwise` says what stands there then.
+  template <class Time, class Otherwise>
+  void add_times(std::string_view label, Time time_of, Otherwise otherwise) {
+    int least = 3;
+    int most = 0;
+    for (const ReportRun& run : report_.runs) {
+      const std::optional<std::int64_t> time = time_of(run);
+      if (!time) continue;
+      least = std::min(least, units_of(*time));
+      most = std::max(most, units_of(*time));
+    }
+    add(label, [&](const ReportRun& run) {
+      const std::optional<std::int64_t> time = time_of(run);
+      if (!time) return std::string(otherwise(run));
+      return least < most ? hours_text(*time) : duration_text(*time);
+    });
+  }
   std::vector<FigureRow> take() { return std::move(rows_); }
 
  private:
@@ -121,11 +168,16 @@ void add_mark_rows(const Report& report, Rows& rows) {
     }
   }
   for (const std::string& name : names) {
+    double fastest = 0;
+    for (const ReportRun& run : report.runs) {
+      const auto found = std::ranges::find(run.numbers, name, &MarkCurve::name);
+      if (found != run.numbers.end()) fastest = std::max(fastest, found->per_second.value_or(0));
+    }
     rows.add(trf("{}, marked", name), [&](const ReportRun& run) {
       const auto found = std::ranges::find(run.numbers, name, &MarkCurve::name);
       if (found == run.numbers.end() || !found->last) return std::string();
       std::string text = fmt::format("{:.6g}", *found->last);
-      if (found->per_second) text += ", " + rate_text(*found->per_second);
+      if (found->per_second) text += ", " + rate_text(*found->per_second, fastest);
       return text;
     });
   }
@@ -143,14 +195,18 @@ std::vector<FigureRow> figure_rows(const Report& report, const Style& style) {
            [&](const ReportRun& run) { return has_no_job(run.record) ? date_of(run) : ""; });
   rows.add(tr("Started"),
            [&](const ReportRun& run) { return has_no_job(run.record) ? "" : date_of(run); });
-  rows.add(tr("Duration"), [](const ReportRun& run) {
-    if (has_no_job(run.record)) return std::string();
-    if (!run.figures.lasted_ms) return std::string("–");
-    return duration_text(*run.figures.lasted_ms);
-  });
-  rows.add(tr("Waited for a device"), [](const ReportRun& run) {
-    return run.figures.waited_ms.value_or(0) >= 1000 ? duration_text(*run.figures.waited_ms) : "";
-  });
+  rows.add_times(
+      tr("Duration"),
+      [](const ReportRun& run) {
+        return has_no_job(run.record) ? std::nullopt : run.figures.lasted_ms;
+      },
+      [](const ReportRun& run) { return has_no_job(run.record) ? "" : "–"; });
+  rows.add_times(
+      tr("Waited for a device"),
+      [](const ReportRun& run) {
+        return run.figures.waited_ms.value_or(0) >= 1000 ? run.figures.waited_ms : std::nullopt;
+      },
+      [](const ReportRun&) { return ""; });
   rows.add(tr("Devices"), devices_text);
   rows.add(tr("GPU hours"), [](const ReportRun& run) {
     if (has_no_job(run.record)) return std::string();
@@ -166,23 +222,39 @@ std::vector<FigureRow> figure_rows(const Report& report, const Style& style) {
   rows.add(tr("GPU utilisation, 95th percentile"), [](const ReportRun& run) {
     return of_devices(run, run.figures.utilization_p95, percent_text);
   });
-  rows.add(tr("GPU memory, peak"), memory_text);
+  const Bytes most_on_devices =
+      largest_of<Bytes>(report, [](const ReportRun& run) -> Reading<Bytes> {
+        const auto& peak = run.figures.memory_peak;
+        return peak.get() ? std::max(*peak.get(), promised_to(run)) : peak;
+      });
+  rows.add(tr("GPU memory, peak"),
+           [&](const ReportRun& run) { return memory_text(run, most_on_devices); });
   rows.add(tr("Temperature, peak"), [&](const ReportRun& run) {
     return of_devices(run, run.figures.temperature_peak,
                       [&](Celsius peak) { return temperature_text(peak, style); });
   });
-  rows.add(tr("Energy"), energy_words);
+  const auto most_energy =
+      largest_of<Millijoules>(report, [](const ReportRun& run) { return run.figures.energy; });
+  rows.add(tr("Energy"), [&](const ReportRun& run) { return energy_words(run, most_energy); });
   if (report.price.per_kwh) {
     rows.add(trf("Cost, at {} per kWh", *report.price.per_kwh),
              [&](const ReportRun& run) { return cost_text(run, report.price); });
   }
-  rows.add(tr("Main memory, peak"), [](const ReportRun& run) {
-    return of_job(run, run.figures.main_memory_peak, bytes_text);
+  const auto most_memory =
+      largest_of<Bytes>(report, [](const ReportRun& run) { return run.figures.main_memory_peak; });
+  rows.add(tr("Main memory, peak"), [&](const ReportRun& run) {
+    return of_job(run, run.figures.main_memory_peak,
+                  [&](Bytes peak) { return bytes_beside(peak, most_memory); });
   });
-  rows.add(tr("CPU time"), [](const ReportRun& run) {
-    return of_job(run, run.figures.cpu_time,
-                  [](Milliseconds time) { return duration_text(time.count()); });
-  });
+  rows.add_times(
+      tr("CPU time"),
+      [](const ReportRun& run) -> std::optional<std::int64_t> {
+        if (has_no_job(run.record) || !run.figures.cpu_time.get()) return std::nullopt;
+        return run.figures.cpu_time.get()->count();
+      },
+      [](const ReportRun& run) {
+        return of_job(run, run.figures.cpu_time, [](Milliseconds) { return std::string(); });
+      });
   add_mark_rows(report, rows);
   return rows.take();
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <deque>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "snapshot/builder.h"
@@ -312,6 +313,11 @@ TEST(ReportHtml, WhereNothingWasFoundASentenceSaysSo) {
   const Report report = report_of(a_source());
   EXPECT_THAT(report_html(report, {}), HasSubstr("None: no rule found anything"));
   EXPECT_THAT(report_markdown(report, {}), HasSubstr("None: no rule found anything"));
+  std::vector<ReportSource> alike = {a_source(), a_source()};
+  const Report compared = make_report(std::move(alike), {}, later);
+  for (const std::string& text : {report_html(compared, {}), report_markdown(compared, {})}) {
+    EXPECT_THAT(text, HasSubstr("Nothing was found that could explain other results"));
+  }
 }
 
 TEST(ReportChart, StepsAreRound) {
@@ -417,6 +423,59 @@ TEST(ReportHtml, AGpuRunAndACpuRunStandSideBySide) {
   const std::string html = report_html(report, {});
   EXPECT_THAT(html, HasSubstr("B was given no device"));
   EXPECT_THAT(html, HasSubstr("no device</td>"));
+}
+
+/// The rows of a comparison of a long, large run with a short, small one.
+std::map<std::string, std::vector<std::string>> rows_of_large_and_small() {
+  ReportSource small = a_source();
+  small.record.end->lasted_ms = 9'000;
+  Summary& summary = small.record.end->summary;
+  summary.devices.front().memory_peak = Bytes(300ULL << 20);
+  summary.energy = Millijoules(500'000);
+  summary.tree_memory_peak = Bytes(40ULL << 20);
+  summary.tree_cpu = Milliseconds(4'000);
+  small.record.manifest.machine.memory_total = 512_GiB;
+  ReportSource large = a_source();
+  large.record.end->lasted_ms = 2 * 3'600'000 + 3 * 60'000 + 9'000;
+  large.record.end->summary.energy = Millijoules(7'200'000'000);
+  large.record.manifest.machine.memory_total = 2048_GiB;
+  large.marks = {mark(0, "step=0"), mark(30'000, "step=3000")};
+  small.marks = {mark(0, "step=0"), mark(9'000, "step=2")};
+  std::vector<ReportSource> sources;
+  sources.push_back(std::move(large));
+  sources.push_back(std::move(small));
+  const Report report = make_report(std::move(sources), {}, later);
+  std::map<std::string, std::vector<std::string>> rows;
+  for (const FigureRow& row : figure_rows(report, {})) rows[row.label] = row.values;
+  for (const EnvironmentTable& table : environment_tables(report, {})) {
+    for (const FigureRow& row : table.rows) rows[row.label] = row.values;
+  }
+  return rows;
+}
+
+TEST(ReportFigures, EachRowOfAComparisonHasOneUnit) {
+  const auto rows = rows_of_large_and_small();
+  EXPECT_THAT(rows.at("Duration"), ElementsAre("2:03:09", "0:00:09"));
+  EXPECT_THAT(rows.at("CPU time"), ElementsAre("0:02:00", "0:00:04"));
+  EXPECT_THAT(rows.at("GPU memory, peak"),
+              ElementsAre("10.0 GiB of 20.0 GiB promised", "0.29 GiB of 20.0 GiB promised"));
+  EXPECT_THAT(rows.at("Main memory, peak"), ElementsAre("4.0 GiB", "0.039 GiB"));
+  EXPECT_THAT(rows.at("Energy"), ElementsAre("about 2.00 kWh", "about 0.00014 kWh"));
+  EXPECT_THAT(rows.at("step, marked"), ElementsAre("3000, 100 per second", "2, 0.222 per second"));
+  EXPECT_THAT(rows.at("Main memory"), ElementsAre("2048 GiB", "512 GiB"));
+}
+
+TEST(ReportFigures, ARunAloneHasTheUnitsThatSuitIt) {
+  ReportSource source = a_source();
+  source.record.end->lasted_ms = 9'500;
+  source.record.end->summary.tree_memory_peak = Bytes(40ULL << 20);
+  std::map<std::string, std::vector<std::string>> rows;
+  for (const FigureRow& row : figure_rows(report_of(std::move(source)), {})) {
+    rows[row.label] = row.values;
+  }
+  EXPECT_THAT(rows.at("Duration"), ElementsAre("9.5s"));
+  EXPECT_THAT(rows.at("CPU time"), ElementsAre("2m00s"));
+  EXPECT_THAT(rows.at("Main memory, peak"), ElementsAre("40 MiB"));
 }
 
 TEST(ReportJson, HasFiguresCurvesAndTheRecord) {
