@@ -36,6 +36,7 @@ constexpr auto all_verbs = std::to_array<VerbEntry>({
     {"fit", "on which cards a model fits, here or anywhere", make_fit},
     {"run", "run a command on the right device, alone there", make_run},
     {"pick", "say which devices a job would get; claims nothing", make_pick, FirstAct::look},
+    {"isolate", "whether `run --isolate` works here, and what it costs", make_isolate},
     {"leases", "who holds what, and who waits", make_leases},
     {"runs", "past and present runs", make_runs},
     {"show", "what one run was given, did and used", make_show},

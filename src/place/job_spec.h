@@ -51,6 +51,8 @@ struct JobSpec {
   std::chrono::milliseconds linger{60'000};
   /// True: the lease lasts as long as any process of the job, for those that open the GPU late.
   bool hold = false;
+  /// True: the job can open no device file of a card that is not its own (run/isolate.h).
+  bool isolate = false;
 
   /// When a device of the run goes wrong: it is always said and recorded; and the job …
   OnGpuFault on_gpu_fault = OnGpuFault::warn;

@@ -206,6 +206,7 @@ constexpr std::pair<std::string_view, std::string_view> texts[] = {{"devices", "
                                                                    {"warn_signal", "USR1"},
                                                                    {"warn_ahead", "90s"},
                                                                    {"hold", "true"},
+                                                                   {"isolate", "true"},
                                                                    {"linger", "5m"},
                                                                    {"on_gpu_fault", "signal=TERM"},
                                                                    {"retry_on", "gpu-lost"},
@@ -231,12 +232,12 @@ TEST(JobKeys, ReadWhatTheyType) {
 /// wants a key.
 auto members_of(const JobSpec& job) {
   const auto& [command, name, project, request, cpus, host_memory, priority, after, where, wait,
-               cpu_after, time_limit, warning_signal, warning_ahead, linger, hold, on_gpu_fault,
-               fault_signal, retry_on, retries] = job;
+               cpu_after, time_limit, warning_signal, warning_ahead, linger, hold, isolate,
+               on_gpu_fault, fault_signal, retry_on, retries] = job;
   const auto& [devices, memory, only, except, prefer, preferred, min_compute, needs,
                max_utilization, idle_for, allow_failed] = request;
   return std::tie(name, project, cpus, host_memory, priority, after, where, wait, cpu_after,
-                  time_limit, warning_signal, warning_ahead, linger, hold, on_gpu_fault,
+                  time_limit, warning_signal, warning_ahead, linger, hold, isolate, on_gpu_fault,
                   fault_signal, retry_on, retries, devices, memory, only, except, prefer, preferred,
                   min_compute, needs, max_utilization, idle_for, allow_failed);
 }

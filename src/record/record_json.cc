@@ -138,6 +138,7 @@ static void walk(Archive& archive, Manifest& manifest, RunReader reader) {
   own("spec", manifest.spec);
   archive.member("devices_wanted", manifest.devices_wanted);
   archive.member("cpu_only", manifest.cpu_only, Form::required);
+  own("isolated_by", manifest.isolated_by, Form::nullable);
   archive.member("waiting", manifest.waiting);
   archive.member("waited_ms", manifest.waited_ms, Form::required);
   own("time_limit_ms", manifest.time_limit_ms);

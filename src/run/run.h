@@ -84,6 +84,8 @@ struct RunStarted {
   std::chrono::milliseconds waited{0};
   /// What was set in the job's environment, berth's own (BERTH_…) left out.
   std::vector<std::pair<std::string, std::string>> variables;
+  /// Of a job that can open no other card's device files: what that costs it, a sentence each.
+  std::vector<std::string> isolation_costs;
   ProcessId job;          // when it has started
   std::string directory;  // of the record; empty: unrecorded
 };

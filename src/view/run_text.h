@@ -14,6 +14,11 @@ namespace berth {
 [[nodiscard]] std::string render_started(const RunStarted& started,
                                          const std::optional<std::string>& simulated);
 
+/// Of a job that is isolated: that it is, by what, and its costs; one that nobody meets soon only
+/// `with_all`.
+[[nodiscard]] std::string sentence_of_isolation(const std::vector<std::string>& costs,
+                                                bool with_all);
+
 /// Whole sentences, each for a line of its own.
 [[nodiscard]] std::vector<std::string> sentences_of(const RunNews& news);
 
