@@ -38,7 +38,6 @@ constexpr std::uint64_t ioctl_dev = 1U << 15;  // from version 5 on
 }  // namespace right
 
 constexpr int version_with_refer = 2;
-constexpr int version_with_ioctl = 5;
 constexpr unsigned ask_version = 1U << 0;
 constexpr int rule_path_beneath = 1;
 

@@ -18,6 +18,10 @@
 
 namespace berth {
 
+/// From this version on (Linux 6.10) Landlock also keeps a program from ioctl() by a descriptor
+/// that was opened neither to read nor to write.
+inline constexpr int version_with_ioctl = 5;
+
 /// As the record has it.
 inline constexpr std::string_view by_landlock = "landlock";
 

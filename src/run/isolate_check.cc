@@ -52,8 +52,8 @@ class TrialFolder {
 
 /// Something that is tried. The text says on what it worked.
 struct Trial {
-  const char* name;
-  const char* title;
+  std::string_view name;
+  std::string_view title;
   std::function<Result<std::string>()> attempt;
   /// Whether it is to work outside as well.
   bool has_control = true;
@@ -236,17 +236,18 @@ std::vector<Trial> trials_of_files(const std::vector<std::string>& folders, Cloc
   };
 }
 
+Trial trial_of_closed(const IsolationPlan& plan) {
+  return {"others_closed", as_key("be kept from the other devices' files"),
+          [&plan] { return fail_to_open(plan.closed, plan.landlock >= version_with_ioctl); },
+          false};
+}
+
 void add_trials_of_devices(std::vector<Trial>& trials, const Given& given,
                            const IsolationQuestion& question, Clock& clock) {
   if (given.device == nullptr) return;
-  const bool has_ioctl = given.plan.landlock >= 5;
   trials.push_back({"own_devices", as_key("open its own device's files"),
                     [&] { return open_own(given.plan); }, false});
-  if (!given.plan.closed.empty()) {
-    trials.push_back({"others_closed", as_key("be kept from the other devices' files"),
-                      [&, has_ioctl] { return fail_to_open(given.plan.closed, has_ioctl); },
-                      false});
-  }
+  if (!given.plan.closed.empty()) trials.push_back(trial_of_closed(given.plan));
   trials.push_back({"nvml_count", as_key("see its own device alone through NVML"),
                     [&] { return count_by_nvml(question, *given.device, clock); }, false});
   trials.push_back({"cuda_count", as_key("see its own device alone through CUDA"),
@@ -262,8 +263,8 @@ std::string why_cuda_says_nothing(const IsolationQuestion& question, Clock& cloc
 }
 
 /// In a child: a line for each that was tried there, "name<TAB>yes or no<TAB>text".
-Result<std::vector<IsolationCheck>> try_all(const std::vector<Trial>& trials,
-                                            const IsolationPlan* plan, Clock& clock) {
+std::vector<IsolationCheck> try_all(const std::vector<Trial>& trials, const IsolationPlan* plan,
+                                    Clock& clock) {
   const auto answer = ask_child(
       [&] {
         if (plan != nullptr) {
@@ -282,8 +283,8 @@ Result<std::vector<IsolationCheck>> try_all(const std::vector<Trial>& trials,
         return 0;
       },
       clock, patience);
-  if (!answer) return std::unexpected(answer.error());
   std::vector<IsolationCheck> checks;
+  if (!answer) return checks;
   for (const std::string_view line : split(answer->out, '\n')) {
     const auto parts = split(line, '\t');
     if (parts.size() != 3) continue;
@@ -301,7 +302,7 @@ const IsolationCheck* find_check(std::string_view name, const std::vector<Isolat
 
 IsolationCheck check_of(const Trial& trial, const std::vector<IsolationCheck>& outside,
                         const std::vector<IsolationCheck>& inside) {
-  IsolationCheck check{.name = trial.name, .title = trial.title};
+  IsolationCheck check{.name = std::string(trial.name), .title = std::string(trial.title)};
   const IsolationCheck* control = find_check(trial.name, outside);
   const IsolationCheck* tried = find_check(trial.name, inside);
   if (control != nullptr && control->answer == Answer::no) {
@@ -334,23 +335,10 @@ bool IsolationReport::is_well() const {
          std::ranges::none_of(checks, [](const auto& one) { return one.answer == Answer::no; });
 }
 
-IsolationReport check_isolation(const IsolationQuestion& question, Clock& clock) {
-  IsolationReport report;
-  const IsolationFacts facts = gather_isolation_facts();
-  IsolationCheck able{.answer = Answer::yes,
-                      .name = "restricted",
-                      .title = as_key("be restricted, by Landlock"),
-                      .detail = trf("version {}", facts.landlock)};
-  if (const auto tried = try_isolation(facts, clock); !tried) {
-    able.answer = Answer::no;
-    able.detail = tried.error().message();
-    report.checks.push_back(std::move(able));
-    return report;
-  }
-  report.checks.push_back(std::move(able));
-  Given given = first_that_can_be_given(question.snapshot, facts);
-  if (given.device == nullptr) given.plan = plan_isolation({}, question.snapshot, facts).value();
-  report.costs = costs_of(given.plan);
+namespace {
+/// In folders made for it, which go afterwards.
+void try_jobs_acts(const IsolationQuestion& question, const Given& given, IsolationReport& report,
+                   Clock& clock) {
   std::vector<TrialFolder> made;
   std::vector<std::string> folders;
   for (const std::string& folder : question.folders) {
@@ -361,24 +349,56 @@ IsolationReport check_isolation(const IsolationQuestion& question, Clock& clock)
   add_trials_of_devices(trials, given, question, clock);
   const auto outside = try_all(trials, nullptr, clock);
   const auto inside = try_all(trials, &given.plan, clock);
-  const std::string no_cuda =
-      given.device == nullptr ? std::string() : why_cuda_says_nothing(question, clock);
   for (const Trial& trial : trials) {
-    report.checks.push_back(check_of(trial, outside.value_or(std::vector<IsolationCheck>()),
-                                     inside.value_or(std::vector<IsolationCheck>())));
-    if (trial.name == std::string_view("cuda_count") && !no_cuda.empty()) {
-      report.checks.back().answer = Answer::unknown;
-      report.checks.back().detail = no_cuda;
-    }
+    report.checks.push_back(check_of(trial, outside, inside));
   }
-  const auto unshown = [&](const char* name, const char* title, std::string why) {
-    report.checks.push_back({.name = name, .title = title, .detail = std::move(why)});
-  };
+}
+
+/// A job without a device: each card is another's to it, also the only one of the machine.
+void try_closed_files(const IsolationFacts& facts, IsolationReport& report, Clock& clock) {
+  const auto none = plan_isolation({}, {}, facts);
+  if (!none) return;
+  const std::vector<Trial> trials = {trial_of_closed(*none)};
+  const auto inside =
+      none->closed.empty() ? std::vector<IsolationCheck>() : try_all(trials, &*none, clock);
+  IsolationCheck check = check_of(trials.front(), {}, inside);
+  if (none->closed.empty()) check.detail = tr("no device file of a card is here");
+  check.name = "all_closed";
+  check.title = as_key("be kept from every device's files where it has none");
+  report.checks.push_back(std::move(check));
+}
+}  // namespace
+
+IsolationReport check_isolation(const IsolationQuestion& question, Clock& clock) {
+  IsolationReport report;
+  const IsolationFacts facts = gather_isolation_facts();
+  IsolationCheck able{.answer = Answer::yes,
+                      .name = "restricted",
+                      .title = std::string(as_key("be restricted, by Landlock")),
+                      .detail = trf("version {}", facts.landlock)};
+  const auto tried = try_isolation(facts, clock);
+  if (!tried) {
+    able.answer = Answer::no;
+    able.detail = tried.error().message();
+  }
+  report.checks.push_back(std::move(able));
+  if (!tried) return report;
+  Given given = first_that_can_be_given(question.snapshot, facts);
+  if (given.device == nullptr) given.plan = plan_isolation({}, question.snapshot, facts).value();
+  report.costs = costs_of(given.plan);
+  try_jobs_acts(question, given, report, clock);
+  try_closed_files(facts, report, clock);
   if (given.device == nullptr) {
-    unshown("own_devices", as_key("open its own device's files"), given.why);
-  } else if (given.plan.closed.empty()) {
-    unshown("others_closed", as_key("be kept from the other devices' files"),
-            std::string(tr("this machine has no other device")));
+    report.checks.push_back({.name = "own_devices",
+                             .title = std::string(as_key("open its own device's files")),
+                             .detail = given.why});
+    return report;
+  }
+  const auto shown = std::ranges::find(report.checks, "cuda_count", &IsolationCheck::name);
+  const std::string no_cuda = why_cuda_says_nothing(question, clock);
+  if (shown != report.checks.end() && !no_cuda.empty()) {
+    shown->answer = Answer::unknown;
+    shown->detail = no_cuda;
   }
   return report;
 }

@@ -174,7 +174,7 @@ def test_the_check_says_what_works_here(machine):
     assert done.returncode == 0 and report["is_well"], report
     assert answers.pop("cuda_count") == "unknown", "there is no CUDA here"
     assert set(answers) == {"restricted", "new_files", "move_files", "link_files", "run_programs", "workers",
-                            "own_devices", "others_closed", "nvml_count"}  # fmt: skip
+                            "own_devices", "others_closed", "all_closed", "nvml_count"}  # fmt: skip
     assert set(answers.values()) == {"yes"}, report
     # A driver that goes on to count closed cards is noticed.
     done = machine.run("isolate", "--check", "--json", env={"BERTH_FAKE_NVML_FILES": None})
