@@ -107,6 +107,12 @@ RULES = [
         ),
     ),
     OnlyHere(
+        "Landlock belongs to run/isolate.cc",
+        re.compile(r"\b(?:SYS|__NR)_landlock_\w+|\bLANDLOCK_\w+|\bPR_SET_NO_NEW_PRIVS\b"),
+        re.compile(r"src/run/isolate\.cc"),
+        in_tests=True,
+    ),
+    OnlyHere(
         "no random_device: it needs a newer glibc than berth promises to run on",
         re.compile(r"\brandom_device\b"),
         re.compile(r"$^"),

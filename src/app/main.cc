@@ -46,6 +46,8 @@ constexpr auto all_verbs = std::to_array<VerbEntry>({
     {see, "scenarios", "the built-in simulated servers", make_scenarios},
     {place_and_run, "pick", "say which devices a job would get; claims nothing", make_pick,
      FirstAct::look},
+    {place_and_run, "isolate", "whether `run --isolate` works here, and what it costs",
+     make_isolate},
     {place_and_run, "leases", "who holds what, and who waits", make_leases},
     {place_and_run, "runs", "past and present runs", make_runs},
     {place_and_run, "show", "what one run was given, did and used", make_show},

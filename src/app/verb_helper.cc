@@ -241,6 +241,15 @@ class Helper {
     const auto job = job_in(question, context_);
     if (!job) return std::unexpected(job.error());
     if (context_.replay()) return fail(ErrorCode::unsupported, "a recording has nothing to lease");
+    if (job->isolate) {
+      const std::string why(
+          tr("the lease of a running program closes no device file to it; `berth run --isolate` "
+             "starts a program so"));
+      if (question.value("request", Json::object()).contains("isolate")) {
+        return fail(ErrorCode::unsupported, why);
+      }
+      note(why);  // a file of the configuration wants it of all jobs
+    }
     auto opened = context_.open_ledger();
     if (!opened) return std::unexpected(std::move(opened).error());
     Ledger ledger = *std::move(opened);
@@ -291,6 +300,7 @@ class Helper {
   [[nodiscard]] RunOptions run_options(const JobSpec& job) {
     RunOptions run;
     run.job = job;
+    run.job.isolate = false;
     run.job.command = words_of(asker_.process());
     run.environment = context_.environment();
     run.working_directory = read_link("/proc/self/cwd").value_or("");

@@ -228,8 +228,8 @@ std::string typed_after(const JobSpec& job) { return fmt::format("{}", fmt::join
 [[maybe_unused]] void each_member_has_its_row(const JobSpec& job) {
   [[maybe_unused]] const auto& [command, name, project, request, cpus, host_memory, priority, after,
                                 where, wait, cpu_after, time_limit, warning_signal, warning_ahead,
-                                linger, hold, cap, cap_action, on_gpu_fault, fault_signal, retry_on,
-                                retries] = job;
+                                linger, hold, isolate, cap, cap_action, on_gpu_fault, fault_signal,
+                                retry_on, retries] = job;
 }
 
 // --- the table ----------------------------------------------------------------------------
@@ -285,6 +285,10 @@ const JobKey other_keys[] = {
      as_key("keep the device while any process of the job lives"), "true", true,
      [](Text text, JobSpec& job) { return parse_switch(text, job.hold); },
      [](const JobSpec& job) { return typed_switch(job.hold); }, nullptr},
+    {JobPart::life, "isolate", "--isolate", "",
+     as_key("let it open no device file of a card that is not its own"), "true", true,
+     [](Text text, JobSpec& job) { return parse_switch(text, job.isolate); },
+     [](const JobSpec& job) { return typed_switch(job.isolate); }, nullptr},
     {JobPart::life,
      "linger",
      "--linger",

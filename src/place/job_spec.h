@@ -54,6 +54,8 @@ struct JobSpec {
   std::chrono::milliseconds linger{60'000};
   /// True: the lease lasts as long as any process of the job, for those that open the GPU late.
   bool hold = false;
+  /// True: the job can open no device file of a card that is not its own (run/isolate.h).
+  bool isolate = false;
 
   /// What is to hold it to its share of memory; nothing: the strongest tier that can be had.
   std::optional<CapTier> cap;

@@ -206,6 +206,7 @@ constexpr std::pair<std::string_view, std::string_view> texts[] = {{"devices", "
                                                                    {"warn_signal", "USR1"},
                                                                    {"warn_ahead", "90s"},
                                                                    {"hold", "true"},
+                                                                   {"isolate", "true"},
                                                                    {"linger", "5m"},
                                                                    {"cap", "watchdog"},
                                                                    {"cap_action", "stop"},
@@ -233,12 +234,12 @@ TEST(JobKeys, ReadWhatTheyType) {
 /// wants a key.
 auto members_of(const JobSpec& job) {
   const auto& [command, name, project, request, cpus, host_memory, priority, after, where, wait,
-               cpu_after, time_limit, warning_signal, warning_ahead, linger, hold, cap, cap_action,
-               on_gpu_fault, fault_signal, retry_on, retries] = job;
+               cpu_after, time_limit, warning_signal, warning_ahead, linger, hold, isolate, cap,
+               cap_action, on_gpu_fault, fault_signal, retry_on, retries] = job;
   const auto& [devices, memory, only, except, prefer, preferred, min_compute, needs,
                max_utilization, idle_for, allow_failed] = request;
   return std::tie(name, project, cpus, host_memory, priority, after, where, wait, cpu_after,
-                  time_limit, warning_signal, warning_ahead, linger, hold, cap, cap_action,
+                  time_limit, warning_signal, warning_ahead, linger, hold, isolate, cap, cap_action,
                   on_gpu_fault, fault_signal, retry_on, retries, devices, memory, only, except,
                   prefer, preferred, min_compute, needs, max_utilization, idle_for, allow_failed);
 }

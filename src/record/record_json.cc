@@ -171,6 +171,7 @@ static void walk(Archive& archive, Manifest& manifest, RunReader reader) {
   own("spec", manifest.spec);
   archive.member("devices_wanted", manifest.devices_wanted);
   archive.member("cpu_only", manifest.cpu_only, Form::required);
+  own("isolated_by", manifest.isolated_by, Form::nullable);
   archive.member("waiting", manifest.waiting);
   archive.member("waited_ms", manifest.waited_ms, Form::required);
   own("time_limit_ms", manifest.time_limit_ms);
@@ -299,9 +300,8 @@ std::optional<CapSeen> cap_seen_of(const RunRecord& run) {
   const auto text = read_file(run.directory + "/" + std::string(record_file::cap), 1 << 16);
   if (!text) return std::nullopt;
   CapSeen seen;
-  const auto read = read_document(*text, cap_format, [&](Archive& archive, std::string_view) {
-    walk(archive, seen);
-  });
+  const auto read = read_document(*text, cap_format,
+                                  [&](Archive& archive, std::string_view) { walk(archive, seen); });
   return read ? std::optional(std::move(seen)) : std::nullopt;
 }
 

@@ -73,8 +73,7 @@ CapProof proof_of(const RunCap& cap, const Summary& summary, bool simulated,
 }  // namespace
 
 CapOutcome outcome_of(const RunCap& cap, const std::vector<std::optional<Bytes>>& promised,
-                      const Summary& summary, bool simulated,
-                      const std::optional<CapSeen>& seen) {
+                      const Summary& summary, bool simulated, const std::optional<CapSeen>& seen) {
   CapOutcome outcome{.proof = proof_of(cap, summary, simulated, seen), .devices = {}};
   for (std::size_t at = 0; at < promised.size(); ++at) {
     CapOnDevice device{.limit = promised[at],

@@ -97,6 +97,8 @@ struct Manifest {
   /// How many devices that is; nothing: none (--cpu), or an older record.
   std::optional<int> devices_wanted;
   bool cpu_only = false;
+  /// What keeps it from other cards' device files: "landlock"; empty: nothing does.
+  std::string isolated_by;
   /// Detached, it waits for its device: `started` is when it began to, `keeper` who waits.
   bool waiting = false;
   std::int64_t waited_ms = 0;

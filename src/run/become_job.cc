@@ -35,6 +35,10 @@ Error become_job(const KeeperTask& task) {
     auto kept = keep_on_exec(task.lease->descriptor());
     if (!kept) return own_failure(kept.error());
   }
+  if (task.isolation != nullptr) {
+    auto restricted = restrict_to(*task.isolation);
+    if (!restricted) return own_failure(restricted.error());
+  }
   task.signals->restore_original();
   const Error failed = execute(options.job.command, task.environment,
                                value_of(task.environment, "PATH").value_or(default_search_path));

@@ -45,8 +45,7 @@ std::string make_account(const Manifest& manifest, const std::string& directory)
     const Bytes context(limit ? std::min(context_bytes, limit->count() / 10) : 0);
     devices.push_back({uuid_of(manifest.given.devices[at]), limit, context});
   }
-  const auto made =
-      AccountFile::make(directory + "/" + std::string(record_file::account), devices);
+  const auto made = AccountFile::make(directory + "/" + std::string(record_file::account), devices);
   return made ? "" : made.error().message();
 }
 
@@ -61,8 +60,8 @@ std::string prove_mps(const std::string& pipes, const Manifest& manifest, Clock&
 /// What changes in the environment when the shim is added.
 CapVariables variables_of_shim(const Shim& shim, const std::string& directory,
                                const std::vector<std::string>& environment) {
-  const auto with = environment_with_shim(
-      environment, shim, directory + "/" + std::string(record_file::account));
+  const auto with =
+      environment_with_shim(environment, shim, directory + "/" + std::string(record_file::account));
   CapVariables set;
   for (const std::string& variable : with) {
     if (std::ranges::find(environment, variable) != environment.end()) continue;

@@ -14,6 +14,7 @@
 #include "base/signals.h"
 #include "lease/ledger.h"
 #include "record/record_writer.h"
+#include "run/isolate.h"
 #include "run/run.h"
 
 namespace berth {
@@ -27,7 +28,8 @@ struct KeeperTask {
   RecordWriter* record = nullptr;  // null: unrecorded
   SignalQueue* signals = nullptr;
   Manifest manifest;
-  std::vector<std::string> environment;  // the job's
+  std::vector<std::string> environment;      // the job's
+  const IsolationPlan* isolation = nullptr;  // null: the job may open every device file
   std::string own_ledger;  // directory of the ledger for runs inside this one; removed at the end
 };
 

@@ -18,6 +18,7 @@
 #include "record/record_writer.h"
 #include "run/cap.h"
 #include "run/inside.h"
+#include "run/isolate.h"
 #include "run/keeper.h"
 #include "run/launcher.h"
 #include "run/retry.h"
@@ -55,6 +56,7 @@ class Run {
   Result<RunOutcome> go() {
     auto missing = preflight();
     if (missing) return not_started(std::move(*missing));
+    if (auto able = can_isolate(); !able) return not_started(std::move(able).error());
     manifest_ = begin_manifest(options_, services_);
     cap_means_ = cap_means(options_, services_.simulated);
     auto cap = cap_of(job_, cap_means_.facts);
@@ -98,6 +100,32 @@ class Run {
     for (const auto check : {warning_about_devices_set_by, warning_about_characters_in})
       if (const auto warning = check(job_.command, *found)) tell(*warning);
     return std::nullopt;
+  }
+
+  /// Likewise that the job could not be isolated as asked: it is never started without.
+  Result<void> can_isolate() {
+    if (!job_.isolate) return {};
+    if (services_.simulated) {
+      return fail(ErrorCode::unsupported,
+                  std::string(tr("cannot isolate the job: a simulated server has no device files; "
+                                 "leave --isolate out, or --sim")));
+    }
+    isolation_facts_ = gather_isolation_facts();
+    auto fits = fits_isolation(job_.command, isolation_facts_.is_privileged);
+    return fits ? try_isolation(isolation_facts_, services_.clock) : fits;
+  }
+
+  /// What the devices that it got leave open.
+  Result<void> plan_its_isolation(const std::vector<DeviceId>& devices) {
+    if (!job_.isolate) return {};
+    // A device file may have been made while it waited.
+    isolation_facts_ = gather_isolation_facts();
+    auto plan = plan_isolation(devices, started_.snapshot, isolation_facts_);
+    if (!plan) return std::unexpected(std::move(plan).error());
+    isolation_ = *std::move(plan);
+    started_.isolation_costs = costs_of(*isolation_);
+    manifest_.isolated_by = by_landlock;
+    return {};
   }
 
   /// Nothing inside: devices got, or the job goes on the CPU. An outcome: it does not go at all.
@@ -208,10 +236,15 @@ class Run {
 
   Result<std::vector<std::string>> job_environment() {
     std::vector<Variable> variables;
+    std::vector<DeviceId> devices;
+    for (const Choice& choice : started_.devices) devices.push_back(choice.device);
+    if (auto isolated = plan_its_isolation(devices); !isolated) {
+      return std::unexpected(std::move(isolated).error());
+    }
     if (lease_) {
-      std::vector<DeviceId> devices;
-      for (const Choice& choice : started_.devices) devices.push_back(choice.device);
-      auto visible = visible_variables(devices, options_.visible_format, started_.snapshot);
+      auto visible = visible_variables(
+          devices, options_.visible_format,
+          isolation_ ? seen_inside(devices, started_.snapshot) : started_.snapshot);
       if (!visible) return std::unexpected(std::move(visible).error());
       variables = *std::move(visible);
     } else {
@@ -340,6 +373,7 @@ class Run {
                           .signals = &*signals_,
                           .manifest = manifest_,
                           .environment = environment,
+                          .isolation = isolation_ ? &*isolation_ : nullptr,
                           .own_ledger = lease_ ? inside_directory(*ledger_, lease_->id()) : ""};
     return keep_run(task, std::move(to_launcher));
   }
@@ -437,6 +471,8 @@ class Run {
   Manifest manifest_;
   CapMeans cap_means_;
   RunStarted started_;
+  IsolationFacts isolation_facts_;
+  std::optional<IsolationPlan> isolation_;
   std::optional<Lease> lease_;
   std::optional<RecordWriter> record_;
   std::optional<Error> cannot_wait_;  // what would wait could not be recorded

@@ -85,8 +85,10 @@ struct RunStarted {
   /// What was set in the job's environment, berth's own (BERTH_…) left out.
   std::vector<std::pair<std::string, std::string>> variables;
   std::optional<RunCap> cap;  // of a share
-  ProcessId job;              // when it has started
-  std::string directory;      // of the record; empty: unrecorded
+  /// Of a job that can open no other card's device files: what that costs it, a sentence each.
+  std::vector<std::string> isolation_costs;
+  ProcessId job;          // when it has started
+  std::string directory;  // of the record; empty: unrecorded
 };
 
 /// The job's end, for the one line on stderr (view/ words it).

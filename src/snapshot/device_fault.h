@@ -18,7 +18,8 @@ inline constexpr std::string_view not_listed_any_more = "the driver lists it no 
 inline constexpr std::string_view left_out_on_purpose =
     "left out by its administrator (the driver's exclusion list)";
 inline constexpr std::string_view not_shown_here =
-    "the nvidia driver has it, but shows it to another container";
+    "the nvidia driver has it, but this process is kept from it (a container, a control group or "
+    "`berth run --isolate`)";
 inline constexpr std::string_view given_to_a_machine = "given to a virtual machine (vfio-pci)";
 /// Likewise, of cards that NVIDIA's driver does not have, or does not answer for.
 inline constexpr std::string_view no_driver_has_it = "no kernel driver is bound to it";

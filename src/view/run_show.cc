@@ -115,6 +115,11 @@ std::string variables_text(const std::vector<std::pair<std::string, std::string>
   return text;
 }
 
+std::string isolation_text(const Manifest& manifest) {
+  if (manifest.isolated_by.empty()) return {};
+  return trf("by {}: from the device files of other cards", printable(manifest.isolated_by));
+}
+
 /// What holds it to its share, whether that is proved, and why nothing stronger does.
 std::string cap_text(const RunRecord& run, const Summary& summary, const Style& style) {
   const Manifest& manifest = run.manifest;
@@ -151,6 +156,7 @@ std::string facts_text(const RunRecord& run, const Summary& summary, const Momen
   }
   facts.add(tr("Asked for"), outside(manifest.wanted, style));
   facts.add(tr("Cap"), cap_text(run, summary, style));
+  facts.add(tr("Isolated"), own(isolation_text(manifest), style));
   facts.add("CPUs", outside(manifest.spec_of("cpus"), style));
   facts.add(tr("RAM"), outside(manifest.spec_of("host_memory"), style));
   facts.add(tr("Priority"), outside(manifest.spec_of("priority"), style));

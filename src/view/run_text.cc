@@ -222,4 +222,13 @@ std::string render_started(const RunStarted& started, const std::optional<std::s
   return line + "\n";
 }
 
+std::string sentence_of_isolation(const std::vector<std::string>& costs, bool with_all) {
+  std::string said(
+      tr("isolated by Landlock: the job can open no device file of a card that is not its own"));
+  for (const std::string& cost : costs) {
+    if (with_all || &cost != &costs.back()) said += std::string(tr("; ")) + cost;
+  }
+  return said;
+}
+
 }  // namespace berth

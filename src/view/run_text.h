@@ -19,6 +19,11 @@ namespace berth {
 /// "kernel: …; mps: …", why none of those that are stronger holds it; empty: there is none.
 [[nodiscard]] std::string stronger_tiers_text(const RunCap& cap);
 
+/// Of a job that is isolated: that it is, by what, and its costs; one that nobody meets soon only
+/// `with_all`.
+[[nodiscard]] std::string sentence_of_isolation(const std::vector<std::string>& costs,
+                                                bool with_all);
+
 /// Whole sentences, each for a line of its own.
 [[nodiscard]] std::vector<std::string> sentences_of(const RunNews& news);
 

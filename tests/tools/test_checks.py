@@ -78,6 +78,7 @@ def test_layers_compares_the_drawing_with_the_build(tmp_path: Path) -> None:
         'auto text = fmt::format("{:.1f} GiB", number);',
         "nvmlReturn_t code;",
         "std::random_device source;",
+        "::syscall(SYS_landlock_restrict_self, rules, 0U);",
         "if (device.kind == DeviceKind::amd_gpu) return;",
         "return is_of(Runtime::cuda, device);",
         "#include <sqlite3.h>",

@@ -1,5 +1,7 @@
 #include "probe/pci/pci_probe.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -147,8 +149,32 @@ bool PciProbe::is_another_containers(const std::string& address) const {
          });
 }
 
+// Of a card that the driver answers for and does not list: nothing but an open can tell, as neither
+// Landlock nor a control group shows in the file's mode.
+bool PciProbe::is_closed_to_us(const std::string& address) {
+  const auto known = closed_.find(address);
+  if (known != closed_.end()) return known->second;
+  // Once: the driver writes a line into the kernel's log where it opens a broken card in vain.
+  bool& is_closed = closed_[address];
+  const std::string gpus = source_.proc + "/driver/nvidia/gpus/";
+  for (const std::string& name : list_directory(gpus).value_or(std::vector<std::string>())) {
+    if (normal_pci_address(name) != address) continue;
+    const auto facts = read_proc_file(gpus + name + "/information").value_or("");
+    for (const std::string_view line : split(facts, '\n')) {
+      const std::size_t colon = line.find(':');
+      if (line.substr(0, colon) != "Device Minor" || colon == line.npos) continue;
+      const auto minor = parse_unsigned(trimmed(line.substr(colon + 1)));
+      if (!minor) continue;
+      const auto opened =
+          open_fd(source_.dev + "/nvidia" + std::to_string(*minor), O_RDWR | O_NONBLOCK | O_NOCTTY);
+      is_closed = !opened && opened.error().code() == ErrorCode::no_permission;
+    }
+  }
+  return is_closed;
+}
+
 std::string PciProbe::why_unusable(const pci::Function& function, const std::string& entry,
-                                   const Snapshot& snapshot) const {
+                                   const Snapshot& snapshot) {
   const auto& excluded = snapshot.host.excluded_devices.get();
   const bool is_excluded =
       excluded && std::ranges::any_of(*excluded, [&](const ExcludedDevice& one) {
@@ -159,7 +185,8 @@ std::string PciProbe::why_unusable(const pci::Function& function, const std::str
   const bool answered = std::ranges::any_of(snapshot.sources, [&](const SourceReport& report) {
     return report.succeeded && report.source == source;
   });
-  if (answered && function.driver == "nvidia" && is_another_containers(function.address)) {
+  if (answered && function.driver == "nvidia" &&
+      (is_another_containers(function.address) || is_closed_to_us(function.address))) {
     return std::string(not_shown_here);
   }
   const bool is_bound = function.driver && is_asked(*function.driver);

@@ -18,6 +18,7 @@ struct PciSource {
   std::string sys = "/sys";
   std::string pci_ids;  // empty: looked for where distributions put it
   std::string proc = "/proc";
+  std::string dev = "/dev";
 };
 
 class PciProbe {
@@ -37,12 +38,14 @@ class PciProbe {
   [[nodiscard]] Device device_from(const pci::Function& function, const std::string& entry,
                                    const Snapshot& snapshot);
   [[nodiscard]] std::string why_unusable(const pci::Function& function, const std::string& entry,
-                                         const Snapshot& snapshot) const;
+                                         const Snapshot& snapshot);
   [[nodiscard]] bool is_another_containers(const std::string& address) const;
+  [[nodiscard]] bool is_closed_to_us(const std::string& address);
   [[nodiscard]] const std::string& pci_ids();
 
   PciSource source_;
   std::map<std::string, std::uint32_t> classes_;  // by folder, as long as it is there
+  std::map<std::string, bool> closed_;            // by PCI address
   std::optional<std::string> pci_ids_;            // read when the first name is needed: 1.3 MB
 };
 

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -95,7 +96,10 @@ class PciTree : public testing::Test {
         write_file_atomically(root_ + "/bus/pci/devices/" + entry + "/" + name, text + "\n"));
   }
   Snapshot observed(Snapshot snapshot = {}) {
-    PciProbe({.sys = root_, .pci_ids = root_ + "/pci.ids", .proc = root_ + "/proc"})
+    PciProbe({.sys = root_,
+              .pci_ids = root_ + "/pci.ids",
+              .proc = root_ + "/proc",
+              .dev = root_ + "/dev"})
         .observe(snapshot);
     return snapshot;
   }
@@ -218,6 +222,29 @@ TEST_F(PciTree, ACardThatTheDriverHasAndItsLibraryDoesNotListSaysWhyAsFarAsItCan
   Snapshot excluded = answered;
   excluded.host.excluded_devices = std::vector<ExcludedDevice>{{"00000000:3b:00.0", "GPU-1"}};
   EXPECT_EQ(why(excluded), left_out_on_purpose);
+}
+
+TEST_F(PciTree, ACardWhoseDeviceFileIsClosedToThisProcessIsNotBroken) {
+  put("0000:3b:00.0", "0x030200", "0x10de", "0x2330", "nvidia");
+  const std::string shown = root_ + "/proc/driver/nvidia/gpus/0000:3b:00.0";
+  make_directories(shown).value();
+  write_file_atomically(shown + "/information", "Model: \t NVIDIA H100\nDevice Minor: \t 3\n")
+      .value();
+  make_directories(root_ + "/dev").value();
+  write_file_atomically(root_ + "/dev/nvidia3", "", 0666).value();
+  Snapshot answered;
+  answered.sources = {{"nvml", true}};
+  const auto why = [&] { return observed(answered).devices.at(0).unusable_because; };
+  EXPECT_THAT(why(), HasSubstr("does not list it")) << "it can be opened";
+  ASSERT_EQ(::chmod((root_ + "/dev/nvidia3").c_str(), 0), 0);
+  const uid_t user = ::geteuid();
+  if (user == 0) {
+    ASSERT_EQ(::chmod(root_.c_str(), 0755), 0);
+    ASSERT_EQ(::seteuid(65534), 0);
+  }
+  const std::string closed = why();
+  ASSERT_EQ(::seteuid(user), 0);
+  EXPECT_EQ(closed, not_shown_here);
 }
 
 TEST_F(PciTree, SleepingCardIsNotWokenForItsLink) {

@@ -66,10 +66,21 @@ std::unique_ptr<FakeDevice> device_for(State& s, const berth::Device& device) {
   return std::make_unique<FakeDevice>();
 }
 
+// BERTH_FAKE_NVML_FILES=1: a card whose /dev/nvidiaN this process may not open is passed over, and
+// the others are counted without it, as driver 580.159.04 does (seen on an H100).
+bool is_passed_over(const berth::Device& device) {
+  if (setting("BERTH_FAKE_NVML_FILES") != "1" || !device.minor_number.get()) return false;
+  const std::string path = "/dev/nvidia" + std::to_string(*device.minor_number.get());
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file >= 0) ::close(file);
+  return file < 0;
+}
+
 void add_devices(State& s) {
   for (const berth::Device& device : s.snapshot.devices) {
     const bool instance = device.kind == berth::DeviceKind::nvidia_mig;
     if (device.kind != berth::DeviceKind::nvidia_gpu && !instance) continue;
+    if (is_passed_over(device)) continue;
     auto fake = device_for(s, device);
     fake->data = device;
     if (!instance) {

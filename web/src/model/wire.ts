@@ -664,6 +664,8 @@ export interface Run {
   spec?: Record<string, string>;
   devices_wanted: number | null;
   cpu_only: boolean;
+  /// What keeps it from other cards' device files: landlock. Missing: it is another person's run.
+  isolated_by?: string | null;
   /// It has not been started; with an end it never was.
   waiting: boolean;
   waited_ms: number;

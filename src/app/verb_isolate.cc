@@ -1,0 +1,94 @@
+// `berth isolate --check`: what a job can do here once `berth run --isolate` isolates it.
+
+#include "app/verb.h"
+#include "base/fd.h"
+#include "base/json_archive.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "run/isolate_check.h"
+
+namespace berth {
+
+namespace {
+
+std::string_view word_of(IsolationCheck::Answer answer) {
+  switch (answer) {
+    case IsolationCheck::Answer::yes:
+      return tr("yes");
+    case IsolationCheck::Answer::no:
+      return tr("no");
+    case IsolationCheck::Answer::unknown:
+      return tr("cannot be shown");
+  }
+  return {};
+}
+
+std::string render(const IsolationReport& report) {
+  std::string text(tr("Can an isolated job …"));
+  text += "\n";
+  for (const IsolationCheck& check : report.checks) {
+    text += trf("  {}: {} ({})", tr(check.title), word_of(check.answer), check.detail) + "\n";
+  }
+  for (const std::string& cost : report.costs) text += trf("What it costs: {}", cost) + "\n";
+  return text;
+}
+
+std::string json_of(const IsolationReport& report) {
+  return write_json(JsonLayout::indented, [&](Archive& archive) {
+    archive.derived("berth_isolate", 1);
+    archive.derived("is_well", report.is_well());
+    archive.derived_list("checks", report.checks, [&](const IsolationCheck& check) {
+      archive.derived("name", check.name);
+      archive.derived("answer", name_of(check.answer));
+      archive.derived("detail", check.detail);
+    });
+    archive.derived("costs", report.costs);
+  });
+}
+
+class IsolateVerb final : public Verb {
+ public:
+  void declare(Options& options) override {
+    options.flag("--check", check_, "try what a job does, in a process that is isolated");
+    options.flag("--json", json_, "as JSON");
+  }
+
+  int run(Context& context, const std::vector<std::string>& rest) override {
+    if (!check_ || !rest.empty()) {
+      complain(
+          tr("isolate: write `berth isolate --check`; a job is isolated by `berth run --isolate "
+             "-- COMMAND`"));
+      return exit_code::usage;
+    }
+    if (context.sources().simulated || context.replay()) {
+      complain(
+          tr("isolate looks at this machine, and no simulated or recorded one: leave --sim and "
+             "--replay out"));
+      return exit_code::usage;
+    }
+    // JSON is for programs: its sentences are the same in every language.
+    if (json_) set_language(Language::english);
+    auto looked = context.look_without_claims(Depth::placement);
+    IsolationQuestion question{.snapshot = looked ? *std::move(looked) : Snapshot(),
+                               .program = read_link("/proc/self/exe").value_or("berth"),
+                               .environment = context.environment()};
+    for (const auto& folder : {read_link("/proc/self/cwd").value_or(""),
+                               context.variable("HOME").value_or(""), std::string("/tmp")}) {
+      if (folder.starts_with('/')) question.folders.push_back(folder == "/" ? "" : folder);
+    }
+    if (const auto library = context.variable("BERTH_CUDA")) question.cuda_library = *library;
+    const IsolationReport report = check_isolation(question, context.clock());
+    print(json_ ? json_of(report) + "\n" : render(report));
+    return report.is_well() ? exit_code::ok : exit_code::failed;
+  }
+
+ private:
+  bool check_ = false;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_isolate() { return std::make_unique<IsolateVerb>(); }
+
+}  // namespace berth

@@ -1,0 +1,78 @@
+#pragma once
+// Isolation: a job that can open no device file of a card that is not its own, by Landlock
+// (Linux 5.19 and newer), with root's rights or without. What stays open is decided by
+// plan_isolation(), which is pure; restrict_to() holds the process that calls it, and all that it
+// starts, to that for good.
+//
+// It holds programs, and is no jail: who can have a process outside start something for them (a
+// container's daemon, systemd, ssh) is outside.
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "snapshot/snapshot.h"
+
+namespace berth {
+
+/// From this version on (Linux 6.10) Landlock also keeps a program from ioctl() by a descriptor
+/// that was opened neither to read nor to write.
+inline constexpr int version_with_ioctl = 5;
+
+/// As the record has it.
+inline constexpr std::string_view by_landlock = "landlock";
+
+/// What the machine has to do with it, before anything is restricted.
+struct IsolationFacts {
+  int landlock = 0;            // the version that the kernel has; 0: none
+  int landlock_error = 0;      // what it said then (errno)
+  bool is_privileged = false;  // root: setuid programs have nothing to give it
+  /// Paths in /, in /dev, and in the folders of /dev that hold cards' files.
+  std::vector<std::string> files;
+  /// Each file of /dev/dri, and the PCI address of its card as /sys writes it: "0000:3b:00.0".
+  std::vector<std::pair<std::string, std::string>> display_files;
+  /// /proc/driver/nvidia-caps/mig-minors: "gpu0/gi1/access 12" a line. Empty: there is none.
+  std::string instance_files;
+};
+
+/// `root` stands before every absolute path.
+[[nodiscard]] IsolationFacts gather_isolation_facts(const std::string& root = "");
+
+struct IsolationPlan {
+  int landlock = 0;
+  bool is_privileged = false;
+  /// What may be opened, with all that is below: the rest of / and /dev, and these devices' files.
+  std::vector<std::string> open;
+  std::vector<std::string> own;     // likewise; without one of them the job would be of no use
+  std::vector<std::string> closed;  // that are there and are another card's
+};
+
+/// unsupported: this kernel cannot do it. not_found: a file of the given devices is not known, or
+/// not there, and inside nobody could make it any more. Both say what to do.
+[[nodiscard]] Result<IsolationPlan> plan_isolation(const std::vector<DeviceId>& given,
+                                                   const Snapshot& snapshot,
+                                                   const IsolationFacts& facts);
+
+/// The devices as CUDA and NVML show them inside: those that are given alone, counted from 0 in the
+/// order that they had.
+[[nodiscard]] Snapshot seen_inside(const std::vector<DeviceId>& given, const Snapshot& snapshot);
+
+/// For the calling process and what it starts, irrevocably.
+[[nodiscard]] Result<void> restrict_to(const IsolationPlan& plan);
+
+/// Whether a process can be held so here and now: in a child, which is. A job that cannot be is
+/// told so before it has waited for anything. unsupported: says why not.
+[[nodiscard]] Result<void> try_isolation(const IsolationFacts& facts, Clock& clock);
+
+/// unsupported: what this command starts would be outside of its isolation (a container's daemon
+/// does it) or could not work in it (sudo). By its first word alone.
+[[nodiscard]] Result<void> fits_isolation(const std::vector<std::string>& command,
+                                          bool is_privileged);
+
+/// What it costs, for people, a sentence each; what matters most comes first.
+[[nodiscard]] std::vector<std::string> costs_of(const IsolationPlan& plan);
+
+}  // namespace berth

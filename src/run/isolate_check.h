@@ -1,0 +1,42 @@
+#pragma once
+// What a job can do once it is isolated, and what it cannot: each thing tried in a process that is,
+// and first in one that is not, so that what never worked here is not put down to the isolation.
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "run/isolate.h"
+
+namespace berth {
+
+struct IsolationCheck {
+  enum class Answer { yes, no, unknown } answer = Answer::unknown;
+  std::string name;    // for programs: "move_files"
+  std::string title;   // through tr()
+  std::string detail;  // on what it was tried, or why it went wrong or cannot be shown
+};
+/// "yes", "no", "unknown".
+[[nodiscard]] std::string_view name_of(IsolationCheck::Answer answer);
+
+struct IsolationQuestion {
+  Snapshot snapshot;                 // the machine's devices
+  std::vector<std::string> folders;  // in which jobs write
+  std::string program;               // ourselves: asked, inside, which devices NVML shows
+  std::vector<std::string> environment;
+  std::string cuda_library = "libcuda.so.1";
+};
+
+struct IsolationReport {
+  std::vector<IsolationCheck> checks;
+  std::vector<std::string> costs;  // costs_of(), where a job can be isolated
+  /// Nothing that was tried went wrong, and something was tried.
+  [[nodiscard]] bool is_well() const;
+};
+
+/// Writes into a new folder in each of the folders, and removes it.
+[[nodiscard]] IsolationReport check_isolation(const IsolationQuestion& question, Clock& clock);
+
+}  // namespace berth
