@@ -62,7 +62,7 @@ RULES = [
     OnlyHere(
         "the environment is read in app/ (and lib/, guard/); take a value",
         re.compile(called(r"getenv|secure_getenv|setenv|putenv|unsetenv").pattern + r"|\benviron\b"),
-        re.compile(r"src/app/|src/lib/|src/guard/"),
+        re.compile(r"src/app/|src/lib/|src/guard/|src/host_environment/mps\.cc"),
     ),
     OnlyHere(
         "only app/ ends the program; return a Result",

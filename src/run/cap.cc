@@ -110,6 +110,20 @@ std::vector<std::pair<std::string, std::string>> packages_of(const RunOptions& o
   return packages;
 }
 
+/// What keeps the frameworks of the job's Python to their share (guard/framework_caps.h). Nothing
+/// where its packages cannot be told for sure, or not within a moment.
+CapVariables framework_settings(const RunCap& cap, const Manifest& manifest,
+                                const RunOptions& options, Clock& clock) {
+  std::vector<FrameworkShare> shares;
+  for (std::size_t at = 0; at < manifest.given.devices.size(); ++at) {
+    const auto& total = manifest.given.devices[at].memory_total.get();
+    if (!manifest.promised[at] || !total) return {};
+    shares.push_back({*manifest.promised[at], *total});
+  }
+  if (cap.tier == CapTier::none) return {};
+  return framework_variables(cap.tier, shares, options.environment, packages_of(options, clock));
+}
+
 }  // namespace
 
 CapMeans cap_means(const RunOptions& options, const std::optional<std::string>& simulated) {
@@ -146,8 +160,10 @@ CapMeans means_for_a_running_program() {
   return {.facts = {.no_kernel = why, .no_mps = why, .no_shim = why}, .shim = {}, .mps_pipes = {}};
 }
 
-Result<CapVariables> hold(RunCap& cap, CapMeans means, const Manifest& manifest,
-                          const std::string& directory, const RunOptions& options, Clock& clock) {
+/// As hold(), without what is set beside the tier.
+static Result<CapVariables> hold_by_tier(RunCap& cap, CapMeans means, const Manifest& manifest,
+                                         const std::string& directory, const RunOptions& options,
+                                         Clock& clock) {
   std::string why;
   if (cap.tier == CapTier::mps) {
     why = prove_mps(means.mps_pipes, manifest, clock);
@@ -161,7 +177,7 @@ Result<CapVariables> hold(RunCap& cap, CapMeans means, const Manifest& manifest,
     auto weaker = cap_of(options.job, means.facts);
     if (!weaker) return std::unexpected(std::move(weaker).error());
     cap = **std::move(weaker);
-    return hold(cap, std::move(means), manifest, directory, options, clock);
+    return hold_by_tier(cap, std::move(means), manifest, directory, options, clock);
   }
   if (cap.tier == CapTier::mps) {
     std::vector<Bytes> shares;
@@ -173,6 +189,16 @@ Result<CapVariables> hold(RunCap& cap, CapMeans means, const Manifest& manifest,
   return variables_of_shim(*means.shim, directory, options.environment);
 }
 
+Result<CapVariables> hold(RunCap& cap, CapMeans means, const Manifest& manifest,
+                          const std::string& directory, const RunOptions& options, Clock& clock) {
+  auto set = hold_by_tier(cap, std::move(means), manifest, directory, options, clock);
+  if (!set) return set;
+  for (auto& one : framework_settings(cap, manifest, options, clock)) {
+    set->push_back(std::move(one));
+  }
+  return set;
+}
+
 Result<std::optional<RunCap>> cap_of(const JobSpec& job, const CapFacts& facts) {
   if (job.where == RunWhere::cpu || !job.request.memory) return std::optional<RunCap>();
   auto choice = choose_cap(job.cap, facts);
@@ -182,18 +208,6 @@ Result<std::optional<RunCap>> cap_of(const JobSpec& job, const CapFacts& facts) 
     cap.not_held_by.emplace_back(word_of(tier), std::move(why));
   }
   return std::optional(std::move(cap));
-}
-
-CapVariables framework_settings(const RunCap& cap, const Manifest& manifest,
-                                const RunOptions& options, Clock& clock) {
-  std::vector<FrameworkShare> shares;
-  for (std::size_t at = 0; at < manifest.given.devices.size(); ++at) {
-    const auto& total = manifest.given.devices[at].memory_total.get();
-    if (!manifest.promised[at] || !total) return {};
-    shares.push_back({*manifest.promised[at], *total});
-  }
-  if (cap.tier == CapTier::none) return {};
-  return framework_variables(cap.tier, shares, options.environment, packages_of(options, clock));
 }
 
 }  // namespace berth

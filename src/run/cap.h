@@ -33,15 +33,11 @@ struct CapMeans {
 
 using CapVariables = std::vector<std::pair<std::string, std::string>>;
 /// Makes the tier hold the devices of the manifest, or the next weaker one that can, and says so in
-/// `cap`: what is to be set in the job's environment. `directory`: of the record; empty: there is
-/// none, and no shim either. unsupported: it was asked for by name, and cannot.
+/// `cap`: what is to be set in the job's environment, for its frameworks, too. `directory`: of the
+/// record; empty: there is none, and no shim either. unsupported: it was asked for by name, and
+/// cannot.
 [[nodiscard]] Result<CapVariables> hold(RunCap& cap, CapMeans means, const Manifest& manifest,
                                         const std::string& directory, const RunOptions& options,
                                         Clock& clock);
-
-/// What keeps the frameworks of the job's Python to their share (guard/framework_caps.h). Nothing
-/// where its packages cannot be told for sure, or not within a moment.
-[[nodiscard]] CapVariables framework_settings(const RunCap& cap, const Manifest& manifest,
-                                              const RunOptions& options, Clock& clock);
 
 }  // namespace berth

@@ -29,8 +29,6 @@ namespace berth {
 
 namespace {
 
-using std::chrono::milliseconds;
-
 /// Who waits for the job: the process that the user started, or, of a detached job that may have to
 /// be started again, one that stays behind.
 enum class Waiting { caller, follower };
@@ -215,11 +213,10 @@ class Run {
       if (callbacks_.on_cpu_fallback) callbacks_.on_cpu_fallback(refusal);
       return std::nullopt;
     }
-    return RunOutcome{.how = interrupted ? RunOutcome::How::interrupted : RunOutcome::How::refused,
-                      .id = {},
-                      .exit = {.signal = interrupted ? WaitingSignals::noted() : 0},
-                      .error = std::nullopt,
-                      .refusal = std::move(refusal)};
+    RunOutcome none{.how = interrupted ? RunOutcome::How::interrupted : RunOutcome::How::refused};
+    none.exit.signal = interrupted ? WaitingSignals::noted() : 0;
+    none.refusal = std::move(refusal);
+    return none;
   }
 
   void take(Acquired got) {
@@ -265,19 +262,15 @@ class Run {
     return with_variables(options_.environment, variables);
   }
 
-  /// The keeper writes into the record what is said here of it.
   Result<void> hold_to_share(std::vector<Variable>& variables) {
     if (!manifest_.cap) return {};
-    auto held = hold(*manifest_.cap, std::move(cap_means_), manifest_,
-                     record_ ? record_->directory() : "", options_, services_.clock);
+    const std::string record = record_ ? record_->directory() : "";
+    auto held = hold(*manifest_.cap, cap_means_, manifest_, record, options_, services_.clock);
     if (!held) return std::unexpected(std::move(held).error());
-    for (auto& one : *held) variables.push_back(std::move(one));
-    for (auto& one : framework_settings(*manifest_.cap, manifest_, options_, services_.clock)) {
-      variables.push_back(std::move(one));
+    for (const Variable& one : *held) {
+      variables.push_back(one);
+      if (!one.first.starts_with("BERTH_")) manifest_.variables_set.push_back(one);
     }
-    manifest_.variables_set = variables;
-    std::erase_if(manifest_.variables_set,
-                  [](const Variable& one) { return one.first.starts_with("BERTH_"); });
     return {};
   }
 
@@ -414,7 +407,7 @@ class Run {
   void tell_starting() {
     started_.id = manifest_.id;
     started_.cpu_only = manifest_.cpu_only;
-    started_.waited = milliseconds(manifest_.waited_ms);
+    started_.waited = std::chrono::milliseconds(manifest_.waited_ms);
     started_.variables = manifest_.variables_set;
     started_.cap = manifest_.cap;
     started_.directory = record_ ? record_->directory() : std::string();
@@ -439,25 +432,12 @@ class Run {
     outcome.failed = devices_to_leave(options_, manifest_.given.devices, report);
     if (!callbacks_.on_finished) return outcome;  // nobody asks for what the record says
     auto record = record_ ? read_run(record_->directory()) : Result<RunRecord>(RunRecord());
-    callbacks_.on_finished(
-        {.record = record && record->end ? *std::move(record) : known_record(report, began),
-         .end_wanted = report.end_wanted});
+    callbacks_.on_finished({.record = record && record->end
+                                          ? *std::move(record)
+                                          : known_of(manifest_, *report.exit, report.because,
+                                                     services_.clock.now() - began),
+                            .end_wanted = report.end_wanted});
     return outcome;
-  }
-
-  [[nodiscard]] RunRecord known_record(const LauncherReport& report, Instant began) const {
-    const auto lasted = std::chrono::duration_cast<milliseconds>(services_.clock.now() - began);
-    RunRecord known;
-    known.manifest = manifest_;
-    known.state = RunState::ended;
-    known.end = RunEnd{.at = {manifest_.started.unix_ms + lasted.count()},
-                       .exit = *report.exit,
-                       .lasted_ms = lasted.count(),
-                       .because = report.because,
-                       .released = std::nullopt,
-                       .cpu_ms = std::nullopt,
-                       .summary = {}};
-    return known;
   }
 
   const RunOptions& options_;

@@ -19,6 +19,22 @@ RunRecord run_of_claim(const Claim& claim) {
   return run;
 }
 
+RunRecord known_of(const Manifest& manifest, const Exit& exit, const std::string& because,
+                   Duration lasted) {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(lasted).count();
+  RunRecord known;
+  known.manifest = manifest;
+  known.state = RunState::ended;
+  known.end = RunEnd{.at = {manifest.started.unix_ms + ms},
+                     .exit = exit,
+                     .lasted_ms = ms,
+                     .because = because,
+                     .released = std::nullopt,
+                     .cpu_ms = std::nullopt,
+                     .summary = {}};
+  return known;
+}
+
 Result<RunRecord> unrecorded_run(std::string_view name, const std::vector<Claim>& claims,
                                  const std::string& proc) {
   std::vector<const Claim*> found;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "record/run_record.h"
 #include "snapshot/claim.h"
@@ -15,6 +16,10 @@ namespace berth {
 /// What a lease says of its run, as a record without a directory: stop_run() and wait_for_run()
 /// take it, nothing else does.
 [[nodiscard]] RunRecord run_of_claim(const Claim& claim);
+
+/// What is known of a run that ended, and whose record cannot be read.
+[[nodiscard]] RunRecord known_of(const Manifest& manifest, const Exit& exit,
+                                 const std::string& because, Duration lasted);
 
 /// The caller's own run under way of this name: by `claims` the id, or the unique beginning or end
 /// of one; by the processes that carry it the whole id. not_found: there is none. invalid: several.

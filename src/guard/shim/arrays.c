@@ -1,7 +1,7 @@
 /* Arrays and mipmapped arrays: the driver does not say what they take, so it is what their elements
  * take; its padding is seen by the sampler. */
 
-#include "guard.h"
+#include "guard/shim/guard.h"
 
 /* Bits of one element of a channel: CUarray_format. */
 static uint64_t bits_of(int format, unsigned channels) {

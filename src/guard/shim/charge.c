@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include <time.h>
 
-#include "guard.h"
+#include "guard/shim/guard.h"
 
 enum { patience = 24 }; /* waits for others' tentative charges: 0.2 s in all, then it is refused */
 

@@ -2,7 +2,7 @@
  * primary context of a device is one, however often it is retained. With a context goes all that
  * was allocated in it. */
 
-#include "guard.h"
+#include "guard/shim/guard.h"
 
 static struct place place_of(int ordinal) {
   return (struct place){.device = account_device(ordinal)};

@@ -4,7 +4,7 @@
 #define _GNU_SOURCE
 #include <sys/mman.h>
 
-#include "guard.h"
+#include "guard/shim/guard.h"
 
 struct need {
   int ordinal; /* of the first allocation; -1: the graph allocates nothing */

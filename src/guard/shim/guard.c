@@ -1,7 +1,7 @@
 /* Asks the driver: opens its library at the first call, finds functions by name, and answers
  * cuGetProcAddress. */
 
-#include "guard.h"
+#include "guard/shim/guard.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "guard/account.h"
-#include "wrappers.h"
+#include "guard/shim/wrappers.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -1,6 +1,6 @@
 /* Allocations on the device of the current context, and frees of whatever has an address. */
 
-#include "guard.h"
+#include "guard/shim/guard.h"
 
 int cuMemAlloc_v2(address* result, size_t bytes) {
   ALLOCATE(current_place(), bytes, of_memory, cuMemAlloc_v2, result, bytes);

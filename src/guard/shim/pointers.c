@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 
-#include "guard.h"
+#include "guard/shim/guard.h"
 
 void lock(atomic_int* held) {
   for (int tries = 0; atomic_exchange_explicit(held, 1, memory_order_acquire) != 0; ++tries) {

@@ -2,7 +2,7 @@
  * threshold and until its streams are synchronised: what it reserves is charged, not what programs
  * use of it. */
 
-#include "guard.h"
+#include "guard/shim/guard.h"
 
 static uint64_t attribute(void* pool, int number) {
   uint64_t value = 0;

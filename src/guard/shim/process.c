@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "guard.h"
+#include "guard/shim/guard.h"
 
 struct process* _Atomic process_page;
 

@@ -1,6 +1,6 @@
 /* What the driver says of the device's memory, as the limit leaves it. */
 
-#include "guard.h"
+#include "guard/shim/guard.h"
 
 static uint64_t at_most(uint64_t value, uint64_t most) { return value < most ? value : most; }
 

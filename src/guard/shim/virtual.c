@@ -1,7 +1,7 @@
 /* Virtual memory management: a block of cuMemCreate is there until its last handle is released and
  * its last mapping undone. It is charged once, to the device of its properties. */
 
-#include "guard.h"
+#include "guard/shim/guard.h"
 
 /* Blocks have numbers of ours: a handle that was released may come back for another block. */
 static _Atomic uint64_t blocks_made;

@@ -3,7 +3,7 @@
  * each charges or gives back, and those that it only calls. doc/CAPS.md has the first list
  * (tools/list_wrappers.py). */
 
-#include "abi.h"
+#include "guard/shim/abi.h"
 
 // clang-format off
 #define GUARD_WRAPPERS(X) \
