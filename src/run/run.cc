@@ -23,6 +23,7 @@
 #include "run/launcher.h"
 #include "run/retry.h"
 #include "run/run_manifest.h"
+#include "run/unrecorded.h"
 #include "run/waiting_run.h"
 
 namespace berth {
