@@ -259,13 +259,10 @@ class Helper {
     if (!inside) return std::unexpected(std::move(inside).error());
     RunOptions run = run_options(*job);
     Manifest manifest = begin_manifest(run, services());
-    auto cap = cap_of(run.job);
+    auto cap = cap_of(run, CapOf::running_program);
     if (!cap) return std::unexpected(std::move(cap).error());
     manifest.cap = *std::move(cap);
-    if (manifest.cap) {
-      options.held_by = manifest.cap->tier;
-      manifest.cap->stops = false;  // the program was there before: it is not ours to end
-    }
+    if (manifest.cap) options.held_by = manifest.cap->tier;
     options.run = manifest.id;
     options.command = command_for_others(manifest.command);
     const std::int64_t wait = question.value("wait_ms", std::int64_t{0});

@@ -44,7 +44,7 @@ class RunVerb final : public Verb {
     }
     auto options = flags_.options(context, command);
     if (!options) return report(options.error(), usage_code());
-    if (const auto cap = cap_of(options->job); !cap) {
+    if (const auto cap = cap_of(*options, CapOf::job); !cap) {
       return report(Error(cap.error()).because(tr("run")), usage_code());
     }
     return flags_.dry_run() ? dry_run(context, *options) : start(context, *options);

@@ -28,7 +28,10 @@ std::optional<std::string> kernel_facts() {
 std::optional<std::string> mps_facts() {
   return std::string(as_key("this berth does not set limits of MPS yet"));
 }
-std::optional<std::string> shim_facts() {
+std::optional<std::string> shim_facts(const RunOptions&, CapOf whose) {
+  if (whose == CapOf::running_program) {
+    return std::string(as_key("the program runs already, without it"));
+  }
   return std::string(as_key("this berth has no shim yet"));
 }
 
@@ -73,12 +76,17 @@ std::vector<std::pair<std::string, std::string>> packages_of(const RunOptions& o
 
 }  // namespace
 
-Result<std::optional<RunCap>> cap_of(const JobSpec& job) {
+Result<std::optional<RunCap>> cap_of(const RunOptions& options, CapOf whose) {
+  const JobSpec& job = options.job;
   if (job.where == RunWhere::cpu || !job.request.memory) return std::optional<RunCap>();
+  // What a file asks of jobs must not refuse the programs that can only be watched.
+  const bool is_out_of_reach = whose == CapOf::running_program && job.cap > CapTier::watchdog;
   auto choice = choose_cap(
-      job.cap, {.no_kernel = kernel_facts(), .no_mps = mps_facts(), .no_shim = shim_facts()});
+      is_out_of_reach ? std::nullopt : job.cap,
+      {.no_kernel = kernel_facts(), .no_mps = mps_facts(), .no_shim = shim_facts(options, whose)});
   if (!choice) return std::unexpected(std::move(choice).error());
-  RunCap cap{.tier = choice->tier, .stops = job.cap_action == CapAction::stop};
+  RunCap cap{.tier = choice->tier,
+             .stops = whose == CapOf::job && job.cap_action == CapAction::stop};
   for (auto& [tier, why] : choice->stronger) {
     cap.not_held_by.emplace_back(word_of(tier), std::move(why));
   }

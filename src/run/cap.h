@@ -14,9 +14,13 @@
 
 namespace berth {
 
-/// The tier that is to hold this job. Nothing: it asks for whole devices, or none. unsupported: the
-/// one that was asked for cannot be had here.
-[[nodiscard]] Result<std::optional<RunCap>> cap_of(const JobSpec& job);
+/// Whose memory is held: a job's that is to be started, or that of a program which runs already and
+/// leases by itself. Into that no library can be brought, and it is not berth's to end.
+enum class CapOf { job, running_program };
+
+/// The tier that is to hold it. Nothing: whole devices are asked for, or none. unsupported: the one
+/// that was asked for cannot be had here.
+[[nodiscard]] Result<std::optional<RunCap>> cap_of(const RunOptions& options, CapOf whose);
 
 /// What keeps the frameworks of the job's Python to their share (guard/framework_caps.h). Nothing
 /// where its packages cannot be told for sure, or not within a moment.

@@ -56,7 +56,7 @@ class Run {
     auto missing = preflight();
     if (missing) return not_started(std::move(*missing));
     manifest_ = begin_manifest(options_, services_);
-    auto cap = cap_of(job_);
+    auto cap = cap_of(options_, CapOf::job);
     if (!cap) return std::unexpected(std::move(cap).error());
     manifest_.cap = *std::move(cap);
     if (job_.where != RunWhere::cpu) {
