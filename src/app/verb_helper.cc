@@ -268,7 +268,10 @@ class Helper {
     if (!inside) return std::unexpected(std::move(inside).error());
     RunOptions run = run_options(*job);
     Manifest manifest = begin_manifest(run, services());
-    auto cap = cap_of(run.job, means_for_a_running_program().facts);
+    JobSpec held = run.job;
+    // What a file asks of jobs must not refuse the programs that can only be watched.
+    if (held.cap > CapTier::watchdog) held.cap.reset();
+    auto cap = cap_of(held, means_for_a_running_program().facts);
     if (!cap) return std::unexpected(std::move(cap).error());
     manifest.cap = *std::move(cap);
     if (manifest.cap) {

@@ -200,7 +200,7 @@ def test_a_program_that_leased_by_itself_is_watched_and_never_ended(tmp_path):
     }
     file = pathlib.Path(shared.driver.env["BERTH_ETC"], "berth/config.toml")
     file.parent.mkdir(parents=True)
-    file.write_text('[request]\ncap_action = "stop"\n', encoding="utf-8")
+    file.write_text('[request]\ncap = "shim"\ncap_action = "stop"\n', encoding="utf-8")
     program = JOB.replace('os.environ["BERTH_MARKS"]', "marks").replace(
         "samples =", 'import berth\nlease = berth.lease(memory="10G", record=True)\nmarks = os.environ["BERTH_MARKS"]\nsamples ='
     )
