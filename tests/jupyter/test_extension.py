@@ -275,13 +275,14 @@ def test_ten_tabs_cost_little(jupyter, record_property):
             assert answer.status in (200, 304)
             time.sleep(2)
 
+    time.sleep(10)  # what it begins with is done
     idle = spent_while(lambda: time.sleep(seconds))
     jupyter.overview()
     assert helpers(jupyter)
     with concurrent.futures.ThreadPoolExecutor(10) as pool:
         ten = spent_while(lambda: list(pool.map(tab, range(10))))
-    record_property("measured", f"ten panels at once: {100 * (ten - idle):.1f} % of a core, beside {100 * idle:.1f} % of Jupyter alone")
-    assert ten - idle < 0.05
+    record_property("measured", f"Jupyter with ten panels at once: {100 * ten:.1f} % of a core; without {100 * idle:.1f} %")
+    assert ten < 0.05
 
 
 def test_two_hundred_kernels(jupyter):
