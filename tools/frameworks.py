@@ -1,4 +1,5 @@
-"""A Python environment with a CUDA build of PyTorch on which tests run without a card: build/frameworks/torch-VERSION.
+"""Python environments with frameworks as pip brings them, below build/frameworks. torch-VERSION is a CUDA build of
+PyTorch on which tests run without a card, jax a CUDA build of JAX; jupyter and jupyter-classic play nothing.
 
 torch and NVIDIA's libraries come from PyPI as they are and stay in build/. In that environment alone,
 libcudart.so.12, libcublas and libcublasLt are our stand-ins (tests/fakes/cudart): torch's own run path finds
@@ -26,6 +27,13 @@ TORCH = "2.6.0"  # of CUDA 12: the stand-in plays that runtime
 # What trains with it; as they were when their tests were written.
 ON_TORCH = ["lightning==2.6.6", "accelerate==1.15.0", "transformers==5.24.0", "keras==3.15.1"]
 JUPYTER = ["jupyterlab==4.6.6", "notebook==7.6.5", "jupyter_server==2.21.1", "ipykernel"]
+# As Debian 12 has them.
+JUPYTER_CLASSIC = ["notebook==6.4.12", "jupyter_server==1.23.3", "jupyter_client==7.4.9", "ipykernel==6.17.0",
+                   "nbconvert==6.5.3", "traitlets==5.5.0", "tornado==6.2", "pyzmq==24.0.1",
+                   "lxml_html_clean"]  # fmt: skip
+JAX = ["jax==0.10.2", "numpy"]
+# Its CUDA part, without NVIDIA's libraries: of them it wants the runtime alone, and takes our stand-in.
+JAX_ON_CUDA = ["jax-cuda12-plugin==0.10.2", "jax-cuda12-pjrt==0.10.2"]
 RUNTIMES = ["12.4.127", "12.8.90"]  # whose names the stand-in has: tests/data/cudart-symbols
 
 
@@ -33,16 +41,31 @@ def packages(torch: str) -> list[str]:
     return [f"torch=={torch}", "numpy", *ON_TORCH]
 
 
+class CannotBeHad(Exception):
+    """An environment, and why not; what needs it is skipped."""
+
+
+def run(command: list[str], what: str) -> None:
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    sys.stderr.write(done.stdout + done.stderr)
+    if done.returncode != 0:
+        said = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
+        last = next((line for line in reversed(said) if "ERROR" in line), said[-1] if said else "no reason given")
+        raise CannotBeHad(f"{what}: {last}")
+
+
 def pip_install(prefix: Path, wanted: list[str]) -> None:
     pip = [str(prefix / "bin" / "python"), "-m", "pip", "install", "-q", "--no-cache-dir", "--no-compile"]
-    subprocess.run([*pip, *wanted], check=True, stdout=sys.stderr)
+    run([*pip, *wanted], "pip did not bring what it needs")
 
 
 def bring_runtimes(prefix: Path) -> None:
     """NVIDIA's own, to be read and compared with: never loaded by torch."""
     for version in RUNTIMES:
         folder = FOLDER / f"cudart-{version}"
-        if not folder.exists():
+        if folder.exists():
+            continue
+        with contextlib.suppress(CannotBeHad):  # its tests say so
             pip_install(prefix, ["--no-deps", "--target", str(folder), f"nvidia-cuda-runtime-cu12=={version}"])
 
 
@@ -93,15 +116,18 @@ def compile_blas(names: list[str], soname: str, place: Path) -> None:
         subprocess.run([*command, "-o", str(place), str(stubs), str(BLAS)], check=True)
 
 
-def environment(name: str, wanted: list[str]) -> Path:
-    """build/frameworks/NAME with these packages; made once."""
+def environment(name: str, wanted: list[str], alone: list[str] | None = None) -> Path:
+    """build/frameworks/NAME with these packages, and with others `alone`, without what they want; made once."""
     prefix = FOLDER / name
     made_with = prefix / "made_with.txt"
-    if not made_with.exists() or made_with.read_text(encoding="utf-8").split() != wanted:
-        print(f"making {prefix.relative_to(ROOT)}: {', '.join(wanted)}", file=sys.stderr)
-        subprocess.run(["/usr/bin/python3", "-m", "venv", str(prefix)], check=True)
+    everything = [*wanted, *(alone or [])]
+    if not made_with.exists() or made_with.read_text(encoding="utf-8").split() != everything:
+        print(f"making {prefix.relative_to(ROOT)}: {', '.join(everything)}", file=sys.stderr)
+        run(["/usr/bin/python3", "-m", "venv", "--clear", str(prefix)], "python3 made no environment")
         pip_install(prefix, wanted)
-        made_with.write_text("\n".join(wanted) + "\n", encoding="utf-8")
+        if alone:
+            pip_install(prefix, ["--no-deps", *alone])
+        made_with.write_text("\n".join(everything) + "\n", encoding="utf-8")
     return prefix
 
 
@@ -113,8 +139,13 @@ def make(torch: str = TORCH) -> Path:
     return prefix
 
 
-def make_jupyter() -> Path:
-    return environment("jupyter", JUPYTER)
+# The variable that names an environment to tests, and what makes it.
+ENVIRONMENTS = {
+    "BERTH_FRAMEWORKS": make,
+    "BERTH_JAX": lambda: environment("jax", JAX, JAX_ON_CUDA),
+    "BERTH_JUPYTER": lambda: environment("jupyter", JUPYTER),
+    "BERTH_JUPYTER_CLASSIC": lambda: environment("jupyter-classic", JUPYTER_CLASSIC),
+}
 
 
 if __name__ == "__main__":

@@ -100,4 +100,6 @@ def make(build: Path, folder: Path) -> Path:
 
 
 if __name__ == "__main__":
+    if not (Path(sys.argv[1]) / "page/dist/lab/package.json").is_file():
+        print("without Jupyter's panel: the build had no npm", file=sys.stderr)
     print(make(Path(sys.argv[1]).resolve(), Path(sys.argv[2])))

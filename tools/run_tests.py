@@ -5,8 +5,8 @@
     run_tests.py --unit BUILD   only the unit tests, of another build
     run_tests.py --long         only what takes hours in full: a run killed at each of its system calls,
                                 and 2,000 runs of three users killed and stopped at random; build/release is configured
-    run_tests.py --frameworks   only tests/frameworks, with CUDA builds of PyTorch that pip brings, and tests/jupyter, with
-                                its JupyterLab; build/release is configured
+    run_tests.py --frameworks   only tests/frameworks and tests/jupyter, with what pip brings: a CUDA build of PyTorch, JAX,
+                                JupyterLab, the classic Notebook; build/release is configured
     run_tests.py --gpu          only tests/gpu, on this machine's GPUs; needs the program and python3
 
 The last line printed is "N passed, N failed, N skipped"; the exit code is 0 when nothing failed.
@@ -184,13 +184,17 @@ JUPYTER = ROOT / "tests" / "jupyter"
 
 
 def on_frameworks(report: Report) -> None:
-    """Real frameworks on stand-ins: one environment, a process for each question. Then Jupyter in one of its own."""
+    """Real frameworks, on stand-ins where they want a card: an environment each, a process for each question."""
     if not build(report, RELEASE):
         report.add_skipped("tests/frameworks and tests/jupyter", "not built")
         return
-    environment = frameworks.make()
-    os.environ.update({"BERTH": str(BERTH), "BERTH_BUILD": str(RELEASE), "BERTH_FRAMEWORKS": str(environment)})
-    os.environ["BERTH_JUPYTER"] = str(frameworks.make_jupyter())
+    os.environ.update({"BERTH": str(BERTH), "BERTH_BUILD": str(RELEASE)})
+    for variable, make in frameworks.ENVIRONMENTS.items():
+        os.environ.pop(variable, None)
+        try:
+            os.environ[variable] = str(make())
+        except frameworks.CannotBeHad as why:
+            report.add_skipped(f"the environment {variable}", str(why))
     for tests in (*sorted(FRAMEWORKS.glob("test_*.py")), *sorted(JUPYTER.glob("test_*.py"))):
         test_programs.run_pytest(report, tests, ROOT)
 

@@ -11,7 +11,7 @@ from ._context import Context, drive, drive_async, is_simulated
 from .errors import CudaStarted, Error, NoneFree, in_python, warn
 from .looks import Device, refusal, request_struct
 from .placement import Placement
-from .reading import seconds_of
+from .reading import seconds_of, share_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,16 +50,24 @@ class Lease:
     id: str  # as `berth leases` lists it; "": the CPU
     run: str
 
-    def __init__(self, handle: ctypes.c_void_p, variables: Dict[str, str], apply: bool, sim: Optional[str]) -> None:
+    def __init__(
+        self,
+        handle: ctypes.c_void_p,
+        variables: Dict[str, str],
+        apply: bool,
+        sim: Optional[str],
+        memory: Optional[bytes] = None,
+    ) -> None:
         ask = _abi.library()
         self.sim = sim
         self._handle = handle
         self._pid = os.getpid()
-        self._variables = variables
+        self._variables = variables  # and JAX's, once the devices are known
         self._before: Dict[str, Optional[str]] = {}
         self.id = _abi.text(ask.berth_lease_id(handle)) if handle.value else ""
         self.run = _abi.text(ask.berth_lease_run(handle)) if handle.value else ""
         self.devices = _leased_devices(handle, is_simulated(sim)) if handle.value else []
+        variables.update(_jax_share(memory, self.devices))
         if apply:
             for ordinal, device in enumerate(self.devices):
                 device.ordinal = ordinal  # CUDA_VISIBLE_DEVICES names them in this order
@@ -261,7 +269,7 @@ def _lease_steps(
                 late = state in ("started", "inherited")
                 if late and after_init == "refuse":
                     raise _cuda_started(state)
-                taken = Lease(handle, _variables_of(handle), not late, sim)
+                taken = Lease(handle, _variables_of(handle), not late, sim, request.memory)
                 handle = ctypes.c_void_p()
                 return taken
             except GeneratorExit:  # nobody polls any more
@@ -385,8 +393,34 @@ def _leased_devices(handle: ctypes.c_void_p, simulated: bool) -> List[Device]:
 
 def _cpu_lease(refused: Error, apply: bool, sim: Optional[str]) -> Lease:
     warn(f"no GPU, so this computes on the CPU: {refused.args[0]}")
-    # -1 and not empty: an empty one counts as unset in some programs.
-    return Lease(ctypes.c_void_p(), {"CUDA_VISIBLE_DEVICES": "-1"}, apply, sim)
+    # -1 and not empty: an empty one counts as unset in some programs. JAX tries CUDA all the same, and complains.
+    return Lease(ctypes.c_void_p(), {"CUDA_VISIBLE_DEVICES": "-1", "JAX_PLATFORMS": "cpu"}, apply, sim)
+
+
+# A share of a card by its names in JAX, the newer first; both at once are an error to it. Then what else decides.
+JAX_SHARE = ("XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION")
+JAX_OWN = {*JAX_SHARE, "XLA_PYTHON_CLIENT_PREALLOCATE", "XLA_PYTHON_CLIENT_ALLOCATOR"}
+
+
+def _jax_share(memory: Optional[bytes], devices: List[Device]) -> Dict[str, str]:
+    """JAX takes three quarters of a card at once, also of one that is shared, unless it is told how much."""
+    import importlib.util
+
+    totals = [device.memory_total.value for device in devices]
+    if memory is None or not totals or None in totals or JAX_OWN & os.environ.keys():
+        return {}
+    try:
+        jaxlib = importlib.util.find_spec("jaxlib")
+        folder = list(jaxlib.submodule_search_locations or [])[0] if jaxlib else None
+        if folder is None:
+            return {}
+        with open(os.path.join(folder, "xla_client.py"), encoding="utf-8") as source:
+            newer, older = JAX_SHARE
+            name = newer if newer in source.read() else older
+    except (ImportError, ValueError, IndexError, OSError):
+        return {}  # no JAX, or one that we do not know
+    share = share_of(memory.decode(), max(filter(None, totals)))
+    return {} if share is None else {name: f"{share:.4f}"}
 
 
 def _cuda_started(state: str) -> CudaStarted:

@@ -74,6 +74,22 @@ def gib(size: Optional[int]) -> str:
     return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"
 
 
+def share_of(memory: str, total: int) -> Optional[float]:
+    """What part of `total` bytes "10G", "512M", "1073741824B" or "50%" is, rounded down; None: more than all of it.
+
+    >>> share_of("10G", 80 << 30), share_of("50%", 80 << 30), share_of("96G", 80 << 30)
+    (0.125, 0.5, None)
+    """
+    import re
+
+    found = re.match(r"\s*([\d.]+)\s*([KMGT%]?)", memory, re.IGNORECASE)
+    if not found:
+        return None
+    unit = found[2].upper()
+    part = float(found[1]) / 100 if unit == "%" else float(found[1]) * 1024 ** " KMGT".index(unit or " ") / total
+    return int(part * 10_000) / 10_000 if 0 < part <= 1 else None
+
+
 def seconds_of(text: str) -> float:
     """A duration as `berth run --wait` takes it.
 

@@ -315,6 +315,7 @@ void Daemon::apply(const serve::Settings& settings) {
   serve::HandlerRules rules;
   rules.hosts = settings.hosts;
   for (const serve::Address& address : settings.listen) rules.hosts.push_back(address.host);
+  rules.sites = settings.sites;
   rules.tokens = tokens();
   rules.require_tokens = settings.require_tokens;
   rules.own_uid = ::geteuid();

@@ -70,6 +70,8 @@ std::string_view reason_of(int status) {
   switch (status) {
     case 200:
       return "OK";
+    case 204:
+      return "No Content";
     case 303:
       return "See Other";
     case 304:
@@ -124,7 +126,7 @@ std::string head_of(const HttpResponse& response, Afterwards afterwards, WallTim
     head += "content-type: " + response.type + "\r\n";
   }
   for (const auto& [name, value] : response.headers) head += name + ": " + value + "\r\n";
-  if (!is_stream && response.status != 304) {
+  if (!is_stream && response.status != 304 && response.status != 204) {
     head += fmt::format("content-length: {}\r\n", response.body ? response.body->size() : 0);
   }
   head += afterwards == Afterwards::closes ? "connection: close\r\n\r\n" : "\r\n";

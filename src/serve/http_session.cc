@@ -137,6 +137,7 @@ class HttpSession final : public Session {
       return send(finished(HttpRequest{}, std::move(request).error()));
     }
     is_head_ = request->method == Method::head;
+    origin_ = header_of(*request, "origin").value_or("");
     Reception reception =
         server_->handler.receive(*request, peer_, server_->clock.wall_now(), server_->clock.now());
     if (auto* response = std::get_if<HttpResponse>(&reception)) return send(std::move(*response));
@@ -244,10 +245,14 @@ class HttpSession final : public Session {
     return response;
   }
 
+  void write_head(HttpResponse& response, Afterwards afterwards) {
+    add_browser_rules(response, server_->handler.rules().sites, std::exchange(origin_, {}));
+    head_ = head_of(response, afterwards, server_->clock.wall_now());
+  }
+
   void send(HttpResponse response) {
     closes_ = closes_ || server_->draining;
-    head_ = head_of(response, closes_ ? Afterwards::closes : Afterwards::stays_open,
-                    server_->clock.wall_now());
+    write_head(response, closes_ ? Afterwards::closes : Afterwards::stays_open);
     body_ = is_head_ ? nullptr : response.body;
     is_head_ = false;
     write_then(patience_for_answer, [](HttpSession& session) { session.await_request(); });
@@ -281,7 +286,7 @@ class HttpSession final : public Session {
     lowest().expires_never();
     notice_end();
     last_sent_ = server_->clock.now();
-    head_ = head_of(response, Afterwards::closes, server_->clock.wall_now());
+    write_head(response, Afterwards::closes);
     body_.reset();
     write_then(patience_for_news, [](HttpSession& session) {
       if (session.closes_ || session.server_->draining) return session.drop();
@@ -323,6 +328,7 @@ class HttpSession final : public Session {
   std::uint64_t turn_ = 0;                              // what was asked of others, or given up
   beast::flat_buffer buffer_{most_request_bytes};
   std::optional<RequestParser> parser_;
+  std::string origin_;  // of the page whose request is being answered
   std::string head_;
   std::shared_ptr<const std::string> body_;
   std::optional<Subscriber> subscriber_;

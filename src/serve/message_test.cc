@@ -12,6 +12,7 @@ namespace berth::serve {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::Pair;
@@ -46,41 +47,55 @@ HttpRequest asked(const char* host) {
 TEST(Gate, LetsInWhoeverMeansThisServer) {
   for (const char* host :
        {"localhost", "LOCALHOST:9700", "127.0.0.1:1", "[::1]:9700", "localhost."}) {
-    EXPECT_FALSE(refusal(asked(host), {})) << host;
+    EXPECT_FALSE(refusal(asked(host), {}, {})) << host;
   }
-  EXPECT_FALSE(refusal(asked("gpu1.lab:443"), {"gpu1.lab"}));
+  EXPECT_FALSE(refusal(asked("gpu1.lab:443"), {"gpu1.lab"}, {}));
 }
 
 TEST(Gate, RefusesANameThatIsNotIts) {
-  const auto answer = refusal(asked("rebound.example"), {"gpu1.lab"});
+  const auto answer = refusal(asked("rebound.example"), {"gpu1.lab"}, {});
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->status, 421);
 }
 
 TEST(Gate, WantsExactlyOneHost) {
-  EXPECT_EQ(refusal(HttpRequest{}, {})->status, 400);
+  EXPECT_EQ(refusal(HttpRequest{}, {}, {})->status, 400);
   HttpRequest two = asked("localhost");
   two.headers.emplace_back("host", "evil.example");
-  EXPECT_EQ(refusal(two, {})->status, 400);
+  EXPECT_EQ(refusal(two, {}, {})->status, 400);
 }
 
 TEST(Gate, RefusesPagesOfOtherOrigins) {
   HttpRequest request = asked("localhost:9700");
   request.headers.emplace_back("origin", "http://evil.example");
-  EXPECT_EQ(refusal(request, {})->status, 403);
+  EXPECT_EQ(refusal(request, {}, {})->status, 403);
   request.headers.back().second = "null";
-  EXPECT_EQ(refusal(request, {})->status, 403);
+  EXPECT_EQ(refusal(request, {}, {})->status, 403);
   request.headers.back().second = "http://localhost:9700";
-  EXPECT_FALSE(refusal(request, {}));
+  EXPECT_FALSE(refusal(request, {}, {}));
+}
+
+const OtherSites portal{.trusted_origins = {"https://portal.lab"}, .frame_ancestors = {}};
+
+TEST(Gate, LetsInPagesOfATrustedOriginAndOfNoneThatLooksLikeIt) {
+  HttpRequest request = asked("localhost:9700");
+  request.headers.emplace_back("origin", "https://portal.lab");
+  EXPECT_FALSE(refusal(request, {}, portal));
+  EXPECT_EQ(refusal(request, {}, {})->status, 403);
+  for (const char* other : {"http://portal.lab", "https://portal.lab:8443", "https://a.portal.lab",
+                            "https://portal.lab.evil.example", "https://portal.la", "null", ""}) {
+    request.headers.back().second = other;
+    EXPECT_EQ(refusal(request, {}, portal)->status, 403) << other;
+  }
 }
 
 TEST(Gate, TakesNothingPostedThatAFormCouldPost) {
   HttpRequest request = asked("localhost");
   request.method = Method::post;
   request.headers.emplace_back("content-type", "text/plain");
-  EXPECT_EQ(refusal(request, {})->status, 400);
+  EXPECT_EQ(refusal(request, {}, {})->status, 400);
   request.headers.back().second = "Application/JSON; charset=utf-8";
-  EXPECT_FALSE(refusal(request, {}));
+  EXPECT_FALSE(refusal(request, {}, {}));
 }
 
 std::optional<std::string> header(const HttpResponse& response, std::string_view name) {
@@ -123,11 +138,52 @@ TEST(Outgoing, NobodyIsGivenAnEncodingThatHeRefuses) {
   EXPECT_TRUE(accepts_gzip("GZIP"));
 }
 
-TEST(Outgoing, EveryAnswerKeepsPagesFromRunningForeignScripts) {
-  const HttpResponse answer = finished(get("/"), error_response(404, "x", "y", "z"));
+HttpResponse told(const OtherSites& sites, std::string_view origin) {
+  HttpResponse answer = error_response(404, "x", "y", "z");
+  add_browser_rules(answer, sites, origin);
+  return answer;
+}
+
+TEST(BrowserRules, KeepPagesFromRunningForeignScripts) {
+  const HttpResponse answer = told({}, "https://portal.lab");
   EXPECT_THAT(*header(answer, "content-security-policy"), HasSubstr("default-src 'none'"));
+  EXPECT_THAT(*header(answer, "content-security-policy"), EndsWith("frame-ancestors 'none'"));
   EXPECT_EQ(header(answer, "x-content-type-options"), "nosniff");
   EXPECT_EQ(header(answer, "access-control-allow-origin"), std::nullopt);
+  EXPECT_EQ(header(answer, "vary"), std::nullopt);
+}
+
+TEST(BrowserRules, NameTheTrustedOriginThatAsksAndNeverItsCredentials) {
+  const HttpResponse answer = told(portal, "https://portal.lab");
+  EXPECT_EQ(header(answer, "access-control-allow-origin"), "https://portal.lab");
+  EXPECT_EQ(header(answer, "vary"), "origin");
+  EXPECT_EQ(header(answer, "access-control-allow-credentials"), std::nullopt);
+  EXPECT_THAT(*header(answer, "content-security-policy"), EndsWith("frame-ancestors 'none'"));
+  for (const char* other : {"", "https://evil.example"}) {
+    EXPECT_EQ(header(told(portal, other), "access-control-allow-origin"), std::nullopt) << other;
+    EXPECT_EQ(header(told(portal, other), "vary"), "origin") << other;
+  }
+}
+
+TEST(BrowserRules, LetAFrameAncestorShowThePageAndNothingElse) {
+  const HttpResponse answer =
+      told({.trusted_origins = {}, .frame_ancestors = {"https://a.lab", "https://b.lab"}},
+           "https://a.lab");
+  EXPECT_THAT(*header(answer, "content-security-policy"),
+              EndsWith("frame-ancestors https://a.lab https://b.lab"));
+  EXPECT_EQ(header(answer, "access-control-allow-origin"), std::nullopt);
+}
+
+TEST(Preflight, IsAnsweredToTrustedOriginsAlone) {
+  HttpRequest request = get("/api/v1/overview", {{"origin", "https://portal.lab"},
+                                                 {"access-control-request-method", "GET"}});
+  request.method = Method::options;
+  EXPECT_TRUE(is_preflight(request, portal));
+  EXPECT_FALSE(is_preflight(request, {}));
+  request.headers.erase(request.headers.begin() + 1);
+  EXPECT_FALSE(is_preflight(request, portal)) << "a program's own question";
+  EXPECT_EQ(answer_preflight().status, 204);
+  EXPECT_EQ(header(answer_preflight(), "access-control-allow-credentials"), std::nullopt);
 }
 
 TEST(Head, IsAsHttpWants) {
@@ -136,7 +192,7 @@ TEST(Head, IsAsHttpWants) {
   EXPECT_THAT(head,
               testing::StartsWith("HTTP/1.1 200 OK\r\ndate: Thu, 09 Oct 2025 08:53:20 GMT\r\n"));
   EXPECT_THAT(head, HasSubstr("content-length: 2\r\n"));
-  EXPECT_THAT(head, testing::EndsWith("connection: close\r\n\r\n"));
+  EXPECT_THAT(head, EndsWith("connection: close\r\n\r\n"));
   HttpResponse unchanged;
   unchanged.status = 304;
   EXPECT_THAT(head_of(unchanged, Afterwards::stays_open, {}), Not(HasSubstr("content-length")));

@@ -2,6 +2,8 @@
 
 #include <zlib.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "serve/digest.h"
 
@@ -17,26 +19,52 @@ bool is_compressible(std::string_view type) {
          type.starts_with("application/openmetrics") || type.starts_with("image/svg");
 }
 
-void add_headers_of_all(HttpResponse& response) {
-  const auto add = [&](const char* name, const char* value) {
-    for (const auto& [had, unused] : response.headers) {
-      if (had == name) return;
-    }
-    response.headers.emplace_back(name, value);
-  };
-  add("content-security-policy",
-      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-      "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
-  add("x-content-type-options", "nosniff");
-  add("referrer-policy", "no-referrer");
-  // May be kept, and must be asked about: what one sees depends on who one is.
-  add("cache-control", "private, no-cache");
-}
-
 /// "abc" → "abc-gz": other bytes, another tag.
 std::string tag_of_gzipped(std::string tag) { return tag.insert(tag.size() - 1, "-gz"); }
 
 }  // namespace
+
+bool OtherSites::trust(std::string_view origin) const {
+  return std::ranges::any_of(trusted_origins, [&](const std::string& trusted) {
+    return equals_ignoring_case(trusted, origin);
+  });
+}
+
+bool is_preflight(const HttpRequest& request, const OtherSites& sites) {
+  return request.method == Method::options && header_of(request, "access-control-request-method") &&
+         sites.trust(header_of(request, "origin").value_or(""));
+}
+
+HttpResponse answer_preflight() {
+  HttpResponse response;
+  response.status = 204;
+  response.headers = {
+      {"access-control-allow-methods", "GET, HEAD, POST"},
+      {"access-control-allow-headers", "authorization, content-type, last-event-id, x-berth"},
+      {"access-control-max-age", "600"}};
+  return response;
+}
+
+void add_browser_rules(HttpResponse& response, const OtherSites& sites, std::string_view origin) {
+  const auto add = [&](const char* name, std::string value) {
+    response.headers.emplace_back(name, std::move(value));
+  };
+  std::string policy =
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+      "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors";
+  for (const std::string& ancestor : sites.frame_ancestors) policy += ' ' + ancestor;
+  if (sites.frame_ancestors.empty()) policy += " 'none'";
+  add("content-security-policy", std::move(policy));
+  add("x-content-type-options", "nosniff");
+  add("referrer-policy", "no-referrer");
+  // May be kept, and must be asked about: what one sees depends on who one is.
+  add("cache-control", "private, no-cache");
+  if (sites.trusted_origins.empty()) return;
+  add("vary", "origin");
+  // Never with credentials: such a page sees what anybody sees, or what a token of its own shows,
+  // and never what the browser's user has logged in for.
+  if (sites.trust(origin)) add("access-control-allow-origin", std::string(origin));
+}
 
 Prepared prepared(HttpResponse response) {
   Prepared ready;
@@ -48,7 +76,6 @@ Prepared prepared(HttpResponse response) {
   if (ready.etag.empty() && !response.is_plain && response.status == 200 && response.body) {
     ready.etag = '"' + sha256_hex(*response.body).substr(0, digits) + '"';
   }
-  add_headers_of_all(response);
   ready.gzipped = std::move(response.gzipped);
   ready.response = std::move(response);
   return ready;

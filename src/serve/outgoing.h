@@ -5,10 +5,25 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "serve/message.h"
 
 namespace berth::serve {
+
+/// Other sites whose pages are let near, each as a browser names it: "https://portal.lab".
+struct OtherSites {
+  std::vector<std::string> trusted_origins;  // ask here, and read what is answered
+  std::vector<std::string> frame_ancestors;  // show what is here in a frame
+  [[nodiscard]] bool trust(std::string_view origin) const;
+};
+
+/// What a browser asks on behalf of another site's page before it sends that page's own request.
+[[nodiscard]] bool is_preflight(const HttpRequest& request, const OtherSites& sites);
+[[nodiscard]] HttpResponse answer_preflight();
+
+/// What every answer tells a browser. `origin`: of the page that asks; empty: it said none.
+void add_browser_rules(HttpResponse& response, const OtherSites& sites, std::string_view origin);
 
 /// An answer that many may get: what is made of it is made once.
 struct Prepared {

@@ -114,7 +114,11 @@ HttpResponse RequestHandler::answer_kept(const HttpRequest& request, const Princ
 
 Reception RequestHandler::receive(const HttpRequest& request, const Peer& peer, WallTime now,
                                   Instant steady_now) {
-  if (auto refused = refusal(request, rules_.hosts)) return finished(request, std::move(*refused));
+  if (auto refused = refusal(request, rules_.hosts, rules_.sites)) {
+    return finished(request, std::move(*refused));
+  }
+  // Before who asks is found out: a browser asks this without a token.
+  if (is_preflight(request, rules_.sites)) return answer_preflight();
   Identified who = identify(request, peer, now, steady_now);
   if (who.refused) return finished(request, std::move(*who.refused));
   context_.now = now;
@@ -233,7 +237,8 @@ std::string host_without_port(std::string_view host) {
 }
 
 std::optional<HttpResponse> refusal(const HttpRequest& request,
-                                    const std::vector<std::string>& hosts) {
+                                    const std::vector<std::string>& hosts,
+                                    const OtherSites& sites) {
   const auto named = std::count_if(request.headers.begin(), request.headers.end(),
                                    [](const auto& header) { return header.first == "host"; });
   if (named != 1) {
@@ -245,10 +250,11 @@ std::optional<HttpResponse> refusal(const HttpRequest& request,
                           "use localhost, or name it in the configuration: hosts = [\"…\"]");
   }
   const auto origin = header_of(request, "origin");
-  if (origin && !equals_ignoring_case(authority_of(*origin), host)) {
+  if (origin && !equals_ignoring_case(authority_of(*origin), host) && !sites.trust(*origin)) {
     return error_response(403, "foreign_origin",
                           "pages of " + printable(*origin) + " may not ask here",
-                          "open the page of this server itself");
+                          "open the page of this server itself, or name theirs in its serve.toml: "
+                          "trusted_origins = [\"https://…\"]");
   }
   return refused_posting(request);
 }

@@ -31,6 +31,7 @@ struct Peer {
 /// What changes seldom.
 struct HandlerRules {
   std::vector<std::string> hosts;
+  OtherSites sites;
   TokenStore tokens;
   bool require_tokens = false;  // at a wide listener
   uid_t own_uid = 0;
@@ -134,6 +135,7 @@ class RequestHandler {
 /// The answer to a request that may not pass; nothing: it may. `hosts`: names that this server is
 /// known by besides localhost, 127.0.0.1 and ::1, as host_without_port() writes them.
 [[nodiscard]] std::optional<HttpResponse> refusal(const HttpRequest& request,
-                                                  const std::vector<std::string>& hosts);
+                                                  const std::vector<std::string>& hosts,
+                                                  const OtherSites& sites);
 
 }  // namespace berth::serve

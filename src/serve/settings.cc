@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "serve/request_handler.h"
 #include "serve/settings_table.h"
+#include "serve/url.h"
 
 namespace berth::serve {
 
@@ -154,6 +155,26 @@ Error no_host(std::string_view host) {
                                   "http://, paths or *"};
 }
 
+/// As a browser writes the header Origin. Nothing: a path, "*", or what no browser would send.
+std::optional<std::string> origin_in(std::string_view text) {
+  const auto url = parse_url(text);
+  if (!url || url->kind == Url::Kind::unix_socket || url->target != "/") return std::nullopt;
+  return small_letters(origin_of(*url));
+}
+
+void read_origins(TableReader& reader, std::string_view key, std::vector<std::string>& into) {
+  reader.texts(key, into);
+  for (std::string& one : into) {
+    const auto origin = origin_in(one);
+    if (origin) one = *origin;
+    if (!origin) {
+      reader.refuse(key, {ErrorCode::invalid, "\"" + printable(one.substr(0, 80)) +
+                                                  "\" is no origin: write each site as in "
+                                                  "\"https://portal.lab\", without a path or *"});
+    }
+  }
+}
+
 std::optional<Error> read_root(const toml::table& root, Settings& settings) {
   TableReader reader(root, "");
   std::optional<std::string> interval;
@@ -161,6 +182,8 @@ std::optional<Error> read_root(const toml::table& root, Settings& settings) {
   reader.texts("listen", listen);
   reader.text("socket", settings.socket);
   reader.texts("hosts", settings.hosts);
+  read_origins(reader, "trusted_origins", settings.sites.trusted_origins);
+  read_origins(reader, "frame_ancestors", settings.sites.frame_ancestors);
   reader.text("interval", interval);
   reader.flag("require_tokens", settings.require_tokens);
   const toml::table* policy = reader.table("policy");

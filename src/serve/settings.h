@@ -15,6 +15,7 @@
 #include "serve/fleet_members.h"
 #include "serve/history_source.h"
 #include "serve/metrics.h"
+#include "serve/outgoing.h"
 #include "serve/policy.h"
 
 namespace berth::serve {
@@ -42,6 +43,7 @@ struct Settings {
   std::vector<Address> listen = {{.host = "127.0.0.1", .port = 9700}};
   std::optional<std::string> socket;  // nothing: the usual place
   std::vector<std::string> hosts;     // names that this server is known by
+  OtherSites sites;
   Duration interval = std::chrono::seconds(1);
   Policy policy;
   bool require_tokens = false;  // at addresses that others can reach

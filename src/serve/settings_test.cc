@@ -17,6 +17,8 @@ TEST(Settings, AreReadFromToml) {
 listen = ["127.0.0.1:9700", "[::1]:0"]
 socket = "/run/x.sock"
 hosts = ["GPU1.lab:443"]
+trusted_origins = ["https://Portal.lab:443/", "http://[::1]:3000"]
+frame_ancestors = "https://grafana.lab"
 interval = "2s"
 require_tokens = true
 colour = "green"
@@ -30,11 +32,14 @@ key = "k.pem"
   EXPECT_THAT(settings->listen, ElementsAre(Address{"127.0.0.1", 9700}, Address{"::1", 0}));
   EXPECT_EQ(settings->socket, "/run/x.sock");
   EXPECT_THAT(settings->hosts, ElementsAre("gpu1.lab"));
+  EXPECT_THAT(settings->sites.trusted_origins,
+              ElementsAre("https://portal.lab", "http://[::1]:3000"));
+  EXPECT_THAT(settings->sites.frame_ancestors, ElementsAre("https://grafana.lab"));
   EXPECT_EQ(settings->interval, Duration(2s));
   EXPECT_TRUE(settings->require_tokens);
   EXPECT_EQ(settings->policy.others, Policy::Others::group);
   EXPECT_EQ(settings->tls->key, "k.pem");
-  EXPECT_THAT(settings->unknown, ElementsAre("colour (line 7)"));
+  EXPECT_THAT(settings->unknown, ElementsAre("colour (line 9)"));
 }
 
 TEST(Settings, TellHowMuchHistoryIsKept) {
@@ -93,6 +98,16 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{"\nhosts = [\"gpu1\", \"http://gpu1.lab\"]", "line 2: hosts: \"http:"},
                     Wrong{"hosts = [\"*.lab\"]", "is no host's name"},
                     Wrong{"hosts = [\"\"]", "is no host's name"},
+                    Wrong{"trusted_origins = [\"*\"]", "line 1: trusted_origins: \"*\" is no"},
+                    Wrong{"\nframe_ancestors = \"*\"", "line 2: frame_ancestors: \"*\" is no"},
+                    Wrong{"trusted_origins = \"https://*.lab\"", "without a path or *"},
+                    Wrong{"trusted_origins = \"https://\"", "is no origin"},
+                    Wrong{"trusted_origins = \"portal.lab\"", "is no origin"},
+                    Wrong{"trusted_origins = \"null\"", "is no origin"},
+                    Wrong{"trusted_origins = \"https://me@portal.lab\"", "is no origin"},
+                    Wrong{"frame_ancestors = \"https://a.lab; script-src *\"", "is no origin"},
+                    Wrong{"frame_ancestors = \"https://a.lab/page\"", "is no origin"},
+                    Wrong{"frame_ancestors = \"unix:/run/x.sock\"", "is no origin"},
                     Wrong{"interval = \"1ms\"", "from 100ms"}, Wrong{"interval = \"10s\"", "to 5s"},
                     Wrong{"a = [", "line 1"},
                     Wrong{"[history]\nat_most = \"1M\"", "line 2: history.at_most: 2 MiB"},

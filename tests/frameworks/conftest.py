@@ -1,7 +1,7 @@
-"""Real frameworks on stand-ins: a CUDA build of PyTorch, unmodified, where there is no card.
+"""Real frameworks on stand-ins: a CUDA build of PyTorch, unmodified, where there is no card; and JAX.
 
-./dev test --frameworks makes the environment (tools/frameworks.py) and names it in BERTH_FRAMEWORKS;
-else all here is skipped. Memory, devices and errors are as torch's own code has them. Kernels compute
+./dev test --frameworks makes the environments (tools/frameworks.py) and names them in BERTH_FRAMEWORKS and
+BERTH_JAX; else all here is skipped. Memory, devices and errors are as torch's own code has them. Kernels compute
 nothing: no test asks for a result."""
 
 import importlib.util
@@ -28,6 +28,7 @@ def load_e2e():
 
 E2E = load_e2e()
 ENVIRONMENT = os.environ.get("BERTH_FRAMEWORKS", "")
+JAX = os.environ.get("BERTH_JAX", "")
 FAKES = E2E.BUILD / "fakes"
 
 # What every program here may use: what the driver says without being woken.
@@ -51,9 +52,11 @@ def tell(**what):
 
 
 def pytest_collection_modifyitems(items):
-    if not ENVIRONMENT:
-        for item in items:
-            item.add_marker(pytest.mark.skip(reason="needs a CUDA build of PyTorch: ./dev test --frameworks"))
+    for item in items:
+        is_jax = item.path.name == "test_jax.py"
+        if not (JAX if is_jax else ENVIRONMENT):
+            wanted = "JAX" if is_jax else "a CUDA build of PyTorch"
+            item.add_marker(pytest.mark.skip(reason=f"needs {wanted}: ./dev test --frameworks"))
 
 
 def played_cards(count, memory_gib, model=None):

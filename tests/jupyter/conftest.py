@@ -1,7 +1,8 @@
-"""JupyterLab, Notebook 7 and a browser, on simulated GPUs.
+"""JupyterLab, Notebook 7 and a browser, on simulated GPUs; and the Jupyter of Debian 12.
 
-./dev test --frameworks makes the environment (tools/frameworks.py) and names it in BERTH_JUPYTER; else
-all here is skipped. Each test has a Jupyter of its own, behind a prefix as JupyterHub has one."""
+./dev test --frameworks makes the environments (tools/frameworks.py) and names them in BERTH_JUPYTER and
+BERTH_JUPYTER_CLASSIC; else all here is skipped. Each test has a Jupyter of its own, behind a prefix as
+JupyterHub has one."""
 
 import importlib.util
 import json
@@ -37,15 +38,18 @@ import check_page  # noqa: E402
 import make_wheel  # noqa: E402
 
 ENVIRONMENT = os.environ.get("BERTH_JUPYTER", "")
+CLASSIC = os.environ.get("BERTH_JUPYTER_CLASSIC", "")  # Notebook 6.4 and jupyter_server 1.23
 TOKEN = "only-for-this-test"
 BASE = "/user/ana/"
 PATIENCE = 120
 
 
 def pytest_collection_modifyitems(items):
-    if not ENVIRONMENT:
-        for item in items:
-            item.add_marker(pytest.mark.skip(reason="needs JupyterLab: ./dev test --frameworks"))
+    for item in items:
+        is_classic = item.path.name == "test_classic.py"
+        if not (CLASSIC if is_classic else ENVIRONMENT):
+            wanted = "Notebook 6.4" if is_classic else "JupyterLab"
+            item.add_marker(pytest.mark.skip(reason=f"needs {wanted}: ./dev test --frameworks"))
 
 
 class Answer:
@@ -95,10 +99,15 @@ class Jupyter:
         return (self.directory / "jupyter.log").read_text(encoding="utf-8", errors="replace")
 
     def start(self, *words, base=BASE):
-        command = [f"{ENVIRONMENT}/bin/python", "-m", "jupyterlab", "--allow-root", "--no-browser", "--ServerApp.port=0",
-                   f"--IdentityProvider.token={TOKEN}", f"--ServerApp.base_url={base}", "--LabApp.news_url=",
-                   "--LabApp.expose_app_in_browser=True", "--JupyterNotebookApp.expose_app_in_browser=True",
-                   f"--ServerApp.root_dir={self.notebooks}", *words]  # fmt: skip
+        return self.start_with(
+            [f"{ENVIRONMENT}/bin/python", "-m", "jupyterlab", "--allow-root", "--no-browser", "--ServerApp.port=0",
+             f"--IdentityProvider.token={TOKEN}", f"--ServerApp.base_url={base}", "--LabApp.news_url=",
+             "--LabApp.expose_app_in_browser=True", "--JupyterNotebookApp.expose_app_in_browser=True",
+             f"--ServerApp.root_dir={self.notebooks}", *words],
+            base,
+        )  # fmt: skip
+
+    def start_with(self, command, base=BASE):
         with open(self.directory / "jupyter.log", "wb") as output:
             self.process = subprocess.Popen(
                 command, env=self.machine.environment({}), cwd=self.notebooks, stdin=subprocess.DEVNULL, stdout=output,
@@ -107,7 +116,7 @@ class Jupyter:
 
         def address():
             assert self.process.poll() is None, self.log
-            for file in self.runtime.glob("jpserver-*.json"):
+            for file in self.runtime.glob("*server-*.json"):  # nbserver-PID: the classic one's
                 said = json.loads(file.read_text() or "{}")
                 if said.get("port"):
                     return f"http://127.0.0.1:{said['port']}{base}"

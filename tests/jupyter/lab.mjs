@@ -110,7 +110,10 @@ const scenarios = {
     await until("the other is listed", async () =>
       (await part(page, "Idle kernels that hold memory")).includes("train.ipynb"),
     );
-    const holders = await part(page, "Who holds what");
+    const holders = await until("both hold theirs", async () => {
+      const said = await part(page, "Who holds what");
+      return said.split("(yours)").length > 2 && said;
+    });
     const button = page.getByRole("button", { name: "Shut down the kernel of train.ipynb" });
     await button.click();
     const dialog = page.locator("dialog.berth-lab-ask");

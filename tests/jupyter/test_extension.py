@@ -13,17 +13,31 @@ from conftest import E2E, Meanwhile, undisturbed
 WHOLE_PAGE = (E2E.BUILD / "page/dist/index.html").read_text() if (E2E.BUILD / "page/dist/index.html").exists() else ""
 
 
-def helpers(jupyter):
-    found = []
+def processes(jupyter):
+    """The words of each process of this Jupyter, by pid."""
+    found = {}
     for process in pathlib.Path("/proc").glob("[0-9]*"):
         try:
             words = (process / "cmdline").read_bytes().split(b"\0")
             variables = (process / "environ").read_bytes()
         except OSError:
             continue
-        if b"helper" in words[1:2] and str(jupyter.directory).encode() in variables:
-            found.append(int(process.name))
+        if str(jupyter.directory).encode() in variables:
+            found[int(process.name)] = words
     return found
+
+
+def helpers(jupyter):
+    return [pid for pid, words in processes(jupyter).items() if b"helper" in words[1:2]]
+
+
+def seconds_of_cpu(pids):
+    """Of those that still run, and of what they have waited for."""
+    ticks = 0
+    for pid in pids:
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ticks += sum(map(int, stat[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def test_every_gpu_by_the_helper_and_by_serve(jupyter):
@@ -238,6 +252,37 @@ def test_an_extension_that_cannot_be_loaded_keeps_nothing_from_starting(jupyter)
     jupyter.machine.env["PYTHONPATH"] = str(broken)
     jupyter.start()
     assert jupyter.ask("api/kernelspecs").status == 200 and jupyter.ask("berth/api/overview").status == 404
+
+
+def test_ten_tabs_cost_little(jupyter, record_property):
+    """Each asks as a panel that is looked at does (web/lab/room.ts)."""
+    seconds = 20
+    jupyter.start()
+
+    def spent_while(act):
+        """Of one core: by Jupyter, and by the helper where there is one, which lives while it is asked."""
+        pids = [jupyter.process.pid, *helpers(jupyter)]
+        before = seconds_of_cpu(pids)
+        act()
+        return (seconds_of_cpu(pids) - before) / seconds
+
+    def tab(number):
+        time.sleep(0.2 * number)
+        etag, until = "", time.monotonic() + seconds - 2
+        while time.monotonic() < until:
+            answer = jupyter.ask("berth/api/overview", If_None_Match=etag)
+            etag = answer.headers["ETag"]
+            assert answer.status in (200, 304)
+            time.sleep(2)
+
+    time.sleep(10)  # what it begins with is done
+    idle = spent_while(lambda: time.sleep(seconds))
+    jupyter.overview()
+    assert helpers(jupyter)
+    with concurrent.futures.ThreadPoolExecutor(10) as pool:
+        ten = spent_while(lambda: list(pool.map(tab, range(10))))
+    record_property("measured", f"Jupyter with ten panels at once: {100 * ten:.1f} % of a core; without {100 * idle:.1f} %")
+    assert ten < 0.05
 
 
 def test_two_hundred_kernels(jupyter):

@@ -30,6 +30,12 @@ def hostile_room():
     return snapshot
 
 
+def test_the_panel_is_small(jupyter, record_property):
+    size = jupyter.bundle.stat().st_size
+    record_property("measured", f"the panel: {size:,} bytes")
+    assert size <= 15_000
+
+
 def test_a_lease_is_mine_and_an_idle_kernel_is_shut_down_after_the_question(jupyter):
     jupyter.notebook("train.ipynb", LEASE)
     jupyter.notebook("idle.ipynb", LEASE)

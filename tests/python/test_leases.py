@@ -52,6 +52,33 @@ def test_a_share_is_promised(desk):
     assert desk.leased() == [5, 5]
 
 
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [("XLA_CLIENT_MEM_FRACTION XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_CLIENT_MEM_FRACTION"),
+     ("XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION"), (None, None)],
+    ids=["new", "old", "no JAX"],
+)  # fmt: skip
+def test_a_jax_that_is_there_is_told_its_share(desk, source, name):
+    if source:
+        (desk.directory / "jaxlib").mkdir()
+        (desk.directory / "jaxlib/__init__.py").write_text("raise RuntimeError('nobody imports it')")
+        (desk.directory / "jaxlib/xla_client.py").write_text(f"# {source}")
+    told = desk.told("""
+        sys.path.insert(0, os.getcwd())
+        def said():
+            return {name: value for name, value in os.environ.items() if name.endswith("MEM_FRACTION")}
+        seen = [said()]
+        for how in ({"memory": "50%"}, {"memory": None}):
+            with berth.lease(**how) as lease:
+                seen += [said(), {name for name in lease.environment() if name.endswith("MEM_FRACTION")} == set(said())]
+        os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+        with berth.lease(memory="50%"):
+            seen.append(said())
+        print(json.dumps(seen))
+    """)
+    assert told == [{}, {name: "0.5000"} if name else {}, True, {}, True, {}]
+
+
 def test_who_waits_gets_it_when_it_is_released(desk):
     first = desk.holding("berth.lease(only=5)")
     second = desk.start_python("""

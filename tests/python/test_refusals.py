@@ -77,13 +77,13 @@ def test_or_cpu_goes_on_without_a_device(desk):
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             with berth.lease(only=0, or_cpu=True) as lease:
-                inside = os.environ["CUDA_VISIBLE_DEVICES"]
+                inside = os.environ["CUDA_VISIBLE_DEVICES"], os.environ["JAX_PLATFORMS"]
         try: lease.fileno()
         except berth.Error as error: code = error.code
         print(json.dumps([lease.devices, lease.id, inside, os.environ.get("CUDA_VISIBLE_DEVICES"), code,
                           [str(one.message) for one in warned]]))
     """)
-    assert told[:5] == [[], "", "-1", None, "not_found"]
+    assert told[:5] == [[], "", ["-1", "cpu"], None, "not_found"]
     assert len(told[5]) == 1 and "computes on the CPU" in told[5][0]
     assert desk.leases() == []
 
