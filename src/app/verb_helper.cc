@@ -84,10 +84,10 @@ class Asker {
     return readable[0] || readable[1];
   }
 
-  /// What it says of a lease that is recorded, or that `other` has become readable.
+  /// What it says of a lease that is recorded; nothing: `other` is readable, or the time is over.
   enum class Said { nothing, is_done, has_gone };
-  Said listen(int other) {
-    const auto readable = wait_readable({socket_.descriptor(), life_.get(), other}, std::nullopt);
+  Said listen(int other, std::optional<Duration> patience) {
+    const auto readable = wait_readable({socket_.descriptor(), life_.get(), other}, patience);
     const auto line = socket_.receive(longest_question);
     if (line && *line) return Said::is_done;
     return !line || readable[1] ? Said::has_gone : Said::nothing;
@@ -357,8 +357,8 @@ class Helper {
     std::filesystem::current_path("/", ignored);  // so that no mount is kept busy
     record.start_sampler([this] { asker_.let_go(); });
     while (true) {
-      const auto said = asker_.listen(record.descriptor());
-      if (said == Asker::Said::nothing) record.hear();
+      const auto said = asker_.listen(record.descriptor(), record.patience());
+      if (said == Asker::Said::nothing) record.go_on();
       if (said == Asker::Said::is_done) record.end(AdoptedRun::End::gave_back);
       if (said == Asker::Said::has_gone) record.end(AdoptedRun::End::unknown);
       if (said != Asker::Said::nothing) return;
