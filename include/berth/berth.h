@@ -15,7 +15,8 @@
  * C99. No call starts a thread, forks, prints, or sets a signal handler. The driver is asked in a
  * helper process (`berth helper`), so that a card that hangs never hangs the caller. Strings are
  * UTF-8 and live as long as the object they came from. Where a call takes a berth_error**, NULL is
- * allowed; a call that fails gives a new error, to be freed by berth_error_free(). */
+ * allowed; a call that fails gives a new error, to be freed by berth_error_free(). A thread that is
+ * cancelled within a call ends behind it. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -100,8 +101,8 @@ typedef struct {
   const char* helper;  /* the berth program; NULL: BERTH_HELPER, beside the library, PATH */
   uint32_t max_age_ms; /* of a look of `berth serve` that is taken; 0: 2000 */
   uint32_t sources;    /* of berth_source; 0: both */
-  void (*on_note)(void* user,
-                  const char* text); /* a sentence for people, where somebody wants it */
+  /* Hears sentences for people within calls. It returns: it neither throws nor ends its thread. */
+  void (*on_note)(void* user, const char* text);
   void* user;
 } berth_options;
 
@@ -111,6 +112,9 @@ berth_code berth_open(const berth_options* options, berth_context** context, ber
 void berth_close(berth_context* context);
 /* The program that this library asks: for who wants to run one of its verbs. NULL: none found. */
 const char* berth_program(berth_context* context);
+/* A new connection to `berth serve`'s socket, for HTTP; it does not block, and is yours to close.
+ * Only a server of root's or of this user's is taken. BERTH_E_NOT_FOUND: there is none. */
+berth_code berth_serve_connect(berth_context* context, int* fd, berth_error** error);
 
 /* --- looking ------------------------------------------------------------------------------- */
 
@@ -150,7 +154,8 @@ typedef struct {
   berth_f64 utilization_percent;        /* share of time in which any kernel ran */
   int32_t compute_major, compute_minor; /* 0.0: not told */
   uint64_t cuda_cores;                  /* from the table of cards; 0: not in it */
-  int32_t visible_ordinal;              /* cuda:N in this process; -1: hidden; -2: not known */
+  int32_t visible_ordinal; /* cuda:N in this process; -1: hidden; -2: not known, as in each look of
+                            * `berth serve`, which knows nothing of CUDA_VISIBLE_DEVICES here */
   int32_t zero;
 } berth_device;
 
@@ -172,7 +177,7 @@ typedef struct {
 berth_code berth_look_now(berth_context* context, uint32_t depth, berth_look** look,
                           berth_error** error);
 /* The same in steps, always by the helper: poll `fd` for reading at most `due_ms`, then advance. No
- * look yet: poll again. Only one may be under way. */
+ * look yet: poll again. `fd` is the same to the end. One question in steps at a time. */
 berth_code berth_look_begin(berth_context* context, uint32_t depth, int* fd, int* due_ms,
                             berth_error** error);
 berth_code berth_look_advance(berth_context* context, berth_look** look, int* due_ms,
@@ -212,6 +217,11 @@ typedef struct {
 /* Which devices the request would get; claims nothing. `request` may be NULL: one whole device. */
 berth_code berth_pick(berth_context* context, const berth_request* request, berth_answer** answer,
                       berth_error** error);
+/* The same in steps, as berth_look_begin(). */
+berth_code berth_pick_begin(berth_context* context, const berth_request* request, int* fd,
+                            int* due_ms, berth_error** error);
+berth_code berth_pick_advance(berth_context* context, berth_answer** answer, int* due_ms,
+                              berth_error** error);
 int berth_answer_satisfied(const berth_answer* answer);
 int berth_answer_possible(const berth_answer* answer); /* 0: not even when the machine is idle */
 /* As `berth pick --json` prints it (doc/FORMATS.md, Placement). */
@@ -233,6 +243,9 @@ berth_code berth_wait_step(berth_wait* wait, berth_lease** lease, berth_error** 
  * nothing came: why, with position 0. */
 const char* berth_wait_news_json(const berth_wait* wait);
 void berth_wait_free(berth_wait* wait); /* leaves the queue */
+/* Leaves it and tells when others see that, half a second later at most: poll and step on until
+ * BERTH_E_NOT_FOUND. */
+berth_code berth_wait_leave(berth_wait* wait, berth_error** error);
 
 /* --- a lease ------------------------------------------------------------------------------- */
 

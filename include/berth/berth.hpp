@@ -228,12 +228,14 @@ class Lease {
   std::string id() const { return berth_lease_id(raw_.get()); }
   std::string run() const { return berth_lease_run(raw_.get()); }
 
-  /// Ends it now and says how that went.
-  static Result<void> release(Lease lease) {
+  /// Ends it now and says how that went. After a failure it still holds, and may be ended again.
+  Result<void> release() {
+    berth_lease* raw = raw_.release();
     berth_error* error = nullptr;
-    const berth_code code = berth_lease_free(lease.raw_.release(), &error);
-    if (code != BERTH_OK) return detail::error_of(code, error);
-    return {};
+    const berth_code code = berth_lease_free(raw, &error);
+    if (code == BERTH_OK) return {};
+    raw_.reset(raw);
+    return detail::error_of(code, error);
   }
 
  private:
@@ -312,6 +314,14 @@ class Wait {
     if (lease == nullptr) return std::optional<Lease>();
     return std::optional<Lease>(lease);
   }
+  /// Leaves the queue: step() says BERTH_E_NOT_FOUND once others see that. The end of this object
+  /// leaves it as well.
+  Result<void> leave() {
+    berth_error* error = nullptr;
+    const berth_code code = berth_wait_leave(raw_.get(), &error);
+    if (code != BERTH_OK) return detail::error_of(code, error);
+    return {};
+  }
   /// {"position", "waited_ms", "placement"}; "" before the first.
   std::string news_json() const { return berth_wait_news_json(raw_.get()); }
 
@@ -357,28 +367,18 @@ class Berth {
   }
   /// The same for an event loop: poll `descriptor` for reading, at most until `due`, then
   /// advance_look(). One at a time.
-  struct LookUnderWay {
+  struct UnderWay {
     int descriptor;
     std::chrono::milliseconds due;
   };
-  Result<LookUnderWay> begin_look(berth_depth depth = BERTH_STATE) {
-    int descriptor = -1;
-    int due = 0;
-    berth_error* error = nullptr;
-    const berth_code code = berth_look_begin(raw(), depth, &descriptor, &due, &error);
-    if (code != BERTH_OK) return detail::error_of(code, error);
-    return LookUnderWay{descriptor, std::chrono::milliseconds(due)};
+  Result<UnderWay> begin_look(berth_depth depth = BERTH_STATE) {
+    return begun([&](int* descriptor, int* due, berth_error** error) {
+      return berth_look_begin(raw(), depth, descriptor, due, error);
+    });
   }
   /// The look; nothing: poll on, with the new `due`.
-  Result<std::optional<Look>> advance_look(LookUnderWay& under_way) {
-    berth_look* look = nullptr;
-    int due = 0;
-    berth_error* error = nullptr;
-    const berth_code code = berth_look_advance(raw(), &look, &due, &error);
-    if (code != BERTH_OK) return detail::error_of(code, error);
-    under_way.due = std::chrono::milliseconds(due);
-    if (look == nullptr) return std::optional<Look>();
-    return std::optional<Look>(look);
+  Result<std::optional<Look>> advance_look(UnderWay& under_way) {
+    return advanced<Look, berth_look>(under_way, berth_look_advance);
   }
 
   /// Which devices the request would get. Claims nothing.
@@ -389,6 +389,16 @@ class Berth {
     const berth_code code = berth_pick(raw(), &asked, &answer, &error);
     if (code != BERTH_OK) return detail::error_of(code, error);
     return Answer(answer);
+  }
+  /// The same for an event loop, as begin_look().
+  Result<UnderWay> begin_pick(const Request& request) {
+    const berth_request asked = detail::request_of(request);
+    return begun([&](int* descriptor, int* due, berth_error** error) {
+      return berth_pick_begin(raw(), &asked, descriptor, due, error);
+    });
+  }
+  Result<std::optional<Answer>> advance_pick(UnderWay& under_way) {
+    return advanced<Answer, berth_answer>(under_way, berth_pick_advance);
   }
   /// A lease now, or BERTH_E_NONE_FREE or BERTH_E_NEVER with the answer in `why_not`.
   Result<Lease> acquire(const Request& request, std::optional<Answer>* why_not = nullptr) {
@@ -423,6 +433,26 @@ class Berth {
  private:
   explicit Berth(std::shared_ptr<detail::Context> context) : context_(std::move(context)) {}
   berth_context* raw() { return context_->raw.get(); }
+  template <class Begin>
+  Result<UnderWay> begun(Begin begin) {
+    int descriptor = -1;
+    int due = 0;
+    berth_error* error = nullptr;
+    const berth_code code = begin(&descriptor, &due, &error);
+    if (code != BERTH_OK) return detail::error_of(code, error);
+    return UnderWay{descriptor, std::chrono::milliseconds(due)};
+  }
+  template <class Owner, class Raw, class Advance>
+  Result<std::optional<Owner>> advanced(UnderWay& under_way, Advance advance) {
+    Raw* made = nullptr;
+    int due = 0;
+    berth_error* error = nullptr;
+    const berth_code code = advance(raw(), &made, &due, &error);
+    if (code != BERTH_OK) return detail::error_of(code, error);
+    under_way.due = std::chrono::milliseconds(due);
+    if (made == nullptr) return std::optional<Owner>();
+    return std::optional<Owner>(made);
+  }
   std::shared_ptr<detail::Context> context_;
 };
 

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from .errors import CudaStarted, Error, NeverPossible, NoneFree
 from .leases import AsyncLease, Lease, News, async_lease, cuda_state, lease
-from .looks import Device, Look, Process, Watch, devices, look, pick, watch
+from .looks import Device, Look, Process, Watch, devices, look, watch
 from .marks import mark
 from .placement import Placement
 from .reading import Reading
+from .wishes import pick
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

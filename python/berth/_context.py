@@ -50,6 +50,15 @@ class Context:
         said = tuple(os.environ.get(name) for name in _VARIABLES)
         return Borrowed((os.getpid(), said, sources, sim, replay, max_age))
 
+    def steps(self, asked: str, *what: Any) -> Steps[ctypes.c_void_p]:
+        """What berth_{asked}_begin() and _advance() give: a look, or an answer."""
+        descriptor, due, made = ctypes.c_int(-1), ctypes.c_int(), ctypes.c_void_p()
+        _abi.call(f"berth_{asked}_begin", self.handle, *what, ctypes.byref(descriptor), ctypes.byref(due))
+        while not made.value:
+            yield descriptor.value, due.value / 1000
+            _abi.call(f"berth_{asked}_advance", self.handle, ctypes.byref(made), ctypes.byref(due))
+        return made
+
     def close(self) -> None:
         _abi.library().berth_close(self.handle)
         self.handle = ctypes.c_void_p()

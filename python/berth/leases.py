@@ -9,21 +9,19 @@ import sys
 from . import _abi
 from ._context import Context, drive, drive_async, is_simulated
 from .errors import CudaStarted, Error, NoneFree, in_python, warn
-from .looks import Device, refusal, request_struct
+from .looks import Device
 from .placement import Placement
-from .reading import seconds_of, share_of
+from .reading import share_of
+from .wishes import Wishes, refusal, takes, wishes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Generator, List, Literal, Optional, Tuple, Type, Union
+    from typing import Any, Dict, Generator, List, Literal, Optional
 
     import torch
 
     from ._context import Steps
-    from .looks import Chosen, Memory
-
-    AfterInit = Literal["refuse", "index"]
-    OnNews = Callable[["News"], None]
+    from .wishes import OnNews
 
 _held: List["Lease"] = []  # until they are released: a lease that nobody names lives on
 _asked_at_exit = False
@@ -163,31 +161,17 @@ def current_lease() -> Optional[Lease]:
     return _held[-1] if _held else None
 
 
-def lease(
-    n: int = 1,
-    *,
-    memory: Optional[Memory] = None,
-    only: Optional[Chosen] = None,
-    except_: Optional[Chosen] = None,
-    prefer: Optional[Chosen] = None,
-    need: Optional[str] = None,
-    min_compute: Optional[str] = None,
-    idle_for: Optional[str] = None,
-    wait: Union[float, str, bool] = False,
-    or_cpu: bool = False,
-    record: Optional[bool] = None,
-    after_init: AfterInit = "refuse",
-    name: Optional[str] = None,
-    on_news: Optional[OnNews] = None,
-    sim: Optional[str] = None,
-) -> Lease:
+@takes(wishes)
+def lease(wanted: Wishes) -> Lease:
     """Claims n devices for this process and shows them, and no others, to CUDA.
 
     >>> with lease(2, sim="server-8xh100") as mine:
     ...     print(mine.devices[0].name, os.environ["CUDA_VISIBLE_DEVICES"])
     NVIDIA H100 80GB HBM3 3,4
 
-    What devices: as for pick(); with `memory` a share, else whole devices, alone. `wait`: seconds,
+    `memory` of each: "10G", "50%", or bytes: a share; without it whole devices, alone. `only`,
+    `except_`: "0,2", "*H100*", [0, 2]. `prefer`: "best-fit", "most-free", "spread" or a list.
+    `need`: "bf16,fp8". `min_compute`: "8.0". `idle_for`: "10m". `wait`: seconds,
     "2h", or True for as long as it takes; a place in the queue, which Ctrl-C leaves. `or_cpu`: where there is
     none, the CPU, with a warning. `record`: a record as `berth run` keeps one; in notebooks it is
     kept unless False. `after_init="index"`: where CUDA has started, one of the devices that it
@@ -196,43 +180,13 @@ def lease(
     Raises NoneFree or NeverPossible with the reasons; CudaStarted before anything is claimed.
     Without `with` it lasts until release() or the end of the process.
     """
-    return drive(
-        _lease_steps(
-            request_struct(n, memory, only, except_, prefer, need, min_compute, idle_for, name=name,
-                           record=_is_notebook() if record is None else record,
-                           after_init=after_init == "index"),
-            wait, or_cpu, after_init, on_news, sim,
-        )
-    )  # fmt: skip
+    return drive(_lease_steps(wanted))
 
 
-def async_lease(
-    n: int = 1,
-    *,
-    memory: Optional[Memory] = None,
-    only: Optional[Chosen] = None,
-    except_: Optional[Chosen] = None,
-    prefer: Optional[Chosen] = None,
-    need: Optional[str] = None,
-    min_compute: Optional[str] = None,
-    idle_for: Optional[str] = None,
-    wait: Union[float, str, bool] = False,
-    or_cpu: bool = False,
-    record: Optional[bool] = None,
-    after_init: AfterInit = "refuse",
-    name: Optional[str] = None,
-    on_news: Optional[OnNews] = None,
-    sim: Optional[str] = None,
-) -> AsyncLease:
+@takes(wishes)
+def async_lease(wanted: Wishes) -> AsyncLease:
     """lease() for asyncio: `async with berth.async_lease(wait=True) as lease:`. Cancelling leaves the queue."""
-    return AsyncLease(
-        _lease_steps(
-            request_struct(n, memory, only, except_, prefer, need, min_compute, idle_for, name=name,
-                           record=_is_notebook() if record is None else record,
-                           after_init=after_init == "index"),
-            wait, or_cpu, after_init, on_news, sim,
-        )
-    )  # fmt: skip
+    return AsyncLease(_lease_steps(wanted))
 
 
 def cuda_state() -> Literal["not loaded", "not started", "started", "inherited"]:
@@ -243,33 +197,26 @@ def cuda_state() -> Literal["not loaded", "not started", "started", "inherited"]
     return _abi.CUDA[_abi.library().berth_cuda_state()]  # type: ignore[return-value]
 
 
-def _lease_steps(
-    request: _abi.RequestStruct,
-    wait: Union[float, str, bool],
-    or_cpu: bool,
-    after_init: AfterInit,
-    on_news: Optional[OnNews],
-    sim: Optional[str],
-) -> Steps[Lease]:
+def _lease_steps(wanted: Wishes) -> Steps[Lease]:
+    wait_ms, sim = wanted.wait_ms, wanted.sim
     state = cuda_state()
     late = state in ("started", "inherited")
-    if late and after_init == "refuse":
+    if late and wanted.after_init == "refuse":
         raise _cuda_started(state)
-    wait_ms = _wait_ms(wait)
     try:
         with Context.borrowed(_abi.FROM_HELPER, sim) as context:
             place, handle, pid = ctypes.c_void_p(), ctypes.c_void_p(), os.getpid()
             try:
                 _abi.call(
-                    "berth_wait_begin", context.handle, ctypes.byref(request), ctypes.c_int64(wait_ms),
+                    "berth_wait_begin", context.handle, ctypes.byref(wanted.request), ctypes.c_int64(wait_ms),
                     ctypes.byref(place),
                 )  # fmt: skip
-                yield from _queue_steps(place, handle, on_news if wait_ms else lambda _: None, wait_ms / 1000)
+                yield from _queue_steps(place, handle, wanted.on_news if wait_ms else lambda _: None, wait_ms / 1000)
                 state = cuda_state()  # it may have started while we waited
                 late = state in ("started", "inherited")
-                if late and after_init == "refuse":
+                if late and wanted.after_init == "refuse":
                     raise _cuda_started(state)
-                taken = Lease(handle, _variables_of(handle), not late, sim, request.memory)
+                taken = Lease(handle, _variables_of(handle), not late, wanted.sim, wanted.request.memory)
                 handle = ctypes.c_void_p()
                 return taken
             except GeneratorExit:  # nobody polls any more
@@ -282,45 +229,20 @@ def _lease_steps(
                 if place.value:
                     yield from _leave_steps(place, pid)
     except Error as error:
-        if error.code not in ("none_free", "never") or not or_cpu:
+        if error.code not in ("none_free", "never") or not wanted.or_cpu:
             raise
         return _cpu_lease(error, not late, sim)
 
 
-def _wait_ms(wait: Union[float, str, bool]) -> int:
-    """-1: as long as it takes."""
-    if wait is True:
-        return -1
-    try:
-        seconds = seconds_of(wait) if isinstance(wait, str) else float(wait)
-    except (TypeError, ValueError):
-        seconds = -1
-    if not 0 <= seconds <= 1e9:
-        raise Error(f"wait={wait!r} makes no sense", remedy='write seconds, "1h30m", or True for ever')
-    return round(seconds * 1000)
-
-
 def _leave_steps(place: ctypes.c_void_p, pid: int) -> Steps[None]:
     """Leaves the queue; the place is gone once the helper has ended, which it does within half a second."""
-    descriptor = _abi.library().berth_wait_fd(place)
     try:
-        if descriptor < 0 or pid != os.getpid():  # it is over; or it is that of who forked this process
-            return
-        import socket
-        import time
-
-        with socket.socket(fileno=os.dup(descriptor)) as end:
-            end.setblocking(False)
-            end.shutdown(socket.SHUT_WR)
-            until = time.monotonic() + 1
-            while time.monotonic() < until:
-                try:
-                    if not end.recv(1 << 16):
-                        return
-                except BlockingIOError:
-                    yield end.fileno(), until - time.monotonic()
-    except OSError:
-        pass  # it has ended already
+        none = ctypes.c_void_p()
+        # It is over; or it is that of who forked this process.
+        left = pid != os.getpid() or _abi.library().berth_wait_leave(place, None) != _abi.OK
+        while not left:
+            yield _abi.library().berth_wait_fd(place), 1.0
+            left = _abi.library().berth_wait_step(place, ctypes.byref(none), None) != _abi.OK
     finally:
         _abi.library().berth_wait_free(place)
 
@@ -455,10 +377,6 @@ def _likely_call() -> str:
         if module in sys.modules:
             return f" ({call}?)"
     return ""
-
-
-def _is_notebook() -> bool:
-    return "ipykernel" in sys.modules
 
 
 def _ask_at_exit() -> None:

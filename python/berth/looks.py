@@ -7,21 +7,18 @@ import os
 
 from . import _abi
 from ._context import Context, drive, drive_async, is_simulated
-from .errors import Error, error_of, in_python
-from .placement import Placement
+from .errors import Error
 from .reading import Reading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from array import array
-    from typing import Any, AsyncIterator, Dict, Iterator, List, Optional, Tuple, Union
+    from typing import Any, AsyncIterator, Dict, Iterator, List, Optional, Tuple
 
     import torch
 
     from ._context import Steps
 
-    Memory = Union[str, int]
-    Chosen = Union[str, int, List[int]]
 
 
 class Process:
@@ -201,15 +198,6 @@ def _read(raw: Any, divisor: int = 0, in_bytes: bool = False) -> Reading[Any]:
     return Reading(None, _abi.ABSENT[raw.absent] if 0 < raw.absent < len(_abi.ABSENT) else "failed")
 
 
-def _helper_look(context: Context, depth: int, simulated: bool) -> Steps[Look]:
-    descriptor, due, handle = ctypes.c_int(-1), ctypes.c_int(), ctypes.c_void_p()
-    _abi.call("berth_look_begin", context.handle, depth, ctypes.byref(descriptor), ctypes.byref(due))
-    while not handle.value:
-        yield descriptor.value, due.value / 1000
-        _abi.call("berth_look_advance", context.handle, ctypes.byref(handle), ctypes.byref(due))
-    return Look(handle, simulated)
-
-
 def _look_steps(max_age: float, depth: str, sim: Optional[str], replay: Optional[str]) -> Steps[Look]:
     if depth not in _abi.DEPTHS:
         raise Error(f'there is no depth "{depth}"', remedy=f"one of {', '.join(_abi.DEPTHS)}")
@@ -225,7 +213,7 @@ def _look_steps(max_age: float, depth: str, sim: Optional[str], replay: Optional
                 return Look(handle, is_simulated(sim))
             _abi.library().berth_error_free(error)  # nobody serves here; the helper says what is wrong
     with Context.borrowed(_abi.FROM_HELPER, sim, replay) as context:
-        return (yield from _helper_look(context, wanted, not replay and is_simulated(sim)))
+        return Look((yield from context.steps("look", wanted)), not replay and is_simulated(sim))
 
 
 def look(
@@ -252,7 +240,8 @@ def devices(*, visible: bool = False, sim: Optional[str] = None, replay: Optiona
     >>> [device.index for device in devices(sim="server-8xh100") if device.state == "free"]
     [3, 4, 5, 6, 7]
     """
-    found = look(sim=sim, replay=replay).devices
+    # What CUDA_VISIBLE_DEVICES is here `berth serve` does not know.
+    found = look(max_age=0 if visible else 2.0, sim=sim, replay=replay).devices
     if not visible:
         return found
     return sorted((one for one in found if one.ordinal is not None), key=lambda one: one.ordinal or 0)
@@ -307,97 +296,3 @@ def watch(
     1
     """
     return Watch(every, depth, sim, replay)
-
-
-def request_struct(
-    n: int,
-    memory: Optional[Memory],
-    only: Optional[Chosen],
-    except_: Optional[Chosen],
-    prefer: Optional[Chosen],
-    need: Optional[str],
-    min_compute: Optional[str],
-    idle_for: Optional[str],
-    **more: Any,
-) -> _abi.RequestStruct:
-    """Numbers mean bytes where memory is meant, and indices where devices are."""
-    if not hasattr(n, "__index__"):
-        raise Error(f"n={n!r} is no number of devices", remedy='write 1 or more; memory="10G" is of each')
-    if n < 1:
-        raise Error(f"n={n} devices were asked for", remedy="ask for one or more")
-
-    def listed(wanted: Optional[Chosen]) -> Optional[str]:
-        if isinstance(wanted, (list, tuple)):
-            return ",".join(map(str, wanted))
-        return None if wanted is None else str(wanted)
-
-    values: Dict[str, object] = {
-        "memory": f"{memory}B" if isinstance(memory, int) else memory,
-        "only": listed(only),
-        "except": listed(except_),
-        "prefer": listed(prefer),
-        "need": need,
-        "min_compute": min_compute,
-        "idle_for": idle_for,
-        **more,
-    }
-    request = _abi.sized(_abi.RequestStruct)
-    request.devices = n
-    for name, value in values.items():
-        setattr(request, name, int(value) if isinstance(value, bool) else _abi.raw(value))
-    return request
-
-
-def refusal(code: str, placement: Optional[Placement], waited: float = 0) -> Error:
-    """NoneFree or NeverPossible, with its reasons; `waited`: for so many seconds."""
-    asked = in_python((placement.json.get("asked_for") if placement else "") or "this")
-    if code == "never":
-        said, remedy = f"no devices of this machine will ever do for {asked}", "`berth status` shows what it has"
-    elif waited:
-        said, remedy = f"no devices became free for {asked} in {waited:g} s", "wait longer, or go on with or_cpu=True"
-    else:
-        said, remedy = f"no devices are free for {asked}", "wait=True waits in the queue, or_cpu=True goes on without"
-    error = error_of(code, said, remedy)
-    error.placement = placement  # type: ignore[attr-defined]
-    return error
-
-
-def pick(
-    n: int = 1,
-    *,
-    memory: Optional[Memory] = None,
-    only: Optional[Chosen] = None,
-    except_: Optional[Chosen] = None,
-    prefer: Optional[Chosen] = None,
-    need: Optional[str] = None,
-    min_compute: Optional[str] = None,
-    idle_for: Optional[str] = None,
-    sim: Optional[str] = None,
-) -> List[Device]:
-    """The devices that a lease would get now. Claims nothing: somebody else may take them first.
-
-    >>> [device.index for device in pick(2, sim="server-8xh100")]
-    [3, 4]
-
-    `memory` of each: "10G", "50%", or bytes. `only`, `except_`: "0,2", "*H100*", [0, 2].
-    `prefer`: "best-fit", "most-free", "spread" or a list. `need`: "bf16,fp8". `min_compute`: "8.0".
-    `idle_for`: "10m". Raises NoneFree, NeverPossible.
-    """
-    request = request_struct(n, memory, only, except_, prefer, need, min_compute, idle_for)
-    placement = _placement_for(request, sim)
-    if not placement.satisfied:
-        raise refusal("none_free" if placement.possible else "never", placement)
-    by_id = {device.id: device for device in look(max_age=0, sim=sim).devices}
-    return [by_id[chosen] for chosen in placement.chosen]
-
-
-def _placement_for(request: _abi.RequestStruct, sim: Optional[str]) -> Placement:
-    import json
-
-    answer = ctypes.c_void_p()
-    with Context.borrowed(_abi.FROM_HELPER, sim) as context:
-        _abi.call("berth_pick", context.handle, ctypes.byref(request), ctypes.byref(answer))
-    try:
-        return Placement(json.loads(_abi.text(_abi.library().berth_answer_json(answer))))
-    finally:
-        _abi.library().berth_answer_free(answer)

@@ -3,9 +3,11 @@
 // waiting stay here, what keeps the lease is there. A line of JSON each way (doc/FORMATS.md,
 // Helper).
 //
-// It leaves the process that started it at once, and ends with that one, when its socket is closed,
-// or after a minute in which nothing was asked.
+// It is no child of the program (lib/helper_client.cc), and has a session of its own, as a keeper
+// has: what runs in it is not the program's. It ends with that one, when its socket is closed, or
+// after a minute in which nothing was asked.
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -46,7 +48,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int protocol = 1;
+/// Those that this berth speaks.
+constexpr int oldest_protocol = 1;
+constexpr int newest_protocol = 1;
 constexpr std::size_t longest_question = 1 << 20;
 constexpr Duration unused_for = std::chrono::seconds(60);
 
@@ -85,10 +89,19 @@ class Asker {
     return readable[0] || readable[1];
   }
 
-  /// What it says of a lease that is recorded, or that `other` has become readable.
+  /// Whether the kernel interrupts what we wait in as soon as that becomes so: who leaves the queue
+  /// is not to wait for the next beat.
+  void interrupts_us(bool wanted) {
+    const int socket = socket_.descriptor();
+    const int flags = ::fcntl(socket, F_GETFL);
+    (void)::fcntl(socket, F_SETOWN, ::getpid());
+    (void)::fcntl(socket, F_SETFL, wanted ? flags | O_ASYNC : flags & ~O_ASYNC);
+  }
+
+  /// What it says of a lease that is recorded; nothing: `other` is readable, or the time is over.
   enum class Said { nothing, is_done, has_gone };
-  Said listen(int other) {
-    const auto readable = wait_readable({socket_.descriptor(), life_.get(), other}, std::nullopt);
+  Said listen(int other, std::optional<Duration> patience) {
+    const auto readable = wait_readable({socket_.descriptor(), life_.get(), other}, patience);
     const auto line = socket_.receive(longest_question);
     if (line && *line) return Said::is_done;
     return !line || readable[1] ? Said::has_gone : Said::nothing;
@@ -153,7 +166,9 @@ class Helper {
   Helper(Context& context, Asker asker) : context_(context), asker_(std::move(asker)) {}
 
   int run() {
-    asker_.tell(line_of({{"berth_helper", protocol}, {"version", BERTH_VERSION}}));
+    asker_.tell(line_of({{"berth_helper", newest_protocol},
+                         {"oldest", oldest_protocol},
+                         {"version", BERTH_VERSION}}));
     while (const auto line = asker_.next_question()) {
       const Json question = Json::parse(*line, nullptr, false);
       if (!question.is_object()) return exit_code::failed;
@@ -167,6 +182,13 @@ class Helper {
 
  private:
   Result<void> answer(const Json& question) {
+    const int protocol = question.value("protocol", 1);
+    if (protocol < oldest_protocol || protocol > newest_protocol) {
+      return fail(ErrorCode::unsupported,
+                  trf("the library speaks protocol {}, and this berth {} speaks {} to {}: install "
+                      "both from one release",
+                      protocol, BERTH_VERSION, oldest_protocol, newest_protocol));
+    }
     const std::string wanted = question.value("ask", "");
     if (wanted == "end") return {};  // of a lease that could not be recorded
     if (wanted == "look") return look(question);
@@ -286,7 +308,9 @@ class Helper {
     options.say = [&](std::string_view text) { note(text); };
     options.interrupted = [this] { return asker_.has_had_enough(); };
     Ledger& within = *inside ? (*inside)->ledger : ledger;
+    asker_.interrupts_us(true);
     auto answer = acquire(within, look, context_.clock(), options);
+    asker_.interrupts_us(false);
     if (!answer) return std::unexpected(std::move(answer).error());
     if (auto* got = std::get_if<Acquired>(&*answer)) {
       if (*inside) manifest.inside = (*inside)->lease;
@@ -379,8 +403,8 @@ class Helper {
     std::filesystem::current_path("/", ignored);  // so that no mount is kept busy
     record.start_sampler([this] { asker_.let_go(); });
     while (true) {
-      const auto said = asker_.listen(record.descriptor());
-      if (said == Asker::Said::nothing) record.hear();
+      const auto said = asker_.listen(record.descriptor(), record.patience());
+      if (said == Asker::Said::nothing) record.go_on();
       if (said == Asker::Said::is_done) record.end(AdoptedRun::End::gave_back);
       if (said == Asker::Said::has_gone) record.end(AdoptedRun::End::unknown);
       if (said != Asker::Said::nothing) return;
@@ -423,15 +447,10 @@ class HelperVerb final : public Verb {
     set_language(Language::english);  // a program reads it
     auto asker = Asker::open(static_cast<int>(*fd));
     if (!asker) return report(asker.error());
-    // Whoever started us waits for all its children perhaps, and is not to meet this one.
-    const auto child = fork_process([&] {
-      (void)close_standard_streams();  // what is said there until now goes to who asks
-      // As a keeper has one: what runs in it is not the program's.
-      (void)start_session();
-      outlive(SIGPIPE);
-      return Helper(context, *std::move(asker)).run();
-    });
-    return child ? exit_code::ok : report(child.error());
+    (void)close_standard_streams();  // what is said there until now goes to who asks
+    outlive(SIGPIPE);
+    outlive(SIGIO);
+    return Helper(context, *std::move(asker)).run();
   }
 
  private:

@@ -42,6 +42,8 @@ Result<std::pair<Fd, Fd>> LineSocket::make_ends() {
 
 void LineSocket::shut_down() { ::shutdown(socket_.get(), SHUT_RDWR); }
 
+void LineSocket::finish_sending() { ::shutdown(socket_.get(), SHUT_WR); }
+
 Result<pid_t> LineSocket::peer() const {
   ucred peer{};
   socklen_t size = sizeof(peer);

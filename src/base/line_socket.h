@@ -23,6 +23,8 @@ class LineSocket {
   [[nodiscard]] int descriptor() const { return socket_.get(); }
   /// Ends it for whoever has inherited this end, too: what was sent arrives, and then the end.
   void shut_down();
+  /// The other end learns that nothing more comes, and may go on sending.
+  void finish_sending();
   /// Who made the other end; of one that make_ends() made: who called it.
   [[nodiscard]] Result<pid_t> peer() const;
 

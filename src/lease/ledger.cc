@@ -10,6 +10,7 @@
 #include <chrono>
 #include <initializer_list>
 
+#include "base/lease_file.h"
 #include "base/process.h"
 #include "base/process_stat.h"
 #include "base/text.h"
@@ -345,12 +346,9 @@ Result<void> Lease::describe(ProcessId keeper, std::optional<ProcessId> job) {
 
 Result<void> Lease::end(const Ledger& ledger) {
   if (!fd_.is_open()) return {};
-  if (is_named(fd_.get(), ledger.directory(), path_) &&
-      ::unlinkat(ledger.directory(), path_.c_str(), 0) != 0) {
-    return fail_system("remove the lease " + path_, errno);
-  }
-  fd_.close();
-  return {};
+  auto removed = remove_lease_file(fd_.get(), ledger.directory(), path_);
+  if (removed) fd_.close();
+  return removed;
 }
 
 Ticket::Ticket(std::string id, std::vector<DeviceId> devices, Fd fd, Instant awake,

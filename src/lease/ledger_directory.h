@@ -55,7 +55,4 @@ struct QueueKey {
 /// the file is, so that what is in it counts as unread.
 [[nodiscard]] Result<Fd> open_entry(int directory, const std::string& name);
 
-/// Is the descriptor's file the one that the name stands for?
-[[nodiscard]] bool is_named(int fd, int directory, const std::string& name);
-
 }  // namespace berth

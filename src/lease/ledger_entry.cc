@@ -44,14 +44,6 @@ Result<Fd> open_entry(int directory, const std::string& name) {
   return fail_system("open " + name, errno);
 }
 
-bool is_named(int fd, int directory, const std::string& name) {
-  struct stat held{};
-  struct stat named{};
-  return ::fstat(fd, &held) == 0 &&
-         ::fstatat(directory, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-         held.st_dev == named.st_dev && held.st_ino == named.st_ino;
-}
-
 std::int64_t place_in(std::string_view ticket_name) {
   constexpr std::size_t digits = 19;
   // A place further than this is a lie or a broken clock: 2262 is where nanoseconds end.

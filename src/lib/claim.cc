@@ -144,56 +144,66 @@ Result<std::unique_ptr<berth_lease>> lease_in(Message& message, bool after_init)
   return made;
 }
 
-Outcome pick(berth_context& context, const berth_request* request, berth_answer** answer) {
+Outcome question_of_pick(const berth_request* request, Json& question) {
   Asked asked;
   if (auto wrong = read_request(request, asked)) return wrong;
-  auto message = answer_to(
-      context, {{"ask", "pick"}, {"request", asked.words}, {"variables", own_variables()}});
-  if (!message) return Failure(message.error());
-  if (auto failed = failure_in(*message)) return failed;
-  auto made = answer_in(*message);
+  question = {{"ask", "pick"}, {"request", asked.words}, {"variables", own_variables()}};
+  return std::nullopt;
+}
+
+Outcome take_answer(const Message& message, berth_answer** answer) {
+  if (auto failed = failure_in(message)) return failed;
+  auto made = answer_in(message);
   if (!made) return Failure(BERTH_E_BUG, "choosing a device: the helper's answer has none");
   *answer = made.release();
   return std::nullopt;
 }
 
-/// The context's own, where the answer comes at once. Who waits or keeps a record is busy with it,
-/// and has one of its own.
-Outcome lend_helper(berth_context& context, berth_wait& wait, const Json& question) {
-  auto helper = helper_of(context);
-  if (!helper) return Failure(helper.error());
-  if (!(*helper)->ask(question)) {  // it had ended, as nobody asked it for a minute
-    context.helper->reset();
-    helper = helper_of(context);
-    if (!helper) return Failure(helper.error());
-    if (const auto said = (*helper)->ask(question); !said) return Failure(said.error());
-  }
-  wait.helper.emplace(*std::move(*context.helper));
-  context.helper->reset();
-  wait.lent_by = context.helper;
+Outcome pick(berth_context& context, const berth_request* request, berth_answer** answer) {
+  Json question;
+  if (auto wrong = question_of_pick(request, question)) return wrong;
+  const auto message = answer_to(context, berth_context::Asked::pick, question);
+  if (!message) return Failure(message.error());
+  return take_answer(*message, answer);
+}
+
+Outcome begin_pick(berth_context& context, const berth_request* request, int* fd, int* due_ms) {
+  Json question;
+  if (auto wrong = question_of_pick(request, question)) return wrong;
+  const auto begun = begin(context, berth_context::Asked::pick, question);
+  if (!begun) return Failure(begun.error());
+  tell_poll(context, fd, due_ms);
   return std::nullopt;
 }
 
+Outcome advance_pick(berth_context& context, berth_answer** answer, int* due_ms) {
+  const auto message = advance(context, berth_context::Asked::pick);
+  if (!message) return Failure(message.error());
+  tell_poll(context, nullptr, due_ms);
+  return *message ? take_answer(**message, answer) : std::nullopt;
+}
+
+/// Where the answer comes at once the context's own helper gives it. Who waits or keeps a record is
+/// busy with it, and has one of its own.
 Outcome begin_wait(berth_context& context, const berth_request* request, std::int64_t wait_ms,
                    berth_wait** wait) {
   Asked asked;
   if (auto wrong = read_request(request, asked)) return wrong;
   if (auto late = too_late(asked.after_init)) return late;
   if (auto nested = is_within_own()) return nested;
+  auto place = helper_place(context);
+  if (!place) return Failure(place.error());
   auto made = std::make_unique<berth_wait>();
   made->after_init = asked.after_init;
   made->note = context.note;
-  const Json question = question_of_lease(asked, wait_ms);
-  if (wait_ms == 0 && !asked.record && !is_looking(context)) {
-    if (auto failed = lend_helper(context, *made, question)) return failed;
-  } else {
-    const auto place = helper_place(context);
-    if (!place) return Failure(place.error());
-    auto helper = HelperClient::start(*place);
-    if (!helper) return Failure(helper.error());
-    if (const auto said = helper->ask(question); !said) return Failure(said.error());
-    made->helper.emplace(*std::move(helper));
-  }
+  const bool is_lent = wait_ms == 0 && !asked.record;
+  if (is_lent) made->lent_by = context.helper;
+  auto question =
+      Question::ask(is_lent ? take_idle_helper(context) : std::nullopt, *std::move(place),
+                    question_of_lease(asked, wait_ms),
+                    wait_ms == 0 ? Question::Answered::soon : Question::Answered::in_the_queue);
+  if (!question) return Failure(question.error());
+  made->question.emplace(*std::move(question));
   *wait = made.release();
   return std::nullopt;
 }
@@ -201,20 +211,21 @@ Outcome begin_wait(berth_context& context, const berth_request* request, std::in
 /// The wait is over; a helper that was lent has nothing more to say, and goes back.
 void give_back_helper(berth_wait& wait) {
   const auto context = wait.lent_by.lock();
-  if (context && !*context) context->emplace(*std::move(wait.helper));
-  wait.helper.reset();
+  if (context && !*context) context->emplace(std::move(*wait.question).take_helper());
+  wait.question.reset();
 }
 
 Outcome step(berth_wait& wait, berth_lease** lease, berth_answer** why_not) {
-  if (!wait.helper) return Failure(BERTH_E_INVALID, "this wait is over");
-  if (!wait.helper->is_ours()) {
+  if (!wait.question) return Failure(BERTH_E_INVALID, "this wait is over");
+  if (!wait.question->is_ours()) {
     return Failure(BERTH_E_INVALID,
                    "this wait is of the process that this one was forked from: begin another");
   }
   for (int heard = 0; heard < most_heard; ++heard) {
-    auto message = wait.helper->receive();
+    auto message = wait.question->receive();
     if (!message) {
-      wait.helper.reset();
+      wait.question.reset();
+      if (wait.is_left) return Failure(BERTH_E_NOT_FOUND, "this wait was left");
       return Failure(message.error());
     }
     if (!*message) return std::nullopt;
@@ -234,8 +245,8 @@ Outcome step(berth_wait& wait, berth_lease** lease, berth_answer** why_not) {
     }
     auto made = lease_in(got, wait.after_init);
     if (made && (*made)->is_recorded) {
-      (*made)->keeper.emplace(*std::move(wait.helper));
-      wait.helper.reset();
+      (*made)->keeper.emplace(std::move(*wait.question).take_helper());
+      wait.question.reset();
     } else {
       give_back_helper(wait);
     }
@@ -243,43 +254,28 @@ Outcome step(berth_wait& wait, berth_lease** lease, berth_answer** why_not) {
     *lease = made->release();
     return std::nullopt;
   }
-  wait.helper.reset();
+  wait.question.reset();
   return Failure(BERTH_E_IO, "waiting for a device: the helper talks without end");
-}
-
-/// A record is kept by a helper of its own.
-Outcome acquire_recorded(berth_context& context, const berth_request* request, berth_lease** lease,
-                         berth_answer** why_not) {
-  berth_wait* begun = nullptr;
-  if (auto failed = begin_wait(context, request, 0, &begun)) return failed;
-  const std::unique_ptr<berth_wait> wait(begun);
-  const Instant deadline = SystemClock().now() + patience_with_looks;
-  while (*lease == nullptr) {
-    if (auto failed = step(*wait, lease, why_not)) return failed;
-    if (*lease == nullptr && !wait->helper->wait_readable(deadline)) {
-      return Failure(BERTH_E_TIMEOUT, "leasing a device: the helper does not answer");
-    }
-  }
-  return std::nullopt;
 }
 
 Outcome acquire(berth_context& context, const berth_request* request, berth_lease** lease,
                 berth_answer** why_not) {
-  Asked asked;
-  if (auto wrong = read_request(request, asked)) return wrong;
-  if (auto late = too_late(asked.after_init)) return late;
-  if (auto nested = is_within_own()) return nested;
-  if (asked.record) return acquire_recorded(context, request, lease, why_not);
-  auto message = answer_to(context, question_of_lease(asked, 0));
-  if (!message) return Failure(message.error());
-  if (auto failed = failure_in(*message)) return failed;
-  if (auto refused = refusal_in(*message)) {
-    if (why_not != nullptr) *why_not = answer_in(*message).release();
-    return refused;
+  berth_wait* begun = nullptr;
+  if (auto failed = begin_wait(context, request, 0, &begun)) return failed;
+  const std::unique_ptr<berth_wait> wait(begun);
+  while (true) {
+    auto failed = step(*wait, lease, why_not);
+    if (failed || *lease != nullptr) return failed;
+    wait->question->wait();
   }
-  auto made = lease_in(*message, asked.after_init);
-  if (!made) return Failure(made.error());
-  *lease = made->release();
+}
+
+Outcome leave(berth_wait& wait) {
+  if (!wait.question || !wait.question->is_ours()) {
+    return Failure(BERTH_E_INVALID, "this wait is over, or of another process");
+  }
+  wait.is_left = true;
+  wait.question->leave();
   return std::nullopt;
 }
 
@@ -301,6 +297,23 @@ berth_code berth_pick(berth_context* context, const berth_request* request, bert
     if (context == nullptr || answer == nullptr) return nothing_given();
     *answer = nullptr;
     return berth::lib::pick(*context, request, answer);
+  });
+}
+
+berth_code berth_pick_begin(berth_context* context, const berth_request* request, int* fd,
+                            int* due_ms, berth_error** error) {
+  return at_border(error, [&]() -> Outcome {
+    if (context == nullptr || fd == nullptr || due_ms == nullptr) return nothing_given();
+    return berth::lib::begin_pick(*context, request, fd, due_ms);
+  });
+}
+
+berth_code berth_pick_advance(berth_context* context, berth_answer** answer, int* due_ms,
+                              berth_error** error) {
+  return at_border(error, [&]() -> Outcome {
+    if (context == nullptr || answer == nullptr || due_ms == nullptr) return nothing_given();
+    *answer = nullptr;
+    return berth::lib::advance_pick(*context, answer, due_ms);
   });
 }
 
@@ -338,7 +351,7 @@ berth_code berth_wait_begin(berth_context* context, const berth_request* request
 }
 
 int berth_wait_fd(const berth_wait* wait) {
-  return wait == nullptr || !wait->helper ? -1 : wait->helper->descriptor();
+  return wait == nullptr || !wait->question ? -1 : wait->question->descriptor();
 }
 
 berth_code berth_wait_step(berth_wait* wait, berth_lease** lease, berth_error** error) {
@@ -353,5 +366,12 @@ const char* berth_wait_news_json(const berth_wait* wait) {
   return wait == nullptr ? "" : wait->news.c_str();
 }
 
-void berth_wait_free(berth_wait* wait) { delete wait; }
+berth_code berth_wait_leave(berth_wait* wait, berth_error** error) {
+  return at_border(error, [&]() -> Outcome {
+    if (wait == nullptr) return nothing_given();
+    return berth::lib::leave(*wait);
+  });
+}
+
+void berth_wait_free(berth_wait* wait) { berth::lib::take_down(wait); }
 }

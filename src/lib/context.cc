@@ -1,4 +1,4 @@
-// Where to look: a context, its helper and its looks.
+// Where to look: a context, what it asks its helper, and its looks.
 
 #include <unistd.h>
 
@@ -10,8 +10,6 @@
 namespace berth::lib {
 
 namespace {
-
-constexpr int poll_again_ms = 1000;
 
 std::string text_of(const char* text) { return text == nullptr ? std::string() : text; }
 
@@ -35,17 +33,11 @@ Result<HelperPlace> helper_place(berth_context& context) {
   return place;
 }
 
-Result<HelperClient*> helper_of(berth_context& context) {
-  std::optional<HelperClient>& helper = *context.helper;
-  if (helper && helper->is_ours()) return &*helper;
-  context.is_looking = false;
-  helper.reset();
-  const auto place = helper_place(context);
-  if (!place) return std::unexpected(place.error());
-  auto started = HelperClient::start(*place);
-  if (!started) return std::unexpected(std::move(started).error());
-  helper.emplace(*std::move(started));
-  return &*helper;
+std::optional<HelperClient> take_idle_helper(berth_context& context) {
+  std::optional<HelperClient> idle;
+  if (*context.helper && (*context.helper)->is_ours()) idle.emplace(std::move(**context.helper));
+  context.helper->reset();
+  return idle;
 }
 
 Outcome failure_in(const Message& message) {
@@ -67,32 +59,69 @@ bool is_note(const Message& message, const std::function<void(const std::string&
   return true;
 }
 
-bool is_looking(const berth_context& context) {
-  const std::optional<HelperClient>& helper = *context.helper;
-  return context.is_looking && helper && helper->is_ours();
+namespace {
+bool is_asking(const berth_context& context) {
+  return context.question && context.question->is_ours();
+}
+}  // namespace
+
+Result<void> begin(berth_context& context, berth_context::Asked asked, const Json& question) {
+  if (is_asking(context)) {
+    return fail(ErrorCode::busy,
+                "asking the helper: a look or a choice in steps is under way already; advance it "
+                "to its end first");
+  }
+  context.question.reset();
+  auto place = helper_place(context);
+  if (!place) return std::unexpected(std::move(place).error());
+  auto begun = Question::ask(take_idle_helper(context), *std::move(place), question,
+                             Question::Answered::soon);
+  if (!begun) return std::unexpected(std::move(begun).error());
+  context.question.emplace(*std::move(begun));
+  context.asked = asked;
+  return {};
 }
 
-Result<Message> answer_to(berth_context& context, const Json& question) {
-  if (is_looking(context)) {
-    return fail(ErrorCode::busy, "a look in steps is under way: berth_look_advance() ends it");
+Result<std::optional<Message>> advance(berth_context& context, berth_context::Asked asked) {
+  if (!is_asking(context) || context.asked != asked) {
+    return fail(ErrorCode::invalid, "no such question is under way: begin it, then advance it");
   }
-  const Instant deadline = SystemClock().now() + patience_with_looks;
-  // A helper that nobody asked for a minute has ended, and one may be killed: asked once more.
-  for (bool is_first = true;; is_first = false) {
-    auto helper = helper_of(context);
-    if (!helper) return std::unexpected(std::move(helper).error());
-    auto asked = (*helper)->ask(question);
-    while (asked) {
-      auto message = (*helper)->wait(deadline);
-      if (message && is_note(*message, context.note)) continue;
-      if (message) return message;
-      context.helper->reset();  // what it answers from now on would be of this question
-      if (message.error().code() != ErrorCode::io) return message;
-      asked = std::unexpected(std::move(message).error());
+  while (true) {
+    auto message = context.question->receive();
+    if (!message) {
+      context.question.reset();
+      return message;
     }
-    context.helper->reset();
-    if (!is_first) return std::unexpected(std::move(asked).error());
+    if (!*message) return message;
+    if (is_note(**message, context.note)) continue;
+    context.helper->emplace(std::move(*context.question).take_helper());
+    context.question.reset();
+    return message;
   }
+}
+
+Result<Message> answer_to(berth_context& context, berth_context::Asked asked,
+                          const Json& question) {
+  if (auto begun = begin(context, asked, question); !begun) {
+    return std::unexpected(std::move(begun).error());
+  }
+  // Whatever ends it early, no answer is left to be taken for another's.
+  const struct Abandoned {
+    berth_context& context;
+    ~Abandoned() { context.question.reset(); }
+  } in_any_case{context};
+  while (true) {
+    auto message = advance(context, asked);
+    if (!message) return std::unexpected(std::move(message).error());
+    if (*message) return *std::move(*message);
+    context.question->wait();
+  }
+}
+
+void tell_poll(const berth_context& context, int* fd, int* due_ms) {
+  constexpr int poll_again_ms = 1000;
+  if (fd != nullptr && context.question) *fd = context.question->descriptor();
+  *due_ms = poll_again_ms;
 }
 
 namespace {
@@ -121,7 +150,7 @@ Outcome look_now(berth_context& context, std::uint32_t depth, berth_look** look)
                    "looking at the devices: no `berth serve` of root's or of this user's has a "
                    "fresh look, and the helper was not to be asked");
   }
-  auto message = answer_to(context, question_of_look(depth));
+  auto message = answer_to(context, berth_context::Asked::look, question_of_look(depth));
   if (!message) return Failure(message.error());
   if (auto failed = failure_in(*message)) return failed;
   *look = new berth_look(look_in(*message));
@@ -130,43 +159,20 @@ Outcome look_now(berth_context& context, std::uint32_t depth, berth_look** look)
 
 Outcome begin_look(berth_context& context, std::uint32_t depth, int* fd, int* due_ms) {
   if (auto wrong = check_depth(depth)) return wrong;
-  if (is_looking(context)) return Failure(BERTH_E_BUSY, "a look in steps is under way already");
-  auto helper = helper_of(context);
-  if (!helper) return Failure(helper.error());
-  if (!(*helper)->ask(question_of_look(depth))) {
-    context.helper->reset();
-    helper = helper_of(context);
-    if (!helper) return Failure(helper.error());
-    if (const auto asked = (*helper)->ask(question_of_look(depth)); !asked) {
-      return Failure(asked.error());
-    }
-  }
-  context.is_looking = true;
-  *fd = (*helper)->descriptor();
-  *due_ms = poll_again_ms;
+  const auto begun = begin(context, berth_context::Asked::look, question_of_look(depth));
+  if (!begun) return Failure(begun.error());
+  tell_poll(context, fd, due_ms);
   return std::nullopt;
 }
 
 Outcome advance_look(berth_context& context, berth_look** look, int* due_ms) {
-  *due_ms = poll_again_ms;
-  std::optional<HelperClient>& helper = *context.helper;
-  if (!context.is_looking || !helper || !helper->is_ours()) {
-    return Failure(BERTH_E_INVALID, "no look is under way: berth_look_begin() begins one");
-  }
-  while (true) {
-    auto message = helper->receive();
-    if (!message) {
-      context.is_looking = false;
-      context.helper->reset();
-      return Failure(message.error());
-    }
-    if (!*message) return std::nullopt;
-    if (is_note(**message, context.note)) continue;
-    context.is_looking = false;
-    if (auto failed = failure_in(**message)) return failed;
-    *look = new berth_look(look_in(**message));
-    return std::nullopt;
-  }
+  auto message = advance(context, berth_context::Asked::look);
+  if (!message) return Failure(message.error());
+  tell_poll(context, nullptr, due_ms);
+  if (!*message) return std::nullopt;
+  if (auto failed = failure_in(**message)) return failed;
+  *look = new berth_look(look_in(**message));
+  return std::nullopt;
 }
 
 Outcome open(const berth_options* options, berth_context** context) {
@@ -214,7 +220,7 @@ berth_code berth_open(const berth_options* options, berth_context** context, ber
   });
 }
 
-void berth_close(berth_context* context) { delete context; }
+void berth_close(berth_context* context) { berth::lib::take_down(context); }
 
 const char* berth_program(berth_context* context) {
   if (context == nullptr) return nullptr;
@@ -224,6 +230,17 @@ const char* berth_program(berth_context* context) {
     return std::nullopt;
   });
   return code == BERTH_OK ? context->program.c_str() : nullptr;
+}
+
+berth_code berth_serve_connect(berth_context* context, int* fd, berth_error** error) {
+  return at_border(error, [&]() -> Outcome {
+    if (context == nullptr || fd == nullptr) return no_context();
+    *fd = berth::lib::connect_to_serve(context->sim).release();
+    if (*fd >= 0) return std::nullopt;
+    return berth::lib::Failure(BERTH_E_NOT_FOUND,
+                               "reaching berth serve: none of root's or of this user's answers; "
+                               "start one with `berth serve`");
+  });
 }
 
 berth_code berth_look_now(berth_context* context, uint32_t depth, berth_look** look,

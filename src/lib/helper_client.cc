@@ -3,17 +3,20 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sched.h>
 #include <spawn.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
+#include <optional>
 
-#include "base/clock.h"
 #include "base/process.h"
 #include "base/text.h"
 
@@ -23,15 +26,12 @@ namespace berth::lib {
 
 namespace {
 
+/// The one protocol that this library speaks.
 constexpr int protocol = 1;
 constexpr int socket_of_helper = 3;
-constexpr Duration patience_at_start = std::chrono::seconds(10);
-/// Between its forking and its end the first process does nothing.
-constexpr Duration patience_for_its_end = std::chrono::seconds(1);
 /// Ours nest to a tenth of that.
 constexpr int deepest_message = 128;
 constexpr std::size_t longest_message = 64 << 20;
-constexpr std::size_t longest_complaint = 1000;
 
 // --- which program -------------------------------------------------------------------------------
 
@@ -143,38 +143,68 @@ std::vector<std::string> environment_with(const std::vector<std::string>& variab
   return all;
 }
 
-/// Its first process forks and ends: who waits for any child of the host never meets the helper.
-Result<pid_t> spawn(const HelperPlace& place, int socket) {
+/// What the process between the host and the helper is to start, and what it then knows.
+struct Between {
+  const char* program;
+  char* const* words;
+  char* const* environment;
+  const SpawnTerms& terms;
+  int failed = 0;
+  pid_t helper = 0;
+  Fd life = {};
+
+  static int start(void* given) {
+    Between& all = *static_cast<Between*>(given);
+    all.failed = ::posix_spawn(&all.helper, all.program, &all.terms.actions, &all.terms.attributes,
+                               all.words, all.environment);
+    if (all.failed != 0) return 0;
+    if (auto life = open_pidfd(all.helper)) all.life = *std::move(life);
+    return 0;
+  }
+};
+
+/// In the host's memory and with its descriptors, as long as the host's thread stands still. It
+/// ends without a signal, and only who asks for such children meets it. With it the helper loses
+/// its parent: who waits for any child of the host never meets that one either.
+int start_between(Between& between) {
+  constexpr std::size_t stack_size = 64 << 10;
+  constexpr std::uintptr_t stack_alignment = 16;
+  std::vector<char> stack(stack_size);
+  const auto top = reinterpret_cast<std::uintptr_t>(stack.data() + stack.size());
+  // No handler of the host's is to run there.
+  sigset_t all{};
+  sigset_t before{};
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, &before);
+  const pid_t child = ::clone(Between::start, reinterpret_cast<void*>(top - top % stack_alignment),
+                              CLONE_VM | CLONE_VFORK | CLONE_FILES, &between);
+  const int why = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (child < 0) return why;
+  while (::waitpid(child, nullptr, __WCLONE) < 0 && errno == EINTR) {
+  }
+  if (between.failed == 0 && between.helper == 0) return ECHILD;  // somebody has killed it
+  return between.failed;
+}
+
+/// A descriptor of its life; none: the kernel has no such thing.
+Result<Fd> spawn(const HelperPlace& place, int socket) {
   SpawnTerms terms;
   isolate(terms, socket);
   std::vector<std::string> words = {place.program, "helper"};
   words.insert(words.end(), place.options.begin(), place.options.end());
   words.insert(words.end(), {"--socket", std::to_string(socket_of_helper)});
   std::vector<std::string> environment = environment_with(place.variables);
-  pid_t child = 0;
-  const int failed = ::posix_spawn(&child, place.program.c_str(), &terms.actions, &terms.attributes,
-                                   pointers(words).data(), pointers(environment).data());
-  if (failed != 0) return fail_system("start " + place.program, failed);
-  return child;
-}
-
-/// Whether the first process has left; somebody else may have waited for it already, or nobody
-/// needs to (SIGCHLD ignored). One that does not leave is no berth, or somebody has stopped it.
-bool has_left(pid_t child) {
-  SystemClock clock;
-  const Instant deadline = clock.now() + patience_for_its_end;
-  const auto life = open_pidfd(child);
-  while (life && clock.now() < deadline) {
-    if (clock.wait_readable(life->get(), deadline)) break;
+  const auto word_list = pointers(words);
+  const auto variable_list = pointers(environment);
+  Between between{.program = place.program.c_str(),
+                  .words = word_list.data(),
+                  .environment = variable_list.data(),
+                  .terms = terms};
+  if (const int failed = start_between(between); failed != 0) {
+    return fail_system("start " + place.program, failed);
   }
-  const pid_t waited = ::waitpid(child, nullptr, WNOHANG);
-  return waited == child || (waited < 0 && errno == ECHILD);
-}
-
-/// Until it is waited for its number is nobody else's.
-void end(pid_t child) {
-  ::kill(child, SIGKILL);
-  (void)has_left(child);
+  return above_streams(std::move(between.life));
 }
 
 Error ended(const std::string& program) {
@@ -183,7 +213,55 @@ Error ended(const std::string& program) {
                                      program)};
 }
 
+Error no_helper(const std::string& program) {
+  return {ErrorCode::unsupported,
+          fmt::format("starting the helper: {} ended and did not answer as one; it is no berth, or "
+                      "older than this library: install both from one release",
+                      program)};
+}
+
+std::string beginning_of(const Message& message) {
+  constexpr std::size_t longest_told = 1000;
+  return printable(message.line.substr(0, longest_told));
+}
+
+/// What is no message of a helper's becomes an error, which says so.
+Message message_of(LineSocket::Line line, const std::string& program) {
+  constexpr std::string_view member = "\"look\":";
+  Message message{.json = {},
+                  .look = {},
+                  .line = std::move(line.text),
+                  .descriptor = std::move(line.descriptor)};
+  const std::size_t at = message.line.find(member);
+  const bool has_look = at != std::string::npos && message.line.ends_with('}');
+  if (has_look) {
+    std::string look = message.line.substr(at + member.size());
+    look.pop_back();
+    message.look = Seen::read(std::move(look));
+    message.line.resize(at);
+    if (message.line.ends_with(',')) message.line.pop_back();
+    message.line += '}';
+  }
+  // What a parser builds is taken down by recursion.
+  const bool is_flat = nesting_depth(message.line) <= deepest_message;
+  if (is_flat) message.json = Json::parse(message.line, nullptr, false);
+  if (!message.json.is_object() || (has_look && !message.look)) {
+    const std::string why = fmt::format(
+        "hearing the helper: {} says what no berth does: {}; install both from one "
+        "release",
+        program, beginning_of(message));
+    message.json = {{"error", {{"code", "unsupported"}, {"message", why}}}};
+  }
+  return message;
+}
+
 }  // namespace
+
+Fd above_streams(Fd fd) {
+  constexpr int first_descriptor = 3;
+  if (!fd.is_open() || fd.get() >= first_descriptor) return fd;
+  return Fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, first_descriptor));
+}
 
 Result<std::string> find_program(const std::string& named) {
   std::vector<std::string> places;
@@ -219,12 +297,19 @@ Result<std::string> find_program(const std::string& named) {
       "berth, or name the program in BERTH_HELPER");
 }
 
-HelperClient::HelperClient(Fd socket, std::string program)
-    : socket_(std::move(socket)), program_(std::move(program)), owner_(::getpid()) {}
+HelperClient::HelperClient(Fd socket, Fd life, std::string program)
+    : socket_(std::move(socket)),
+      life_(std::move(life)),
+      program_(std::move(program)),
+      owner_(::getpid()) {}
 
 HelperClient::~HelperClient() {
   if (!is_ours() || socket_.descriptor() < 0) return;
   socket_.shut_down();
+  // What never said that it is a helper need not notice.
+  if (!has_greeted_ && life_.is_open()) {
+    (void)::syscall(SYS_pidfd_send_signal, life_.get(), SIGKILL, nullptr, 0);
+  }
   // A lease that came and was not taken would lie in that copy.
   while (true) {
     const auto left = socket_.receive(longest_message);
@@ -237,79 +322,64 @@ bool HelperClient::is_ours() const { return ::getpid() == owner_; }
 Result<HelperClient> HelperClient::start(const HelperPlace& place) {
   auto ends = LineSocket::make_ends();
   if (!ends) return std::unexpected(std::move(ends).error());
-  const auto child = spawn(place, ends->second.get());
-  if (!child) return std::unexpected(child.error());
-  ends->second.close();
-  HelperClient client(std::move(ends->first), place.program);
-  const auto greeting = client.wait(SystemClock().now() + patience_at_start);
-  if (!greeting || !has_left(*child)) {
-    end(*child);
-    return fail(ErrorCode::unsupported,
-                fmt::format("starting the helper: {} did not answer as one; it is no berth, or "
-                            "older than this library: install both from one release",
-                            place.program));
-  }
-  if (const auto error = greeting->json.find("error"); error != greeting->json.end()) {
-    const std::string said = error->value("message", "");
+  auto life = spawn(place, ends->second.get());
+  if (!life) return std::unexpected(std::move(life).error());
+  return HelperClient(std::move(ends->first), *std::move(life), place.program);
+}
+
+Result<void> HelperClient::hear_greeting(const Message& greeting) const {
+  const auto number = [&](const char* key) {
+    const auto found = greeting.json.find(key);
+    const bool is_there = found != greeting.json.end() && found->is_number_integer();
+    return is_there ? std::optional(found->get<std::int64_t>()) : std::nullopt;
+  };
+  const auto newest = number("berth_helper");
+  if (!newest) {
+    const std::string said = beginning_of(greeting);
     // Of what the host asked for; anything else is said by another program.
     if (said.starts_with("berth: helper:")) {
       return fail(ErrorCode::invalid,
-                  fmt::format("starting the helper: {} says: {}", place.program, said));
+                  fmt::format("starting the helper: {} says: {}", program_, said));
     }
     return fail(ErrorCode::unsupported,
                 fmt::format("starting the helper: {} says: {}; it is no berth, or older than this "
                             "library: install both from one release",
-                            place.program, said));
+                            program_, said));
   }
-  const int theirs_speak = greeting->json.value("berth_helper", 0);
-  if (theirs_speak == protocol) return client;
-  return fail(ErrorCode::unsupported,
-              fmt::format("starting the helper: {} is of berth {} and speaks protocol {}, this "
-                          "library is of {} and speaks {}: install both from one release",
-                          place.program, greeting->json.value("version", "?"), theirs_speak,
-                          BERTH_VERSION, protocol));
+  const std::int64_t oldest = number("oldest").value_or(*newest);
+  if (oldest <= protocol && protocol <= *newest) return {};
+  const auto version = greeting.json.find("version");
+  const bool is_told = version != greeting.json.end() && version->is_string();
+  return fail(
+      ErrorCode::unsupported,
+      fmt::format("starting the helper: {} is of berth {} and speaks protocols {} to {}, "
+                  "this library is of berth {} and speaks {}, so the {} is too old: install "
+                  "both from one release",
+                  program_, is_told ? printable(version->get<std::string>()) : "?", oldest, *newest,
+                  BERTH_VERSION, protocol, protocol < oldest ? "library" : "program"));
 }
 
 Result<void> HelperClient::ask(const Json& question) {
-  if (socket_.send(question.dump(-1, ' ', false, Json::error_handler_t::replace))) return {};
+  Json all = question;
+  all["protocol"] = protocol;
+  if (socket_.send(all.dump(-1, ' ', false, Json::error_handler_t::replace))) return {};
+  if (!has_greeted_) return {};  // receive() has its last words
   return std::unexpected(ended(program_));
 }
 
 Result<std::optional<Message>> HelperClient::receive() {
-  auto line = socket_.receive(longest_message);
-  if (!line) return std::unexpected(ended(program_));
-  if (!*line) return std::optional<Message>();
-  // What a parser builds is taken down by recursion.
-  const bool is_flat = nesting_depth((*line)->text) <= deepest_message;
-  Message message{.json = is_flat ? Json::parse((*line)->text, nullptr, false) : Json(),
-                  .line = std::move((*line)->text),
-                  .descriptor = std::move((*line)->descriptor)};
-  if (!message.json.is_object()) {
-    message.json = {
-        {"error",
-         {{"code", "invalid"}, {"message", printable(message.line.substr(0, longest_complaint))}}}};
-  }
-  return std::optional(std::move(message));
-}
-
-Result<Message> HelperClient::wait(Instant deadline) {
   while (true) {
-    auto message = receive();
-    if (!message) return std::unexpected(std::move(message).error());
-    if (*message) return *std::move(*message);
-    if (!wait_readable(deadline)) {
-      return fail(ErrorCode::timeout,
-                  fmt::format("the helper process of {} does not answer", program_));
+    auto line = socket_.receive(longest_message);
+    if (!line && has_greeted_) return std::unexpected(ended(program_));
+    if (!line) return std::unexpected(no_helper(program_));
+    if (!*line) return std::optional<Message>();
+    auto message = message_of(**std::move(line), program_);
+    if (has_greeted_) return std::optional(std::move(message));
+    if (auto heard = hear_greeting(message); !heard) {
+      return std::unexpected(std::move(heard).error());
     }
+    has_greeted_ = true;
   }
-}
-
-bool HelperClient::wait_readable(Instant deadline) const {
-  SystemClock clock;
-  while (clock.now() < deadline) {
-    if (clock.wait_readable(socket_.descriptor(), deadline)) return true;
-  }
-  return false;
 }
 
 Json own_variables() {

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,9 @@
 #include "lib/seen.h"
 
 namespace berth::lib {
+
+/// Where the host has closed its standard streams, no descriptor of ours becomes one.
+[[nodiscard]] Fd above_streams(Fd fd);
 
 /// What a helper is told at its start.
 struct HelperPlace {
@@ -28,9 +32,10 @@ struct HelperPlace {
 [[nodiscard]] Result<std::string> find_program(const std::string& named);
 
 struct Message {
-  Json json;
-  std::string line;  // as it came; its last member is "look", where it has one
-  Fd descriptor;     // of a lease
+  Json json;                         // without its last member, "look"
+  std::shared_ptr<const Seen> look;  // where it has one
+  std::string line;                  // as it came, up to there
+  Fd descriptor;                     // of a lease
 };
 
 class HelperClient {
@@ -40,27 +45,32 @@ class HelperClient {
   /// A child that was forked since has a copy of the socket, and would keep the helper waiting.
   ~HelperClient();
 
-  /// Starts one and hears its version. unsupported: it is too old or too new for this library.
+  /// Starts one, and waits for nothing it says.
   [[nodiscard]] static Result<HelperClient> start(const HelperPlace& place);
 
   /// Readable when there is something to receive.
   [[nodiscard]] int descriptor() const { return socket_.descriptor(); }
   /// False in a process forked since: the helper is its parent's.
   [[nodiscard]] bool is_ours() const;
+  /// It has said that it is a helper, of a protocol that this library speaks.
+  [[nodiscard]] bool has_greeted() const { return has_greeted_; }
+  /// It may be asked before it has greeted.
   [[nodiscard]] Result<void> ask(const Json& question);
   /// A message that is there; nothing: not yet. Never blocks. io: the helper has ended.
+  /// unsupported: it is no helper, or too old or too new for this library.
   [[nodiscard]] Result<std::optional<Message>> receive();
-  /// False: nothing has come until then.
-  [[nodiscard]] bool wait_readable(Instant deadline) const;
-  /// The next message, waited for. timeout: it did not come.
-  [[nodiscard]] Result<Message> wait(Instant deadline);
+  /// Nothing more is asked: it gives up what it is about, and ends.
+  void finish_asking() { socket_.finish_sending(); }
 
  private:
-  HelperClient(Fd socket, std::string program);
+  HelperClient(Fd socket, Fd life, std::string program);
+  [[nodiscard]] Result<void> hear_greeting(const Message& greeting) const;
 
   LineSocket socket_;
+  Fd life_;  // of the process; none: an old kernel's
   std::string program_;
   pid_t owner_;
+  bool has_greeted_ = false;
 };
 
 /// The variables of this process that change what a helper answers, as they are now.

@@ -1,15 +1,13 @@
 // A lease in the process that holds it: what it shows, and how it ends.
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <filesystem>
 #include <utility>
 
+#include "base/lease_file.h"
 #include "base/lock.h"
 #include "lib/ask.h"
 
@@ -52,14 +50,6 @@ Outcome too_late(bool after_init) {
 
 namespace {
 
-/// Whether the file is still the lease's own.
-bool is_named(const berth_lease& lease) {
-  struct stat held{};
-  struct stat named{};
-  return ::fstat(lease.descriptor.get(), &held) == 0 && ::lstat(lease.file.c_str(), &named) == 0 &&
-         held.st_ino == named.st_ino && held.st_dev == named.st_dev;
-}
-
 /// What somebody has set since stays.
 void restore_variables(const berth_lease& lease) {
   for (std::size_t at = 0; at < lease.before.size(); ++at) {
@@ -77,20 +67,11 @@ void forget(berth_lease& lease) {
   if (lease.keeper) (void)lease.keeper->ask({{"ask", "end"}});
 }
 
-/// Of those who leased within it, and within theirs.
-void remove_ledgers_inside(const berth_lease& lease) {
-  if (lease.inside.empty()) return;
-  std::error_code ignored;
-  std::filesystem::remove_all(lease.inside, ignored);
-  std::filesystem::remove_all(lease.inside + "-inside", ignored);
-}
-
 /// The end of a lease's life: its file goes, and with it the promise.
 Outcome end(berth_lease& lease) {
-  if (is_named(lease) && ::unlink(lease.file.c_str()) != 0 && errno != ENOENT) {
-    return Failure(system_error("remove the lease " + lease.file, errno));
-  }
-  remove_ledgers_inside(lease);
+  const auto removed = remove_lease_file(lease.descriptor.get(), AT_FDCWD, lease.file);
+  if (!removed) return Failure(removed.error());
+  remove_ledgers_inside(lease.inside);
   lease.descriptor.close();
   restore_variables(lease);
   forget(lease);
@@ -99,7 +80,7 @@ Outcome end(berth_lease& lease) {
 
 /// Whoever has inherited it keeps it; where nobody has, it ends.
 Outcome let_go(berth_lease& lease) {
-  const bool is_its_file = is_named(lease);
+  const bool is_its_file = is_named(lease.descriptor.get(), AT_FDCWD, lease.file);
   lease.descriptor.close();
   // Locked by another: it lives on. A dead one that cannot be removed is swept by who comes.
   const auto file = is_its_file ? open_fd(lease.file, O_RDWR | O_NOFOLLOW)
@@ -110,8 +91,8 @@ Outcome let_go(berth_lease& lease) {
   }
   forget(lease);
   if (!file) return std::nullopt;
-  ::unlink(lease.file.c_str());
-  remove_ledgers_inside(lease);
+  (void)remove_lease_file(file->get(), AT_FDCWD, lease.file);
+  remove_ledgers_inside(lease.inside);
   return std::nullopt;
 }
 

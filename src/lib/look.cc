@@ -96,34 +96,10 @@ const char* run_of(const Json& snapshot, const Json& process) {
   return "";
 }
 
-/// The words of a command stand in its JSON one by one; the look keeps them as one text.
-void join_commands(Json& snapshot) {
-  const auto processes = snapshot.find("processes");
-  if (processes == snapshot.end() || !processes->is_array()) return;
-  for (Json& process : *processes) {
-    std::vector<std::string> words;
-    for (const Json& word : list_in(process, "command")) {
-      if (word.is_string()) words.push_back(word.get<std::string>());
-    }
-    process["joined_command"] = shell_joined(words);
-  }
-}
-
 }  // namespace
 
-Seen make_seen(Json snapshot, std::string text) {
-  join_commands(snapshot);
-  return {.snapshot = std::move(snapshot), .text = std::move(text)};
-}
-
 berth_look look_in(Message& message) {
-  constexpr std::string_view member = "\"look\":";
-  const std::size_t at = message.line.find(member);
-  std::string text =
-      at == std::string::npos ? std::string("{}") : message.line.substr(at + member.size());
-  text.pop_back();  // the message's own bracket
-  return {.seen = std::make_shared<const Seen>(
-              make_seen(std::move(message.json["look"]), std::move(text))),
+  return {.seen = message.look ? std::move(message.look) : Seen::read("{}"),
           .visible = std::move(message.json["visible"]),
           .host = ::getpid()};
 }
@@ -199,8 +175,12 @@ Outcome process_at(const berth_look& look, std::size_t at, berth_process* proces
 
 Outcome column(const berth_look& look, const char* key, double* values, std::uint8_t* absent,
                std::size_t room) {
-  const Json& devices = list_in(look.snapshot(), "devices");
-  if (key == nullptr || values == nullptr || absent == nullptr || room < devices.size()) {
+  if (key == nullptr || values == nullptr || absent == nullptr) {
+    return Failure(BERTH_E_INVALID, "a column wants a key and room for each device");
+  }
+  const Json& devices =
+      list_in(is_known_member(key) ? look.snapshot() : look.seen->whole(), "devices");
+  if (room < devices.size()) {
     return Failure(BERTH_E_INVALID, "a column wants a key and room for each device");
   }
   const bool is_field = std::any_of(devices.begin(), devices.end(),
@@ -265,7 +245,7 @@ int64_t berth_look_taken_unix_ms(const berth_look* look) {
 }
 
 const char* berth_look_json(const berth_look* look) {
-  return look == nullptr ? "" : look->seen->text.c_str();
+  return look == nullptr ? "" : look->seen->text().c_str();
 }
 
 void berth_look_free(berth_look* look) { delete look; }

@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "berth/berth.h"
 #include "lib/helper_client.h"
+#include "lib/question.h"
 #include "lib/serve_client.h"
 
 struct berth_error {
@@ -24,14 +25,14 @@ struct berth_error {
   std::string message;
 };
 
-/// A look: the snapshot as `berth status --json` prints it.
+/// A look, as `berth status --json` prints it.
 struct berth_look {
   std::shared_ptr<const berth::lib::Seen> seen;
 
   /// The ids of the devices that this process sees, as CUDA numbers them; null: not known.
   berth::lib::Json visible;
   pid_t host = 0;
-  [[nodiscard]] const berth::lib::Json& snapshot() const { return seen->snapshot; }
+  [[nodiscard]] const berth::lib::Json& snapshot() const { return seen->known(); }
 };
 
 struct berth_answer {
@@ -56,10 +57,11 @@ struct berth_lease {
 };
 
 struct berth_wait {
-  std::optional<berth::lib::HelperClient> helper;
-  /// Where it came from, and goes back to: a context's place for one.
+  std::optional<berth::lib::Question> question;  // none: it is over
+  /// Where its helper goes back to: a context's place for one.
   std::weak_ptr<std::optional<berth::lib::HelperClient>> lent_by;
   bool after_init = false;
+  bool is_left = false;
   std::string news;
   std::function<void(const std::string&)> note;
 };
@@ -73,10 +75,13 @@ struct berth_context {
   std::uint32_t sources = BERTH_FROM_SERVE | BERTH_FROM_HELPER;
   std::function<void(const std::string&)> note;
   std::string program;
+  /// One that is asked nothing now.
   std::shared_ptr<std::optional<berth::lib::HelperClient>> helper =
       std::make_shared<std::optional<berth::lib::HelperClient>>();
+  /// That a helper is asked in steps.
+  std::optional<berth::lib::Question> question;
+  enum class Asked { look, pick } asked = Asked::look;
   std::optional<berth::lib::ServeClient> serve;
-  bool is_looking = false;  // a look in steps is under way
 };
 
 namespace berth::lib {
@@ -106,8 +111,17 @@ struct Failure {
 /// Nothing: it went well.
 using Outcome = std::optional<Failure>;
 
-/// Does it, and tells the caller in C how it ended.
+/// Does it, and tells the caller in C how it ended. A thread that the host cancels meanwhile ends
+/// behind it.
 [[nodiscard]] berth_code at_border(berth_error** error, const std::function<Outcome()>& act);
+/// The end of an object at the border.
+template <class T>
+void take_down(T* object) {
+  (void)at_border(nullptr, [&]() -> Outcome {
+    delete object;
+    return std::nullopt;
+  });
+}
 
 /// Of a structure of the caller, which may be older or newer than this library.
 template <class T>

@@ -1,19 +1,39 @@
 #pragma once
-// Seen: a snapshot's JSON as it came and as it was read, which looks share.
+// Seen: a snapshot's JSON, which looks share. What berth.h's structs have is read at once. That is
+// a tenth of it: the whole is read where somebody asks for a column of something else.
 
+#include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 namespace berth::lib {
 
 using Json = nlohmann::json;
 
-struct Seen {
-  Json snapshot;  // with the words of each command joined, too ("joined_command")
-  std::string text;
+class Seen {
+ public:
+  /// What was just taken from somewhere. Null: it is no snapshot.
+  [[nodiscard]] static std::shared_ptr<const Seen> read(std::string text);
+
+  /// As it came.
+  [[nodiscard]] const std::string& text() const { return text_; }
+  /// With the words of each command joined, too ("joined_command").
+  [[nodiscard]] const Json& known() const { return known_; }
+  /// Of each device all members; any thread.
+  [[nodiscard]] const Json& whole() const;
+
+ private:
+  Seen(std::string text, Json known) : text_(std::move(text)), known_(std::move(known)) {}
+
+  std::string text_;
+  Json known_;
+  mutable std::mutex mutex_;  // of `whole_`
+  mutable Json whole_;
 };
 
-/// Of JSON that has been parsed.
-[[nodiscard]] Seen make_seen(Json snapshot, std::string text);
+/// Whether a member of that name is in Seen::known().
+[[nodiscard]] bool is_known_member(std::string_view name);
 
 }  // namespace berth::lib

@@ -25,6 +25,8 @@ constexpr std::size_t longest_answer = 64 << 20;
 
 /// Where `berth serve` has its socket, the user's own before everybody's.
 std::vector<std::string> places(const std::string& sim) {
+  const char* named = ::secure_getenv("BERTH_SERVE_SOCKET");
+  if (named != nullptr && *named != '\0') return {named};
   const std::string name = sim.empty() ? "serve.sock" : "serve-simulated.sock";
   std::vector<std::string> all;
   const auto folder = [](const char* variable) {
@@ -65,43 +67,28 @@ std::string header_in(std::string_view head, std::string_view name) {
 
 }  // namespace
 
-namespace {
-/// Whether its lists are lists of objects, as who reads them takes for granted.
-bool is_snapshot(const Json& json) {
-  if (!json.is_object()) return false;
-  for (const char* list : {"devices", "gpu_processes", "processes", "leases"}) {
-    const auto found = json.find(list);
-    if (found == json.end()) continue;
-    if (!found->is_array()) return false;
-    if (!std::all_of(found->begin(), found->end(),
-                     [](const Json& one) { return one.is_object(); })) {
-      return false;
-    }
-  }
-  return true;
-}
-}  // namespace
-
-bool ServeClient::connect() {
-  socket_.close();
-  newest_.reset();  // another server has other names for its looks
-  for (const std::string& path : places(sim_)) {
+Fd connect_to_serve(const std::string& sim) {
+  for (const std::string& path : places(sim)) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (path.size() >= sizeof(address.sun_path)) continue;
     std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
     Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!socket.is_open()) return false;
+    if (!socket.is_open()) return {};
     if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) !=
         0) {
       continue;
     }
-    if (!is_believed(socket.get())) continue;
-    socket_ = std::move(socket);
-    owner_ = ::getpid();
-    return true;
+    if (is_believed(socket.get())) return socket;
   }
-  return false;
+  return {};
+}
+
+bool ServeClient::connect() {
+  newest_.reset();  // another server has other names for its looks
+  socket_ = connect_to_serve(sim_);
+  owner_ = ::getpid();
+  return socket_.is_open();
 }
 
 bool ServeClient::fetch() {
@@ -142,12 +129,8 @@ bool ServeClient::fetch() {
   }
   if (answer.size() != *all) return false;
   answer.erase(0, body);
-  constexpr int deepest = 128;
-  if (nesting_depth(answer) > deepest) return false;
-  Json snapshot = Json::parse(answer, nullptr, false);
-  if (!is_snapshot(snapshot)) return false;
-  newest_ = std::make_shared<const Seen>(make_seen(std::move(snapshot), std::move(answer)));
-  return true;
+  newest_ = Seen::read(std::move(answer));
+  return newest_ != nullptr;
 }
 
 std::shared_ptr<const Seen> ServeClient::look(std::uint32_t max_age_ms) {
@@ -157,7 +140,7 @@ std::shared_ptr<const Seen> ServeClient::look(std::uint32_t max_age_ms) {
     socket_.close();
     return nullptr;
   }
-  const Json& snapshot = newest_->snapshot;
+  const Json& snapshot = newest_->known();
   const Json simulated = snapshot.value("simulated", Json());
   const bool is_this_machine = sim_.empty() ? simulated.is_null() : simulated == sim_;
   const Json taken = snapshot.value("taken_unix_ms", Json());

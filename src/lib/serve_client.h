@@ -13,9 +13,12 @@
 
 namespace berth::lib {
 
+/// A new connection, which does not block; -1: there is none. BERTH_SERVE_SOCKET names its socket.
+/// `sim`: of a simulated server; empty: of this machine.
+[[nodiscard]] Fd connect_to_serve(const std::string& sim);
+
 class ServeClient {
  public:
-  /// `sim`: of a simulated server; empty: of this machine.
   explicit ServeClient(std::string sim) : sim_(std::move(sim)) {}
 
   /// Null: no such server, or its look is older than that or another machine's. Never slow: it is

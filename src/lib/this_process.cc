@@ -75,7 +75,14 @@ Outcome mark(const char* text) {
 
 extern "C" {
 
-berth_cuda berth_cuda_state() { return berth::lib::cuda_state(); }
+berth_cuda berth_cuda_state() {
+  berth_cuda state = BERTH_CUDA_NOT_LOADED;
+  (void)berth::lib::at_border(nullptr, [&]() -> berth::lib::Outcome {
+    state = berth::lib::cuda_state();
+    return std::nullopt;
+  });
+  return state;
+}
 
 berth_code berth_mark(const char* text, berth_error** error) {
   return berth::lib::at_border(error, [&] { return berth::lib::mark(text); });

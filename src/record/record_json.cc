@@ -188,14 +188,22 @@ static void walk(Archive& archive, Manifest& manifest) {
 static void walk(Archive& archive, RunEnd& end) {
   std::optional<int> code;
   std::optional<int> signal;
-  if (end.known && end.exit.signal == 0) code = end.exit.code;
+  constexpr std::string_view gave_back = "gave_back";
+  if (end.known && !end.gave_back && end.exit.signal == 0) code = end.exit.code;
   if (end.exit.signal != 0) signal = end.exit.signal;
   archive.member("at_unix_ms", end.at, Form::required);
-  archive.member("known", end.known, Form::required);
-  archive.member("exit_code", code);
+  // An older berth takes no known end without code and signal.
+  bool is_known = end.known && !end.gave_back;
+  archive.member("known", is_known, Form::required);
+  std::string ended(end.gave_back ? gave_back : "");
+  archive.member("ended", ended, Form::nullable);
+  end.gave_back = ended == gave_back;
+  end.known = is_known || end.gave_back;
+  Reading<int> no_code = Absent::unsupported;
+  end.gave_back ? archive.member("exit_code", no_code) : archive.member("exit_code", code);
   archive.member("signal", signal);
   // Both missing would read as success.
-  if (archive.is_reading() && end.known && !code && !signal) {
+  if (archive.is_reading() && is_known && !code && !signal) {
     archive.mistake("neither exit_code nor signal is there");
   }
   end.exit.code = code.value_or(0);

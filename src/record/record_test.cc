@@ -325,6 +325,30 @@ TEST_F(Record, EndReadsBackWithItsSummary) {
   EXPECT_EQ(read->summary, end.summary);
 }
 
+TEST_F(Record, ProgramThatGaveItsDevicesBackHasNoExitCode) {
+  const std::string text = end_to_json({.at = {5}, .gave_back = true});
+  EXPECT_THAT(text, testing::HasSubstr("\"ended\": \"gave_back\""));
+  EXPECT_THAT(text, testing::HasSubstr("\"exit_code\": null"));
+  EXPECT_THAT(text, testing::HasSubstr("\"exit_code\": \"unsupported\""));
+  // What berth 0.1.0 takes for an end that nobody knows: with "known" it wants a code or a signal.
+  EXPECT_THAT(text, testing::HasSubstr("\"known\": false"));
+  const auto read = end_from_json(text);
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_TRUE(read->gave_back);
+  EXPECT_TRUE(read->known);
+}
+
+TEST_F(Record, EndOfAnOlderBerthIsNoGivingBack) {
+  std::string text = end_to_json({.at = {5}, .exit = {.code = 7}});
+  const std::string ended = " \"ended\": null,\n";
+  ASSERT_NE(text.find(ended), std::string::npos) << text;
+  text.erase(text.find(ended), ended.size());
+  const auto read = end_from_json(text);
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_FALSE(read->gave_back);
+  EXPECT_EQ(read->exit.code, 7);
+}
+
 TEST_F(Record, EndThatDoesNotSayHowIsNoSuccess) {
   std::string text = end_to_json({.at = {5}, .exit = {.code = 7}});
   const std::string code = "\"exit_code\": 7";

@@ -161,8 +161,6 @@ inline constexpr std::string_view not_started = "not started";
 /// It waited, detached, and was never started: nothing came within its time, or it was taken out.
 inline constexpr std::string_view no_device = "no device came";
 inline constexpr std::string_view left_queue = "left the queue";
-/// A program that leased its devices itself gave them back, and may have gone on.
-inline constexpr std::string_view gave_back = "gave its devices back";
 }  // namespace end_cause
 
 /// The end of the main process.
@@ -170,6 +168,8 @@ struct RunEnd {
   WallTime at;  // not known: the last sign of life
   /// False: the keeper has gone without saying how the job ended; `exit` then says nothing.
   bool known = true;
+  /// A program that leased its devices itself gave them back and may go on: `exit` says nothing.
+  bool gave_back = false;
   Exit exit;
   /// By the steady clock; nothing: not known, or an older record.
   std::optional<std::int64_t> lasted_ms;

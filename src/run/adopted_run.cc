@@ -1,12 +1,25 @@
 #include "run/adopted_run.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "base/process.h"
+#include "base/signals.h"
 #include "base/text.h"
 #include "record/summary.h"
 #include "run/faults.h"
 
 namespace berth {
+
+namespace {
+/// Nobody here ends the program, or sends it anything.
+KeeperTerms terms_of(const RunOptions& options) {
+  KeeperTerms terms{.job = options.job, .has_lease = false, .stop_grace = {}};
+  terms.job.time_limit.reset();
+  terms.job.on_gpu_fault = OnGpuFault::warn;
+  return terms;
+}
+}  // namespace
 
 AdoptedRun::Parts::Parts(RunOptions of_run, RunServices of_machine, Manifest given,
                          RecordWriter writer)
@@ -14,7 +27,8 @@ AdoptedRun::Parts::Parts(RunOptions of_run, RunServices of_machine, Manifest giv
       services(std::move(of_machine)),
       manifest(std::move(given)),
       record(std::move(writer)),
-      sampler(services.clock, [this](const std::string& line) { note(*this, line); }) {}
+      plan(terms_of(options), services.clock.now()),
+      sampler(services.clock, [this](const std::string& line) { on_line(*this, line); }) {}
 
 Result<AdoptedRun> AdoptedRun::begin(RunOptions options, RunServices services, Manifest manifest) {
   const Moment now = services.clock.moment();
@@ -29,33 +43,64 @@ Result<AdoptedRun> AdoptedRun::begin(RunOptions options, RunServices services, M
 
 std::string AdoptedRun::marks() const { return parts_->record.path_of(record_file::marks); }
 
-void AdoptedRun::start_sampler(const std::function<void()>& let_go) {
-  const SamplerTask task{.options = &parts_->options,
-                         .services = &parts_->services,
-                         .manifest = parts_->manifest,
-                         .record = &parts_->record,
-                         .keeper = parts_->manifest.keeper.pid,
-                         .root = parts_->manifest.job->pid};
-  const auto started = parts_->sampler.start(task, [&] {
-    let_go();
-    parts_->record.let_go();
+void AdoptedRun::start_sampler(std::function<void()> let_go) {
+  parts_->let_go = std::move(let_go);
+  start(*parts_);
+}
+
+void AdoptedRun::start(Parts& parts) {
+  const SamplerTask task{.options = &parts.options,
+                         .services = &parts.services,
+                         .manifest = parts.manifest,
+                         .record = &parts.record,
+                         .keeper = parts.manifest.keeper.pid,
+                         .root = parts.manifest.job->pid};
+  const auto started = parts.sampler.start(task, [&] {
+    parts.let_go();
+    parts.record.let_go();
   });
-  if (!started) note(*parts_, "event sampler_not_started " + started.error().message());
+  if (!started) step(parts, SamplerNotStarted{started.error().message()});
+}
+
+std::optional<Duration> AdoptedRun::patience() const {
+  const auto due = parts_->plan.next_deadline();
+  if (!due) return std::nullopt;
+  return std::max(*due - parts_->services.clock.now(), Duration(0));
+}
+
+void AdoptedRun::go_on() {
+  SamplerChild& sampler = parts_->sampler;
+  if (sampler.descriptor() >= 0 && wait_readable({sampler.descriptor()}, Duration(0)).front()) {
+    sampler.hear();
+  }
+  if (sampler.descriptor() < 0 && sampler.pid() != 0) {
+    (void)reap_if_ended(sampler.pid());
+    sampler.has_ended();
+    step(*parts_, SamplerEnded{});
+  }
+  if (patience() == Duration(0)) step(*parts_, TimePassed{});
+}
+
+void AdoptedRun::step(Parts& parts, const KeeperEvent& event) {
+  for (const KeeperAction& action : parts.plan.step(event, parts.services.clock.now())) {
+    if (std::holds_alternative<StartSampler>(action)) start(parts);
+    if (const auto* noted = std::get_if<NoteEvent>(&action)) note(parts, noted->kind, noted->text);
+  }
 }
 
 /// Whoever reads the record sees what the sampler saw; nobody waits here to be told.
-void AdoptedRun::note(Parts& parts, const std::string& line) {
-  const WallTime at = time_in(parts.manifest, parts.services.clock.moment());
+void AdoptedRun::on_line(Parts& parts, const std::string& line) {
   if (line.starts_with("fault ")) {
-    if (const auto news = fault_from_line(line.substr(6))) {
-      (void)parts.record.append_event(
-          {.at = at, .kind = std::string(name_of(news->kind)), .text = printable(news->text)});
-    }
+    if (auto news = fault_from_line(line.substr(6))) step(parts, DeviceFaulted{*std::move(news)});
   }
   const std::size_t space = line.find(' ', 6);
   if (!line.starts_with("event ") || space == std::string::npos) return;
-  (void)parts.record.append_event(
-      {.at = at, .kind = line.substr(6, space - 6), .text = printable(line.substr(space + 1))});
+  note(parts, line.substr(6, space - 6), line.substr(space + 1));
+}
+
+void AdoptedRun::note(Parts& parts, const std::string& kind, const std::string& text) {
+  const WallTime at = time_in(parts.manifest, parts.services.clock.moment());
+  (void)parts.record.append_event({.at = at, .kind = kind, .text = printable(text)});
 }
 
 void AdoptedRun::end(End how) {
@@ -63,8 +108,8 @@ void AdoptedRun::end(End how) {
   const Moment now = parts_->services.clock.moment();
   RunEnd end{.at = time_in(parts_->manifest, now),
              .known = how == End::gave_back,
+             .gave_back = how == End::gave_back,
              .lasted_ms = steady_ms(now.steady) - *parts_->manifest.started_steady_ms};
-  if (how == End::gave_back) end.because = end_cause::gave_back;
   if (const auto stop = stop_request_in(parts_->record.directory())) {
     end.because = end_cause::stopped;
     end.stopped_by = *stop;

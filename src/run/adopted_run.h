@@ -5,12 +5,14 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "record/record_writer.h"
+#include "run/keeper_plan.h"
 #include "run/run.h"
 #include "run/sampler_child.h"
 
@@ -24,12 +26,15 @@ class AdoptedRun {
 
   /// For BERTH_MARKS.
   [[nodiscard]] std::string marks() const;
-  /// The lease has been handed over: samples from now on. `let_go`: what the sampler is not to
-  /// hold.
-  void start_sampler(const std::function<void()>& let_go);
+  /// The lease has been handed over: samples from now on. `let_go`: what a sampler, this one and
+  /// each after it, is not to hold.
+  void start_sampler(std::function<void()> let_go);
   /// Readable when the sampler has said something; -1: none runs.
   [[nodiscard]] int descriptor() const { return parts_->sampler.descriptor(); }
-  void hear() { parts_->sampler.hear(); }
+  /// How long until go_on() has something to do; nothing: until the sampler says something.
+  [[nodiscard]] std::optional<Duration> patience() const;
+  /// Hears the sampler, and starts another in the place of one that has ended.
+  void go_on();
 
   /// `gave_back`: the program said so itself. Else it has ended, nobody knows how.
   enum class End { gave_back, unknown };
@@ -42,10 +47,15 @@ class AdoptedRun {
     RunServices services;
     Manifest manifest;
     RecordWriter record;
+    KeeperPlan plan;  // as far as it is about the sampler and what that finds
     SamplerChild sampler;
+    std::function<void()> let_go = {};
   };
   explicit AdoptedRun(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-  static void note(Parts& parts, const std::string& line);
+  static void on_line(Parts& parts, const std::string& line);
+  static void step(Parts& parts, const KeeperEvent& event);
+  static void start(Parts& parts);
+  static void note(Parts& parts, const std::string& kind, const std::string& text);
 
   std::unique_ptr<Parts> parts_;
 };

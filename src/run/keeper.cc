@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/lease_file.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "host_environment/environment.h"
@@ -445,11 +446,7 @@ class Keeper {
     to_launcher_.close();
     if (const auto ended = release(); !ended) note("lease_not_removed", ended.error().message());
     if (task_.record != nullptr) write_end_at_last();
-    if (!task_.own_ledger.empty()) {
-      std::error_code ignored;
-      std::filesystem::remove_all(task_.own_ledger, ignored);
-      std::filesystem::remove_all(task_.own_ledger + "-inside", ignored);  // of leases within
-    }
+    remove_ledgers_inside(task_.own_ledger);
     sampler_.finish();
   }
 

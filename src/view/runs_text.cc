@@ -293,8 +293,9 @@ std::string wait_text(const RunRecord& run, const Moment& now) {
 
 std::string state_text(const RunRecord& run) {
   if (was_never_started(run)) return never_started_text(run);
-  if (run.end && run.end->because == end_cause::gave_back) {
-    return std::string(tr("gave its devices back"));
+  if (run.end && run.end->gave_back) {
+    const std::string text(tr("gave its devices back"));
+    return run.end->because.empty() ? text : text + ": " + cause_text(*run.end);
   }
   if (run.end && run.end->known) {
     const Exit& exit = run.end->exit;

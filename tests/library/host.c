@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define EXPECT(claim) expect((claim) ? 1 : 0, #claim, __LINE__)
@@ -125,7 +127,20 @@ static void looks(berth_context* context) {
 static void answers(berth_context* context) {
   berth_request request = BERTH_INIT(berth_request);
   berth_answer* answer = NULL;
+  berth_look* look = NULL;
   berth_lease* lease = NULL;
+  int fd = -1;
+  int due = 0;
+  OK(berth_pick_begin(context, NULL, &fd, &due, &error));
+  EXPECT(berth_look_begin(context, BERTH_STATE, &fd, &due, NULL) == BERTH_E_BUSY);
+  EXPECT(berth_look_advance(context, &look, &due, NULL) == BERTH_E_INVALID);
+  while (answer == NULL) {
+    struct pollfd ready = {fd, POLLIN, 0};
+    (void)poll(&ready, 1, due);
+    OK(berth_pick_advance(context, &answer, &due, &error));
+  }
+  EXPECT(berth_answer_satisfied(answer));
+  berth_answer_free(answer);
   OK(berth_pick(context, NULL, &answer, &error));
   EXPECT(berth_answer_satisfied(answer) && berth_answer_possible(answer));
   EXPECT(berth_answer_json(answer)[0] == '{');
@@ -178,6 +193,7 @@ static void waits(berth_context* context) {
     OK(berth_wait_step(wait, &lease, &error));
     EXPECT(berth_wait_news_json(wait) != NULL);
   }
+  EXPECT(berth_wait_leave(wait, NULL) == BERTH_E_INVALID); /* it is over */
   berth_wait_free(wait);
   OK(berth_lease_free(lease, &error));
 }
@@ -188,7 +204,9 @@ static void every_call(void) {
   EXPECT(berth_error_code(NULL) == BERTH_OK && berth_error_message(NULL)[0] == '\0');
   berth_error_free(NULL);
   context = opened();
+  int fd = -1;
   EXPECT(berth_program(context) != NULL);
+  EXPECT(berth_serve_connect(context, &fd, NULL) == BERTH_E_NOT_FOUND && fd == -1);
   looks(context);
   answers(context);
   leases(context);
@@ -398,19 +416,135 @@ static void helper_is_killed(void) {
   berth_lease* lease = acquired(context);
   id_of_first(lease, id, sizeof(id));
   pause_at("helper is there");
-  /* The first call may notice it; the next one has another. */
-  berth_look* look = NULL;
-  if (berth_look_now(context, BERTH_STATE, &look, &error) != BERTH_OK) {
-    EXPECT(berth_error_code(error) == BERTH_E_IO);
-    berth_error_free(error);
-    error = NULL;
-    OK(berth_look_now(context, BERTH_STATE, &look, &error));
-  }
-  berth_look_free(look);
+  look_once(context);
   EXPECT(state_of(context, id) == BERTH_LEASED); /* the lease is this process's */
   OK(berth_lease_free(lease, &error));
   EXPECT(state_of(context, id) == BERTH_FREE);
   berth_close(context);
+}
+
+/* The test stops the helper before each question and kills it before it is answered: another is
+ * asked, and the descriptor that is polled stays the same. */
+static void helper_is_killed_in_steps(void) {
+  berth_request request = BERTH_INIT(berth_request);
+  berth_context* context = opened();
+  berth_look* look = NULL;
+  berth_answer* answer = NULL;
+  berth_wait* wait = NULL;
+  berth_lease* lease = NULL;
+  int fd = -1;
+  int due = 0;
+  look_once(context);
+  pause_at("before the look");
+  OK(berth_look_begin(context, BERTH_STATE, &fd, &due, &error));
+  pause_at("looking");
+  while (look == NULL) {
+    struct pollfd ready = {fd, POLLIN, 0};
+    EXPECT(poll(&ready, 1, 20000) == 1);
+    OK(berth_look_advance(context, &look, &due, &error));
+  }
+  berth_look_free(look);
+  pause_at("before the choice");
+  OK(berth_pick_begin(context, NULL, &fd, &due, &error));
+  pause_at("choosing");
+  while (answer == NULL) {
+    struct pollfd ready = {fd, POLLIN, 0};
+    EXPECT(poll(&ready, 1, 20000) == 1);
+    OK(berth_pick_advance(context, &answer, &due, &error));
+  }
+  berth_answer_free(answer);
+  pause_at("before the lease");
+  OK(berth_wait_begin(context, &request, 0, &wait, &error));
+  fd = berth_wait_fd(wait);
+  pause_at("leasing");
+  while (lease == NULL) {
+    struct pollfd ready = {fd, POLLIN, 0};
+    EXPECT(poll(&ready, 1, 20000) == 1 && berth_wait_fd(wait) == fd);
+    OK(berth_wait_step(wait, &lease, &error));
+  }
+  berth_wait_free(wait);
+  OK(berth_lease_free(lease, &error));
+  berth_close(context);
+}
+
+static long long milliseconds(void) {
+  struct timespec now;
+  EXPECT(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
+  return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+/* Begins and steps through a wait; says how long the longest call took, and how it ended. */
+static void steps(void) {
+  berth_request request = BERTH_INIT(berth_request);
+  berth_context* context = opened();
+  berth_wait* wait = NULL;
+  berth_lease* lease = NULL;
+  long long longest = 0;
+  berth_code code = BERTH_OK;
+  for (long long begun = milliseconds(); lease == NULL && code == BERTH_OK;
+       begun = milliseconds()) {
+    code = wait == NULL ? berth_wait_begin(context, &request, -1, &wait, &error)
+                        : berth_wait_step(wait, &lease, &error);
+    if (milliseconds() - begun > longest) longest = milliseconds() - begun;
+    if (code != BERTH_OK || lease != NULL) break;
+    struct pollfd ready = {berth_wait_fd(wait), POLLIN, 0};
+    (void)poll(&ready, 1, -1);
+  }
+  printf("%lld %d %s\n", longest, (int)code, berth_error_message(error));
+  berth_wait_free(wait);
+  OK(berth_lease_free(lease, &error));
+  berth_close(context);
+}
+
+/* --- threads that end ----------------------------------------------------------------------------
+ */
+
+static berth_lease* held = NULL;
+
+static void* leases_for_ever(void* given) {
+  for (;;) {
+    (void)berth_acquire(given, NULL, &held, NULL, NULL);
+    (void)berth_lease_free(held, NULL);
+    held = NULL;
+    pthread_testcancel();
+  }
+  return given;
+}
+
+/* A thread that is cancelled at any moment leaves no lease that nobody has, and no lock. */
+static void cancels(void) {
+  for (int turn = 0; turn < 40; ++turn) {
+    berth_context* context = opened();
+    pthread_t thread;
+    void* ended = NULL;
+    const struct timespec pause = {0, turn * 700000};
+    EXPECT(pthread_create(&thread, NULL, leases_for_ever, context) == 0);
+    (void)nanosleep(&pause, NULL);
+    EXPECT(pthread_cancel(thread) == 0 && pthread_join(thread, &ended) == 0);
+    EXPECT(ended == PTHREAD_CANCELED);
+    OK(berth_lease_free(held, &error)); /* it is there, whole, or there is none */
+    held = NULL;
+    berth_lease* lease = acquired(context);
+    char id[128];
+    id_of_first(lease, id, sizeof(id));
+    EXPECT(state_of(context, id) == BERTH_LEASED);
+    OK(berth_lease_free(lease, &error));
+    berth_close(context);
+  }
+}
+
+/* Who adopts orphans (process 1 of a container, too) meets the helper as one of them: it lives,
+ * ends by itself, and is to be waited for like each other. */
+static void adopts_orphans(void) {
+  int status = -1;
+  EXPECT(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0);
+  berth_context* context = opened();
+  look_once(context);
+  EXPECT(waitpid(-1, &status, WNOHANG) == 0);
+  OK(berth_lease_free(acquired(context), &error));
+  berth_close(context);
+  EXPECT(waitpid(-1, &status, 0) > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  no_children();
 }
 
 /* A child of fork() inherits the lease and cannot end it. */
@@ -471,6 +605,13 @@ static void queues(void) {
     EXPECT(lease == NULL);
   }
   pause_at(berth_wait_news_json(wait));
+  berth_code left = berth_wait_leave(wait, &error);
+  while (left == BERTH_OK) {
+    struct pollfd ready = {berth_wait_fd(wait), POLLIN, 0};
+    EXPECT(poll(&ready, 1, 5000) == 1);
+    left = berth_wait_step(wait, &lease, NULL);
+  }
+  EXPECT(left == BERTH_E_NOT_FOUND && lease == NULL);
   berth_wait_free(wait);
   look_once(context); /* it is of use for other things again */
   pause_at("left");
@@ -524,6 +665,10 @@ int main(int count, char** arguments) {
       {"without-stdio", without_stdio},
       {"leaks-nothing", leaks_nothing},
       {"helper-is-killed", helper_is_killed},
+      {"helper-is-killed-in-steps", helper_is_killed_in_steps},
+      {"steps", steps},
+      {"cancels", cancels},
+      {"adopts-orphans", adopts_orphans},
       {"forks", forks},
       {"holds", holds},
       {"hands-over", hands_over},

@@ -16,7 +16,7 @@ BERTH = PLACE / "berth"
 
 @pytest.mark.parametrize("verb", [
     "every-call", "nulls", "older-structs", "newer-structs", "waits-for-any-child", "ignores-sigchld",
-    "leaks-nothing", "forks",
+    "leaks-nothing", "forks", "cancels", "adopts-orphans",
 ])
 def test_it_does_what_it_says(host, server, verb):
     assert checked(server.run(host, verb)).stdout == "", "it printed something"
@@ -192,6 +192,17 @@ def test_a_helper_that_is_killed_costs_no_lease(paused, server):
     process.end()
 
 
+def test_a_helper_that_is_killed_before_it_answers_is_asked_again(paused, server):
+    process = paused("helper-is-killed-in-steps")
+    for point in ("before the look", "looking", "before the choice", "choosing", "before the lease", "leasing"):
+        assert process.point() == point
+        helpers = server.helpers()
+        assert len(helpers) == 1, helpers
+        os.kill(helpers[0], signal.SIGSTOP if point.startswith("before") else signal.SIGKILL)
+        process.go_on()
+    process.end()
+
+
 def test_the_helper_ends_with_the_host(paused, server):
     process = paused("holds")
     process.point()
@@ -227,7 +238,7 @@ def test_who_waits_stands_in_the_queue_and_leaves_it(paused, server):
     assert len(queue(server)) == 1
     process.go_on()
     assert process.point() == "left"
-    until(lambda: not queue(server), "the place in the queue to be left")
+    assert not queue(server), "it says that it has left, and others see its place"
     process.go_on()
     process.end()
 

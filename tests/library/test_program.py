@@ -1,7 +1,11 @@
 """Which program the library asks, and what it says where there is none that it may ask."""
 
+import json
 import os
+import pathlib
 import shutil
+import socket
+import time
 
 import pytest
 
@@ -29,7 +33,7 @@ def told(server, host, **env):
     return program, int(code), message
 
 
-NOT_FOUND, UNSUPPORTED, NO_PERMISSION = 1, 2, 3
+NOT_FOUND, UNSUPPORTED, NO_PERMISSION, TIMEOUT = 1, 2, 3, 6
 
 
 def script(path, text):
@@ -114,15 +118,72 @@ def test_the_next_on_the_path_is_taken_where_the_first_is_not_roots(server, alon
     assert told(server, alone, PATH=f"{folder}:{PLACE}")[0] == str(BERTH)
 
 
-@pytest.mark.parametrize("greeting", [
-    '{"berth_helper":99,"version":"9.0.0"}', '{"berth_helper":0,"version":"0.0.1"}',
-], ids=["newer", "older"])
-def test_a_program_of_another_release(server, alone, folder, greeting):
+@pytest.mark.parametrize("greeting, older", [
+    ('{"berth_helper":99,"oldest":98,"version":"9.0.0"}', "library"),
+    ('{"berth_helper":99,"version":"9.0.0"}', "library"),
+    ('{"berth_helper":0,"version":"0.0.1"}', "program"),
+], ids=["newer", "newer without a range", "older"])
+def test_a_program_of_another_release(server, alone, folder, greeting, older):
     version = greeting.split('"')[-2]
     program = script(folder / "berth", f"printf '%s\\n' '{greeting}' >&3; cat <&3 >/dev/null")
-    _, code, message = told(server, alone, BERTH_HELPER=str(program))
+    _, code, message = told(server, alone, BERTH_HELPER=str(program), PATH=os.environ["PATH"])
     assert code == UNSUPPORTED
-    assert str(program) in message and version in message and "one release" in message, message
+    own = server.run(BERTH, "--version").stdout.split()[1]
+    for word in (str(program), f"berth {version}", f"berth {own}", f"the {older} is too old", "one release"):
+        assert word in message, message
+
+
+def test_a_newer_program_that_speaks_the_librarys_protocol_still(server, alone, folder):
+    answer = '{"visible":null,"look":{"berth_snapshot":1,"devices":[]}}'
+    program = script(folder / "berth", """printf '%s\\n' '{"berth_helper":7,"oldest":1,"version":"9.0.0"}' >&3
+read -r asked <&3
+case $asked in *'"protocol":1'*) ;; *) exit 1;; esac
+printf '%s\\n' '""" + answer + """' >&3; cat <&3 >/dev/null""")
+    assert told(server, alone, BERTH_HELPER=str(program), PATH=os.environ["PATH"]) == (str(program), 0, "")
+
+
+def test_a_library_of_another_release(server):
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        helper = server.start(BERTH, "helper", "--socket", theirs.fileno(), pass_fds=[theirs.fileno()])
+        theirs.close()
+        said = ours.makefile("rw")
+        greeting = json.loads(said.readline())
+        assert greeting["oldest"] <= greeting["berth_helper"]
+        said.write(json.dumps({"ask": "look", "depth": 0, "protocol": greeting["berth_helper"] + 1}) + "\n")
+        said.flush()
+        error = json.loads(said.readline())["error"]
+        assert error["code"] == "unsupported"
+        for word in (str(greeting["berth_helper"] + 1), greeting["version"], "one release"):
+            assert word in error["message"], error
+        said.write(json.dumps({"ask": "look", "depth": 0, "protocol": greeting["oldest"]}) + "\n")
+        said.flush()
+        assert len(json.loads(said.readline())["look"]["devices"]) == 8
+        said.close()
+    helper.communicate(timeout=20)
+
+
+def test_a_program_that_never_answers(server, alone, folder):
+    """No call waits for it; it is given up after a time, and ended."""
+    mark = folder / "pid"
+    program = script(folder / "berth", f"echo $$ > {mark}; exec sleep 600")
+    done = server.run(alone, "steps", env={"BERTH_HELPER": program})
+    longest, code, message = done.stdout.strip().split(" ", 2)
+    assert int(code) == TIMEOUT and str(program) in message and "BERTH_HELPER" in message, done
+    assert int(longest) < 500, f"a call took {longest} ms"
+    ends_by = time.monotonic() + 10
+    while pathlib.Path("/proc", mark.read_text().strip()).exists():
+        assert time.monotonic() < ends_by, "it goes on"
+        time.sleep(0.05)
+
+
+def test_an_answer_that_nests_too_deep(server, alone, folder):
+    deep = folder / "deep"
+    deep.write_text('{"berth_helper":1,"version":"0.2.0"}\n{"look":' + "[" * 200_000 + "]" * 200_000 + "}\n")
+    program = script(folder / "berth", f"cat {deep} >&3; cat <&3 >/dev/null")
+    _, code, message = told(server, alone, BERTH_HELPER=str(program), PATH=os.environ["PATH"])
+    assert code == UNSUPPORTED and str(program) in message and "install" in message, message
+    assert len(message) < 1500
 
 
 @pytest.mark.parametrize("text", ["exit 2", "echo 'unknown verb helper' >&2; exit 1", "echo nonsense >&3"])

@@ -2,6 +2,7 @@
 // compiles as C++17 and newer, with and without exceptions.
 
 #include <berth/berth.hpp>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +13,8 @@
 #include <vector>
 
 #include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace {
 
@@ -23,6 +26,9 @@ void expect(bool holds, const char* what, int line) {
   std::fprintf(stderr, "line %d: %s\n", line, what);
 }
 #define EXPECT(claim) expect((claim), #claim, __LINE__)
+
+/// As on a file system that became read-only.
+bool nothing_can_be_removed = false;
 
 /// The value, or the end of this program with the error's text.
 template <class T>
@@ -93,7 +99,7 @@ void looking(berth::Berth& berth) {
 }
 
 void looking_in_steps(berth::Berth& berth) {
-  berth::Berth::LookUnderWay under_way = TAKE(berth.begin_look());
+  berth::Berth::UnderWay under_way = TAKE(berth.begin_look());
   std::optional<berth::Look> look;
   while (!look) {
     pollfd ready = {under_way.descriptor, POLLIN, 0};
@@ -101,6 +107,14 @@ void looking_in_steps(berth::Berth& berth) {
     look = TAKE(berth.advance_look(under_way));
   }
   EXPECT(look->devices().size() == 8);
+  under_way = TAKE(berth.begin_pick(berth::Request()));
+  std::optional<berth::Answer> answer;
+  while (!answer) {
+    pollfd ready = {under_way.descriptor, POLLIN, 0};
+    poll(&ready, 1, static_cast<int>(under_way.due.count()));
+    answer = TAKE(berth.advance_pick(under_way));
+  }
+  EXPECT(answer->is_satisfied());
 }
 
 void choosing(berth::Berth& berth) {
@@ -141,7 +155,12 @@ void claiming(berth::Berth& berth) {
   EXPECT(std::getenv("CUDA_VISIBLE_DEVICES") == visible);
   berth::Lease moved = std::move(lease);
   EXPECT(moved.devices().size() == 2);
-  EXPECT(bool(berth::Lease::release(std::move(moved))));
+  nothing_can_be_removed = true;
+  const auto refused = moved.release();
+  nothing_can_be_removed = false;
+  EXPECT(!refused && refused.error().code() == BERTH_E_NO_PERMISSION);
+  EXPECT(moved.descriptor() >= 100);  // it still holds, and may be ended again
+  EXPECT(bool(moved.release()) && moved.descriptor() == -1);
   const auto after = TAKE(berth.look()).devices();
   EXPECT(after[static_cast<std::size_t>(*devices[0].index)].state == BERTH_FREE);
   unsetenv("CUDA_VISIBLE_DEVICES");
@@ -171,6 +190,15 @@ void waiting(berth::Berth& berth) {
 }
 
 }  // namespace
+
+/// In place of the C library's, for libberth too.
+extern "C" int unlinkat(int folder, const char* name, int flags) noexcept {
+  if (!nothing_can_be_removed) {
+    return static_cast<int>(syscall(SYS_unlinkat, folder, name, flags));
+  }
+  errno = EROFS;
+  return -1;
+}
 
 int main() {
   values();

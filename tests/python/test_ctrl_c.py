@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 
 def test_at_no_moment_of_a_claim_is_a_lease_lost(desk):
     told = desk.told(
@@ -44,3 +46,26 @@ def test_at_no_moment_of_a_claim_is_a_lease_lost(desk):
     # Between our return and the caller's line there is a moment that no library can close.
     assert len(told["left"]) <= told["turns"] / 100, told
     assert desk.leases() == []
+
+
+@pytest.mark.parametrize("call", ["look(max_age=0)", "pick()", "lease()", "lease(wait=True)"])
+def test_a_program_that_never_answers_holds_up_no_ctrl_c(desk, call):
+    program = desk.directory / "berth"
+    program.write_text("#!/bin/sh\nexec sleep 600\n")
+    program.chmod(0o755)
+    told = desk.told(
+        f"""
+        import signal, threading, time
+        main, pressed = threading.main_thread().ident, []
+        def press():
+            time.sleep(0.3)
+            pressed.append(time.monotonic())
+            signal.pthread_kill(main, signal.SIGINT)
+        threading.Thread(target=press).start()
+        try: berth.{call}
+        except KeyboardInterrupt: print(json.dumps(time.monotonic() - pressed[0]))
+        """,
+        env={"BERTH_HELPER": str(program)},
+    )
+    # A place in the queue is left first, for a second at most.
+    assert told < 1.5 if call.startswith("lease") else told < 0.5, told

@@ -6,7 +6,7 @@ BEGIN = """
 import ctypes
 from berth import _abi
 from berth._context import Context
-from berth.looks import request_struct
+from berth.wishes import request_struct
 
 ask = _abi.library()
 context = Context(_abi.FROM_HELPER, None)
@@ -14,7 +14,7 @@ context = Context(_abi.FROM_HELPER, None)
 
 def begun(wait_ms, devices):
     place = ctypes.c_void_p()
-    request = request_struct(devices, *[None] * 7, name=None, record=False, after_init=False)
+    request = request_struct(devices)
     _abi.call("berth_wait_begin", context.handle, ctypes.byref(request), ctypes.c_int64(wait_ms), ctypes.byref(place))
     return place
 """

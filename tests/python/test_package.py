@@ -4,6 +4,7 @@ import ast
 import doctest
 import importlib
 import importlib.util
+import inspect
 import os
 import pathlib
 import shutil
@@ -107,6 +108,12 @@ def test_starting_nothing(desk):
         print(json.dumps([len(os.listdir("/proc/self/task")), "libberth" in open("/proc/self/maps").read()]))
     """)
     assert told == [1, False] and desk.helpers() == []
+
+
+def test_lease_async_lease_and_pick_take_the_same():
+    told = {str(inspect.signature(call)) for call in (berth.lease, berth.async_lease, berth.pick)}
+    assert len(told) == 1 and "memory: 'Optional[Union[str, int]]' = None" in told.pop()
+    assert berth.lease.__name__ == "lease" and "Claims n devices" in berth.lease.__doc__
 
 
 def test_everything_named_is_there():

@@ -1,6 +1,8 @@
 """A lease that a program took itself and that has a record: what `berth show` and `stop` make of it."""
 
 import json
+import os
+import pathlib
 import signal
 import time
 
@@ -45,12 +47,28 @@ def test_a_lease_that_was_given_back_has_a_record_of_what_it_was_and_did(desk):
     marked(desk, holder)
     holder.communicate()
     record = ended(desk)
-    assert record["state"] == "ended" and record["end"]["because"] == "gave its devices back"
+    assert record["state"] == "ended"
+    end = record["end"]
+    assert (end["ended"], end["exit_code"], end["signal"]) == ("gave_back", None, None), "it may go on"
+    assert end["why"]["exit_code"] == "unsupported"
     assert record["summary"]["tree_cpu_milliseconds"] > 0, "its own processor time is the run's"
     assert [device["index"] for device in record["given"]["devices"]] == [3]
     assert desk.leases() == []
     shown = desk.run("show", "last").stdout
     assert "gave its devices back" in shown and "ended with" not in shown
+
+
+def test_a_sampler_that_ended_is_started_again(desk):
+    holder = desk.holding(HOLDS)
+    before = marked(desk, holder)
+    keeper = before["keeper"]["pid"]
+    sampler, = map(int, pathlib.Path(f"/proc/{keeper}/task/{keeper}/children").read_text().split())
+    os.kill(sampler, signal.SIGKILL)
+    E2E.wait_until(lambda: record_of(desk)["summary"]["samples"] > before["summary"]["samples"] + 1, "samples again")
+    holder.communicate()
+    record = ended(desk)
+    assert [event["kind"] for event in record["events"]] == ["sampler_restarted"]
+    assert record["end"]["ended"] == "gave_back"
 
 
 def test_what_it_marks_and_its_children_use_is_in_the_record(desk):
@@ -106,8 +124,6 @@ def test_a_forked_worker_keeps_the_lease_and_the_owners_end_is_told(desk):
         assert ended(desk)["state"] == "end unknown"
         assert len(desk.leases()) == 1, "the worker may compute on it still"
     finally:
-        import os
-
         os.kill(worker, signal.SIGKILL)
     E2E.wait_until(lambda: desk.leases() == [], "the lease ends with the last that has it")
 

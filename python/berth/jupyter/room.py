@@ -12,7 +12,7 @@ import time
 from .. import _abi
 from .._context import Context, drive_async, is_simulated
 from ..errors import Error
-from ..looks import _helper_look
+from ..looks import Look
 from .kernels import overview
 from .serve_socket import fetched
 
@@ -113,5 +113,5 @@ async def _of_serve() -> Optional[Dict[str, Any]]:
 
 async def _of_helper() -> Dict[str, Any]:
     with Context.borrowed(_abi.FROM_HELPER) as context:
-        look = await drive_async(_helper_look(context, _abi.DEPTHS.index("state"), is_simulated(None)))
-        return look.json()
+        seen = await drive_async(context.steps("look", _abi.DEPTHS.index("state")))
+        return Look(seen, is_simulated(None)).json()

@@ -1,15 +1,18 @@
-"""`berth serve` over its Unix socket: only one whose owner is root or this user is believed."""
+"""`berth serve` over its Unix socket."""
 
 from __future__ import annotations
 
 import asyncio
-import os
+import ctypes
 import socket
-import struct
 
 from tornado.http1connection import HTTP1Connection, HTTP1ConnectionParameters
 from tornado.httputil import HTTPHeaders, HTTPMessageDelegate, RequestStartLine
 from tornado.iostream import IOStream
+
+from .. import _abi
+from .._context import Context
+from ..errors import Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,41 +21,15 @@ if TYPE_CHECKING:
 LONGEST_ANSWER = 64 << 20
 
 
-def places() -> List[str]:
-    """Where it has its socket, the user's own before everybody's. BERTH_SERVE_SOCKET names another."""
-    named = os.environ.get("BERTH_SERVE_SOCKET")
-    if named:
-        return [named]
-    name = "serve-simulated.sock" if os.environ.get("BERTH_SIM") else "serve.sock"
-    found = []
-    if os.geteuid() != 0:
-        for variable, below in (("XDG_RUNTIME_DIR", ""), ("XDG_STATE_HOME", ""), ("HOME", "/.local/state")):
-            folder = os.environ.get(variable, "")
-            if folder.startswith("/"):
-                found.append(f"{folder}{below}/berth/{name}")
-                break
-    return [*found, f"/run/berth-serve/{name}"]
-
-
-def is_believed(connected: socket.socket) -> bool:
-    _, uid, _ = struct.unpack("3i", connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-    return uid in (0, os.geteuid())
-
-
 def connected() -> Optional[socket.socket]:
-    """To the first that is there; None: there is none. A Unix socket connects at once or not at all."""
-    for place in places():
-        one = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        one.setblocking(False)
-        try:
-            one.connect(place)
-        except OSError:
-            one.close()
-            continue
-        if is_believed(one):
-            return one
-        one.close()
-    return None
+    """To a server that the library takes; None: there is none. A Unix socket connects at once or not at all."""
+    descriptor = ctypes.c_int(-1)
+    try:
+        with Context.borrowed(_abi.FROM_SERVE) as context:
+            _abi.call("berth_serve_connect", context.handle, ctypes.byref(descriptor))
+    except Error:
+        return None
+    return socket.socket(fileno=descriptor.value)
 
 
 class Exchange(HTTPMessageDelegate):

@@ -551,8 +551,10 @@ export interface RunEnd {
   format: "berth-run-end";
   version: 1;
   at_unix_ms: number;
-  /// False: its keeper has gone without a word.
+  /// False: its keeper has gone without a word, or `ended` says what is known.
   known: boolean;
+  /// gave_back: a program that leased its devices itself gave them back, and may go on.
+  ended: "gave_back" | null;
   exit_code: number | null;
   signal: number | null;
   dumped_core: boolean;
@@ -563,6 +565,8 @@ export interface RunEnd {
   released_unix_ms: number | null;
   cpu_milliseconds: number | null;
   summary: RunSummary;
+  /// Missing: each reading is there.
+  why?: Why;
 }
 
 export interface Machine {

@@ -11,7 +11,7 @@ import { t, word_or } from "../words/translate";
 import { failure, waiting, type View, type World } from "./view";
 
 /// What tells how a run goes.
-type Told = "at_unix_ms" | "known" | "exit_code" | "signal" | "because" | "stopped_by";
+type Told = "at_unix_ms" | "known" | "ended" | "exit_code" | "signal" | "because" | "stopped_by";
 type Course = Pick<Run, "state" | "waiting" | "waited_ms" | "started_unix_ms"> & {
   end: Pick<RunEnd, Told | "lasted_milliseconds"> | null;
 };
@@ -35,6 +35,7 @@ export function end_text(run: Course): string {
   const end = run.end;
   if (!end) return word_or(`run.${run.state}`, run.state);
   if (has_no_job(run)) return never_started_text(run);
+  if (end.ended === "gave_back") return t("run.gave_back");
   if (!end.known) return t("run.end unknown");
   const how =
     end.exit_code !== null
@@ -44,7 +45,7 @@ export function end_text(run: Course): string {
 }
 
 export function is_well(run: Run): boolean {
-  return !run.end || (run.end.known && run.end.exit_code === 0);
+  return !run.end || run.end.ended === "gave_back" || (run.end.known && run.end.exit_code === 0);
 }
 
 export function lasted(run: Course, now: number): string {

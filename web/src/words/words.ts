@@ -317,6 +317,7 @@ export const words = {
   "run.never_started_waited": ["never started: waited {time}", "从未启动：排队 {time}"],
   "run.stopped_by": ["stopped by {who}", "由 {who} 停止"],
   "run.queued": ["Queued", "开始排队"],
+  "run.gave_back": ["gave its devices back", "已归还设备"],
   "run.exit": ["exit {code}", "退出码 {code}"],
   "run.signal": ["signal {signal}", "信号 {signal}"],
   "run.device": ["GPU of the run", "本次运行的 GPU"],

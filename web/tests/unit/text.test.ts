@@ -35,6 +35,7 @@ test("a run that never started has no duration and says who stopped it", () => {
     end: {
       at_unix_ms: 13_000,
       known: true,
+      ended: null,
       exit_code: null,
       signal: 15,
       because: "left the queue",

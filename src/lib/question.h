@@ -1,0 +1,58 @@
+#pragma once
+// Question: something that a helper is asked, answered in steps. The helper is one that is there
+// already, or is started by it, which is in steps as well: no call of it waits.
+
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/result.h"
+#include "lib/helper_client.h"
+
+namespace berth::lib {
+
+class Question {
+ public:
+  /// `soon`: a look's time after the helper has greeted. Else it is a wait in the queue, which has
+  /// no end, and of which another helper would know nothing.
+  enum class Answered { soon, in_the_queue };
+  /// `idle`: a helper that is asked nothing now; nothing: one is started.
+  [[nodiscard]] static Result<Question> ask(std::optional<HelperClient> idle, HelperPlace place,
+                                            const Json& question, Answered answered);
+
+  /// Readable when receive() has something to do: the same from begin to end.
+  [[nodiscard]] int descriptor() const { return ready_.get(); }
+  /// False in a process forked since: it is its parent's.
+  [[nodiscard]] bool is_ours() const { return helper_ && helper_->is_ours(); }
+  /// Something that the helper says; nothing: not yet. A helper that has ended meanwhile is asked
+  /// again once: another one. After an error it is over.
+  [[nodiscard]] Result<std::optional<Message>> receive();
+  /// Waits until there is something to receive.
+  void wait() const;
+  /// No answer is wanted any more: receive() gives none, and fails once the helper has gone, or
+  /// after a second.
+  void leave();
+  /// Who answered, and may be asked another.
+  [[nodiscard]] HelperClient take_helper() &&;
+
+ private:
+  Question(HelperPlace place, Json question, Answered answered, Fd ready, Fd timer);
+  [[nodiscard]] Result<void> begin(std::optional<HelperClient> helper);
+  void end();
+  /// Until when something is to be heard.
+  void set_timer();
+  void set_timer(Duration patience);
+  [[nodiscard]] Error nothing_heard() const;
+
+  HelperPlace place_;
+  Json question_;
+  Answered answered_;
+  std::optional<HelperClient> helper_;
+  Fd ready_;  // an epoll of the helper's socket and the timer
+  Fd timer_;
+  bool was_asked_again_ = false;
+  bool is_left_ = false;
+};
+
+}  // namespace berth::lib

@@ -1,0 +1,187 @@
+#include "lib/seen.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+
+namespace berth::lib {
+
+namespace {
+
+/// Ours nest to a tenth of that. What a parser builds is taken down by recursion.
+constexpr int deepest = 128;
+
+/// The shorter before the longer: most names are told apart by their lengths.
+constexpr bool stands_before(std::string_view one, std::string_view other) {
+  return one.size() != other.size() ? one.size() < other.size() : one < other;
+}
+
+constexpr auto known_members = std::to_array<std::string_view>({"id",
+                                                                "pid",
+                                                                "run",
+                                                                "why",
+                                                                "name",
+                                                                "user",
+                                                                "index",
+                                                                "state",
+                                                                "users",
+                                                                "device",
+                                                                "keeper",
+                                                                "leases",
+                                                                "command",
+                                                                "devices",
+                                                                "ancestors",
+                                                                "container",
+                                                                "processes",
+                                                                "simulated",
+                                                                "cuda_cores",
+                                                                "pci_address",
+                                                                "gpu_processes",
+                                                                "taken_unix_ms",
+                                                                "failed_because",
+                                                                "unusable_because",
+                                                                "memory_free_bytes",
+                                                                "memory_used_bytes",
+                                                                "compute_capability",
+                                                                "memory_total_bytes",
+                                                                "temperature_celsius",
+                                                                "power_draw_milliwatts",
+                                                                "utilization_gpu_percent"});
+static_assert(std::is_sorted(known_members.begin(), known_members.end(), stands_before));
+
+/// Copies JSON without the members that nobody knows. It reads no more of a value than where it
+/// ends; whether what it keeps is JSON is for the parser to say.
+class Sieve {
+ public:
+  explicit Sieve(std::string_view text) : text_(text) {}
+
+  /// Nothing: it nests too deep, or ends in the midst of something.
+  std::optional<std::string> kept() {
+    int depth = 0;
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '"') {
+        const std::size_t begin = at_;
+        const std::string_view word = take_string();
+        if (is_at_colon() && !is_known_member(word)) leave_out(begin);
+        continue;
+      }
+      if ((c == '{' || c == '[') && ++depth > deepest) return std::nullopt;
+      if (c == '}' || c == ']') --depth;
+      ++at_;
+    }
+    if (at_ > text_.size()) return std::nullopt;
+    kept_ += text_.substr(kept_to_);
+    return std::move(kept_);
+  }
+
+ private:
+  static bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
+  /// Without its quotes. Of one that does not end we are beyond the text.
+  std::string_view take_string() {
+    const std::size_t begin = ++at_;
+    while (at_ < text_.size() && text_[at_] != '"') {
+      at_ += text_[at_] == '\\' ? 2 : 1;  // an escape, and what it is for
+    }
+    return text_.substr(begin, std::min(at_++, text_.size()) - begin);
+  }
+
+  [[nodiscard]] bool is_at_colon() const {
+    std::size_t next = at_;
+    while (next < text_.size() && is_blank(text_[next])) ++next;
+    return next < text_.size() && text_[next] == ':';
+  }
+
+  /// The member whose name begins there, with its comma, or the one before it.
+  void leave_out(std::size_t begin) {
+    kept_ += text_.substr(kept_to_, begin - kept_to_);
+    skip_value();
+    if (at_ < text_.size() && text_[at_] == ',') {
+      ++at_;
+    } else {
+      while (!kept_.empty() && is_blank(kept_.back())) kept_.pop_back();
+      if (kept_.ends_with(',')) kept_.pop_back();
+    }
+    kept_to_ = std::min(at_, text_.size());
+  }
+
+  void skip_value() {
+    int inside = 0;
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '"') {
+        (void)take_string();
+        continue;
+      }
+      if (inside == 0 && (c == ',' || c == '}')) return;
+      if (c == '{' || c == '[') ++inside;
+      if (c == '}' || c == ']') --inside;
+      ++at_;
+    }
+    at_ = text_.size() + 1;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::string kept_;
+  std::size_t kept_to_ = 0;  // of the text: what comes before was kept, or left out
+};
+
+/// Whether its lists are lists of objects, as who reads them takes for granted.
+bool is_snapshot(const Json& json) {
+  if (!json.is_object()) return false;
+  for (const char* list : {"devices", "gpu_processes", "processes", "leases"}) {
+    const auto found = json.find(list);
+    if (found == json.end()) continue;
+    if (!found->is_array()) return false;
+    if (!std::all_of(found->begin(), found->end(),
+                     [](const Json& one) { return one.is_object(); })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// The words of a command stand in its JSON one by one; the look keeps them as one text.
+void join_commands(Json& snapshot) {
+  const auto processes = snapshot.find("processes");
+  if (processes == snapshot.end()) return;
+  for (Json& process : *processes) {
+    const auto command = process.find("command");
+    if (command == process.end() || !command->is_array()) continue;
+    std::vector<std::string> words;
+    for (const Json& word : *command) {
+      if (word.is_string()) words.push_back(word.get<std::string>());
+    }
+    process["joined_command"] = shell_joined(words);
+  }
+}
+
+}  // namespace
+
+bool is_known_member(std::string_view name) {
+  return std::binary_search(known_members.begin(), known_members.end(), name, stands_before);
+}
+
+std::shared_ptr<const Seen> Seen::read(std::string text) {
+  const auto kept = Sieve(text).kept();
+  Json known = kept ? Json::parse(*kept, nullptr, false) : Json();
+  if (!is_snapshot(known)) return nullptr;
+  join_commands(known);
+  return std::shared_ptr<const Seen>(new Seen(std::move(text), std::move(known)));
+}
+
+const Json& Seen::whole() const {
+  const std::lock_guard lock(mutex_);
+  if (!whole_.is_null()) return whole_;
+  Json all = nesting_depth(text_) > deepest ? Json() : Json::parse(text_, nullptr, false);
+  whole_ = is_snapshot(all) ? std::move(all) : Json::object();
+  return whole_;
+}
+
+}  // namespace berth::lib
