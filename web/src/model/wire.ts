@@ -617,6 +617,8 @@ export interface CapOnDevice {
   highest_measured_bytes: number | null;
   /// Null: the tier does not count.
   highest_charge_bytes: number | null;
+  /// Allocations that the tier refused.
+  refusals: number;
   /// Missing: each reading is there.
   why?: Why;
 }
@@ -628,6 +630,8 @@ export interface RunCap {
   /// Stronger tiers and why they do not hold it. Missing: there is none, or it is another person's
   /// run.
   not_held_by?: Record<string, string>;
+  /// The shim's file. Missing: another tier holds it, or it is another person's run.
+  image?: string;
   /// Whether it was there for the run's processes.
   proved: "yes" | "no" | "unknown";
   /// Null: it is proved.
