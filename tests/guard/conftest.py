@@ -1,3 +1,3 @@
 """The fixtures of driver_programs.py."""
 
-from driver_programs import card, program, shim  # noqa: F401
+from driver_programs import card, lingering_shim, program, shim  # noqa: F401

@@ -52,14 +52,27 @@ def image_source(template, driver):
     return "\n".join([*lines, '.section .note.GNU-stack, "", %progbits', ""])
 
 
+def linked_shim(folder):
+    """The shim for the fake driver, by the linker; a source that is in the folder stands for the shim's."""
+    (folder / "image.S").write_text(image_source(TEMPLATE, DRIVER))
+    flags = ["-std=gnu11", "-w", "-fPIC", "-fvisibility=hidden", f"-I{ROOT / 'src'}", "-shared", "-nostartfiles",
+             "-nodefaultlibs", "-Wl,-soname,libcuda.so.1", "-Wl,-Bsymbolic", "-Wl,-z,now", "-Wl,-z,defs"]
+    sources = [folder / path.name if (folder / path.name).exists() else path for path in sorted(SHIM.glob("*.c"))]
+    return compiled(folder / "libcuda.so.1", folder / "image.S", "-O2", *sources, *flags, f"-I{SHIM}", "-lc")
+
+
 @pytest.fixture(scope="session")
 def shim(tmp_path_factory):
-    """The shim for the fake driver, by the linker."""
-    folder = tmp_path_factory.mktemp("shim")
-    (folder / "image.S").write_text(image_source(TEMPLATE, DRIVER))
-    flags = ["-std=gnu11", "-fPIC", "-fvisibility=hidden", f"-I{ROOT / 'src'}", "-shared", "-nostartfiles", "-nodefaultlibs",
-             "-Wl,-soname,libcuda.so.1", "-Wl,-Bsymbolic", "-Wl,-z,now", "-Wl,-z,defs"]
-    return compiled(folder / "libcuda.so.1", folder / "image.S", "-O2", *sorted(SHIM.glob("*.c")), *flags, "-lc")
+    return linked_shim(tmp_path_factory.mktemp("shim"))
+
+
+@pytest.fixture(scope="session")
+def lingering_shim(tmp_path_factory):
+    """One whose threads meet each other."""
+    folder = tmp_path_factory.mktemp("lingering")
+    text = "\n".join(f'#include "{path}"' for path in [HERE / "lingering.h", SHIM / "charge.c"])
+    (folder / "charge.c").write_text(text)
+    return linked_shim(folder)
 
 
 @pytest.fixture(scope="session")
@@ -75,10 +88,16 @@ class Talk:
         self.process = subprocess.Popen([str(word) for word in command], env=env, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1)
 
-    def __call__(self, *words):
-        """The driver's answer, and what it told; a number alone where it told nothing."""
+    def ask(self, *words):
         self.process.stdin.write(" ".join(map(str, words)) + "\n")
         self.process.stdin.flush()
+
+    def __call__(self, *words):
+        """The driver's answer, and what it told; a number alone where it told nothing."""
+        self.ask(*words)
+        return self.answer(*words)
+
+    def answer(self, *words):
         assert select.select([self.process.stdout], [], [], 60)[0], f"{words}: no answer within a minute"
         line = self.process.stdout.readline()
         assert line, f"{words}: it ended: {self.process.wait()} {self.process.stderr.read()}"

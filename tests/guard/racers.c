@@ -5,6 +5,7 @@
  * got, keeps them, and waits for its standard input to end */
 
 #define _GNU_SOURCE
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -26,7 +27,8 @@ static void* race(void* unused) {
   (void)unused;
   unsigned long long address;
   cuCtxSetCurrent(context);
-  for (long round = 0; rounds == 0 || round < rounds; ++round) {
+  const long last = rounds == 0 ? LONG_MAX : rounds < 0 ? 1 : rounds;
+  for (long round = 0; round < last; ++round) {
     const int code = cuMemAlloc_v2(&address, bytes);
     if (code == 2) {
       ++refused;
@@ -55,7 +57,7 @@ int main(int count, char** arguments) {
   for (int i = 0; i < wanted; ++i) pthread_join(threads[i], NULL);
   printf("%ld %ld %ld\n", granted, refused, odd);
   fflush(stdout);
-  while (rounds == 0 && read(0, &go, 1) > 0) {
+  while (rounds <= 0 && read(0, &go, 1) > 0) {
   }
   return 0;
 }

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -53,6 +54,23 @@ def test_a_stopped_process_that_was_asking_delays_a_refusal_alone(card):
     one.account.put(2 * one.account.PAGE + 64, (1 << 48) + 900 * MIB)
     assert second("cuMemAlloc_v2 b 900M") == OUT_OF_MEMORY
     second.all_well("cuMemAlloc_v2 b 100M")
+    first.process.send_signal(signal.SIGCONT)
+
+
+def test_a_refusal_waits_for_what_another_may_take_back(card):
+    one = card(1 * GIB)
+    first, second = one.start(), one.start()
+    first.process.send_signal(signal.SIGSTOP)
+    answers = []
+    for _ in range(5):  # it waits for 0.2 s: a machine that is slow may let it refuse
+        one.account.put(2 * one.account.PAGE + 64, (1 << 48) + 900 * MIB)
+        second.ask("cuMemAlloc_v2 b 900M")
+        time.sleep(0.03)
+        one.account.put(2 * one.account.PAGE + 64, 0)
+        answers.append(second.answer())
+        if answers[-1] == 0:
+            break
+    assert answers[-1] == 0, answers
     first.process.send_signal(signal.SIGCONT)
 
 
@@ -129,31 +147,46 @@ def go(processes):
     return [tuple(map(int, process.stdout.readline().split())) for process in processes]
 
 
-def test_what_fits_is_never_refused_however_many_ask(card, racers):
-    one = card(64 * MIB)
-    racing = start_racers(one, racers, 8, 8, 200, MIB)
-    assert go(racing) == [(1600, 0, 0)] * 8
-    assert one.account.charged() == 0 and one.account.result()[0] <= 64 * MIB
-    for process in racing:
+def end(processes):
+    for process in processes:
         process.communicate()
 
 
-def test_at_the_limit_exactly_what_fits_is_granted(card, racers):
-    one = card(37 * MIB)
-    racing = start_racers(one, racers, 8, 8, 0, MIB)
+@pytest.fixture(params=["as it is", "lingering"])
+def rounds(request, card, lingering_shim):
+    """rounds(limit): cards, and by what the number of rounds is divided."""
+
+    def make(limit):
+        one = card(limit)
+        if request.param == "lingering":
+            one.env["LD_PRELOAD"] = str(lingering_shim)
+        return one, 10 if request.param == "lingering" else 1
+
+    return make
+
+
+def test_what_fits_is_never_refused_however_many_ask(rounds, racers):
+    one, fewer = rounds(64 * MIB)
+    racing = start_racers(one, racers, 8, 8, 200 // fewer, MIB)
+    assert go(racing) == [(1600 // fewer, 0, 0)] * 8
+    assert one.account.charged() == 0 and one.account.result()[0] <= 64 * MIB
+    end(racing)
+
+
+@pytest.mark.parametrize("asks", ["until it is refused", "once"])
+def test_at_the_limit_exactly_what_fits_is_granted(rounds, racers, asks):
+    one, _ = rounds(37 * MIB)
+    racing = start_racers(one, racers, 8, 8, -1 if asks == "once" else 0, MIB)
     answers = go(racing)
     assert sum(granted for granted, _, _ in answers) == 37
     assert {odd for _, _, odd in answers} == {0}
     assert one.account.charged() == one.account.result()[0] == 37 * MIB
-    for process in racing:
-        process.communicate()
+    end(racing)
 
 
-def test_small_ones_are_not_refused_because_a_large_one_asks(card, racers):
-    one = card(64 * MIB)
-    large = start_racers(one, racers, 2, 2, 3000, 65 * MIB)
-    small = start_racers(one, racers, 2, 4, 500, MIB)
-    answers = go(large + small)
-    assert answers == [(0, 6000, 0)] * 2 + [(2000, 0, 0)] * 2
-    for process in large + small:
-        process.communicate()
+def test_small_ones_are_not_refused_because_a_large_one_asks(rounds, racers):
+    one, fewer = rounds(64 * MIB)
+    large = start_racers(one, racers, 2, 2, 3000 // fewer, 65 * MIB)
+    small = start_racers(one, racers, 2, 4, 500 // fewer, MIB)
+    assert go(large + small) == [(0, 6000 // fewer, 0)] * 2 + [(2000 // fewer, 0, 0)] * 2
+    end(large + small)
