@@ -158,11 +158,12 @@ def test_killed_at_any_moment_it_leaves_no_lease(machine):
     for delay in range(0, 120, 8):
         started = machine.start("run", "-q", "--isolate", "--only", "1", "--", sleeper, "600")
         time.sleep(delay / 1000)
+        started.kill()  # which may not have become berth yet
+        started.wait()
         while pids := running_in(machine.directory):
             for pid in pids:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-        started.wait()
     done = machine.run("run", "--isolate", "--wait=20s", "--only", "1", "--", "true")
     assert done.returncode == 0, done
 
