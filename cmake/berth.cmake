@@ -153,13 +153,26 @@ function(berth_catalogue library)
     PROPERTIES OBJECT_DEPENDS ${mo}.gz COMPILE_OPTIONS "-Wa,-I,${CMAKE_BINARY_DIR}/po")
 endfunction()
 
-# berth_scenarios(): the .incbin in probe/sim/scenarios.S finds its files and notices their changes.
-function(berth_scenarios)
-  set(folder ${CMAKE_SOURCE_DIR}/src/probe/sim/scenarios)
-  file(GLOB scenarios CONFIGURE_DEPENDS ${folder}/*.json)
+# berth_scenarios(LIBRARY): the simulated servers packed, for the .incbin in probe/sim/scenarios.S.
+function(berth_scenarios library)
+  set(packed_folder ${CMAKE_BINARY_DIR}/scenarios)
+  file(GLOB scenarios CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/probe/sim/scenarios/*.json)
+  set(all_packed "")
+  foreach(scenario ${scenarios})
+    get_filename_component(name ${scenario} NAME)
+    set(packed ${packed_folder}/${name}.gz)
+    add_custom_command(
+      OUTPUT ${packed}
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${packed_folder}
+      COMMAND gzip --best --no-name --stdout ${scenario} > ${packed}
+      DEPENDS ${scenario}
+      VERBATIM)
+    list(APPEND all_packed ${packed})
+  endforeach()
+  target_sources(berth_${library} PRIVATE ${all_packed})
   set_source_files_properties(
     ${CMAKE_SOURCE_DIR}/src/probe/sim/scenarios.S
-    PROPERTIES OBJECT_DEPENDS "${scenarios}" COMPILE_OPTIONS "-Wa,-I,${folder}")
+    PROPERTIES OBJECT_DEPENDS "${all_packed}" COMPILE_OPTIONS "-Wa,-I,${packed_folder}")
 endfunction()
 
 # berth_recipes(): the .incbin in app/recipes.S finds its files and notices their changes.

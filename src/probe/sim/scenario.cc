@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/gzip.h"
 #include "base/memory_limit.h"
 #include "base/tr.h"
 #include "probe/sources.h"
@@ -246,10 +247,11 @@ constexpr std::array<Builtin, 7> builtins = {{
 
 namespace sim {
 
-std::optional<std::string_view> builtin_scenario(std::string_view name) {
+std::optional<std::string> builtin_scenario(std::string_view name) {
   for (const Builtin& builtin : builtins) {
     if (builtin.listed.name == name) {
-      return std::string_view(builtin.begin, static_cast<std::size_t>(builtin.end - builtin.begin));
+      constexpr std::size_t most_bytes = 1 << 20;
+      return gunzipped({builtin.begin, builtin.end}, most_bytes).value_or("");
     }
   }
   return std::nullopt;

@@ -78,6 +78,6 @@ struct Scenario {
 inline constexpr std::string_view default_scenario = "server-8xh100";
 
 /// The JSON of a built-in scenario; nothing: there is none of that name.
-[[nodiscard]] std::optional<std::string_view> builtin_scenario(std::string_view name);
+[[nodiscard]] std::optional<std::string> builtin_scenario(std::string_view name);
 
 }  // namespace berth::sim

@@ -1,9 +1,9 @@
-/* The built-in scenarios, placed in the binary as they are. Listed by name in sim/builtin.cc. */
+/* The built-in scenarios, packed, and placed in the binary. Listed by name in sim/builtin.cc. */
         .section .rodata
         .macro scenario symbol, file
         .global berth_scenario_\symbol
 berth_scenario_\symbol:
-        .incbin "\file"
+        .incbin "\file\().gz"
         .global berth_scenario_\symbol\()_end
 berth_scenario_\symbol\()_end:
         .byte 0
