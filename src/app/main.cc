@@ -33,7 +33,7 @@ constexpr auto all_verbs = std::to_array<VerbEntry>({
     {used_most, "status", "every device and who is on it (also plain `berth`)", make_status,
      FirstAct::look},
     {used_most, "top", "the devices and their processes as they move; signals, charts", make_top},
-    {used_most, "run", "run a command on the right device, alone there", make_run},
+    {used_most, "run", "run a command on the right device, or on a share of one", make_run},
     {used_most, "explain", "why a GPU is not busy, why a run died, what a log's errors mean",
      make_explain},
     {used_most, "doctor", "why programs do not see a GPU, and what to do about it", make_doctor},

@@ -71,8 +71,6 @@ std::string joined(const std::vector<std::string>& words) {
 
 /// What the job itself speaks against; empty: nothing.
 Sentence why_step_aside(const ShimQuestion& question) {
-  constexpr std::array<std::string_view, 7> containers = {
-      "docker", "podman", "nerdctl", "apptainer", "singularity", "enroot", "kubectl"};
   constexpr std::array<std::string_view, 7> injectors = {
       "nsys", "ncu", "nvprof", "compute-sanitizer", "cuda-memcheck", "cuda-gdb", "cuda-gdbserver"};
   const auto names = [&](std::span<const std::string_view> among) {
@@ -84,8 +82,8 @@ Sentence why_step_aside(const ShimQuestion& question) {
   if (value_in(question.environment, "BERTH_GUARD") == "off") {
     return sentence("BERTH_GUARD=off is set");
   }
-  if (const auto one = names(containers); one != none) {
-    return sentence("{} starts containers, and the shim does not go along", *one);
+  if (const auto one = container_client_among(question.programs); !one.empty()) {
+    return sentence("{} starts containers, and the shim does not go along", one);
   }
   if (const auto one = names(injectors); one != none) {
     return sentence("{} injects itself into CUDA, and the shim steps aside", *one);
@@ -198,6 +196,15 @@ std::expected<Shim, Sentence> place_image(const ShimQuestion& question, const st
 
 }  // namespace
 
+std::string_view container_client_among(const std::vector<std::string>& programs) {
+  constexpr std::array<std::string_view, 7> clients = {
+      "docker", "podman", "nerdctl", "apptainer", "singularity", "enroot", "kubectl"};
+  const auto found = std::ranges::find_if(programs, [&](const std::string& program) {
+    return std::ranges::find(clients, program) != clients.end();
+  });
+  return found == programs.end() ? std::string_view() : *found;
+}
+
 std::string shim_template() {
   const std::string_view packed(
       berth_shim_template, static_cast<std::size_t>(berth_shim_template_end - berth_shim_template));
@@ -215,8 +222,8 @@ std::vector<std::string> shim_folders(const std::vector<std::string>& environmen
     add(cache.starts_with('/') ? cache : value_in(environment, "HOME"),
         cache.starts_with('/') ? "/berth/guard" : "/.cache/berth/guard");
   }
-  add("/var/tmp", fmt::format("/berth-{}/guard", user));
-  add("/tmp", fmt::format("/berth-{}/guard", user));
+  add("/var/tmp", fmt::format("/berth-guard-{}", user));
+  add("/tmp", fmt::format("/berth-guard-{}", user));
   add(value_in(environment, "XDG_RUNTIME_DIR"), "/berth/guard");
   return folders;
 }

@@ -228,8 +228,8 @@ TEST(EnvironmentWithShim, ReplacesAShimOfAnOuterRun) {
 
 TEST(ShimFolders, BeginInTheUsersCache) {
   EXPECT_THAT(shim_folders({"HOME=/home/u", "XDG_RUNTIME_DIR=/run/user/7"}, 7),
-              ElementsAre("/home/u/.cache/berth/guard", "/var/tmp/berth-7/guard",
-                          "/tmp/berth-7/guard", "/run/user/7/berth/guard"));
+              ElementsAre("/home/u/.cache/berth/guard", "/var/tmp/berth-guard-7",
+                          "/tmp/berth-guard-7", "/run/user/7/berth/guard"));
   EXPECT_THAT(shim_folders({"HOME=/home/u", "XDG_CACHE_HOME=/scratch/u"}, 7),
               Contains("/scratch/u/berth/guard"));
   EXPECT_THAT(shim_folders({"HOME=relative"}, 7), SizeIs(2));

@@ -174,9 +174,12 @@ Result<std::string> write_lease(const LeaseText& lease) {
   return text;
 }
 
-std::string write_description(ProcessId keeper, std::optional<ProcessId> job) {
+std::string write_description(ProcessId keeper, std::optional<ProcessId> job,
+                              std::optional<CapTier> held_by) {
   std::string text = "keeper=" + as_text(keeper) + "\n";
   if (job) text += "job=" + as_text(*job) + "\n";
+  // The tier may have turned out not to hold since the claim: the last line counts.
+  if (held_by) text += "held_by=" + std::string(word_of(*held_by)) + "\n";
   return text;
 }
 

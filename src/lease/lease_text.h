@@ -41,7 +41,8 @@ struct LeaseText {
 /// invalid: line 1 is not that of a lease. A newer format is read as far as line 1.
 [[nodiscard]] Result<LeaseText> parse_lease(std::string_view text);
 /// Lines to append to a lease: who its keeper and its job are.
-[[nodiscard]] std::string write_description(ProcessId keeper, std::optional<ProcessId> job);
+[[nodiscard]] std::string write_description(ProcessId keeper, std::optional<ProcessId> job,
+                                            std::optional<CapTier> held_by = {});
 
 /// A ticket file's content.
 struct TicketText {

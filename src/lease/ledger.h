@@ -87,7 +87,8 @@ class Lease {
   /// inherit it: clear its close-on-exec flag in them (run/ does).
   [[nodiscard]] int descriptor() const { return fd_.get(); }
   /// Writes who the job and its keeper are, for people.
-  [[nodiscard]] Result<void> describe(ProcessId keeper, std::optional<ProcessId> job);
+  [[nodiscard]] Result<void> describe(ProcessId keeper, std::optional<ProcessId> job,
+                                      std::optional<CapTier> held_by = {});
   /// Removes the lease: the promise has ended. Idempotent. After a failure the lease still holds
   /// and end() may be tried again.
   [[nodiscard]] Result<void> end(const class Ledger& ledger);

@@ -303,9 +303,8 @@ Result<RunEnd> end_from_json(std::string_view text) {
 
 std::string cap_seen_to_json(const CapSeen& seen) { return document(cap_format, seen, walk); }
 
-std::optional<CapSeen> cap_seen_of(const RunRecord& run) {
-  if (!run.manifest.cap || run.directory.empty()) return std::nullopt;
-  const auto text = read_file(run.directory + "/" + std::string(record_file::cap), 1 << 16);
+std::optional<CapSeen> cap_seen_in(const std::string& directory) {
+  const auto text = read_file(directory + "/" + std::string(record_file::cap), 1 << 16);
   if (!text) return std::nullopt;
   CapSeen seen;
   const auto read = read_document(*text, cap_format,
@@ -315,7 +314,8 @@ std::optional<CapSeen> cap_seen_of(const RunRecord& run) {
 
 CapOutcome cap_outcome_of(const RunRecord& run, const Summary& summary) {
   return outcome_of(*run.manifest.cap, run.manifest.promised, summary,
-                    run.manifest.given.simulated.has_value(), cap_seen_of(run));
+                    run.manifest.given.simulated.has_value(),
+                    run.directory.empty() ? std::nullopt : cap_seen_in(run.directory));
 }
 
 RunStory story_of(const RunRecord& run) {

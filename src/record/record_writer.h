@@ -45,6 +45,8 @@ inline constexpr std::string_view unrecorded_run_prefix = "unrecorded/";
 [[nodiscard]] Result<Manifest> manifest_from_json(std::string_view text);
 [[nodiscard]] std::string end_to_json(const RunEnd& end);
 [[nodiscard]] std::string cap_seen_to_json(const CapSeen& seen);
+/// Of a record's directory; nothing: there is none yet.
+[[nodiscard]] std::optional<CapSeen> cap_seen_in(const std::string& directory);
 [[nodiscard]] Result<RunEnd> end_from_json(std::string_view text);
 
 /// Asks for the end of the run with that record, in this user's name.

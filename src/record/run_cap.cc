@@ -59,14 +59,28 @@ CapProof proof_of_shim(const Summary& summary, const CapSeen& seen) {
   return {Proved::yes, ""};
 }
 
-CapProof proof_of(const RunCap& cap, const Summary& summary, bool simulated,
-                  const std::optional<CapSeen>& seen) {
+/// A client of our own was refused above its limit before the job began. Whether the job went by
+/// the same server, its memory tells.
+CapProof proof_of_mps(const std::vector<std::optional<Bytes>>& promised, const Summary& summary) {
+  CapProof proof{Proved::unknown, std::string(not_seen)};
+  for (std::size_t at = 0; at < std::min(summary.devices.size(), promised.size()); ++at) {
+    const auto& measured = summary.devices[at].own_memory_peak.get();
+    if (!measured || !promised[at]) continue;
+    if (is_far_above(*measured, *promised[at])) {
+      return {Proved::no, std::string(as_key("the driver measured more than the limit"))};
+    }
+    proof = {Proved::yes, ""};
+  }
+  return proof;
+}
+
+CapProof proof_of(const RunCap& cap, const std::vector<std::optional<Bytes>>& promised,
+                  const Summary& summary, bool simulated, const std::optional<CapSeen>& seen) {
   if (cap.tier == CapTier::none) return {Proved::no, "nothing holds it, as --cap none says"};
   if (simulated) return {Proved::unknown, "the figures are simulated"};
   if (cap.tier == CapTier::watchdog) return proof_of_watchdog(summary);
   if (cap.tier == CapTier::shim) return proof_of_shim(summary, seen.value_or(CapSeen{}));
-  // A client of our own was refused above its limit before the job began.
-  if (cap.tier == CapTier::mps) return {Proved::yes, ""};
+  if (cap.tier == CapTier::mps) return proof_of_mps(promised, summary);
   return {Proved::unknown, "whether this tier held it is not known"};
 }
 
@@ -74,7 +88,7 @@ CapProof proof_of(const RunCap& cap, const Summary& summary, bool simulated,
 
 CapOutcome outcome_of(const RunCap& cap, const std::vector<std::optional<Bytes>>& promised,
                       const Summary& summary, bool simulated, const std::optional<CapSeen>& seen) {
-  CapOutcome outcome{.proof = proof_of(cap, summary, simulated, seen), .devices = {}};
+  CapOutcome outcome{.proof = proof_of(cap, promised, summary, simulated, seen), .devices = {}};
   for (std::size_t at = 0; at < promised.size(); ++at) {
     CapOnDevice device{.limit = promised[at],
                        .highest_measured = Absent::not_sampled,

@@ -38,6 +38,31 @@ TEST(RunCap, IsNotKnownWhereNothingWasSeenOrMeasured) {
   EXPECT_EQ(proof(watched, seen({2_GiB}), true).why, "the figures are simulated");
 }
 
+TEST(RunCap, OfMpsIsProvedByWhatWasMeasured) {
+  const auto of_mps = [](std::vector<Reading<Bytes>> own) {
+    return outcome_of({.tier = CapTier::mps}, {10_GiB}, seen(std::move(own)), false).proof.proved;
+  };
+  EXPECT_EQ(of_mps({9_GiB}), Proved::yes);
+  EXPECT_EQ(of_mps({12_GiB}), Proved::no);
+  EXPECT_EQ(of_mps({Absent::not_sampled}), Proved::unknown);
+}
+
+TEST(RunCap, OfTheShimIsProvedWhereItIsInEachProcess) {
+  const RunCap shim{.tier = CapTier::shim};
+  const auto of_shim = [&](const CapSeen& told) {
+    return outcome_of(shim, {10_GiB}, seen({4_GiB}), false, told).proof;
+  };
+  const CapSeen whole{.devices = {{4_GiB, 2}}, .in_processes = true, .gap = ""};
+  EXPECT_EQ(of_shim(whole), (CapProof{Proved::yes, ""}));
+  EXPECT_EQ(of_shim({.devices = {{4_GiB, 0}}, .in_processes = true, .gap = "process 7"}),
+            (CapProof{Proved::no, "process 7"}));
+  EXPECT_EQ(of_shim({.devices = {{1_GiB, 0}}, .in_processes = true, .gap = ""}).proved, Proved::no);
+  EXPECT_EQ(of_shim({}).proved, Proved::unknown);
+  const CapOutcome outcome = outcome_of(shim, {10_GiB}, seen({4_GiB}), false, whole);
+  EXPECT_EQ(outcome.devices[0].highest_charge, Reading<Bytes>(4_GiB));
+  EXPECT_EQ(outcome.devices[0].refusals, 2U);
+}
+
 TEST(RunCap, OfNothingIsNeverProved) {
   EXPECT_EQ(proof({.tier = CapTier::none}, seen({2_GiB})).proved, Proved::no);
 }

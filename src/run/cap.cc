@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "base/process.h"
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "guard/account_file.h"
@@ -126,27 +127,39 @@ CapVariables framework_settings(const RunCap& cap, const Manifest& manifest,
 
 }  // namespace
 
+namespace {
+std::expected<Shim, Sentence> shim_for(const RunOptions& options) {
+  return prepare_shim({.environment = options.environment,
+                       .programs = programs_started_by(options.job.command),
+                       .working_directory = options.working_directory,
+                       .folders = shim_folders(options.environment, ::getuid()),
+                       .shim_template = shim_template(),
+                       .root = {}});
+}
+}  // namespace
+
 CapMeans cap_means(const RunOptions& options, const std::optional<std::string>& simulated) {
   CapMeans means{.facts = {.no_kernel = std::string(no_kernel_yet), .no_mps = {}, .no_shim = {}},
                  .shim = {},
                  .mps_pipes = {}};
   if (options.job.where == RunWhere::cpu || !options.job.request.memory) return means;
+  // By name: nothing of the stronger ones is looked at.
+  if (options.job.cap && *options.job.cap <= CapTier::watchdog) return means;
   if (simulated) {
     means.facts.no_mps = std::string(as_key("this server is simulated"));
     means.facts.no_shim = means.facts.no_mps;
     return means;
   }
-  if (auto pipes = find_mps(options.environment, ::getuid())) {
+  const auto programs = programs_started_by(options.job.command);
+  if (const auto client = container_client_among(programs); !client.empty()) {
+    means.facts.no_mps =
+        sentence("{} starts containers, and MPS does not go along", client).english();
+  } else if (auto pipes = find_mps(options.environment, ::getuid())) {
     means.mps_pipes = *std::move(pipes);
   } else {
     means.facts.no_mps = pipes.error().message();
   }
-  auto shim = prepare_shim({.environment = options.environment,
-                            .programs = programs_started_by(options.job.command),
-                            .working_directory = options.working_directory,
-                            .folders = shim_folders(options.environment, ::getuid()),
-                            .shim_template = shim_template(),
-                            .root = {}});
+  auto shim = shim_for(options);
   if (shim) {
     means.shim = *std::move(shim);
   } else {
@@ -170,7 +183,10 @@ static Result<CapVariables> hold_by_tier(RunCap& cap, CapMeans means, const Mani
     if (!why.empty()) means.facts.no_mps = why;
   }
   if (cap.tier == CapTier::shim) {
-    why = make_account(manifest, directory);
+    // Days may have passed in the queue: its files are looked at again.
+    auto shim = shim_for(options);
+    why = shim ? make_account(manifest, directory) : shim.error().english();
+    if (shim) means.shim = *std::move(shim);
     if (!why.empty()) means.facts.no_shim = why;
   }
   if (!why.empty()) {

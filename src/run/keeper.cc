@@ -212,7 +212,8 @@ class Keeper {
 
   void describe() {
     if (task_.lease != nullptr) {
-      const auto said = task_.lease->describe(manifest_.keeper, manifest_.job);
+      const auto held_by = manifest_.cap ? std::optional(manifest_.cap->tier) : std::nullopt;
+      const auto said = task_.lease->describe(manifest_.keeper, manifest_.job, held_by);
       if (!said) note("lease_not_described", said.error().message());
     }
     if (task_.record == nullptr) return;

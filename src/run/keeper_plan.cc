@@ -131,7 +131,7 @@ void KeeperPlan::act_on_fault(Instant now, Actions& actions) {
 }
 
 void KeeperPlan::on_over_cap(Instant now, Actions& actions) {
-  constexpr const char* stopped = "the job was asked to end for it, as --cap-action says";
+  constexpr const char* stopped = "the job was asked to end for it, as its cap_action says";
   if (ended_ || terms_.job.cap_action != CapAction::stop) return;
   end_tree(end_cause::memory_cap, {"cap_action", stopped}, now, actions);
 }

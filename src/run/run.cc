@@ -197,9 +197,10 @@ class Run {
         {.id = manifest_.id, .log = manifest_.log.value_or(""), .recorded = record_.has_value()});
   }
 
-  /// Of one that has a record already: it was never started.
+  /// Of one that has a record already. One that waits and has an end never started.
   Result<RunOutcome> never_started(Result<RunOutcome> outcome) {
-    if (!record_ || !manifest_.waiting) return outcome;
+    if (!record_) return outcome;
+    manifest_.waiting = true;
     const auto how = never_started_by(outcome);
     if (auto told = end_waiting(*record_, manifest_, how, services_.clock); !told) {
       tell(RunRemark{told.error().message()});
@@ -236,9 +237,7 @@ class Run {
     std::vector<Variable> variables;
     std::vector<DeviceId> devices;
     for (const Choice& choice : started_.devices) devices.push_back(choice.device);
-    if (auto isolated = plan_its_isolation(devices); !isolated) {
-      return std::unexpected(std::move(isolated).error());
-    }
+    if (auto plan = plan_its_isolation(devices); !plan) return std::unexpected(plan.error());
     if (lease_) {
       auto visible = visible_variables(
           devices, options_.visible_format,
@@ -265,8 +264,8 @@ class Run {
 
   Result<void> hold_to_share(std::vector<Variable>& variables) {
     if (!manifest_.cap) return {};
-    const std::string record = record_ ? record_->directory() : "";
-    auto held = hold(*manifest_.cap, cap_means_, manifest_, record, options_, services_.clock);
+    auto held = hold(*manifest_.cap, cap_means_, manifest_, record_ ? record_->directory() : "",
+                     options_, services_.clock);
     if (!held) return std::unexpected(std::move(held).error());
     for (const Variable& one : *held) {
       variables.push_back(one);

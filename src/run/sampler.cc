@@ -203,7 +203,6 @@ class Sampler {
     report_silence(snapshot);
     report_strays(snapshot, seen.pids);
     report_memory(snapshot, sample);
-    report_shim(sample);
     write(sample);
   }
 
@@ -224,10 +223,14 @@ class Sampler {
       tell(fmt::format("event {} {}", news.kind, printable(news.text)));
       if (news.is_over) tell(std::string(over_cap));
     }
+    std::vector<Reading<Bytes>> measured;
+    for (const WatchedMemory& one : seen) measured.push_back(one.own);
+    report_shim(sample, measured);
   }
 
-  void report_shim(const Sample& sample) {
-    for (const ShimNews& news : shim_.after_look(sample.processes, task_.services->clock)) {
+  void report_shim(const Sample& sample, const std::vector<Reading<Bytes>>& measured) {
+    for (const ShimNews& news :
+         shim_.after_look(sample.processes, measured, task_.services->clock)) {
       tell(fmt::format("event {} {}", news.kind, printable(news.text)));
     }
     if (!shim_.has_changed()) return;

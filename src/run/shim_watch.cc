@@ -16,6 +16,10 @@ namespace {
 /// A process stuck in the kernel must not stop the sampler.
 constexpr Duration maps_patience = std::chrono::milliseconds(500);
 
+/// Memory that is taken and given back while the driver is asked is in neither sum of the charges.
+/// What is above them in so many looks running is there: contexts, modules.
+constexpr std::size_t looks_until_it_counts = 3;
+
 Reading<bool> is_mapped_in(pid_t process, const std::string& image, const std::string& proc,
                            Clock& clock) {
   const auto answer = ask_child(
@@ -35,6 +39,8 @@ ShimWatch::ShimWatch(const Manifest& manifest, const std::string& directory, std
     : proc_(std::move(proc)) {
   if (!manifest.cap || manifest.cap->tier != CapTier::shim || directory.empty()) return;
   image_ = manifest.cap->image;
+  // Of a sampler that was here before.
+  if (auto seen = cap_seen_in(directory)) seen_ = told_ = *std::move(seen);
   auto account = AccountFile::open(directory + "/" + std::string(record_file::account));
   if (account) {
     account_.emplace(*std::move(account));
@@ -49,7 +55,9 @@ void ShimWatch::before_look() {
   if (auto told = account_->told()) before_ = *std::move(told);
 }
 
-std::vector<ShimNews> ShimWatch::after_look(const std::vector<ProcessSample>& own, Clock& clock) {
+std::vector<ShimNews> ShimWatch::after_look(const std::vector<ProcessSample>& own,
+                                            const std::vector<Reading<Bytes>>& measured,
+                                            Clock& clock) {
   if (!account_) return {};
   const auto after = account_->told();
   if (!after) {
@@ -57,7 +65,7 @@ std::vector<ShimNews> ShimWatch::after_look(const std::vector<ProcessSample>& ow
     account_.reset();
     return {{"shim_account_lost", "the shim's account of memory cannot be read: " + seen_.gap}};
   }
-  tell_measured(own, *after);
+  tell_measured(measured, *after);
   seen_.devices.clear();
   for (const AccountFile::Told& one : *after) {
     seen_.devices.push_back({.highest_charge = one.highest, .refusals = one.refusals});
@@ -65,20 +73,20 @@ std::vector<ShimNews> ShimWatch::after_look(const std::vector<ProcessSample>& ow
   return look_into(own, clock);
 }
 
-void ShimWatch::tell_measured(const std::vector<ProcessSample>& own,
+void ShimWatch::tell_measured(const std::vector<Reading<Bytes>>& measured,
                               const std::vector<AccountFile::Told>& after) {
-  for (std::size_t at = 0; at < std::min(before_.size(), after.size()); ++at) {
-    std::uint64_t sum = 0;
-    bool is_whole = false;
-    for (const ProcessSample& process : own) {
-      if (process.device != at) continue;
-      const auto& memory = process.memory.get();
-      is_whole = memory.has_value();
-      if (!is_whole) break;
-      sum += memory->count();
-    }
-    if (!is_whole) continue;  // nobody is there, or one cannot be read
-    account_->tell_measured(at, Bytes(sum), std::max(before_[at].charged, after[at].charged));
+  above_.resize(after.size());
+  const std::size_t devices = std::min({measured.size(), before_.size(), after.size()});
+  for (std::size_t at = 0; at < devices; ++at) {
+    const auto& sum = measured[at].get();
+    if (!sum) continue;  // it cannot be read: what was known stands
+    const Bytes charged = std::max(before_[at].charged, after[at].charged);
+    auto& above = above_[at];
+    above.push_back(sum->count() > charged.count() ? sum->count() - charged.count() : 0);
+    if (above.size() > looks_until_it_counts) above.pop_front();
+    const bool counts = above.size() == looks_until_it_counts || above.back() == 0;
+    const std::uint64_t lasting = counts ? *std::ranges::min_element(above) : 0;
+    account_->tell_measured(at, Bytes(charged.count() + lasting), charged);
   }
 }
 

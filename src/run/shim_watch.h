@@ -2,6 +2,8 @@
 // What a run's sampler learns of the shim that holds it: what it has charged, whether it is in each
 // process on the devices, and what the driver measures that it cannot see.
 
+#include <cstdint>
+#include <deque>
 #include <set>
 #include <string>
 #include <string_view>
@@ -25,15 +27,16 @@ class ShimWatch {
 
   /// The driver is going to be asked: what is charged until then may be in its answer.
   void before_look();
-  /// `own`: the run's processes, as the driver told.
+  /// `own`: the run's processes, as the driver told; `measured`: of each device, the sum of theirs.
   [[nodiscard]] std::vector<ShimNews> after_look(const std::vector<ProcessSample>& own,
+                                                 const std::vector<Reading<Bytes>>& measured,
                                                  Clock& clock);
   [[nodiscard]] const CapSeen& seen() const { return seen_; }
   /// Since it was asked last.
   [[nodiscard]] bool has_changed();
 
  private:
-  void tell_measured(const std::vector<ProcessSample>& own,
+  void tell_measured(const std::vector<Reading<Bytes>>& measured,
                      const std::vector<AccountFile::Told>& after);
   [[nodiscard]] std::vector<ShimNews> look_into(const std::vector<ProcessSample>& own,
                                                 Clock& clock);
@@ -42,6 +45,8 @@ class ShimWatch {
   std::string proc_;
   std::optional<AccountFile> account_;
   std::vector<AccountFile::Told> before_;
+  /// Of each device, what the last looks measured above the charges.
+  std::vector<std::deque<std::uint64_t>> above_;
   std::set<pid_t> looked_into_;
   CapSeen seen_;
   CapSeen told_;

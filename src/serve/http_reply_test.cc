@@ -78,7 +78,7 @@ TEST(ReplyReader, StopsUnpackingAtTheLimit) {
   ASSERT_LT(bomb.size(), std::size_t{100'000});
   const auto reply = read(with_length(bomb, "Content-Encoding: gzip\r\n"), 1 << 14, 1 << 20);
   ASSERT_FALSE(reply);
-  EXPECT_EQ(reply.error().message(), "the answer is larger than 1048576 bytes");
+  EXPECT_EQ(reply.error().message(), "the answer cannot be unpacked: larger than 1048576 bytes");
 }
 
 TEST(ReplyReader, RefusesGzipThatIsNone) {

@@ -121,22 +121,23 @@ std::string isolation_text(const Manifest& manifest) {
 }
 
 /// What holds it to its share, whether that is proved, and why nothing stronger does.
-std::string cap_text(const RunRecord& run, const Summary& summary, const Style& style) {
+void add_cap(Facts& facts, const RunRecord& run, const Summary& summary, const Style& style) {
   const Manifest& manifest = run.manifest;
-  if (!manifest.cap) return "";
-  std::string text = own(held_text(*manifest.cap), style);
+  if (!manifest.cap) return;
   const CapOutcome outcome = cap_outcome_of(run, summary);
-  const CapProof& proof = outcome.proof;
-  append(text, own(proof.proved == Proved::yes  ? std::string(tr("proved"))
-                   : proof.proved == Proved::no ? trf("not proved: {}", tr_composed(proof.why))
-                                                : trf("not known: {}", tr_composed(proof.why)),
-                   style));
   std::uint64_t refusals = 0;
   for (const CapOnDevice& device : outcome.devices) refusals += device.refusals;
-  if (refusals > 0) append(text, own(trf("refused allocations: {}", refusals), style));
-  const std::string stronger = stronger_tiers_text(*manifest.cap);
-  if (!stronger.empty()) append(text, own(stronger, style));
-  return text;
+  std::string held = own(held_text(*manifest.cap), style);
+  if (refusals > 0) append(held, own(trf("refused allocations: {}", refusals), style));
+  facts.add(tr("Cap"), held);
+  if (manifest.cap->tier == CapTier::none) return;
+  const CapProof& proof = outcome.proof;
+  facts.add(tr("Proved"),
+            own(proof.proved == Proved::yes  ? std::string(tr("yes"))
+                : proof.proved == Proved::no ? trf("no: {}", tr_composed(proof.why))
+                                             : trf("unknown: {}", tr_composed(proof.why)),
+                style));
+  facts.add(tr("No stronger"), own(stronger_tiers_text(*manifest.cap), style));
 }
 
 std::string facts_text(const RunRecord& run, const Summary& summary, const Moment& now,
@@ -155,7 +156,7 @@ std::string facts_text(const RunRecord& run, const Summary& summary, const Momen
               own(trf("{}, whose device went wrong", printable(manifest.retry_of)), style));
   }
   facts.add(tr("Asked for"), outside(manifest.wanted, style));
-  facts.add(tr("Cap"), cap_text(run, summary, style));
+  add_cap(facts, run, summary, style);
   facts.add(tr("Isolated"), own(isolation_text(manifest), style));
   facts.add("CPUs", outside(manifest.spec_of("cpus"), style));
   facts.add(tr("RAM"), outside(manifest.spec_of("host_memory"), style));

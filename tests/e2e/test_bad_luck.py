@@ -628,7 +628,7 @@ def test_a_host_lock_held_for_ever_keeps_no_prompt_from_coming_back(machine):
     [
         (["frobnicate"], 2, "berth run -- frobnicate"),
         (["--frobnicate"], 2, "--frobnicate"),
-        (["status", "3"], 2, "3 (berth status --help"),
+        (["status", "3"], 2, 'word "3" (berth status --help'),
         (["status", "-w", "5parsec"], 2, "5parsec"),
         (["run"], 125, "no command"),
         (["run", "--memory", "x", "--", "true"], 125, "--memory"),

@@ -142,6 +142,7 @@ def test_what_can_wait_for_nothing_answers_in_front(machine):
 
 def test_a_wait_that_could_not_be_recorded_is_not_begun(machine, gate):
     records = machine.directory / "state/berth/runs"
+    poll(lambda: not records.is_dir(), LONG, "the holder of the device has no record")
     records.rename(records.parent / "before")
     records.write_text("")  # root could write into a directory whatever its mode
     try:

@@ -101,7 +101,7 @@ def test_two_hundred_kernels_and_one_that_ended_meanwhile():
 
 def test_what_goes_wrong_at_the_start_is_said_and_not_raised():
     warned = []
-    log = type("Log", (), {"warning": lambda _, *words, **how: warned.append(words)})()
+    log = type("Log", (), {"warning": lambda _, *words, **how: warned.append(words), "debug": lambda *_, **how: None})()
     _load_jupyter_server_extension(type("App", (), {"log": log, "web_app": None})())
     assert len(warned) == 1 and "not to be had" in warned[0][0]
     assert _jupyter_server_extension_points() == [{"module": "berth.jupyter"}]

@@ -41,11 +41,11 @@ def test_the_long_tests_are_those_that_know_of_it_and_run_alone(monkeypatch):
 
 def test_frameworks_are_tested_in_their_own_environment_file_by_file(monkeypatch):
     ran = []
-    for name in ("BERTH", "BERTH_BUILD", "BERTH_FRAMEWORKS", "BERTH_JUPYTER"):
+    for name in ("BERTH", "BERTH_BUILD", *run_tests.frameworks.ENVIRONMENTS):
         monkeypatch.setenv(name, "")  # and so taken back afterwards
     monkeypatch.setattr(run_tests, "build", lambda report, folder: True)
-    monkeypatch.setattr(run_tests.frameworks, "make", lambda: pathlib.Path("/their/environment"))
-    monkeypatch.setattr(run_tests.frameworks, "make_jupyter", lambda: pathlib.Path("/jupyters"))
+    made = {name: (lambda name=name: pathlib.Path("/made", name)) for name in run_tests.frameworks.ENVIRONMENTS}
+    monkeypatch.setattr(run_tests.frameworks, "ENVIRONMENTS", made)
     monkeypatch.setattr(
         run_tests.test_programs,
         "run_pytest",
@@ -55,7 +55,7 @@ def test_frameworks_are_tested_in_their_own_environment_file_by_file(monkeypatch
     )
     run_tests.main(["--frameworks"])
     files = [*sorted((ROOT / "tests" / "frameworks").glob("test_*.py")), *sorted((ROOT / "tests" / "jupyter").glob("test_*.py"))]
-    assert ran == [(file.name, "/their/environment", "/jupyters") for file in files]
+    assert ran == [(file.name, "/made/BERTH_FRAMEWORKS", "/made/BERTH_JUPYTER") for file in files]
 
 
 def test_each_end_to_end_file_is_run_once():

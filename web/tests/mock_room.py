@@ -257,7 +257,7 @@ class Room:
         ended = number != 0
         lasted = 92 * 60_000 + number * 260_000
         end = {
-            "format": "berth-run-end", "version": 1, "at_unix_ms": begin + lasted, "known": True,
+            "format": "berth-run-end", "version": 1, "at_unix_ms": begin + lasted, "known": True, "ended": None,
             "exit_code": 0 if number != 2 else None, "signal": 9 if number == 2 else None, "dumped_core": False,
             "because": "time limit" if number == 2 else "", "stopped_by": None, "lasted_milliseconds": lasted,
             "released_unix_ms": begin + lasted, "cpu_milliseconds": 120_000, "summary": SUMMARY,
@@ -278,7 +278,7 @@ class Room:
             "directory": "/home/wei/.local/state/berth/runs/x", "figures_invented": False, "complete": True,
             "time_limit_ms": None, "promised_bytes": [None], "cap": None if number != 1 else {
                 "tier": "watchdog", "action": "warn", "proved": "yes", "proved_why": None,
-                "devices": [{"limit_bytes": 60 * 2**30, "highest_measured_bytes": 51_312_485_990, "highest_charge_bytes": None}],
+                "devices": [{"limit_bytes": 60 * 2**30, "highest_measured_bytes": 51_312_485_990, "highest_charge_bytes": None, "refusals": 0}],
             },
             "given": self.snapshot | {"devices": [device], "gpu_processes": [], "processes": []},
             "machine": {"operating_system": "Debian GNU/Linux 12", "cpu_model": "AMD EPYC", "instance_type": None,

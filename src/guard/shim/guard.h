@@ -134,6 +134,7 @@ struct pool {
   bool destroyed;
   uint64_t live; /* allocations not yet freed */
   uint64_t charged;
+  uint64_t pending; /* charged beside it by calls that are under way */
 };
 struct process {
   atomic_int state; /* process_new … */

@@ -35,7 +35,12 @@ static struct pool* pool_of(struct process* here, void* handle, int device) {
 static bool look_at_pool(struct process* here, struct pool* pool, uint64_t expected) {
   lock(&here->pool_lock);
   const uint64_t before = pool->charged + expected;
-  if (!pool->destroyed) pool->charged = attribute(pool->handle, pool_reserved);
+  pool->pending -= expected;
+  if (!pool->destroyed) {
+    /* What other calls have charged by themselves may be in it already. */
+    const uint64_t reserved = attribute(pool->handle, pool_reserved);
+    pool->charged = reserved > pool->pending ? reserved - pool->pending : 0;
+  }
   const uint64_t after = pool->charged;
   const int device = pool->device;
   unlock(&here->pool_lock);
@@ -53,7 +58,7 @@ void look_at_pools(void) {
     lock(&here->pool_lock);
     const uint64_t before = pool->charged;
     uint64_t after = before;
-    if (pool->handle != NULL && !pool->destroyed) {
+    if (pool->handle != NULL && !pool->destroyed && pool->pending == 0) {
       after = attribute(pool->handle, pool_reserved);
       /* Growth is charged by the call that grows it. */
       if (after < before) pool->charged = after;
@@ -87,7 +92,13 @@ static bool begin(struct allocation* one, void* handle, int device, size_t bytes
     const uint64_t kept = reserved > used ? reserved - used : 0;
     one->expected = bytes > kept ? bytes - kept : 0;
   }
-  return charge(device, one->expected);
+  if (!charge(device, one->expected)) return false;
+  if (one->pool != NULL) {
+    lock(&one->here->pool_lock);
+    one->pool->pending += one->expected;
+    unlock(&one->here->pool_lock);
+  }
+  return true;
 }
 
 static int end(struct allocation* one, int code, const address* result, size_t bytes, void* stream,

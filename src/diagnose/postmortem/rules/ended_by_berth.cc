@@ -140,7 +140,7 @@ Finding memory_cap(const PostmortemEvidence& evidence) {
                   .severity = Severity::warning,
                   .title = sentence("it used more of the GPU's memory than its share"),
                   .evidence = {},
-                  .meaning = sentence("berth ended it as --cap-action says."),
+                  .meaning = sentence("berth ended it as its cap_action says."),
                   .steps = {{sentence("ask for as much as it needs"),
                              "berth run --memory 20G -- python train.py"},
                             {sentence("see what a model takes"), "berth fit --help"}},
@@ -178,7 +178,7 @@ std::span<const PostmortemRule> ended_by_berth_rules() {
                     "yes"},
                    {"stopped", "hint", "the record has the wish of `berth stop`", "yes"},
                    {"memory_cap", "warning",
-                    "the record says that berth ended it for its memory, as --cap-action says",
+                    "the record says that berth ended it for its memory, as its cap_action says",
                     "yes"},
                    {"never_started", "error; hint where it was taken out of the queue",
                     "the record says that it waited, detached, and never started: no device came, "
