@@ -8,6 +8,7 @@
 #include "probe/driver_log.h"
 #include "probe/procfs/procfs_probe.h"
 #include "record/log_tail.h"
+#include "record/record_writer.h"
 
 namespace berth {
 
@@ -55,6 +56,7 @@ GatheredPostmortem gather_postmortem(const Context& context, const RunRecord& ru
                               .why_no_log = {},
                               .evidence = {.run = run,
                                            .events = events_of(run),
+                                           .refusals = 0,
                                            .processes = {},
                                            .neighbours = {},
                                            .siblings = {},
@@ -63,6 +65,9 @@ GatheredPostmortem gather_postmortem(const Context& context, const RunRecord& ru
                                            .oom_kills = {},
                                            .driver_loads = {}}};
   add_samples(run, gathered.evidence);
+  if (const auto seen = cap_seen_in(run.directory)) {
+    for (const CapSeen::OnDevice& one : seen->devices) gathered.evidence.refusals += one.refusals;
+  }
   add_kernel_log(context, now, gathered.evidence);
   if (how == Gather::without_log) return gathered;
   add_siblings(context, gathered.evidence);

@@ -89,6 +89,9 @@ Result<AccountFile> AccountFile::make(const std::string& path,
   }
   auto fd = open_fd(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   if (!fd) return std::unexpected(std::move(fd).error());
+  if (::fchmod(fd->get(), 0600) != 0) {  // whatever the umask
+    return fail_system("set the mode of " + path, errno);
+  }
   // All blocks now: on a full disk the job's first write would be a SIGBUS.
   if (const int why = ::posix_fallocate(fd->get(), 0, sizeof(berth_account)); why != 0) {
     ::unlink(path.c_str());

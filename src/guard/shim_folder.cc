@@ -85,9 +85,12 @@ std::expected<std::string, Sentence> make_shim_folder(const std::string& path) {
   for (std::size_t slash = real.find('/', 1);; slash = real.find('/', slash + 1)) {
     const std::string part = real.substr(0, slash);
     const bool is_last = slash == std::string::npos;
-    if (!facts_of(part) && !make_directory(AT_FDCWD, part, is_root() ? 0755 : 0700) &&
-        errno != EEXIST) {
-      return std::unexpected(sentence("{}: {}", part, std::strerror(errno)));
+    const mode_t mode = is_root() ? 0755 : 0700;
+    if (!facts_of(part)) {
+      if (!make_directory(AT_FDCWD, part, mode) && errno != EEXIST) {
+        return std::unexpected(sentence("{}: {}", part, std::strerror(errno)));
+      }
+      (void)::chmod(part.c_str(), mode);  // whatever the umask; who is trusted is asked below
     }
     if (Sentence why = why_not_trusted(part, is_last); !why.empty()) {
       return std::unexpected(std::move(why));

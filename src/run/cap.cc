@@ -159,6 +159,11 @@ CapMeans cap_means(const RunOptions& options, const std::optional<std::string>& 
   } else {
     means.facts.no_mps = pipes.error().message();
   }
+  if (value_of(options.environment, "BERTH_GUARD_ACCOUNT")) {
+    // An account of its own would take it out of the outer one.
+    means.facts.no_shim = std::string(as_key("the shim of the run around it holds them both"));
+    return means;
+  }
   auto shim = shim_for(options);
   if (shim) {
     means.shim = *std::move(shim);

@@ -71,9 +71,9 @@ TEST_F(ShimWatchOfUs, WhatIsMappedInAProcessOnTheDeviceIsProved) {
 TEST_F(ShimWatchOfUs, AProcessWithoutItIsToldOnceAndNothingIsProved) {
   manifest_.cap->image = directory_ / "another/libcuda.so.1";
   ShimWatch watch = this->watch();
-  for (int look = 0; look < 2; ++look) {
+  for (int number = 0; number < 2; ++number) {
     const auto news = look(watch, us(1_GiB), 1_GiB);
-    EXPECT_EQ(news.size(), look == 0 ? 1U : 0U);
+    EXPECT_EQ(news.size(), number == 0 ? 1U : 0U);
   }
   EXPECT_FALSE(watch.seen().in_processes);
   EXPECT_THAT(watch.seen().gap, testing::HasSubstr("without the shim"));

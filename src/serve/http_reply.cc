@@ -139,7 +139,8 @@ Result<HttpReply> ReplyReader::take() {
                 fmt::format("the answer is packed in a way not asked for: {}", printable(coding)));
   }
   auto unpacked = gunzipped(reply.body, parts_->most_body_bytes);
-  if (!unpacked) return std::unexpected(std::move(unpacked).error().because("the answer cannot be unpacked"));
+  if (!unpacked)
+    return std::unexpected(std::move(unpacked).error().because("the answer cannot be unpacked"));
   reply.body = *std::move(unpacked);
   return reply;
 }

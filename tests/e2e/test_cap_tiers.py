@@ -3,6 +3,7 @@ runtime and the fake driver."""
 
 import json
 import re
+import subprocess
 
 import pytest
 from aftermath import runs, show
@@ -136,3 +137,22 @@ def test_without_a_server_mps_is_refused_by_name(card):
     refused = card.run("run", "--memory", "2G", "--cap", "mps", "--", "true",
                        env={"CUDA_MPS_PIPE_DIRECTORY": str(card.directory / "none")})
     assert refused.returncode == 125 and "no server of MPS" in refused.stderr
+
+
+def test_a_run_inside_a_share_stays_in_it(card):
+    inner = [*card.command("run", "-q", "--memory", "2G", "--"), "/usr/bin/python3", str(card.program),
+             str(FAKES / "cudart/libcudart.so.12")]  # fmt: skip
+    done = card.run("run", "-q", "--memory", "2G", "--", *inner, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["first"] <= 2 * GIB
+    records = {run["id"]: run["cap"]["tier"] for run in runs(card)["runs"]}
+    assert sorted(records.values()) == ["shim", "watchdog"]
+
+
+def test_the_account_is_its_owners_whatever_the_umask(card):
+    words = card.command("run", "-q", "--memory", "2G", "--", "true")
+    done = subprocess.run(["sh", "-c", f"umask 0777; exec {' '.join(words)}"], env=card.env, capture_output=True,
+                          text=True, timeout=60, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    [account] = card.directory.glob("state/berth/runs/*/account")
+    assert account.stat().st_mode & 0o777 == 0o600

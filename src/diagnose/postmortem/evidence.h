@@ -19,6 +19,8 @@ namespace berth {
 struct PostmortemEvidence {
   const RunRecord& run;
   std::vector<RunEvent> events;
+  /// Of allocations, by what held the run to its share of memory.
+  std::uint64_t refusals = 0;
   /// Somebody asked for its end (Ctrl-C, a signal to its launcher), whatever it then exited with.
   /// The record does not hold that: who was there knows it.
   bool end_was_wanted = false;

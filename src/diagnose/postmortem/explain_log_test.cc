@@ -168,6 +168,9 @@ TEST(ExplainLog, ThePromiseOfTheRunAndItsBatchGoIntoTheAnswer) {
               HasSubstr("a batch of 100 cannot fit, one of at most 95 may"));
   EXPECT_THAT(all_words(findings[0]), HasSubstr("promised 10.0 GiB and wanted at least 23.0 GiB"));
   EXPECT_THAT(all_words(explain_log(LogText(oom)).at(0)), HasSubstr("is not told here"));
+  const auto refused = explain_log(LogText(oom), {.promised = Bytes(10ULL << 30), .refusals = 2});
+  EXPECT_THAT(all_words(refused.at(0)), HasSubstr("own share of the GPU's memory was used up"));
+  EXPECT_THAT(all_words(refused.at(0)), HasSubstr("refused allocations: 2"));
 }
 
 TEST(ExplainLog, FragmentationIsAdvisedWithTheSettingThatTheMessageNames) {

@@ -236,12 +236,26 @@ void say_promise(const OomMessage& message, Bytes promised, Finding& finding) {
                                "berth run --memory …G -- python train.py"));
 }
 
+/// Its numbers are those of the share, which the program takes for the card.
+void say_share(const OomSurroundings& around, Finding& finding) {
+  finding.title = sentence("the run's own share of the GPU's memory was used up");
+  finding.meaning = sentence(
+      "It has {} (--memory), and what holds it there refused allocations: {}. The card may have "
+      "more.",
+      short_size(*around.promised), std::to_string(around.refusals));
+  finding.steps.push_back(step(sentence("ask for as much memory as it needs"),
+                               "berth run --memory …G -- python train.py"));
+  finding.steps.push_back(lower_batch());
+}
+
 }  // namespace
 
 void explain_oom(const OomMessage& message, const OomSurroundings& around, Finding& finding) {
   const OomVerdict verdict = judge(message);
   add_numbers(message, verdict, finding);
   finding.steps.clear();
+  const bool is_of_the_card = around.refusals == 0 || !around.promised;
+  if (!is_of_the_card && verdict.cause != OomCause::fragmented) return say_share(around, finding);
   switch (verdict.cause) {
     case OomCause::needed:
       say_needed(message, around, finding);

@@ -40,6 +40,7 @@ struct OomVerdict {
 /// What is known of the run besides its log.
 struct OomSurroundings {
   std::optional<Bytes> promised;  // of the device; nothing: the whole device, or no run
+  std::uint64_t refusals = 0;     // of allocations, by what holds the run to that
   std::optional<std::uint64_t> batch;
 };
 

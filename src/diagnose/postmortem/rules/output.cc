@@ -24,6 +24,7 @@ Findings known_error_text(const PostmortemEvidence& evidence) {
   if (evidence.log == nullptr) return {};
   const Manifest& manifest = evidence.run.manifest;
   return explain_log(*evidence.log, {.promised = promise_of(manifest),
+                                     .refusals = evidence.refusals,
                                      .batch = batch_size_in(shell_joined(manifest.command))});
 }
 
