@@ -40,15 +40,11 @@ struct berth_account_header {
 struct berth_account_result {
   uint64_t highest_bytes; /* the highest total that was granted, with unseen_bytes */
   uint64_t refusals;      /* allocations refused at the limit */
-  /* The driver's own sum for the run, of the last look; 0: unknown. To be told, not charged. */
-  uint64_t measured_bytes;
-  /* What the driver's sum was above the charges in the same look: modules, and contexts larger than
-   * expected. It counts beside the charges. The sampler sums the slots before and after it asks the
-   * driver, and subtracts the larger sum: memory is charged before it is allocated and refunded
-   * after it is freed, so an allocation on its way is never unseen. measured_bytes itself would be
-   * a second old when a program frees and allocates again, and refuse what fits. */
+  /* What the driver's sum has been above the charges for some looks (run/shim_watch.cc): modules,
+   * and contexts larger than expected. It counts beside the charges. The driver's sum itself would
+   * be a second old when a program frees and allocates again, and refuse what fits. */
   uint64_t unseen_bytes;
-  uint64_t reserved[4];
+  uint64_t reserved[5];
 };
 
 /* A word of charged[]: bytes in the lower 48 bits; above, how many allocations are about to be

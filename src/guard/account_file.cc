@@ -134,12 +134,9 @@ Result<std::vector<AccountFile::Told>> AccountFile::told() const {
   return all;
 }
 
-void AccountFile::tell_measured(std::size_t place, Bytes measured, Bytes charged) {
+void AccountFile::tell_unseen(std::size_t place, Bytes unseen) {
   if (place >= BERTH_ACCOUNT_DEVICES) return;
-  berth_account_result& result = results_.get()[place];
-  const std::uint64_t unseen = minus(measured, charged).value_or(Bytes{0}).count();
-  __atomic_store_n(&result.measured_bytes, measured.count(), __ATOMIC_RELAXED);
-  __atomic_store_n(&result.unseen_bytes, unseen, __ATOMIC_RELAXED);
+  __atomic_store_n(&results_.get()[place].unseen_bytes, unseen.count(), __ATOMIC_RELAXED);
 }
 
 Reading<bool> has_shim_mapped(pid_t process, const std::string& image, const std::string& proc) {

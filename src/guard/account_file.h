@@ -43,11 +43,9 @@ class AccountFile {
   /// One for each device, in the order in which they were given. io: the job has damaged the file.
   [[nodiscard]] Result<std::vector<Told>> told() const;
 
-  /// The driver's own sum for the run on device number `place`. `charged` is the larger of what
-  /// told() said before and after the driver was asked: what lies above it no shim has seen. For
-  /// the sampler alone, whose end ends nothing else: a job that cuts its account short ends the
-  /// writer.
-  void tell_measured(std::size_t place, Bytes measured, Bytes charged);
+  /// What the run has on device number `place` that no shim has seen. For the sampler alone, whose
+  /// end ends nothing else: a job that cuts its account short ends the writer.
+  void tell_unseen(std::size_t place, Bytes unseen);
 
  private:
   struct Unmap {

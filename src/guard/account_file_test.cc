@@ -82,14 +82,13 @@ TEST_F(Account, TellsWhatProcessesHaveCharged) {
   EXPECT_EQ((*told)[1].charged, 0_B);
 }
 
-TEST_F(Account, HasWhatTheDriverMeasuredBesideTheCharges) {
+TEST_F(Account, HasWhatNoShimSawBesideTheCharges) {
   auto file = make();
-  file->tell_measured(0, 5_GiB, 4_GiB);
-  EXPECT_EQ(bytes().results[0].measured_bytes, (5_GiB).count());
+  file->tell_unseen(0, 1_GiB);
   EXPECT_EQ(bytes().results[0].unseen_bytes, (1_GiB).count());
-  file->tell_measured(0, 3_GiB, 4_GiB);
+  file->tell_unseen(0, 0_B);
   EXPECT_EQ(bytes().results[0].unseen_bytes, 0U);
-  file->tell_measured(99, 3_GiB, 4_GiB);  // no such place
+  file->tell_unseen(99, 3_GiB);  // no such place
 }
 
 TEST_F(Account, ThatTheJobDamagedIsAnError) {

@@ -26,7 +26,7 @@ namespace {
 constexpr Duration packages_patience = std::chrono::milliseconds(300);
 
 /// Of a context, which the shim counts before the driver tells what it takes. The least that one
-/// takes: the sampler adds the rest within a second.
+/// takes: the sampler adds the rest once it lasts.
 constexpr std::uint64_t context_bytes = 128 << 20;
 
 constexpr std::string_view no_kernel_yet =

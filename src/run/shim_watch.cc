@@ -86,7 +86,7 @@ void ShimWatch::tell_measured(const std::vector<Reading<Bytes>>& measured,
     if (above.size() > looks_until_it_counts) above.pop_front();
     const bool counts = above.size() == looks_until_it_counts || above.back() == 0;
     const std::uint64_t lasting = counts ? *std::ranges::min_element(above) : 0;
-    account_->tell_measured(at, Bytes(charged.count() + lasting), charged);
+    account_->tell_unseen(at, Bytes(lasting));
   }
 }
 

@@ -29,8 +29,8 @@ class Account:
             file.write(struct.pack(f"<{len(words)}Q", *words))
 
     def result(self, device=0):
-        """Highest charge, refusals, measured and unseen bytes."""
-        return self.words(self.PAGE + 64 * device, 4)
+        """Highest charge, refusals, unseen bytes."""
+        return self.words(self.PAGE + 64 * device, 3)
 
     def slots(self):
         """pid → bytes per device, of those in use."""

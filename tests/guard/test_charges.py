@@ -334,10 +334,10 @@ def test_more_than_the_limit_in_use_is_nothing_free(card):
     one = card(1 * GIB)
     talk = one.start()
     talk.all_well("cuMemAlloc_v2 a 100M")
-    one.account.put(one.account.PAGE + 24, 1 * GIB)  # as the sampler says what the driver has beside it
+    one.account.put(one.account.PAGE + 16, 1 * GIB)  # as the sampler says what the driver has beside it
     assert talk("info") == (0, 0, 1 * GIB)
     assert talk("cuMemAlloc_v2 b 1") == OUT_OF_MEMORY
-    one.account.put(one.account.PAGE + 24, 24 * MIB)
+    one.account.put(one.account.PAGE + 16, 24 * MIB)
     assert talk("info") == (0, 900 * MIB, 1 * GIB)
 
 
