@@ -62,8 +62,8 @@ struct place current_place(void);
 /* The account's number of a device that the driver numbers. */
 int account_device(int ordinal);
 
-/* A lock of this process, held over queries of the driver, and over a charge where a primary context
- * is made. A forked child finds it open. */
+/* A lock of this process, held over queries of the driver, and over a charge where a primary
+ * context is made. A forked child finds it open. */
 void lock(atomic_int* held);
 void unlock(atomic_int* held);
 
