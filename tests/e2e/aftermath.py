@@ -137,7 +137,7 @@ def parts_of(launcher):
     return found
 
 
-def assert_nothing_left(machine, tokens, seconds=10):
+def assert_nothing_left(machine, tokens, seconds=30):
     """No process, no lease, no place in the queue, no file in the ledger; every record readable."""
     poll(lambda: leases(machine), seconds, "leases outlive their jobs")
     poll(lambda: processes(machine), seconds, "processes are left over")

@@ -36,7 +36,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def wait_until(condition, what, timeout=10.0):
+def wait_until(condition, what, timeout=30.0):
     """Polls `condition` and returns its first true value; fails naming `what` was awaited."""
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:

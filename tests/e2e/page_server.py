@@ -164,7 +164,7 @@ class Served:
             process.terminate()
             process.send_signal(signal.SIGCONT)  # one that was stopped hears nothing else
             try:
-                process.wait(timeout=10)
+                process.wait(timeout=30)
             except subprocess.TimeoutExpired:
                 end(process)
 

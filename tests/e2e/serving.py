@@ -147,7 +147,7 @@ class Server:
                 pass
             return got
 
-    def stop(self, how=signal.SIGTERM, timeout=10):
+    def stop(self, how=signal.SIGTERM, timeout=30):
         self.process.send_signal(how)
         code = self.process.wait(timeout)
         self.reader.join(5)

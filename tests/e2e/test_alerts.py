@@ -549,7 +549,7 @@ def test_berth_alert_asks_the_server_of_the_simulated_machine_it_is_of():
         assert "one look" not in alert("--socket", where)
     finally:
         server.terminate()
-        server.communicate(timeout=10)
+        server.communicate(timeout=30)
         shutil.rmtree(folder)
 
 

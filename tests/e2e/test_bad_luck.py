@@ -180,7 +180,7 @@ def test_who_waits_for_a_driver_at_a_terminal_is_told_why(driver_of):
     terminal = Terminal(200)
     done = driver.start("status", stdin=terminal.slave, stdout=terminal.slave, stderr=terminal.slave)
     wait_until(lambda: b"without persistence mode" in terminal.read(), "why it takes so long")
-    assert done.wait(timeout=10) == 0
+    assert done.wait(timeout=30) == 0
     wait_until(lambda: b"H100" in terminal.read(), "the card")
     terminal.close()
     silent = driver.run("status")
@@ -770,7 +770,7 @@ def test_a_log_that_nobody_reads_holds_no_device(machine, tmp_path):
 
     before = held()
     os.mkfifo(tmp_path / "log")
-    done = machine.run("run", "-d", "--log", tmp_path / "log", "--", "true", timeout=10)
+    done = machine.run("run", "-d", "--log", tmp_path / "log", "--", "true", timeout=30)
     assert done.returncode == 125 and str(tmp_path / "log") in done.stderr, done.stderr
     assert held() == before
 

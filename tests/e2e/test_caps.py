@@ -154,7 +154,7 @@ def test_a_tier_that_cannot_be_had_is_refused_before_anything_starts(machine, ti
 def test_what_holds_a_share_is_said_in_the_lease_too(machine):
     holder = machine.start("run", "--memory", "10G", "--cap", "none", "-v", "--", "sleep", "60")
     try:
-        poll(lambda: len(json.loads(machine.run("leases", "--json").stdout)["leases"]) != 1, 10, "no lease")
+        poll(lambda: len(json.loads(machine.run("leases", "--json").stdout)["leases"]) != 1, 30, "no lease")
         [lease] = json.loads(machine.run("leases", "--json").stdout)["leases"]
         assert lease["held_by"] == "none"
         assert "10.0 GiB (none)" in machine.run("leases", env={"COLUMNS": "200"}).stdout

@@ -92,7 +92,7 @@ def test_waiters_keep_their_order_and_their_patience_whatever_the_date(machine, 
     order = machine.directory / "order"
     gate = machine.directory / "gate"
     holder = machine.start("run", "-q", "--only", "3", "--", *waits_for(gate))
-    poll(lambda: not leases(machine), 10, "the holder has no lease")
+    poll(lambda: not leases(machine), 30, "the holder has no lease")
     waiters = []
     for number, hours in ((1, 0), (2, -7), (3, 7), (4, 0)):
         dates.set(hours)
@@ -121,7 +121,7 @@ def test_runs_are_listed_in_the_order_they_were_started(machine, dates):
 def test_a_time_limit_is_no_date(machine, dates):
     job = machine.start("run", "-q", "--time", "2s", "--", "sh", "-c", "while :; do sleep 0.05; done")
     begin = time.monotonic()
-    poll(lambda: not leases(machine), 10, "there is no lease")
+    poll(lambda: not leases(machine), 30, "there is no lease")
     dates.set(5)
     job.wait(timeout=20)
     assert time.monotonic() - begin > 1.5

@@ -135,7 +135,7 @@ def test_of_a_large_log_the_end_is_read_soon(machine, tmp_path):
         for _ in range(24):
             file.write(b"step 1 loss 0.5 " * (1 << 16))
         file.write(b"\nRuntimeError: No CUDA GPUs are available\n")
-    code, answer = explained(machine, "--log", log, timeout=10)
+    code, answer = explained(machine, "--log", log, timeout=30)
     assert (code, rules(answer), answer["log_cut"]) == (0, ["no_cuda_gpus"], True)
 
 

@@ -190,7 +190,7 @@ def test_hostile_files_are_refused_with_their_name(machine, tmp_path):
     os.mkfifo(tmp_path / "pipe.safetensors")
     for name in ["deep.json", "huge.safetensors", "long.safetensors", "empty.safetensors", "family.json", "out",
                  "pipe.safetensors", "missing.json"]:
-        done = machine.run("fit", tmp_path / name, timeout=10)
+        done = machine.run("fit", tmp_path / name, timeout=30)
         assert done.returncode == 1, (name, done.stdout)
         assert str(tmp_path) in done.stderr, done.stderr
         assert "\x1b" not in done.stderr

@@ -62,7 +62,7 @@ def test_a_run_is_told_of_an_error_of_its_device_and_goes_on(user):
     wait_until(lambda: "GPU 1: XID 79: it has fallen off the bus" in said(user), "the error is said")
     assert run.poll() is None
     done.touch()
-    assert run.wait(timeout=10) == 0
+    assert run.wait(timeout=30) == 0
     assert events(show(user)) == ["gpu_error"]
 
 
@@ -70,7 +70,7 @@ def test_the_job_gets_the_signal_that_was_asked_for(user):
     script = "trap 'exit 5' USR1; while :; do sleep 0.02; done"
     run = started(user, "--only", "1", "--on-gpu-fault", "signal", "--", "sh", "-c", script)
     user.tell(1, 48)
-    assert run.wait(timeout=10) == 5
+    assert run.wait(timeout=30) == 5
     assert events(show(user)) == ["gpu_error", "on_gpu_fault"]
 
 
@@ -120,4 +120,4 @@ def test_an_error_of_the_jobs_own_making_is_recorded_as_that(user):
     user.tell(1, 31)
     wait_until(lambda: events(show(user)) == ["job_error"], "the error is recorded")
     done.touch()
-    assert run.wait(timeout=10) == 0
+    assert run.wait(timeout=30) == 0

@@ -71,7 +71,7 @@ def tmux(machine):
 
 
 def assert_as_before(tmux, machine, before):
-    poll(lambda: leases(machine), 10, "a lease outlives its run")
+    poll(lambda: leases(machine), 30, "a lease outlives its run")
     assert tmux.settings() == before, "the terminal is not as it was"
     tmux.line("clear; echo typed; sleep 0; jobs; echo over")
     tmux.until(r"^typed\nover")

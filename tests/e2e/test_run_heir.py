@@ -63,7 +63,7 @@ class Scene:
         return name, keeper, parent_of(keeper)
 
     def keeper_of(self, name):
-        poll(lambda: not show(self.machine, name)["keeper"]["pid"], 10, "the record names no keeper")
+        poll(lambda: not show(self.machine, name)["keeper"]["pid"], 30, "the record names no keeper")
         return show(self.machine, name)["keeper"]["pid"]
 
     def wait_for_daemon(self):
@@ -99,7 +99,7 @@ def is_there(pid):
 
 
 def stop(machine, name):
-    return machine.run("stop", name, "--grace", "1s", env={"LANG": "C.UTF-8"})
+    return machine.run("stop", name, "--grace", "20s", env={"LANG": "C.UTF-8"})
 
 
 @pytest.fixture
@@ -113,14 +113,14 @@ def scene(machine):
 def test_a_detached_job_that_left_all_behind_keeps_its_device_when_its_keeper_is_killed(scene):
     name, keeper, _ = scene.detach()
     os.kill(keeper, signal.SIGKILL)
-    poll(lambda: is_there(keeper), 10, "the keeper lives")
+    poll(lambda: is_there(keeper), 30, "the keeper lives")
     assert scene.is_taken()
     assert show(scene.machine, name)["state"] == "running"
     stopped = stop(scene.machine, name)
     assert stopped.returncode == 0, stopped.stderr
     assert "had ended already" not in stopped.stderr
     assert not scene.daemon_lives()
-    poll(lambda: ledger_files(scene.machine), 10, "the lease is left")
+    poll(lambda: ledger_files(scene.machine), 30, "the lease is left")
     record = show(scene.machine, name)
     assert (record["state"], record["end"]["signal"], record["end"]["because"]) == ("ended", 15, "stopped")
     assert [event["kind"] for event in record["events"]] == ["keeper_killed"]
@@ -135,7 +135,7 @@ def test_the_launcher_ends_as_the_job_does_whose_keeper_is_killed(scene):
     assert launcher.wait(timeout=20) == 7
     record = show(scene.machine)
     assert (record["state"], record["end"]["exit_code"]) == ("ended", 7)
-    poll(lambda: leases(scene.machine), 10, "the lease is left")
+    poll(lambda: leases(scene.machine), 30, "the lease is left")
 
 
 def test_what_a_job_left_running_keeps_its_device_when_the_keeper_is_killed_after_the_prompt_is_back(scene):
@@ -145,17 +145,17 @@ def test_what_a_job_left_running_keeps_its_device_when_the_keeper_is_killed_afte
     assert scene.is_taken()
     assert stop(scene.machine, name).returncode == 0
     assert not scene.daemon_lives()
-    poll(lambda: ledger_files(scene.machine), 10, "the lease is left")
+    poll(lambda: ledger_files(scene.machine), 30, "the lease is left")
     record = show(scene.machine, name)
     assert (record["end"]["exit_code"], record["end"]["because"]) == (7, "")
-    poll(lambda: show(scene.machine, name)["end"]["released_unix_ms"] is None, 10, "it does not say when it was over")
+    poll(lambda: show(scene.machine, name)["end"]["released_unix_ms"] is None, 30, "it does not say when it was over")
 
 
 @pytest.mark.parametrize("part", ["launcher", "heir", "keeper", "sampler", "listener"])
 def test_whichever_process_is_killed_the_device_stays_the_jobs_and_stop_ends_it(scene, part):
     launcher = scene.start()
     parts = parts_of(launcher.pid)
-    poll(lambda: len(children(launcher.pid)) < 2, 10, "there is no listener")
+    poll(lambda: len(children(launcher.pid)) < 2, 30, "there is no listener")
     [parts["listener"]] = [pid for pid in children(launcher.pid) if pid != parts["heir"]]
     name = show(scene.machine)["id"]
     try:
@@ -165,7 +165,7 @@ def test_whichever_process_is_killed_the_device_stays_the_jobs_and_stop_ends_it(
         stopped = stop(scene.machine, name)
         assert stopped.returncode == 0, stopped.stderr
         assert not scene.daemon_lives()
-        poll(lambda: ledger_files(scene.machine), 10, "the lease is left")
+        poll(lambda: ledger_files(scene.machine), 30, "the lease is left")
         assert show(scene.machine, name)["end"]["signal"] == signal.SIGTERM
     finally:
         end(launcher)
@@ -173,7 +173,7 @@ def test_whichever_process_is_killed_the_device_stays_the_jobs_and_stop_ends_it(
 
 def test_stop_says_what_it_could_not_where_nobody_takes_the_killed_keepers_place(scene):
     name, keeper, heir = scene.detach(main="exit 7")
-    poll(lambda: show(scene.machine, name)["state"] != "ended", 10, "the job goes on")
+    poll(lambda: show(scene.machine, name)["state"] != "ended", 30, "the job goes on")
     os.kill(heir, signal.SIGSTOP)
     os.kill(keeper, signal.SIGKILL)
     try:

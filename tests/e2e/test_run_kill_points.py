@@ -126,7 +126,7 @@ def test_waiter_killed_at_any_system_call(machine):
         hold.touch()
         holder = machine.start("run", "-q", "--only", "3", "--", "sh", "-c",
                                f"while [ -e {hold} ]; do sleep 0.01; done", stdout=None, stderr=None)
-        poll(lambda: not leases(machine), 10, "the holder has no lease")
+        poll(lambda: not leases(machine), 30, "the holder has no lease")
         release = threading.Timer(0.15, hold.unlink)
         release.start()
         began = time.monotonic()
@@ -134,7 +134,7 @@ def test_waiter_killed_at_any_system_call(machine):
             return act()
         finally:
             release.join()
-            holder.wait(timeout=10)
+            holder.wait(timeout=30)
             assert time.monotonic() - began < NEXT_STARTS_WITHIN
 
     count = with_device_taken(stage.learn).calls[LAUNCHER]

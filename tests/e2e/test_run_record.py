@@ -39,7 +39,7 @@ def dirty_folder(tmp_path):
 
 def whole_record(machine):
     """The last run's, once all is gathered: a short job has ended before that."""
-    poll(lambda: "" if show(machine)["complete"] else "incomplete", 10, "the record is not complete")
+    poll(lambda: "" if show(machine)["complete"] else "incomplete", 30, "the record is not complete")
     return show(machine)
 
 
@@ -52,7 +52,7 @@ def on_the_cpu(machine, how, *command):
     assert done.returncode == 0, done.stderr
     if holder:
         gate.touch()
-        assert holder.wait(timeout=10) == 0
+        assert holder.wait(timeout=30) == 0
     record = whole_record(machine)
     assert record["cpu_only"] is True
     return record

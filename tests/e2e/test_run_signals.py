@@ -253,7 +253,7 @@ def leases(machine):
     return [name for name in os.listdir(machine.ledger) if name.startswith("lease")]
 
 
-def wait_until(claim, seconds=10):
+def wait_until(claim, seconds=30):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if claim():
@@ -285,7 +285,7 @@ def test_killed_keeper_leaves_the_job_and_its_end_to_its_heir(machine):
     keeper = int(re.search(r'"keeper": {\s*"pid": (\d+)', (run / "manifest.json").read_text())[1])
     os.kill(keeper, signal.SIGKILL)
     over.touch()
-    assert launcher.wait(timeout=10) == 5
+    assert launcher.wait(timeout=30) == 5
     assert '"exit_code": 5' in machine.run("show", "last", "--json").stdout
 
 

@@ -328,5 +328,5 @@ def test_csv_can_be_watched(machine):
     process = machine.start("--csv", "index,state", "-w", "0.2")
     lines = [process.stdout.readline() for _ in range(12)]
     process.terminate()
-    process.wait(timeout=10)
+    process.wait(timeout=30)
     assert lines[0] == "index,state\n" and lines.count("index,state\n") >= 2, lines

@@ -553,7 +553,7 @@ def test_it_listens_at_each_address_it_is_given(machine_of, serve_on, addresses)
     ports = [line.rpartition(":")[2] for line in server.said if "serving at http" in line]
     assert len(ports) == 2 and len(set(ports)) == 2, server.said
     for port, host in zip(ports, ("127.0.0.1", "[::1]" if "::1" in addresses else "localhost")):
-        with urllib.request.urlopen(f"http://{host}:{port}/healthz", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://{host}:{port}/healthz", timeout=30) as answer:
             assert answer.status in (200, 503)
 
 
@@ -602,7 +602,7 @@ def test_root_reads_a_log_with_its_owners_rights_alone(machine_of, serve_on):  #
         assert (run["uid"], run["user"]) == (alice, "alice")
     finally:
         server.terminate()
-        server.communicate(timeout=10)
+        server.communicate(timeout=30)
         shutil.rmtree(folder)
 
 
@@ -633,7 +633,7 @@ def test_a_simulated_server_never_answers_in_the_place_of_the_real_one():
     finally:
         for process in processes:
             process.terminate()
-            process.communicate(timeout=10)
+            process.communicate(timeout=30)
         shutil.rmtree(folder)
 
 

@@ -78,7 +78,7 @@ def server(tmp_path):
             process.send_signal(signal.SIGCONT)
             process.terminate()
             try:
-                process.wait(timeout=10)
+                process.wait(timeout=30)
             except subprocess.TimeoutExpired:
                 end(process)
 

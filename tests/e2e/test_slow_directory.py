@@ -47,7 +47,7 @@ def test_status_shows_the_number_in_time_and_says_why(driver_of, stranger):
     assert done.returncode == 0, done.stderr
     assert str(STRANGER) in done.stdout and "sleep 60" in done.stdout, done.stdout
     assert "name" in done.stdout and "no answer" in " ".join(done.stdout.split()), done.stdout
-    assert driver.run("pick", timeout=10).stdout == "0\n"
+    assert driver.run("pick", timeout=30).stdout == "0\n"
     seen = driver.status_json()
     assert any(f"user {STRANGER}" in problem["message"] for problem in seen["problems"]), seen["problems"]
 

@@ -571,7 +571,7 @@ def test_recording_ends_on_ctrl_c_with_whole_lines(machine, tmp_path):
         wait_until(lambda: tape.exists() and tape.read_text(encoding="utf-8").count("\n") >= 2,
                    "two snapshots")
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=10) == 0
+        assert process.wait(timeout=30) == 0
         for line in tape.read_text(encoding="utf-8").splitlines():
             json.loads(line)
     finally:
