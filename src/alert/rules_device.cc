@@ -165,7 +165,7 @@ struct HeldByProcesses {
 HeldByProcesses held_by_processes(const Device& device, const Snapshot& snapshot) {
   HeldByProcesses held;
   for (const GpuProcess* use : processes_on(device.id, snapshot)) {
-    if (only_draws(*use)) continue;
+    if (is_background(*use)) continue;
     held.at_least += use->memory.get().value_or(Bytes{0});
     held.is_all = held.is_all && !is_hidden(use->memory);
     const HostProcess* process = find_process(use->pid, snapshot);

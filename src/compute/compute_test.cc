@@ -4,9 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <new>
+#include <set>
+#include <string>
 
 #include "compute/cuda_api.h"
 #include "compute/kernels.h"
@@ -189,6 +193,72 @@ TEST_F(Compute, AWellDevicePassesEveryStep) {
     EXPECT_EQ(step.end, ProofEnd::passed) << name_of(step.what) << " " << step.detail;
     EXPECT_GT(step.per_second.value_or(0), 0) << name_of(step.what);
   }
+}
+
+/// Each look at it takes a microsecond.
+class TickingClock final : public Clock {
+ public:
+  [[nodiscard]] Instant now() const override { return now_ += std::chrono::microseconds(1); }
+  [[nodiscard]] WallTime wall_now() const override { return {}; }
+  void wait_until(Instant deadline) override { now_ = std::max(now_, deadline); }
+  void advance(Duration by) { now_ += by; }
+
+ private:
+  mutable Instant now_{};
+};
+
+/// A card of 1 TFLOP/s whose first kernel of each name takes 20 ms longer, as a real one's does.
+class SlowAtFirst final : public Device {
+ public:
+  explicit SlowAtFirst(TickingClock& clock) : Device(Kind::cpu, "slow at first"), clock_(clock) {}
+  Result<Buffer> allocate(std::size_t bytes, Memory memory) override {
+    return Buffer(*this, reinterpret_cast<std::uint64_t>(::operator new(bytes)), bytes, memory);
+  }
+  Result<void> start(const Kernel& kernel, const Arguments& arguments) override {
+    if (loaded_.insert(kernel.name).second) clock_.advance(std::chrono::milliseconds(20));
+    const double side = arguments.numbers.at(0);
+    if (arguments.buffers.size() == 3) {
+      clock_.advance(Duration(static_cast<Duration::rep>(2 * side * side * side / 1000)));
+    }
+    std::vector<void*> buffers;
+    for (const Buffer* one : arguments.buffers) {
+      buffers.push_back(reinterpret_cast<void*>(one->address()));
+    }
+    const Shape& shape = arguments.shape;
+    for (unsigned y = 0; y < shape.grid_y; ++y) {
+      for (unsigned x = 0; x < shape.grid_x; ++x) {
+        kernel.block(buffers, arguments.numbers, shape, x, y);
+      }
+    }
+    return {};
+  }
+  Result<void> finish() override { return {}; }
+  Result<std::size_t> free_bytes() override { return std::size_t{1} << 30U; }
+
+ private:
+  void release(Buffer& buffer) override {
+    ::operator delete(reinterpret_cast<void*>(buffer.address()));
+  }
+  Result<void> copy_here(const Buffer& from, Buffer& to) override {
+    std::ranges::copy(from.words(), to.words().begin());
+    clock_.advance(std::chrono::milliseconds(1));
+    return {};
+  }
+  TickingClock& clock_;
+  std::set<std::string> loaded_;
+};
+
+TEST(Proof, WhatTheFirstRunTakesLongerIsNotTheCardsSpeed) {
+  TickingClock clock;
+  SlowAtFirst device(clock);
+  std::optional<double> speed;
+  prove(device, *make_cpu(2), clock,
+        {.bytes = 1U << 20U, .long_enough = std::chrono::microseconds(400), .step = Duration(1)},
+        [&](const ProofStep& step) {
+          if (step.what == ProofOf::multiply && step.per_second) speed = step.per_second;
+        });
+  ASSERT_TRUE(speed);
+  EXPECT_NEAR(*speed, 1e12, 1e11);
 }
 
 TEST_F(Compute, AWrongProductIsNamedWithItsRow) {

@@ -27,18 +27,16 @@ std::string bare(const std::string& uuid) {
 }
 
 /// Why the limit does not hold there; empty: more was refused.
-std::string granted_on(const compute::CudaApi& api, const std::string& uuid) {
+std::string granted_on(const compute::CudaApi& api, const std::string& uuid,
+                       const Reading<Bytes>& free) {
   const auto device = compute::make_cuda(api, bare(uuid));
   if (!device) return device.error().message();
-  const auto free = (*device)->free_bytes();
-  if (!free) return free.error().message();
-  // MPS tells a client of what its card has, not of its limit.
   const auto least = (*device)->allocate(mebibyte);
   if (!least) return least.error().message();
   const auto more = (*device)->allocate(tried_limit + above_it);
   if (more) return "a client of MPS was given more memory than its limit";
-  if (*free < tried_limit + 2 * above_it) {
-    return "too little memory is free there to try a limit of MPS";
+  if (!free.get() || free.get()->count() < tried_limit + 2 * above_it) {
+    return "too little memory is free there, or it is not known how much, to try a limit of MPS";
   }
   return {};
 }
@@ -52,8 +50,10 @@ int ask_each(const MpsQuestion& question) {
   ::setenv("CUDA_VISIBLE_DEVICES", visible.c_str(), 1);
   ::setenv(mps_limit_variable, mps_limits(limits).c_str(), 1);
   const auto api = compute::load_cuda_to_compute(question.library);
-  for (const std::string& uuid : question.uuids) {
-    const std::string why = api ? granted_on(*api, uuid) : api.error().message();
+  for (std::size_t at = 0; at < question.uuids.size(); ++at) {
+    const std::string& uuid = question.uuids[at];
+    const std::string why =
+        api ? granted_on(*api, uuid, question.free.at(at)) : api.error().message();
     if (!why.empty()) return write_all(1, printable(uuid + ": " + why)) ? 0 : 1;
   }
   return write_all(1, "held") ? 0 : 1;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/reading.h"
 #include "base/result.h"
 #include "base/units.h"
 
@@ -29,6 +30,8 @@ struct MpsQuestion {
   std::string library = "libcuda.so.1";
   std::string pipes;               // find_mps()
   std::vector<std::string> uuids;  // as the driver writes them, in the order of the job
+  /// Of each, what NVML says is free. CUDA tells a client what is left of its limit (driver 580).
+  std::vector<Reading<Bytes>> free;
   Duration patience = std::chrono::seconds(10);
 };
 

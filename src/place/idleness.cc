@@ -66,7 +66,7 @@ Idleness idleness_of(const Case& asked) {
   const Device& device = asked.device;
   const auto& occupants = asked.occupancy.occupants;
   const bool computes = std::any_of(occupants.begin(), occupants.end(),
-                                    [](const Occupant& o) { return !only_draws(*o.use); });
+                                    [](const Occupant& o) { return !is_background(*o.use); });
   const Percent limit = asked.request.max_utilization.value_or(busy_above);
 
   const auto& history = device.utilization_history;

@@ -131,7 +131,7 @@ Candidate candidate_from(const Case& asked) {
   candidate.left = promisable_memory(asked.device, asked.occupancy).get();
   candidate.claims = asked.occupancy.promises.size();
   for (const Occupant& occupant : asked.occupancy.occupants) {
-    if (only_draws(*occupant.use)) {
+    if (is_background(*occupant.use)) {
       candidate.drawn_on = true;
     } else if (occupant.claim == nullptr) {
       ++candidate.strangers;

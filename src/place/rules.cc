@@ -141,7 +141,7 @@ Verdict compute_mode(const Case& asked) {
   const auto& occupants = asked.occupancy.occupants;
   const bool taken = !asked.occupancy.promises.empty() ||
                      std::any_of(occupants.begin(), occupants.end(),
-                                 [](const Occupant& o) { return !only_draws(*o.use); });
+                                 [](const Occupant& o) { return !is_background(*o.use); });
   if (!taken) return std::nullopt;
   return refuse(asked.device, Rule::compute_mode,
                 trf("compute mode {}: one process at a time, and somebody is there", *mode));
@@ -215,7 +215,7 @@ Refusal with_claims(Refusal refusal, const Case& asked) {
 std::vector<const Occupant*> strangers(const Case& asked) {
   std::vector<const Occupant*> found;
   for (const Occupant& occupant : asked.occupancy.occupants) {
-    if (occupant.claim == nullptr && !only_draws(*occupant.use)) found.push_back(&occupant);
+    if (occupant.claim == nullptr && !is_background(*occupant.use)) found.push_back(&occupant);
   }
   return found;
 }

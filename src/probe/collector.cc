@@ -117,6 +117,7 @@ Snapshot Collector::Parts::finish(Snapshot snapshot, Clock& clock) {
     driver_loaded = said.loaded;
   }
   has_looked = true;
+  mark_servers(snapshot);
   snapshot.xids = xids.all();
   snapshot.driver_loaded = driver_loaded;
   if (options.looks == Looks::again) roll.call(snapshot);

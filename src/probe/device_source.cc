@@ -14,6 +14,7 @@
 #include "probe/nvml/nvml_probe.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/fields.h"
+#include "snapshot/questions.h"
 
 namespace berth {
 
@@ -25,6 +26,7 @@ constexpr std::array<SourceFacts, 2> sources_known = {{
      .pci_vendor = "0x10de",
      .opening = as_key("starting NVIDIA's library"),
      .runtime_file = "",
+     .server = "nvidia-cuda-mps",  // nvidia-cuda-mps-server, cut by the kernel
      .starts_slowly = true,
      .make = make_nvml_source},
     {.kind = DeviceKind::amd_gpu,
@@ -32,6 +34,7 @@ constexpr std::array<SourceFacts, 2> sources_known = {{
      .pci_vendor = "0x1002",
      .opening = as_key("listing the GPUs of the amdgpu driver"),
      .runtime_file = "/opt/rocm/.info/version",
+     .server = "",
      .starts_slowly = false,
      .make = make_amdgpu_source},
 }};
@@ -77,6 +80,22 @@ const SourceFacts& source_of(DeviceKind kind) {
 bool is_asked(std::string_view kernel_driver) {
   return std::ranges::find(sources_known, kernel_driver, &SourceFacts::kernel_driver) !=
          sources_known.end();
+}
+
+void mark_servers(Snapshot& snapshot) {
+  // Of MPS's an H200 charges 66 MiB (driver 580). What holds more is at work.
+  constexpr Bytes most_of_a_server(256ULL << 20);
+  for (GpuProcess& use : snapshot.gpu_processes) {
+    const auto& memory = use.memory.get();
+    const HostProcess* process = find_process(use.pid, snapshot);
+    if (process == nullptr || use.use != GpuUse::compute || !memory || *memory > most_of_a_server) {
+      continue;
+    }
+    const auto& name = process->executable_name.get();
+    use.server = name && !name->empty() &&
+                 std::ranges::find(sources_known, *name, &SourceFacts::server) !=
+                     sources_known.end();
+  }
 }
 
 std::vector<DeviceKind> drivers_here(const Sources& sources) {

@@ -82,11 +82,15 @@ struct SourceFacts {
   std::string_view pci_vendor;     // as /sys/bus/pci/devices/*/vendor has it
   std::string_view opening;        // what open() does, for people, through tr()
   std::string_view runtime_file;   // has the runtime's version; empty: the driver tells it
+  std::string_view server;         // executable_name of what serves its jobs; empty: nothing does
   /// Whether opening it and waking a card up may take seconds (Patience::opening, ::waking).
   bool starts_slowly;
   std::unique_ptr<DeviceSource> (*make)(const Sources& sources);
 };
 [[nodiscard]] const SourceFacts& source_of(DeviceKind kind);
+/// Sets GpuProcess::server where a vendor's server is seen. Who takes its name for a job of his own
+/// gains nothing that he could not take: a job may then be given the device beside him.
+void mark_servers(Snapshot& snapshot);
 /// Whether the kernel's driver of that name is one that a source asks.
 [[nodiscard]] bool is_asked(std::string_view kernel_driver);
 

@@ -52,8 +52,11 @@ std::string make_account(const Manifest& manifest, const std::string& directory)
 
 /// Why a server of MPS does not hold these devices; empty: it does.
 std::string prove_mps(const std::string& pipes, const Manifest& manifest, Clock& clock) {
-  MpsQuestion question{.pipes = pipes, .uuids = {}};
-  for (const Device& device : manifest.given.devices) question.uuids.push_back(uuid_of(device));
+  MpsQuestion question{.pipes = pipes, .uuids = {}, .free = {}};
+  for (const Device& device : manifest.given.devices) {
+    question.uuids.push_back(uuid_of(device));
+    question.free.push_back(device.memory_free);
+  }
   const auto held = prove_mps_limit(question, clock);
   return held ? "" : held.error().message();
 }

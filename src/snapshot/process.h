@@ -36,6 +36,9 @@ struct GpuProcess {
   Reading<Percent> utilization_jpeg;
   Reading<Percent> utilization_optical_flow;
   std::optional<Partition> partition;
+  /// The vendor's own, between jobs and the device, as MPS's server is. Its clients are in the list
+  /// themselves.
+  bool server = false;
   friend bool operator==(const GpuProcess&, const GpuProcess&) = default;
 };
 

@@ -100,7 +100,7 @@ DeviceState judge(const Device& device, Obstacle obstacle, bool is_leased,
   if (is_leased) return DeviceState::leased;
   if (division_of(device) == Division::divided) return DeviceState::divided;
   const bool computes = std::any_of(processes.begin(), processes.end(),
-                                    [](const GpuProcess* p) { return !only_draws(*p); });
+                                    [](const GpuProcess* p) { return !is_background(*p); });
   if (computes) return state_under_computing(device);
   if (is_prohibited(device)) return DeviceState::unusable;
   if (division_of(device) == Division::unknown) return DeviceState::unknown;
@@ -345,7 +345,9 @@ const Claim* claim_of(pid_t pid, const Snapshot& snapshot) {
   return nullptr;
 }
 
-bool only_draws(const GpuProcess& process) { return process.use == GpuUse::graphics; }
+bool is_background(const GpuProcess& process) {
+  return process.use == GpuUse::graphics || process.server;
+}
 
 std::vector<std::string> users_of(const Device& device, const Snapshot& snapshot) {
   std::vector<std::string> users;

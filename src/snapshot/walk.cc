@@ -208,6 +208,7 @@ void walk(Archive& archive, GpuProcess& process) {
   archive.member("utilization_jpeg_percent", process.utilization_jpeg, Form::sparse);
   archive.member("utilization_optical_flow_percent", process.utilization_optical_flow,
                  Form::sparse);
+  archive.member("server", process.server, Form::sparse);
 }
 
 void walk(Archive& archive, Enclosure& enclosure) {

@@ -106,11 +106,16 @@ std::string times_text(const RunRecord& run, const Moment& now, const Style& sty
   return text;
 }
 
+/// A long value only begins: images set some of a thousand letters. --json has all of it.
 std::string variables_text(const std::vector<std::pair<std::string, std::string>>& variables,
                            const Style& style) {
+  constexpr std::size_t most = 120;
   std::string text;
   for (const auto& [name, value] : variables) {
-    text += (text.empty() ? "" : " ") + outside(name + "=" + shell_quoted(value), style);
+    const bool is_long = value.size() > most;
+    const std::string shown = shell_quoted(is_long ? value.substr(0, most) : value);
+    text += (text.empty() ? "" : " ") + outside(name + "=" + shown, style);
+    if (is_long) text += own("…", style);
   }
   return text;
 }

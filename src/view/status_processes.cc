@@ -101,8 +101,8 @@ std::string promised_users(const PromisesTaken& taken) {
 void note_lease(OccupantRow& row, const GpuProcess& use, const SnapshotIndex& index) {
   const Claim* claim = index.claim_of(use.pid);
   if (claim == nullptr) {
-    if (only_draws(use)) {
-      row.note = tr("desktop");
+    if (is_background(use)) {
+      row.note = use.server ? tr("the driver's own") : tr("desktop");
       row.note_paint = Paint::dim;
     } else if (!index.claims_on(use.device).empty()) {
       const Device* device = index.device(use.device);

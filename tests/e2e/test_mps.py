@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import subprocess
 
 import pytest
 from conftest import many_devices
@@ -71,3 +73,42 @@ def test_one_that_is_told_as_a_client_and_as_computing_is_one_client(driver_of):
     driver = driver_of(snapshot)
     rows = [line.split() for line in printed(driver, "smi").splitlines() if f" {PID} " in line]
     assert [row[5] for row in rows] == ["M+C"]
+
+
+@pytest.fixture
+def served(driver_of, tmp_path):
+    """A card on which a process of that name holds so much."""
+    started = []
+
+    def make(memory, name="nvidia-cuda-mps-server", kind="C"):
+        program = tmp_path / name
+        shutil.copy(shutil.which("sleep"), program)
+        started.append(subprocess.Popen([program, "600"]))
+        snapshot = many_devices(1)
+        snapshot["devices"][0]["memory_used_bytes"] += memory
+        snapshot["gpu_processes"] = [
+            {"device": snapshot["devices"][0]["id"], "pid": started[-1].pid, "type": kind, "memory_used_bytes": memory}
+        ]  # fmt: skip
+        return driver_of(snapshot)
+
+    yield make
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def test_the_server_itself_is_nobodys_job(served):
+    driver = served(66 << 20)
+    assert printed(driver, "pick") == "0\n"
+    shown = printed(driver, "status")
+    assert "1 of 1 free" in shown and "the driver's own" in shown, shown
+    [process] = driver.status_json()["gpu_processes"]
+    assert process["server"] is True
+
+
+@pytest.mark.parametrize("other", [{"memory": 1 << 30}, {"memory": 66 << 20, "name": "nvidia-cuda-server"},
+                                   {"memory": 66 << 20, "kind": "M+C"}])  # fmt: skip
+def test_what_holds_more_or_is_called_otherwise_or_is_a_client_is_a_job(served, other):
+    driver = served(**other)
+    assert driver.run("pick").returncode != 0
+    assert "server" not in driver.status_json()["gpu_processes"][0]

@@ -19,7 +19,7 @@ std::string subject_of(const Device& device) {
 const GpuProcess* chief_of(const Device& device, const Snapshot& snapshot) {
   const GpuProcess* chief = nullptr;
   for (const GpuProcess* process : processes_on(device.id, snapshot)) {
-    if (only_draws(*process)) continue;
+    if (is_background(*process)) continue;
     const auto memory = [](const GpuProcess& one) { return one.memory.get().value_or(Bytes{0}); };
     if (chief == nullptr || memory(*process) > memory(*chief)) chief = process;
   }
@@ -35,7 +35,7 @@ std::vector<pid_t> family_of(const GpuProcess& chief, const Device& device,
   if (own == nullptr || own->ancestors.empty()) return family;
   for (const GpuProcess* process : processes_on(device.id, snapshot)) {
     const HostProcess* other = find_process(process->pid, snapshot);
-    if (process->pid == chief.pid || only_draws(*process) || other == nullptr) continue;
+    if (process->pid == chief.pid || is_background(*process) || other == nullptr) continue;
     const bool is_ancestor =
         std::ranges::find(own->ancestors, process->pid) != own->ancestors.end();
     constexpr pid_t init = 1;

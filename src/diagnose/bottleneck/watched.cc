@@ -137,7 +137,7 @@ DeviceStep Watched::device_step(const Device& device, const Device* before,
   bool knows_busy = true;
   for (const GpuProcess* process : processes_on(device.id, snapshot)) {
     if (job.contains(process->pid)) ++own;
-    if (job.contains(process->pid) || only_draws(*process)) continue;
+    if (job.contains(process->pid) || is_background(*process)) continue;
     ++others;
     knows_busy = knows_busy && process->utilization_sm.get().has_value();
     busy += process->utilization_sm.get().value_or(Percent{0}).count();

@@ -64,7 +64,7 @@ TEST(BuiltinScenarios, DesktopDraws927Of8192MebibytesAndNobodyComputes) {
   EXPECT_EQ(*host.devices[0].memory_used.get(), Bytes(927ULL << 20));
   EXPECT_EQ(*host.devices[0].memory_total.get(), Bytes(8192ULL << 20));
   EXPECT_EQ(*host.devices[0].utilization_gpu.get(), Percent(20));
-  for (const GpuProcess& process : host.gpu_processes) EXPECT_TRUE(only_draws(process));
+  for (const GpuProcess& process : host.gpu_processes) EXPECT_TRUE(is_background(process));
 }
 
 TEST(BuiltinScenarios, ServerHasFiveFreeCards) {

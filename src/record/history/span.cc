@@ -56,7 +56,7 @@ void put_users(Spans& into, const Device& device, const SnapshotIndex& index) {
   if (!index.claims_on(device.id).empty()) return;
   if (device.parent && !index.claims_on(*device.parent).empty()) return;
   for (const GpuProcess* use : index.processes_itself(device.id)) {
-    if (only_draws(*use)) continue;
+    if (is_background(*use)) continue;
     const HostProcess* process = index.process(use->pid);
     Span span{.kind = SpanKind::user, .device = device.id};
     span.from_ms = index.snapshot().taken.unix_ms;

@@ -25,7 +25,7 @@ std::set<Holder> holders_of(const Device& device, const SnapshotIndex& index) {
   if (device.parent) add_claims(*device.parent);
   if (!holders.empty()) return holders;
   for (const GpuProcess* use : index.processes_itself(device.id)) {
-    if (only_draws(*use)) continue;
+    if (is_background(*use)) continue;
     const HostProcess* process = index.process(use->pid);
     const auto user = process == nullptr ? std::nullopt : process->user.get();
     holders.emplace(user.value_or(""), "");

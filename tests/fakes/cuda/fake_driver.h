@@ -59,7 +59,8 @@ int fault(const char* name);
 /// does not fit.
 bool use(int device, std::size_t bytes);
 void give_back(int device, std::size_t bytes);
-std::size_t used_of(int device);
+/// As CUDA tells a program: a client of MPS what is left of its limit (driver 580, H200).
+std::size_t free_of(int device);
 std::size_t up_to(std::size_t bytes, std::size_t unit);
 
 struct Context {

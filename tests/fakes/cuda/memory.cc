@@ -132,7 +132,7 @@ int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   if (current_device() < 0) return invalid_context;
   const std::size_t all = card(current_device())->bytes;
   if (total != nullptr) *total = all;
-  if (free != nullptr) *free = all - used_of(current_device());
+  if (free != nullptr) *free = free_of(current_device());
   return fault("cuMemGetInfo_v2");
 }
 

@@ -164,11 +164,14 @@ void give_back(int device, std::size_t bytes) {
   own_row(all).used[card(device)->number] -= bytes;
 }
 
-std::size_t used_of(int device) {
+std::size_t free_of(int device) {
+  const Card* one = card(device);
   Table& all = table();
   const Locked lock(all);
-  const std::size_t number = card(device)->number;
-  return shared_table == nullptr ? own.rows[0].used[number] : sum(all, number, true);
+  const std::size_t mine = own_row(all).used[one->number];
+  const std::size_t used = shared_table == nullptr ? mine : sum(all, one->number, true);
+  const std::size_t limit = most_of_a_client(device);
+  return std::min(one->bytes - used, limit - std::min(limit, mine));
 }
 
 }  // namespace fake

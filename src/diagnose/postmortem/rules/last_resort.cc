@@ -180,6 +180,24 @@ Findings rank_ended_first(const PostmortemEvidence& evidence) {
   return {std::move(finding)};
 }
 
+/// It was held to its share of memory and failed; its output, which would say whether for that,
+/// does not.
+Findings share_refused(const PostmortemEvidence& evidence) {
+  const RunRecord& run = evidence.run;
+  if (!has_failed(run) || !run.end->because.empty() || evidence.refusals == 0) return {};
+  return {{.rule = "share_refused",
+           .severity = Severity::warning,
+           .title = sentence("it wanted more memory than its share"),
+           .evidence = {sentence("what holds it to its share refused allocations: {}",
+                                 evidence.refusals)},
+           .meaning = sentence("Most programs end with an error of CUDA's then: out of memory."),
+           .steps = {{sentence("ask for as much memory as it needs"),
+                      "berth run --memory …G -- python train.py"},
+                     {sentence("run it detached: then its output is kept and read"),
+                      "berth run --detach -- python train.py"}},
+           .doubt = sentence("a program may go on after a refusal, and end for another reason")}};
+}
+
 Finding end_finding() {
   return {
       .rule = "end_unknown",
@@ -231,6 +249,11 @@ std::span<const PostmortemRule> last_resort_rules() {
                     "–"},
                    {"killed, terminated, signal", "warning", "the signal; berth did not send it",
                     "doubt: a signal does not say who sent it"}}},
+      {.find = share_refused,
+       .asked = PostmortemRule::Asked::without_error,
+       .reports = {{"share_refused", "warning",
+                    "the account of its memory cap: allocations were refused",
+                    "doubt: programs may go on after it"}}},
       {.find = rank_ended_first,
 
        .reports = {{"rank_ended_first", "warning",

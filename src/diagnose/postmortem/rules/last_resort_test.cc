@@ -9,9 +9,11 @@
 namespace berth {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 TEST(EndedBySignal, EachSignalIsNamedAndAShellsCodeIsOne) {
   EXPECT_THAT(causes_of({.run = ended_run({.signal = SIGSEGV})}),
@@ -35,6 +37,17 @@ TEST(EndedBySignal, SaysWhichItWasAndWhatToTry) {
 TEST(EndedBySignal, AnExitCodeOfItsOwnIsNone) {
   EXPECT_THAT(causes_of({.run = ended_run({.code = 1})}), IsEmpty());
   EXPECT_THAT(causes_of({.run = ended_run({.code = 255})}), IsEmpty());
+}
+
+TEST(ShareRefused, IsAGuessWhereNoOutputSaysWhy) {
+  const RunRecord run = ended_run({.code = 1});
+  EXPECT_THAT(causes_of({.run = run, .refusals = 2}), ElementsAre("share_refused"));
+  EXPECT_THAT(evidence_in(first_cause({.run = run, .refusals = 2})),
+              HasSubstr("refused allocations: 2"));
+  EXPECT_THAT(causes_of({.run = ended_run({.code = 0}), .refusals = 2}), IsEmpty());
+  EXPECT_THAT(causes_of({.run = ended_run({.signal = SIGTERM}, "stopped"), .refusals = 2}),
+              Not(Contains("share_refused")));
+  EXPECT_EQ(cause_to_tell(explain_postmortem({.run = run, .refusals = 2})), std::nullopt);
 }
 
 Findings said_of(const RunRecord& run, const std::vector<RunRecord>& others) {
