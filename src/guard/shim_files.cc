@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include "base/fd.h"
@@ -73,20 +72,12 @@ std::string joined(const std::vector<std::string>& words) {
 Sentence why_step_aside(const ShimQuestion& question) {
   constexpr std::array<std::string_view, 7> injectors = {
       "nsys", "ncu", "nvprof", "compute-sanitizer", "cuda-memcheck", "cuda-gdb", "cuda-gdbserver"};
-  const auto names = [&](std::span<const std::string_view> among) {
-    return std::ranges::find_if(question.programs, [&](const std::string& program) {
-      return std::ranges::find(among, program) != among.end();
-    });
-  };
-  const auto none = question.programs.end();
   if (value_in(question.environment, "BERTH_GUARD") == "off") {
     return sentence("BERTH_GUARD=off is set");
   }
-  if (const auto one = container_client_among(question.programs); !one.empty()) {
-    return sentence("{} starts containers, and the shim does not go along", one);
-  }
-  if (const auto one = names(injectors); one != none) {
-    return sentence("{} injects itself into CUDA, and the shim steps aside", *one);
+  const auto injects = std::ranges::find_first_of(question.programs, injectors);
+  if (injects != question.programs.end()) {
+    return sentence("{} injects itself into CUDA, and the shim steps aside", *injects);
   }
   if (!value_in(question.environment, "CUDA_INJECTION64_PATH").empty()) {
     return sentence("CUDA_INJECTION64_PATH is set, and the shim steps aside for that tool");
@@ -195,15 +186,6 @@ std::expected<Shim, Sentence> place_image(const ShimQuestion& question, const st
 }
 
 }  // namespace
-
-std::string_view container_client_among(const std::vector<std::string>& programs) {
-  constexpr std::array<std::string_view, 7> clients = {
-      "docker", "podman", "nerdctl", "apptainer", "singularity", "enroot", "kubectl"};
-  const auto found = std::ranges::find_if(programs, [&](const std::string& program) {
-    return std::ranges::find(clients, program) != clients.end();
-  });
-  return found == programs.end() ? std::string_view() : *found;
-}
 
 std::string shim_template() {
   const std::string_view packed(

@@ -58,9 +58,6 @@ struct Shim {
 [[nodiscard]] std::vector<std::string> shim_folders(const std::vector<std::string>& environment,
                                                     uid_t user);
 
-/// The first of these programs that starts containers; empty: none does.
-[[nodiscard]] std::string_view container_client_among(const std::vector<std::string>& programs);
-
 /// The template that this program was built with, unpacked; empty: it was built without.
 [[nodiscard]] std::string shim_template();
 

@@ -147,7 +147,7 @@ TEST_F(Shims, StepAsideWhereTheJobSpeaksAgainstThem) {
               HasSubstr("CUDA_INJECTION64_PATH is set"));
   EXPECT_THAT(why_not(question({"LD_PRELOAD=/x/y.so:/usr/local/vgpu/libvgpu.so"})),
               HasSubstr("HAMi's libvgpu"));
-  for (const char* program : {"docker", "nsys", "cuda-gdb", "compute-sanitizer"}) {
+  for (const char* program : {"ncu", "nsys", "cuda-gdb", "compute-sanitizer"}) {
     ShimQuestion asked = question();
     asked.programs = {"env", program};
     EXPECT_THAT(why_not(asked), StartsWith(std::string(program) + " "));

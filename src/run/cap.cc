@@ -17,6 +17,7 @@
 #include "host_environment/machine_side.h"
 #include "host_environment/mps.h"
 #include "record/record_writer.h"
+#include "run/command_words.h"
 
 namespace berth {
 
@@ -138,6 +139,17 @@ std::expected<Shim, Sentence> shim_for(const RunOptions& options) {
 }
 }  // namespace
 
+namespace {
+/// Empty: it starts no containers.
+std::string container_client_in(const std::vector<std::string>& command) {
+  for (std::string& program : programs_started_by(command)) {
+    const StartsElsewhere* one = starts_elsewhere(program);
+    if (one != nullptr && one->containers) return std::move(program);
+  }
+  return {};
+}
+}  // namespace
+
 CapMeans cap_means(const RunOptions& options, const std::optional<std::string>& simulated) {
   CapMeans means{.facts = {.no_kernel = std::string(no_kernel_yet), .no_mps = {}, .no_shim = {}},
                  .shim = {},
@@ -150,11 +162,14 @@ CapMeans cap_means(const RunOptions& options, const std::optional<std::string>& 
     means.facts.no_shim = means.facts.no_mps;
     return means;
   }
-  const auto programs = programs_started_by(options.job.command);
-  if (const auto client = container_client_among(programs); !client.empty()) {
+  if (const auto client = container_client_in(options.job.command); !client.empty()) {
     means.facts.no_mps =
         sentence("{} starts containers, and MPS does not go along", client).english();
-  } else if (auto pipes = find_mps(options.environment, ::getuid())) {
+    means.facts.no_shim =
+        sentence("{} starts containers, and the shim does not go along", client).english();
+    return means;
+  }
+  if (auto pipes = find_mps(options.environment, ::getuid())) {
     means.mps_pipes = *std::move(pipes);
   } else {
     means.facts.no_mps = pipes.error().message();
