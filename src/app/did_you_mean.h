@@ -8,9 +8,6 @@
 
 namespace berth {
 
-/// How many letters to add, leave out, replace or swap with their neighbour.
-[[nodiscard]] std::size_t letters_apart(std::string_view one, std::string_view other);
-
 /// Of these the nearest; empty: none is so near that it was meant.
 [[nodiscard]] std::string_view nearest_of(std::string_view typed,
                                           const std::vector<std::string>& words);

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "base/letters_apart.h"
 #include "base/text.h"
 #include "cards/table.h"
 
@@ -111,20 +112,6 @@ std::optional<int> distance(const Words& asked, const Card& card) {
   return has_all ? best : std::nullopt;
 }
 
-std::size_t edits(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row.back();
-}
-
 /// The words that tell cards apart, run together.
 std::string essence(std::string_view name) {
   std::string text;
@@ -189,7 +176,7 @@ std::vector<std::string_view> similar_names(std::string_view name, std::size_t m
   const std::string asked = essence(name.substr(0, 100));
   std::vector<std::pair<std::size_t, std::string_view>> ranked;
   for (const Card& card : all_cards()) {
-    std::size_t least = edits(asked, essence(card.name));
+    std::size_t least = letters_apart(asked, essence(card.name));
     // Part of a name ("4060 mobile", "h10") is nearer than as many edits.
     if (!asked.empty() && essence(card.name).starts_with(asked)) least = 0;
     ranked.emplace_back(least, card.name);

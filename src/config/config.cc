@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
 #include <utility>
 
 #include "base/check.h"
+#include "base/letters_apart.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "config/toml.h"
@@ -80,21 +80,6 @@ Result<void> check(const ConfigKey& key, std::string_view text) {
   return key.job->parse(text, job);
 }
 
-/// How many letters have to be added, dropped or changed.
-std::size_t distance(std::string_view from, std::string_view to) {
-  std::vector<std::size_t> row(to.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < to.size(); ++j) {
-      const std::size_t changed = diagonal + (from[i] == to[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 /// The known name that this one was probably meant to be; empty: none is near.
 std::string nearest_name(std::string_view unknown) {
   constexpr std::size_t longest = 64;
@@ -102,7 +87,7 @@ std::string nearest_name(std::string_view unknown) {
   std::size_t least = 4;
   if (unknown.size() > longest) return nearest;
   for (const ConfigKey& key : config_keys()) {
-    const std::size_t far = distance(unknown, key.name);
+    const std::size_t far = letters_apart(unknown, key.name);
     if (far < least) {
       least = far;
       nearest = key.name;

@@ -19,6 +19,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "run/command_words.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 
@@ -226,24 +227,22 @@ Snapshot seen_inside(const std::vector<DeviceId>& given, const Snapshot& snapsho
 }
 
 Result<void> fits_isolation(const std::vector<std::string>& command, bool is_privileged) {
-  constexpr std::array<std::string_view, 9> starts_outside = {
-      "docker", "nerdctl",     "podman", "apptainer", "singularity",
-      "enroot", "systemd-run", "at",     "batch"};
   constexpr std::array<std::string_view, 4> wants_rights = {"sudo", "doas", "pkexec", "su"};
-  if (command.empty()) return {};
-  const std::string& word = command.front();
-  const std::string name = word.substr(word.rfind('/') + 1);
-  if (std::ranges::find(starts_outside, name) != starts_outside.end()) {
-    return fail(ErrorCode::unsupported,
-                trf("cannot isolate the job: what {} starts would be outside, or could not start; "
-                    "leave --isolate out, and name the devices to {} itself",
-                    name, name));
-  }
-  if (!is_privileged && std::ranges::find(wants_rights, name) != wants_rights.end()) {
-    return fail(ErrorCode::unsupported,
-                trf("cannot isolate the job: {} gives nobody other rights inside; write: {} berth "
-                    "run --isolate -- …",
-                    name, name));
+  for (const std::string& name : programs_started_by(command)) {
+    if (starts_elsewhere(name) != nullptr) {
+      return fail(
+          ErrorCode::unsupported,
+          trf("cannot isolate the job: what {} starts would be outside, or could not start; "
+              "leave --isolate out, and name the devices to {} itself",
+              name, name));
+    }
+    if (!is_privileged && std::ranges::find(wants_rights, name) != wants_rights.end()) {
+      return fail(
+          ErrorCode::unsupported,
+          trf("cannot isolate the job: {} gives nobody other rights inside; write: {} berth "
+              "run --isolate -- …",
+              name, name));
+    }
   }
   return {};
 }

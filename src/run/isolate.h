@@ -68,7 +68,7 @@ struct IsolationPlan {
 [[nodiscard]] Result<void> try_isolation(const IsolationFacts& facts, Clock& clock);
 
 /// unsupported: what this command starts would be outside of its isolation (a container's daemon
-/// does it) or could not work in it (sudo). By its first word alone.
+/// does it) or could not work in it (sudo). By what its words name.
 [[nodiscard]] Result<void> fits_isolation(const std::vector<std::string>& command,
                                           bool is_privileged);
 

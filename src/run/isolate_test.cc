@@ -165,6 +165,9 @@ TEST(SeenInside, IndicesCountFromZeroInTheOrderThatTheyHad) {
 TEST(FitsIsolation, WhatWouldStartOutsideOrWantsRightsIsRefused) {
   EXPECT_TRUE(fits_isolation({"python", "train.py"}, false));
   EXPECT_FALSE(fits_isolation({"/usr/bin/docker", "run", "x"}, true));
+  EXPECT_FALSE(fits_isolation({"nice", "-n", "5", "docker", "run", "x"}, true));
+  EXPECT_FALSE(fits_isolation({"bash", "-c", "cd /x && exec apptainer exec a.sif b"}, true));
+  EXPECT_TRUE(fits_isolation({"nice", "python", "train.py", "docker"}, true));
   const auto sudo = fits_isolation({"sudo", "python"}, false);
   ASSERT_FALSE(sudo);
   EXPECT_THAT(sudo.error().message(), HasSubstr("sudo berth run --isolate"));

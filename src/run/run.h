@@ -190,10 +190,6 @@ struct RunOutcome {
 /// What is set to its own value (`…=${CUDA_VISIBLE_DEVICES:-0}`) is not set.
 [[nodiscard]] std::optional<ScriptLine> find_visible_devices_assignment(std::string_view text);
 
-/// The programs that a command starts, without their folders, as far as its words tell: its first,
-/// what may stand behind `sudo`, `env A=B` and their like, and those of `bash -c …`.
-[[nodiscard]] std::vector<std::string> programs_started_by(const std::vector<std::string>& command);
-
 /// Whether a command chooses its devices itself, as far as its words (`env …`, `bash -c …`, `python
 /// -c …`) and the texts of its scripts show it. `executable`: where its first word was found.
 [[nodiscard]] std::optional<ScriptWarning> warning_about_devices_set_by(

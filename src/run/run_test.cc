@@ -12,6 +12,7 @@
 #include "base/temporary_directory.h"
 #include "host_environment/environment.h"
 #include "host_environment/gather.h"
+#include "run/command_words.h"
 #include "run/inside.h"
 #include "run/launcher.h"
 #include "run/memory_kills.h"
@@ -201,8 +202,18 @@ TEST(ScriptCheck, ContainerWithGpusOfItsOwnChoiceIsWarnedAbout) {
 TEST(ScriptCheck, ProgramsOfACommandAreThoseThatItsWordsName) {
   EXPECT_THAT(programs_started_by({"/usr/bin/python3", "train.py", "docker"}),
               ::testing::ElementsAre("python3"));
-  EXPECT_THAT(programs_started_by({"env", "A=/b", "nice", "-n", "5", "nsys", "profile", "python"}),
-              ::testing::Contains("nsys"));
+  using Words = std::vector<std::string>;
+  for (const Words& command :
+       {Words{"env", "-u", "B", "A=/b", "nice", "-n", "5", "docker", "run", "nsys"},
+        {"sudo", "-Eu", "dan", "docker", "nsys"},
+        {"/usr/bin/timeout", "-k", "5", "10m", "nohup", "docker", "nsys"},
+        {"taskset", "-c", "0-3", "stdbuf", "-oL", "docker", "nsys"},
+        {"numactl", "--membind", "0", "-N1", "docker", "nsys"}}) {
+    EXPECT_EQ(programs_started_by(command).back(), "docker") << testing::PrintToString(command);
+    for (const std::string& program : programs_started_by(command)) {
+      EXPECT_THAT(program, ::testing::Not(::testing::AnyOf("5", "dan", "10m", "0-3", "0", "nsys")));
+    }
+  }
   EXPECT_THAT(programs_started_by({"bash", "-c", "cd /data && A=1 docker run image | tee log"}),
               ::testing::IsSupersetOf({"bash", "cd", "docker", "tee"}));
   EXPECT_THAT(programs_started_by({}), ::testing::IsEmpty());

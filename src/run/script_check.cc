@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <span>
-#include <utility>
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "run/command_words.h"
 #include "run/run.h"
 
 namespace berth {
@@ -61,16 +61,6 @@ bool is_call(std::string_view before) {
   return left.ends_with("putenv(");
 }
 
-bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-bool is_assignment_word(std::string_view word) {
-  const std::size_t equals = word.find('=');
-  if (equals == std::string_view::npos || equals == 0) return false;
-  return std::ranges::all_of(word.substr(0, equals), is_name_character);
-}
-
 /// Whether an assignment may follow this word, the last of these.
 bool takes_assignments(std::string_view word, std::string_view words) {
   if (word == "-x") return words.ends_with("declare -x") || words.ends_with("typeset -x");
@@ -114,73 +104,7 @@ bool sets_devices(std::string_view line) {
 
 // ------------------------------------------------------------------------- the command's own words
 
-using Words = std::vector<std::string>;
 constexpr std::size_t words_looked_at = 24;  // what follows are the program's own
-
-std::string_view name_of_program(std::string_view word) {
-  return word.substr(word.rfind('/') + 1);  // npos + 1 is 0
-}
-
-enum class Interpreter { none, shell, python };
-Interpreter interpreter_of(std::string_view word) {
-  const std::string_view name = name_of_program(word);
-  if (name.starts_with("python") || name.starts_with("pypy")) return Interpreter::python;
-  constexpr std::array<std::string_view, 6> shells = {"sh", "bash", "dash", "zsh", "ksh", "ash"};
-  const bool is_shell = std::ranges::find(shells, name) != shells.end();
-  return is_shell ? Interpreter::shell : Interpreter::none;
-}
-
-/// One word of options in short form: whether it says -c, what of the text stands in it already,
-/// and whether the next word is its value.
-struct ShortOptions {
-  bool has_code = false;
-  bool runs_module = false;
-  bool takes_next = false;
-  std::string_view code;
-};
-ShortOptions short_options_in(std::string_view word, Interpreter interpreter) {
-  ShortOptions read;
-  const bool python = interpreter == Interpreter::python;
-  for (std::size_t i = 1; i < word.size(); ++i) {
-    const char option = word[i];
-    const std::string_view rest = word.substr(i + 1);
-    if (option == 'c') {
-      read.has_code = true;
-      if (!python) continue;  // a shell's -c may be followed by more options
-      read.code = rest;
-      return read;
-    }
-    if (python && option == 'm') read.runs_module = true;
-    const bool has_value = python ? option == 'W' || option == 'X' : option == 'o' || option == 'O';
-    if (has_value) read.takes_next = rest.empty() || !python;
-    if (python && (has_value || read.runs_module)) return read;
-  }
-  return read;
-}
-
-/// The program text that the interpreter at `at` is given by -c.
-std::optional<std::string_view> code_for(const Words& words, std::size_t at) {
-  const Interpreter interpreter = interpreter_of(words[at]);
-  if (interpreter == Interpreter::none) return std::nullopt;
-  bool has_code = false;
-  for (std::size_t i = at + 1; i < words.size(); ++i) {
-    const std::string_view word = words[i];
-    const bool is_option = word.starts_with('-') || word.starts_with('+');
-    if (!is_option || word == "-" || word == "--") {
-      return has_code ? std::optional(word) : std::nullopt;
-    }
-    if (word.starts_with("--")) continue;
-    const ShortOptions read = short_options_in(word, interpreter);
-    if (read.runs_module) return std::nullopt;
-    if (!read.code.empty()) return read.code;
-    has_code = has_code || read.has_code;
-    if (read.has_code && interpreter == Interpreter::python) {
-      return i + 1 < words.size() ? std::optional<std::string_view>(words[i + 1]) : std::nullopt;
-    }
-    if (read.takes_next) ++i;
-  }
-  return std::nullopt;
-}
 
 bool sets_text_devices(std::string_view text) {
   return find_visible_devices_assignment(text).has_value();
@@ -220,63 +144,11 @@ bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
 }
 
-/// The words of each simple command of a shell's text, quotes and comments left out; as far as that
-/// can be read without being a shell.
-std::vector<Words> commands_in(std::string_view text) {
-  std::vector<Words> commands(1);
-  std::string word;
-  char quote = 0;
-  bool in_word = false;
-  const auto end_word = [&] {
-    if (std::exchange(in_word, false)) commands.back().push_back(std::exchange(word, {}));
-  };
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
-      if (text[++i] != '\n') word += text[i];  // else the line goes on
-      in_word = in_word || text[i] != '\n';
-    } else if (quote != 0) {
-      if (c == quote) {
-        quote = 0;
-      } else {
-        word += c;
-      }
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-      in_word = true;
-    } else if (c == '#' && !in_word) {
-      i = std::min(text.find('\n', i), text.size()) - 1;
-    } else if (std::string_view("\n;&|()").find(c) != std::string_view::npos) {
-      end_word();
-      if (!commands.back().empty()) commands.emplace_back();
-    } else if (c == ' ' || c == '\t') {
-      end_word();
-    } else {
-      word += c;
-      in_word = true;
-    }
-  }
-  end_word();
-  return commands;
-}
-
-/// How many of the words may name a program: the first, or any behind `sudo`, `env A=B`,
-/// `timeout 10m` and their like.
-std::size_t words_that_may_be_programs(const Words& words) {
-  constexpr std::array<std::string_view, 13> wrappers = {
-      "sudo",    "doas",   "env",    "nice", "ionice",  "nohup",  "time",
-      "timeout", "stdbuf", "setsid", "exec", "taskset", "numactl"};
-  if (words.empty()) return 0;
-  const bool goes_on =
-      is_assignment_word(words[0]) || is_one_of(name_of_program(words[0]), wrappers);
-  return goes_on ? std::min(words.size(), words_looked_at) : 1;
-}
-
-/// Where the program stands that starts containers.
+/// Where the program stands that starts containers with GPUs.
 std::optional<std::size_t> container_tool_in(const Words& words) {
-  constexpr std::array<std::string_view, 3> tools = {"docker", "podman", "nerdctl"};
-  for (std::size_t at = 0; at < words_that_may_be_programs(words); ++at) {
-    if (is_one_of(name_of_program(words[at]), tools)) return at;
+  for (const std::size_t at : programs_in(words)) {
+    const StartsElsewhere* one = starts_elsewhere(name_of_program(words[at]));
+    if (one != nullptr && one->takes_gpus) return at;
   }
   return std::nullopt;
 }
@@ -427,21 +299,6 @@ std::optional<ScriptLine> find_visible_devices_assignment(std::string_view text)
     if (sets_devices(code)) return ScriptLine{.number = number, .text = printable(code)};
   }
   return std::nullopt;
-}
-
-std::vector<std::string> programs_started_by(const std::vector<std::string>& command) {
-  std::vector<std::string> programs;
-  const auto add = [&](const Words& words) {
-    for (std::size_t at = 0; at < words_that_may_be_programs(words); ++at) {
-      programs.emplace_back(name_of_program(words[at]));
-    }
-  };
-  add(command);
-  for (std::size_t at = 0; at < std::min(command.size(), words_looked_at); ++at) {
-    if (interpreter_of(command[at]) != Interpreter::shell) continue;
-    for (const Words& words : commands_in(code_for(command, at).value_or(""))) add(words);
-  }
-  return programs;
 }
 
 std::optional<ScriptWarning> warning_about_devices_set_by(const std::vector<std::string>& command,

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <numeric>
 #include <type_traits>
 #include <utility>
 
+#include "base/letters_apart.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "view/table.h"
@@ -41,28 +41,13 @@ std::string csv_quoted(std::string_view text) {
   return quoted + '"';
 }
 
-/// How many letters have to change to get from one to the other (Levenshtein's distance).
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t k = 0; k < b.size(); ++k) {
-      const std::size_t replaced = diagonal + (a[i] == b[k] ? 0 : 1);
-      diagonal = row[k + 1];
-      row[k + 1] = std::min({replaced, row[k] + 1, row[k + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 /// The three names most like what was typed: those that contain it first, then by distance.
 std::string near_matches(std::string_view typed) {
   std::vector<std::pair<std::size_t, std::string_view>> ranked;
   const auto rank = [&](std::string_view name) {
     if (name.empty()) return;
     const bool contains = typed.size() >= 3 && name.find(typed) != std::string_view::npos;
-    ranked.emplace_back(contains ? 0 : 1 + distance(typed.substr(0, 64), name), name);
+    ranked.emplace_back(contains ? 0 : 1 + letters_apart(typed.substr(0, 64), name), name);
   };
   for (const Field& field : fields()) {
     rank(field.key);
