@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "app/browser.h"
 #include "app/live.h"
+#include "app/serve_page.h"
 #include "app/serve_places.h"
 #include "app/verb.h"
 #include "base/fd.h"
@@ -89,13 +89,13 @@ class Daemon {
   void drain();
   void end_history();
   void tell_systemd(std::string_view state);
-  void say_where() const;
   void show_page();
   [[nodiscard]] serve::TokenStore tokens();
 
   Context& context_;
   ServePlan plan_;
   std::optional<BrowserLater> browser_;
+  LinkFile link_file_;
   Live live_;
   SignalQueue signals_;
   serve::Loop loop_;
@@ -410,39 +410,30 @@ void Daemon::end_history() {
   end_process_now(exit_code::ok);
 }
 
-void Daemon::say_where() const {
-  for (const serve::Address& address : server_->addresses()) {
-    const bool with_tls = plan_.settings.tls && !serve::is_loopback(address);
-    complain(trf("serving at {}://{}", with_tls ? "https" : "http", serve::as_text(address)));
-    if (!serve::is_loopback(address) && !with_tls) {
-      complain(
-          tr("tokens travel in the clear there: give --tls-cert and --tls-key, or put a proxy "
-             "in front"));
-    }
-  }
-  if (!plan_.socket.empty()) complain(trf("serving at {}", plan_.socket));
-  if (context_.replay()) {
-    complain(trf("REPLAYED: {}: not what this machine does now", printable(*context_.replay())));
-  }
-  if (context_.sources().simulated) {
-    complain(trf("SIMULATED: {}", printable(*context_.sources().simulated)));
-  }
-}
-
-/// At the address nearest to who sits here.
+/// With a link where somebody sits, who is then known there: it is for his terminal alone.
 void Daemon::show_page() {
-  if (!browser_) return;
-  const auto addresses = server_->addresses();
-  if (addresses.empty()) {
-    browser_.reset();
-    return complain(
-        tr("no page is opened: a browser needs an address, and there is none (--listen)"));
+  const std::string page = page_address(server_->addresses(), plan_.settings.tls.has_value());
+  handler_.sign_in().set_page(page);
+  if (page.empty()) {
+    if (std::exchange(browser_, std::nullopt)) {
+      complain(tr("no page is opened: a browser needs an address, and there is none (--listen)"));
+    }
+    return;
   }
-  const auto near = std::ranges::find_if(addresses, serve::is_loopback);
-  serve::Address address = near == addresses.end() ? addresses.front() : *near;
-  const bool with_tls = plan_.settings.tls && !serve::is_loopback(address);
-  if (address.host == "0.0.0.0" || address.host == "::") address.host = "localhost";
-  browser_->show((with_tls ? "https://" : "http://") + serve::as_text(address) + "/");
+  const auto link = handler_.sign_in().make_link(::geteuid(), context_.clock().wall_now());
+  const std::string known =
+      link ? page + std::string(serve::sign_in_fragment) + link->secret : page;
+  if (link && context_.stderr_is_terminal()) {
+    complain(trf("to be signed in there, open this within {} minutes, once: {}",
+                 serve::SignIn::link_lasts.count(), known));
+  }
+  if (!browser_) return;
+  // Through SSH the browser is elsewhere, and finds no file of this machine.
+  const auto directory = server_state_directory(context_);
+  const bool is_near = !context_.variable("SSH_CONNECTION") && !context_.variable("SSH_TTY");
+  const auto file = link && directory && is_near ? link_file_.write(*directory, known)
+                                                 : Result<std::string>(page);
+  browser_->show(file.value_or(page));
   browser_.reset();
 }
 
@@ -458,7 +449,7 @@ int Daemon::run() {
                                          .most_connections = serve::connections_with_room()});
   if (!server) return report(server.error());
   server_ = std::move(*server);
-  say_where();
+  say_where(context_, server_->addresses(), plan_.settings.tls.has_value(), plan_.socket);
   show_page();
   open_history();
   open_alerts();

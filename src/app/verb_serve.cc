@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/serve_daemon.h"
+#include "app/serve_page.h"
 #include "app/serve_places.h"
 #include "app/verb.h"
 #include "base/fd.h"
@@ -46,6 +47,9 @@ class ServeVerb final : public Verb {
     options.flag("--open", open_,
                  "open the page in a browser; at a desktop's terminal it is by itself");
     options.flag("--no-open", no_open_, "open no browser");
+    options.flag("--link", link_,
+                 "print a link to the page of the server that runs here; it is for you, once and "
+                 "within ten minutes");
   }
 
   int run(Context& context, const std::vector<std::string>& rest) override {
@@ -66,6 +70,7 @@ class ServeVerb final : public Verb {
     }
     auto socket = socket_path(context, *settings);
     if (!socket) return report(socket.error());
+    if (link_) return print_link(context, *socket);
     return run_server(context, {.settings = std::move(*settings),
                                 .socket = std::move(*socket),
                                 .read_again = [this, &context] { return read_again(context); },
@@ -75,6 +80,13 @@ class ServeVerb final : public Verb {
   }
 
  private:
+  static int print_link(Context& context, const std::string& socket) {
+    const auto link = ask_for_link(context, socket);
+    if (!link) return report(link.error());
+    print(*link + "\n");
+    return exit_code::ok;
+  }
+
   /// A file that has gone would take rules, receivers and policy with it, in silence.
   Result<serve::Settings> read_again(const Context& context) {
     const std::string before = read_from_;
@@ -150,6 +162,7 @@ class ServeVerb final : public Verb {
   std::string listen_, socket_, config_, interval_, certificate_, key_, client_ca_;
   std::string join_, join_file_;
   bool tokens_ = false;
+  bool link_ = false;
   bool open_ = false;
   bool no_open_ = false;
 };

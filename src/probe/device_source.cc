@@ -92,9 +92,9 @@ void mark_servers(Snapshot& snapshot) {
       continue;
     }
     const auto& name = process->executable_name.get();
-    use.server = name && !name->empty() &&
-                 std::ranges::find(sources_known, *name, &SourceFacts::server) !=
-                     sources_known.end();
+    use.server =
+        name && !name->empty() &&
+        std::ranges::find(sources_known, *name, &SourceFacts::server) != sources_known.end();
   }
 }
 

@@ -82,6 +82,8 @@ constexpr auto routes = std::to_array<Route>({
     {Method::get, "/api/v1/events-log", WorkKind::history, Kept::no, answer_events_log},
     {Method::post, "/api/v1/leases/*/release", WorkKind::act, Kept::no, answer_release},
     {Method::post, "/api/v1/processes/*/signal", WorkKind::act, Kept::no, answer_signal},
+    {Method::post, "/api/v1/sign-in", WorkKind::loop, Kept::no, answer_sign_in},
+    {Method::post, "/api/v1/sign-in-links", WorkKind::loop, Kept::no, answer_sign_in_link},
     {Method::post, "/api/v1/compose", WorkKind::loop, Kept::no, answer_compose},
 });
 
@@ -154,6 +156,7 @@ HttpResponse answer_asset(const Asset& asset) {
 bool needs_snapshot(const Route& route) {
   return route.answer != answer_openapi && route.answer != answer_login &&
          route.answer != answer_healthz && route.answer != answer_hosts &&
+         route.answer != answer_sign_in && route.answer != answer_sign_in_link &&
          route.place != WorkKind::history && route.place != WorkKind::homes;
 }
 
@@ -177,7 +180,8 @@ bool is_for_everybody(const HttpRequest& request) {
   const Found found = find_route(request);
   return find_asset(request.path) != nullptr ||
          (found.route != nullptr &&
-          (found.route->answer == answer_healthz || found.route->answer == answer_login));
+          (found.route->answer == answer_healthz || found.route->answer == answer_login ||
+           found.route->answer == answer_sign_in));
 }
 
 HttpResponse answer(const HttpRequest& request, const Principal& principal,

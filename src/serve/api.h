@@ -23,6 +23,7 @@
 namespace berth::serve {
 
 struct FleetView;
+class SignIn;
 
 /// What the daemon does to others' processes in somebody's name.
 class Acts {
@@ -86,6 +87,7 @@ struct RequestContext {
   bool is_opening_history = false;  // there will be one
   const Acts* acts = nullptr;
   MetricsSource* metrics = nullptr;
+  SignIn* sign_in = nullptr;
 };
 
 /// How long the newest snapshot may be behind before it is called stale.
@@ -100,7 +102,8 @@ enum class WorkKind { loop, history, homes, act, stream };
 
 /// Whether the same question gets the same answer until the next snapshot.
 [[nodiscard]] bool is_lasting(const HttpRequest& request);
-/// Files of the page hold nothing of anybody: they are given without a token.
+/// Files of the page hold nothing of anybody: they are given without a token. So is a link taken
+/// for one.
 [[nodiscard]] bool is_for_everybody(const HttpRequest& request);
 
 [[nodiscard]] HttpResponse answer(const HttpRequest& request, const Principal& principal,

@@ -1,5 +1,5 @@
-// Acting: ending the run that holds a lease, signalling a process. For their owner and for
-// administrators; what the daemon itself may not do is said as that.
+// Acting: becoming known by a link, ending the run that holds a lease, signalling a process. For
+// their owner and for administrators; what the daemon itself may not do is said as that.
 
 #include <algorithm>
 #include <array>
@@ -7,17 +7,21 @@
 
 #include "base/text.h"
 #include "serve/api_json.h"
+#include "serve/sign_in.h"
 #include "snapshot/questions.h"
 
 namespace berth::serve {
 
 namespace {
 
+std::optional<HttpResponse> refused_as_foreign(const Question& question) {
+  if (header_of(question.request, "x-berth") == "1") return std::nullopt;
+  return error_response(403, "no_x_berth", "the header X-Berth is missing",
+                        "send X-Berth: 1: it tells that no foreign page asks");
+}
+
 std::optional<HttpResponse> refused(const Question& question) {
-  if (header_of(question.request, "x-berth") != "1") {
-    return error_response(403, "no_x_berth", "the header X-Berth is missing",
-                          "send X-Berth: 1: it tells that no foreign page asks");
-  }
+  if (auto foreign = refused_as_foreign(question)) return foreign;
   if (!question.principal.is_known()) {
     HttpResponse response = error_response(401, "token_wanted", "who asks is not known here",
                                            "use the Unix socket, or a token: berth token create");
@@ -129,6 +133,42 @@ HttpResponse answer_signal(const Question& question) {
   return json_answer([&](Archive& archive) {
     archive.derived("pid", process->id.pid);
     archive.derived("sent", true);
+  });
+}
+
+HttpResponse answer_sign_in(const Question& question) {
+  if (auto foreign = refused_as_foreign(question)) return *foreign;
+  std::string link;
+  const auto read = read_json(question.request.body, [&](Archive& archive) {
+    archive.member("link", link, Form::required);
+  });
+  if (!read || question.context.sign_in == nullptr) {
+    return error_response(400, "bad_body", "this is no link", "{\"link\":\"berth_…\"}");
+  }
+  const auto given = question.context.sign_in->redeem(link, question.context.now);
+  if (!given) {
+    return error_response(403, "link_over", given.error().message(),
+                          "berth serve --link prints another, run by the same user");
+  }
+  return json_answer([&](Archive& archive) {
+    archive.derived("token", given->secret);
+    archive.derived("expires_unix_ms", given->expires);
+  });
+}
+
+HttpResponse answer_sign_in_link(const Question& question) {
+  if (auto foreign = refused_as_foreign(question)) return *foreign;
+  if (!question.principal.is_on_this_machine() || question.context.sign_in == nullptr) {
+    return error_response(403, "only_here", "a link is made at this server's Unix socket alone",
+                          "berth serve --link asks there");
+  }
+  const auto link =
+      question.context.sign_in->make_link(*question.principal.uid, question.context.now);
+  if (!link) return error_response(link.error());
+  return json_answer([&](Archive& archive) {
+    archive.derived(
+        "url", question.context.sign_in->page() + std::string(sign_in_fragment) + link->secret);
+    archive.derived("expires_unix_ms", link->expires);
   });
 }
 

@@ -94,6 +94,8 @@ void write_active_alerts(Archive& archive, const Principal& principal,
 [[nodiscard]] HttpResponse answer_events_log(const Question& question);
 [[nodiscard]] HttpResponse answer_release(const Question& question);
 [[nodiscard]] HttpResponse answer_signal(const Question& question);
+[[nodiscard]] HttpResponse answer_sign_in(const Question& question);
+[[nodiscard]] HttpResponse answer_sign_in_link(const Question& question);
 [[nodiscard]] HttpResponse answer_compose(const Question& question);
 
 /// The part of the newest snapshot that the principal may see.

@@ -126,8 +126,9 @@ Result<void> HttpServer::Parts::open_socket(const std::string& path) {
     }
     if (is_alive(path)) {
       return fail(ErrorCode::busy, "cannot " + what +
-                                       ": another berth serve answers there; end it, or give "
-                                       "--socket another path");
+                                       ": another berth serve answers there: `berth serve --link` "
+                                       "prints a link to its page; else give --socket another "
+                                       "path");
     }
     ::unlink(path.c_str());
   }
@@ -160,9 +161,11 @@ Result<void> HttpServer::Parts::open_address(const Address& address) {
   if (!error) listener->acceptor.bind(endpoint, error);
   if (!error) listener->acceptor.listen(most_unaccepted, error);
   if (error == asio::error::address_in_use) {
-    return fail(ErrorCode::busy, "cannot " + what +
-                                     ": something listens there already; give --listen another "
-                                     "address (127.0.0.1:0 takes any free port), or end that one");
+    return fail(ErrorCode::busy,
+                "cannot " + what +
+                    ": something listens there already: where that is berth, `berth "
+                    "serve --link` prints a link to its page; else give --listen "
+                    "another address (127.0.0.1:0 takes any free port)");
   }
   if (error) return std::unexpected(failed_to(what, error));
   addresses.push_back(

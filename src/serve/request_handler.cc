@@ -44,6 +44,7 @@ void RequestHandler::publish(RequestContext context) {
   if (context.sequence != context_.sequence || stale != was_stale_ || change_ == 0) ++change_;
   was_stale_ = stale;
   context_ = std::move(context);
+  context_.sign_in = &sign_in_;
   if (!context_.views) {
     context_.views = std::make_shared<ViewCache>(context_.snapshot, context_.policy, context_.book);
   }
@@ -79,7 +80,8 @@ RequestHandler::Identified RequestHandler::identify(const HttpRequest& request, 
     return found;
   }
   const auto secret = token_in(*authorization);
-  const auto token = secret ? rules_.tokens.find(*secret, now) : std::nullopt;
+  auto token = secret ? rules_.tokens.find(*secret, now) : std::nullopt;
+  if (secret && !token) token = sign_in_.sessions().find(*secret, now);
   if (!token) {
     note("wrong token", "a wrong token from " + peer.address, steady_now);
     const auto wait = wrong_tokens_.note(peer.address, steady_now);
@@ -151,11 +153,13 @@ Subscriber RequestHandler::subscribe(Principal principal, const HttpRequest& req
 
 bool RequestHandler::may_stay(const Subscriber& subscriber, WallTime now) const {
   if (subscriber.principal.token.empty()) return true;
-  for (const Token& token : rules_.tokens.tokens()) {
-    if (token.sha256 != subscriber.principal.token_sha256) continue;
-    return token.uid == subscriber.principal.uid &&
-           makes_admin(token) == subscriber.principal.admin &&
-           (!token.expires || now < *token.expires);
+  for (const TokenStore* store : {&rules_.tokens, &sign_in_.sessions()}) {
+    for (const Token& token : store->tokens()) {
+      if (token.sha256 != subscriber.principal.token_sha256) continue;
+      return token.uid == subscriber.principal.uid &&
+             makes_admin(token) == subscriber.principal.admin &&
+             (!token.expires || now < *token.expires);
+    }
   }
   return false;
 }

@@ -17,6 +17,7 @@
 #include "serve/api.h"
 #include "serve/message.h"
 #include "serve/outgoing.h"
+#include "serve/sign_in.h"
 #include "serve/tokens.h"
 
 namespace berth::serve {
@@ -70,6 +71,7 @@ class RequestHandler {
 
   void set_rules(HandlerRules rules) { rules_ = std::move(rules); }
   [[nodiscard]] const HandlerRules& rules() const { return rules_; }
+  [[nodiscard]] SignIn& sign_in() { return sign_in_; }
   /// The newest look, or how long there has been none.
   void publish(RequestContext context);
   /// Puts an event before all subscribers: `name` "health", `data` one line of JSON.
@@ -114,6 +116,7 @@ class RequestHandler {
 
   std::function<void(std::string)> log_;
   HandlerRules rules_;
+  SignIn sign_in_;
   RequestContext context_;
   std::uint64_t change_ = 0;  // counts what subscribers are told of
   bool was_stale_ = true;

@@ -128,8 +128,8 @@ inline constexpr std::string_view in_tree_driver = as_key("in-tree driver of thi
 /// stranger to the ledger, or its keeper has died, or a process elsewhere.
 [[nodiscard]] const Claim* claim_of(pid_t pid, const Snapshot& snapshot);
 
-/// True for a desktop that only draws, and for a vendor's server: they cost memory and never block a
-/// device.
+/// True for a desktop that only draws, and for a vendor's server: they cost memory and never block
+/// a device.
 [[nodiscard]] bool is_background(const GpuProcess& process);
 
 /// Whether one of a divided card's own processes may run on this instance of it: the driver places

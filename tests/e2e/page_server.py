@@ -101,7 +101,7 @@ class Past:
 class Served:
     abilities = (
         "act alert change containers faults freeze hang history hostile hosts mig no-history problem read-only real restart"
-        " runs simulated unanswered xid"
+        " runs sign-in simulated unanswered xid"
     )
     cannot = {
         "script-link": "it makes the links itself, from the addresses that it was given",
@@ -242,6 +242,12 @@ class Served:
             return None
 
         return self.wait_for(seen, f"the process of {self.run} is seen")
+
+    def tell_sign_in(self):
+        """A link as `berth serve` prints it, and whose it is."""
+        made = self.machine.run("serve", "--link", "--socket", self.directory / "serve.sock")
+        assert made.returncode == 0, made.stderr
+        return {"link": made.stdout.strip(), "user": getpass.getuser()}
 
     def tell_acts(self):
         """What was done to that job."""

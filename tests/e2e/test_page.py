@@ -66,7 +66,7 @@ class Mock:
         "act alert change containers faults freeze hang history hostile hosts mig no-history problem read-only real restart"
         " runs script-link simulated stale still unanswered xid"
     )
-    cannot = {}
+    cannot = {"sign-in": "it gives no tokens"}
 
     def __init__(self, _):
         snapshot = scenario("server-8xh100")

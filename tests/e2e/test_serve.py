@@ -349,6 +349,7 @@ def test_wrong_tokens_are_slowed_down(server):
     answers = [server.get("/healthz", wrong) for _ in range(12)]
     assert [a.status for a in answers] == [401] * 10 + [429] * 2
     assert int(answers[-1].headers["retry-after"]) <= 61
+    wait_until(lambda: server.says("wrong token"), "it is said")
     assert sum("wrong token" in line for line in server.said) == 1
 
 

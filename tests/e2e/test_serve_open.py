@@ -2,12 +2,14 @@
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import socket
 import subprocess
 import tempfile
 import time
+import urllib.parse
 import urllib.request
 from pathlib import Path
 
@@ -21,6 +23,12 @@ ls -l /proc/self/fd > "$0.descriptors"
 printf '%s\\n' "$@" > "$0.new" && mv "$0.new" "$0.opened"
 exec sleep 600
 """
+
+
+def leads_to(address):
+    """Where the file goes on to that a browser was given."""
+    assert address.startswith("file:///"), address
+    return re.search(r'content="0;url=([^"]+)"', Path(address.removeprefix("file://")).read_text())[1]
 
 
 class Desktop:
@@ -89,7 +97,7 @@ def test_at_a_desktops_terminal_the_page_opens_by_itself(desktop):
     process, terminal = desktop.serve(BROWSER=str(desktop.browser))
     (address,) = wait_until(desktop.opened, "the browser is begun", 20)
     wait_until(lambda: f"opening it in {desktop.browser} …" in terminal.read().decode(errors="replace"), "it says what it does", 20)
-    with urllib.request.urlopen(address, timeout=20) as answer:
+    with urllib.request.urlopen(leads_to(address), timeout=20) as answer:
         assert b"<title>" in answer.read()
     # Nothing of the server's is the browser's: neither its door nor its end.
     descriptors = Path(f"{desktop.browser}.descriptors").read_text(encoding="utf-8")
@@ -97,7 +105,7 @@ def test_at_a_desktops_terminal_the_page_opens_by_itself(desktop):
     process.send_signal(signal.SIGKILL)
     process.wait(10)
     assert desktop.browsers(), "the browser goes on"
-    port = int(address.rstrip("/").rsplit(":", 1)[1])
+    port = urllib.parse.urlsplit(leads_to(address)).port
     with socket.socket() as again:
         again.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         again.bind(("127.0.0.1", port))
@@ -152,7 +160,8 @@ def test_a_desktop_without_a_browser_of_ones_own_asks_xdg_open(desktop):
     shutil.copy(desktop.browser, desktop.folder / "xdg-open")
     desktop.serve(WAYLAND_DISPLAY="wayland-0", PATH=f"{desktop.folder}:{desktop.env['PATH']}")
     told = Path(f"{desktop.folder}/xdg-open.opened")
-    assert wait_until(lambda: told.exists() and told.read_text(), "it is begun", 20).startswith("http://127.0.0.1:")
+    address = wait_until(lambda: told.exists() and told.read_text(), "it is begun", 20).strip()
+    assert leads_to(address).startswith("http://127.0.0.1:")
 
 
 @pytest.fixture
@@ -185,7 +194,7 @@ def test_asked_for_it_opens_without_a_terminal_and_with_the_browsers_own_words(m
     machine.env["BROWSER"] = f"/nonexistent/one:&:{browser} {words}"
     server = Server(machine, "--open")
     try:
-        url = f"http://127.0.0.1:{server.port}/"
+        url = f"file://{machine.directory}/state/berth/open-{server.process.pid}.html"
         assert opened_by(browser) == [word.format(url=url) for word in given]
         wait_until(lambda: server.says(f"opening it in {browser} …"), "it says what it does", 20)
         assert not server.says("no page")
@@ -229,7 +238,7 @@ def test_it_opens_however_it_was_begun(machine, browser, begin):
     said = machine.directory / "said"
     with said.open("w") as out, served_by_shell(machine, begin, "--open", out=out):
         (address,) = opened_by(browser)
-        assert address.startswith("http://127.0.0.1:")
+        assert leads_to(address).startswith("http://127.0.0.1:")
         descriptors = Path(f"{browser}.descriptors").read_text(encoding="utf-8")
         assert " 0 -> /dev/null\n" in descriptors and " 2 -> /dev/null\n" in descriptors, descriptors
     assert "no page" not in said.read_text(encoding="utf-8")

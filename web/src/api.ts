@@ -83,6 +83,25 @@ export class Repeated<T> {
   }
 }
 
+/// The secret of a link that `berth serve` printed; null: the address has none. It is taken out of
+/// the address at once, so that neither the history nor a copy of it keeps it.
+export function take_link(): string | null {
+  const start = "#sign-in=";
+  if (!location.hash.startsWith(start)) return null;
+  const link = location.hash.slice(start.length);
+  history.replaceState(null, "", "#/");
+  return link;
+}
+
+/// Exchanges it for a token of this tab; what went wrong, else null.
+export async function sign_in(link: string): Promise<ApiError | null> {
+  set_token(null);
+  const answer = await post<{ token: string }>("api/v1/sign-in", { link });
+  if (!answer.ok) return answer.error;
+  set_token(answer.value.token);
+  return null;
+}
+
 /// X-Berth: what a form of another site cannot send.
 export function post<T>(path: string, body: unknown): Promise<Answer<T>> {
   return answer_of<T>(

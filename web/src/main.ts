@@ -1,5 +1,6 @@
 // The page: one state, one stream that changes it, one view at a time that shows it.
 
+import { sign_in, take_link } from "./api";
 import { Connection } from "./connection";
 import { route_of, address_of, type Route } from "./model/route";
 import {
@@ -29,7 +30,7 @@ import { language_from, set_language, t, type Language } from "./words/translate
 
 let state: State = empty_state();
 let theme = (localStorage.getItem("berth-theme") ?? "system") as Theme;
-let shell: Shell;
+let shell!: Shell;
 let view: View | null = null;
 let frame = 0;
 let announced_ms = -Infinity;
@@ -168,6 +169,15 @@ function apply_theme(): void {
 
 set_language(language_from(localStorage.getItem("berth-language"), navigator.languages));
 apply_theme();
+/// By the link in the address, where there is one. `failed`: what to say where it was of no use.
+async function become_known(): Promise<{ tried: boolean; failed: string | null }> {
+  const link = take_link();
+  if (link === null) return { tried: false, failed: null };
+  const error = await sign_in(link);
+  const reason = error?.code === "link_over" ? "link_over" : "link_failed";
+  return { tried: true, failed: error && t(`sign_in.${reason}`, { message: error.message }) };
+}
+const known = await become_known();
 // As nobody in particular sees it: who has a token sees more with the stream's first, a moment later.
 const first = await first_look();
 if (first) {
@@ -175,7 +185,14 @@ if (first) {
 }
 connection.open();
 build();
-addEventListener("hashchange", () => show_route(true));
+shell.tell(known.failed);
+addEventListener("hashchange", async () => {
+  const again = await become_known();
+  if (!again.tried) return show_route(true);
+  shell.tell(again.failed);
+  connection.open();
+  show_route(true);
+});
 system_dark.addEventListener("change", apply_theme);
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) draw();

@@ -342,6 +342,8 @@ export interface GpuProcess {
   utilization_jpeg_percent?: number | null;
   /// Missing: not sampled.
   utilization_optical_flow_percent?: number | null;
+  /// The vendor's own, as MPS's server is. Missing: false.
+  server?: boolean;
   /// Missing: each reading is there.
   why?: Why;
 }

@@ -31,6 +31,7 @@ export class Shell {
   private readonly host = el("span", { class: "host" });
   private readonly fresh = el("span", { class: "fresh" });
   private readonly simulated = el("div", { class: "banner simulated", role: "note" });
+  private readonly notice = el("div", { class: "banner trouble", role: "alert" });
   private readonly trouble_text = el("span");
   private readonly trouble: HTMLElement;
   private readonly links = new Map<string, HTMLAnchorElement>();
@@ -98,6 +99,7 @@ export class Shell {
           "div",
           { class: "tools" },
           this.fresh,
+          this.asker,
           theme,
           el(
             "button",
@@ -111,15 +113,22 @@ export class Shell {
           ),
         ),
       ),
-      el("section", { "aria-label": t("banner.label") }, this.simulated, this.trouble),
+      el("section", { "aria-label": t("banner.label") }, this.simulated, this.notice, this.trouble),
       this.until_look,
       this.main,
-      el("footer", {}, this.asker, this.version),
+      el("footer", {}, this.version),
       dialog,
       this.live,
     );
     set_hidden(this.trouble, true);
     set_hidden(this.simulated, true);
+    set_hidden(this.notice, true);
+  }
+
+  /// What somebody should read who has just come; null: nothing.
+  tell(text: string | null): void {
+    set_hidden(this.notice, text === null);
+    set_text(this.notice, text ?? "");
   }
 
   show_route(route: Route): void {
@@ -145,8 +154,9 @@ export class Shell {
       const sim = overview.simulated;
       set_hidden(this.simulated, sim === null);
       if (sim !== null) set_text(this.simulated, t("banner.simulated", { name: sim }));
-      const sees = t(`sees.${overview.asker.admin ? "admin" : overview.asker.sees}`);
-      set_text(this.asker, `${overview.asker.user || t("asker.nobody")} · ${sees}`);
+      const { user, admin, sees } = overview.asker;
+      const words = [user ?? (admin ? null : t("asker.nobody")), t(`sees.${admin ? "admin" : sees}`)];
+      set_text(this.asker, words.filter(Boolean).join(" · "));
       set_text(
         this.version,
         [

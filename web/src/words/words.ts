@@ -98,11 +98,16 @@ export const words = {
   "spoken.live": ["The numbers are live again.", "数据已恢复实时。"],
   "spoken.change": ["GPU {gpu} is now {standing}.", "GPU {gpu} 现为{standing}。"],
 
-  "asker.nobody": ["Nobody in particular", "未登录"],
+  "asker.nobody": ["not signed in", "未登录"],
   "sees.public": ["public view", "公开视图"],
   "sees.group": ["group view", "组内视图"],
   "sees.owner": ["own things only", "仅本人"],
   "sees.admin": ["administrator", "管理员"],
+  "sign_in.link_over": [
+    "This link was used already, or is older than ten minutes. “berth serve --link” prints another, run by the same user.",
+    "此链接已被使用或已超过十分钟。请以同一用户运行 “berth serve --link” 获取新链接。",
+  ],
+  "sign_in.link_failed": ["You could not be signed in: {message}", "登录失败：{message}"],
   "token.title": ["Be known by a token", "使用令牌"],
   "token.explain": [
     "A token made by “berth token” shows you your own processes, runs and logs. It is kept until this tab is closed.",
@@ -125,8 +130,8 @@ export const words = {
   "failure.not_found": ["There is no such thing here.", "此处没有该内容。"],
   "failure.not_allowed": ["You may not see this.", "你无权查看。"],
   "failure.not_allowed_remedy": [
-    "Show a token of yours: the button at the foot of the page.",
-    "请使用你的令牌：见页脚按钮。",
+    "Sign in: “berth serve --link” prints a link, or use a token (the button at the top).",
+    "请登录：“berth serve --link” 会打印链接，也可使用令牌（页面顶部按钮）。",
   ],
   "failure.other": ["This could not be had.", "无法取得。"],
 

@@ -112,6 +112,31 @@ test(
     const error = { code: "not_yours", message: "it is another user's", remedy: "" };
     await page.route(/\/api\/v1\/runs/, (route) => route.fulfill({ status: 403, json: { error } }));
     await server.go(page, "#/runs", ".failure");
-    await page.getByText("Show a token of yours").waitFor();
+    await page.getByText("prints a link, or use a token").waitFor();
+  },
+);
+
+test(
+  "a link that berth serve prints makes its user known, once",
+  { own: true, needs: ["sign-in"], noisy: true },
+  async (page, server) => {
+    const { link, user } = await server.tell("sign-in");
+    await page.goto("about:blank");
+    await page.goto(link);
+    await page.getByRole("button", { name: `${user} · administrator` }).waitFor();
+    check(page.url() === `${server.base}#/`, `the address keeps ${page.url()}`);
+    check((await page.context().cookies()).length === 0, "there is a cookie");
+    await page.reload();
+    await page.getByRole("button", { name: `${user} ·` }).waitFor();
+    const other = await page.context().newPage();
+    await other.goto(link);
+    await other.getByText("This link was used already").waitFor();
+    await other.getByText("berth serve --link").waitFor();
+    await other.getByRole("button", { name: "not signed in ·" }).waitFor();
+    const { link: fresh } = await server.tell("sign-in");
+    await other.evaluate((hash) => (location.hash = hash), new URL(fresh).hash);
+    await other.getByRole("button", { name: `${user} ·` }).waitFor();
+    check(await other.getByText("This link was used already").isHidden(), "it still complains");
+    await other.close();
   },
 );

@@ -1,0 +1,51 @@
+#pragma once
+// SignIn: how a browser becomes known without a token being typed. A link has a secret in its
+// fragment, which no request carries and no log keeps; the page exchanges it, once, for a token of
+// its own. Nothing of it is kept on disk: with the server all of it ends. One thread.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "serve/tokens.h"
+
+namespace berth::serve {
+
+/// What stands before the secret in a link's fragment.
+inline constexpr std::string_view sign_in_fragment = "#sign-in=";
+
+class SignIn {
+ public:
+  static constexpr std::chrono::minutes link_lasts{10};
+  static constexpr std::chrono::hours session_lasts{24};
+
+  struct Made {
+    std::string secret;
+    WallTime expires;
+  };
+  /// The secret of a link that stands for this user. Of many unused ones the oldest goes.
+  [[nodiscard]] Result<Made> make_link(uid_t uid, WallTime now);
+  /// A token for who shows it. not_found: it was used, is too old, or was never made.
+  [[nodiscard]] Result<Made> redeem(std::string_view secret, WallTime now);
+  /// Where the page is for who sits at this machine: "http://127.0.0.1:9700/".
+  void set_page(std::string url) { page_ = std::move(url); }
+  [[nodiscard]] const std::string& page() const { return page_; }
+  /// Those that were given.
+  [[nodiscard]] const TokenStore& sessions() const { return sessions_; }
+
+ private:
+  [[nodiscard]] Result<Made> add(TokenStore& store, uid_t uid, WallTime now, Duration lasts);
+
+  std::string page_;
+  TokenStore links_;
+  TokenStore sessions_;
+  std::uint64_t made_ = 0;  // names are never given again
+};
+
+}  // namespace berth::serve
