@@ -1,8 +1,8 @@
 """What the Python package costs a program: importing it, looking, leasing, marking, Ctrl-C, asyncio's loop.
 
 On 8 cards of the fake NVML. Beside it what others take for the same on the same library, where they are
-installed: nvitop, gpustat and pynvml, in the Python that BERTH_BENCH_PEERS names (build/peers/python/bin/python).
-Each number is taken in a process of its own."""
+installed: nvitop, gpustat and pynvml, in the Python that BERTH_BENCH_PEERS names (build/peers/python/bin/python),
+and torch.cuda where `./dev test --frameworks torch` has made it. Each number is taken in a process of its own."""
 
 import json
 import os
@@ -19,7 +19,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The system's Python alone, without what its user's .pth files import.
 PYTHON = ["/usr/bin/python3", "-I", "-S"]
 PEERS = os.environ.get("BERTH_BENCH_PEERS") or str(BUILD.parent / "peers/python/bin/python")
+TORCH = sorted(BUILD.parent.glob("frameworks/torch-*/bin/python"))
 NOBODY = 65534
+HUNG = "*@3=hang"
+NOT_BACK_S = 15  # berth gives a card that hangs 5 s
 PATH = f"import sys; sys.path.insert(0, {str(ROOT / 'python')!r})\n"
 
 
@@ -164,6 +167,18 @@ print(json.dumps(found))
 """
 
 
+OWN = PATH + """
+import berth
+def ask():
+    assert sum(card.memory_used.value is not None for card in berth.look(max_age=0).devices) == 7
+"""
+OF_TORCH = """
+import torch
+def ask():
+    return [torch.cuda.mem_get_info(i) for i in range(torch.cuda.device_count())]
+"""
+
+
 def inside(name, env, **how):
     done = subprocess.run([*PYTHON, "-c", f"{PATH}sys.path.insert(0, {str(ROOT / 'bench')!r})\n"
                            f"import bench_library, json; print(json.dumps(bench_library.{name}()))"],
@@ -193,6 +208,40 @@ def imports(env):
             tell(f"`import {name}`, the same", "ms", theirs, sorted(bare)[5], None)
 
 
+def torch_cuda(env):
+    """It knows memory and count of what CUDA shows to its own process."""
+    if not TORCH:
+        return tell_not_installed("torch.cuda", "build/frameworks: ./dev test --frameworks torch")
+    cards = json.loads(pathlib.Path(env["BERTH_FAKE_NVML"]).read_text(encoding="utf-8"))["devices"]
+    shown = ";".join(f"{one['uuid'][4:].replace('-', '')}={one['name']}={one['memory_total_bytes']}"
+                     f"={one['pci_address'][4:]}={one['compute_capability']}" for one in cards)
+    env = env | {"BERTH_FAKE_CUDA": shown, "LD_LIBRARY_PATH": f"{BUILD / 'fakes/cuda'}:{LIBRARY.parent}"}
+    bare, theirs = starts("import torch", env, 5, [TORCH[-1]])
+    tell("`import torch`, the same", "ms", theirs, sorted(bare)[2], None)
+    done = subprocess.run([TORCH[-1], "-c", OF_TORCH + TIMED], env=env, stdout=subprocess.PIPE, text=True, check=True)
+    tell("torch.cuda: free memory of the 8 devices, CUDA started", "ms", json.loads(done.stdout), None, None)
+
+
+def with_a_hung_card(env):
+    """Seconds until who asks has an answer; one that has none by then is ended."""
+    asked = {"`berth.look()`, with the other 7": (OWN, PYTHON), **{name: (code, [PEERS]) for name, code in THEIRS.items()}}
+    env = env | {"BERTH_FAKE_NVML_FAULTS": HUNG, "LD_LIBRARY_PATH": str(LIBRARY.parent)}
+    for name, (code, python) in asked.items():
+        if name in THEIRS and not has(name, env):
+            continue
+        began = time.monotonic()
+        try:
+            subprocess.run([*python, "-c", code + "\nask()"], env=env, check=True, timeout=NOT_BACK_S)
+            tell(f"one card hangs: {name}", "s", [time.monotonic() - began] * 2, None, 6 if python == PYTHON else None)
+        except subprocess.TimeoutExpired:
+            print(json.dumps({"name": f"one card hangs: {name} had not returned after {NOT_BACK_S} s", "unit": "",
+                              "value": None, "limit": None}), flush=True)
+
+
+def tell_not_installed(name, where):
+    print(json.dumps({"name": f"{name}: not installed in {where}", "unit": "", "value": None, "limit": None}))
+
+
 def has(name, env):
     try:
         return subprocess.run([PEERS, "-c", f"import {name}"], env=env, capture_output=True, check=False).returncode == 0
@@ -207,7 +256,7 @@ def looks(env):
          [us / 1000 for _ in range(15) for us in inside("first_look", env)], None, None)
     for name, code in THEIRS.items():
         if not has(name, env):
-            print(json.dumps({"name": f"{name}: not installed in {PEERS}", "unit": "", "value": None, "limit": None}))
+            tell_not_installed(name, PEERS)
             continue
         done = subprocess.run([PEERS, "-c", code + TIMED], env=env | {"LD_LIBRARY_PATH": str(LIBRARY.parent)},
                               stdout=subprocess.PIPE, text=True, check=True)
@@ -282,6 +331,8 @@ def main():
             machine.write_text(machine_json([p.pid for p in sleepers]), encoding="utf-8")
             imports(env)
             looks(env)
+            torch_cuda(env)
+            with_a_hung_card(env)
             by_serve(env, pathlib.Path(scratch))
             machine.write_text(machine_json([]), encoding="utf-8")
             claims(env)

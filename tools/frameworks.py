@@ -14,14 +14,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import repository
 
 ROOT = repository.ROOT
 FOLDER = ROOT / "build" / "frameworks"
 STAND_INS = ROOT / "build" / "release" / "fakes"
+TESTS = ROOT / "tests"
 BLAS = ROOT / "tests" / "fakes" / "cudart" / "blas.c"
 TORCH = "2.6.0"  # of CUDA 12: the stand-in plays that runtime
 # What trains with it; as they were when their tests were written.
@@ -139,13 +141,25 @@ def make(torch: str = TORCH) -> Path:
     return prefix
 
 
-# The variable that names an environment to tests, and what makes it.
-ENVIRONMENTS = {
-    "BERTH_FRAMEWORKS": make,
-    "BERTH_JAX": lambda: environment("jax", JAX, JAX_ON_CUDA),
-    "BERTH_JUPYTER": lambda: environment("jupyter", JUPYTER),
-    "BERTH_JUPYTER_CLASSIC": lambda: environment("jupyter-classic", JUPYTER_CLASSIC),
-}
+class Part(NamedTuple):
+    """What is tested together: in an environment that a variable names to its tests."""
+
+    variable: str
+    make: Callable[[], Path]
+    tests: list[Path]
+
+
+def parts() -> dict[str, Part]:
+    frameworks, jupyter = sorted((TESTS / "frameworks").glob("test_*.py")), sorted((TESTS / "jupyter").glob("test_*.py"))
+    alone = [TESTS / "frameworks/test_jax.py", TESTS / "jupyter/test_classic.py"]
+    return {
+        "torch": Part("BERTH_FRAMEWORKS", make, [file for file in frameworks if file not in alone]),
+        "jax": Part("BERTH_JAX", lambda: environment("jax", JAX, JAX_ON_CUDA), alone[:1]),
+        "jupyter": Part("BERTH_JUPYTER", lambda: environment("jupyter", JUPYTER), [file for file in jupyter if file not in alone]),
+        "jupyter-classic": Part(
+            "BERTH_JUPYTER_CLASSIC", lambda: environment("jupyter-classic", JUPYTER_CLASSIC), alone[1:]
+        ),
+    }
 
 
 if __name__ == "__main__":

@@ -5,8 +5,10 @@
     run_tests.py --unit BUILD   only the unit tests, of another build
     run_tests.py --long         only what takes hours in full: a run killed at each of its system calls,
                                 and 2,000 runs of three users killed and stopped at random; build/release is configured
-    run_tests.py --frameworks   only tests/frameworks and tests/jupyter, with what pip brings: a CUDA build of PyTorch, JAX,
-                                JupyterLab, the classic Notebook; build/release is configured
+    run_tests.py --frameworks [PART…]
+                                only tests/frameworks and tests/jupyter, with what pip brings: torch (a CUDA build), jax,
+                                jupyter (JupyterLab), jupyter-classic (Notebook 6.4), or some of these; build/release is
+                                configured
     run_tests.py --gpu          only tests/gpu, on this machine's GPUs; needs the program and python3
 
 The last line printed is "N passed, N failed, N skipped"; the exit code is 0 when nothing failed.
@@ -40,6 +42,7 @@ BERTH = RELEASE / "berth"
 MEMORY_PER_COMPILER = 1 << 30  # with sanitizers and JSON
 BUILD_PATIENCE_S = 3600
 LONG_PATIENCE_S = 6 * 3600
+FRAMEWORKS_PATIENCE_S = 2 * 3600
 
 
 def check(report: Report, name: str, findings: list[str]) -> None:
@@ -179,24 +182,27 @@ def in_full(report: Report) -> None:
         test_programs.run_pytest(report, tests, ROOT, patience_s=LONG_PATIENCE_S)
 
 
-FRAMEWORKS = ROOT / "tests" / "frameworks"
-JUPYTER = ROOT / "tests" / "jupyter"
-
-
-def on_frameworks(report: Report) -> None:
+def on_frameworks(report: Report, names: list[str]) -> None:
     """Real frameworks, on stand-ins where they want a card: an environment each, a process for each question."""
+    parts = frameworks.parts()
+    for name in names:
+        if name not in parts:
+            report.add_failed(name, f"there is no such part: {', '.join(parts)}")
+            return
     if not build(report, RELEASE):
         report.add_skipped("tests/frameworks and tests/jupyter", "not built")
         return
     os.environ.update({"BERTH": str(BERTH), "BERTH_BUILD": str(RELEASE)})
-    for variable, make in frameworks.ENVIRONMENTS.items():
-        os.environ.pop(variable, None)
+    for part in parts.values():
+        os.environ.pop(part.variable, None)
+    for name in names or parts:
+        part = parts[name]
         try:
-            os.environ[variable] = str(make())
+            os.environ[part.variable] = str(part.make())
         except frameworks.CannotBeHad as why:
-            report.add_skipped(f"the environment {variable}", str(why))
-    for tests in (*sorted(FRAMEWORKS.glob("test_*.py")), *sorted(JUPYTER.glob("test_*.py"))):
-        test_programs.run_pytest(report, tests, ROOT)
+            report.add_skipped(f"the environment of {name}", str(why))
+        for tests in part.tests:
+            test_programs.run_pytest(report, tests, ROOT, patience_s=FRAMEWORKS_PATIENCE_S)
 
 
 def the_rest() -> list[Path]:
@@ -277,8 +283,8 @@ def main(arguments: list[str]) -> int:
             unit_tests(report, folder)
     elif arguments == ["--long"]:
         in_full(report)
-    elif arguments == ["--frameworks"]:
-        on_frameworks(report)
+    elif arguments[:1] == ["--frameworks"]:
+        on_frameworks(report, arguments[1:])
     elif arguments == ["--gpu"]:
         os.environ["BERTH"] = str(BERTH)
         test_programs.run_unittest(report, ROOT / "tests" / "gpu")

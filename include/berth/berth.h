@@ -119,7 +119,7 @@ berth_code berth_serve_connect(berth_context* context, int* fd, berth_error** er
 /* --- looking ------------------------------------------------------------------------------- */
 
 typedef enum {
-  BERTH_STATE,      /* who is on what, memory, load, power, temperature */
+  BERTH_STATE,      /* what berth_device and berth_process have: no more is read, or written */
   BERTH_EVERYTHING, /* every field of doc/METRICS.md */
   BERTH_DETAILS,    /* and what `berth status --json` has beyond them */
   BERTH_LISTS       /* and lists: retired pages, NVLinks, … */
@@ -192,7 +192,8 @@ berth_code berth_look_column(const berth_look* look, const char* key, double* va
                              uint8_t* absent, size_t room, berth_error** error);
 /* Milliseconds since 1970 at which it was taken. */
 int64_t berth_look_taken_unix_ms(const berth_look* look);
-/* The whole look, as `berth status --json` prints it (doc/FORMATS.md, Snapshot). */
+/* The look, as `berth status --json` prints it (doc/FORMATS.md, Snapshot); of BERTH_STATE, each
+ * device has the fields of berth_device alone. */
 const char* berth_look_json(const berth_look* look);
 void berth_look_free(berth_look* look);
 

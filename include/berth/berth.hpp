@@ -247,7 +247,8 @@ struct Options {
   std::string sim = {}, replay = {}, ledger = {}, helper = {};
   std::chrono::milliseconds max_age{0};  ///< of a look of `berth serve` that is taken; 0: 2 s
   std::uint32_t sources = 0;             ///< of berth_source; 0: both
-  /// A sentence for people. It is called within calls of the library, and must not throw.
+  /// A sentence for people. It is called within calls of the library; what it throws goes no
+  /// further.
   std::function<void(std::string_view)> on_note = {};
 };
 
@@ -276,7 +277,14 @@ struct Leave {
 };
 
 inline void pass_note(void* user, const char* text) noexcept {
+#if defined(__cpp_exceptions)
+  try {
+    static_cast<Context*>(user)->on_note(text);
+  } catch (...) {  // it has heard the sentence, and the call goes on
+  }
+#else
   static_cast<Context*>(user)->on_note(text);
+#endif
 }
 
 inline berth_request request_of(const Request& request) {

@@ -68,7 +68,7 @@ class Lease:
         variables.update(_jax_share(memory, self.devices))
         if apply:
             for ordinal, device in enumerate(self.devices):
-                device.ordinal = ordinal  # CUDA_VISIBLE_DEVICES names them in this order
+                device._ordinal = ordinal  # CUDA_VISIBLE_DEVICES names them in this order
             self._before = {name: os.environ.get(name) for name in variables}
             os.environ.update(variables)
         _held.append(self)

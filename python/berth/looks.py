@@ -57,7 +57,6 @@ class Device:
     state: str  # "free", "reserved", "leased", "busy", "held", … (doc/METRICS.md, state)
     state_why: Optional[str]  # of a failed or unusable device
     holder: Optional[str]  # who is on it or holds it
-    ordinal: Optional[int]  # cuda:ordinal in this process; None: hidden, or not known
     simulated: bool
     memory_total: Reading[int]  # bytes
     memory_used: Reading[int]
@@ -69,8 +68,11 @@ class Device:
     cuda_cores: Optional[int]
     processes: List[Process]
 
-    def __init__(self, raw: _abi.DeviceStruct, processes: List[Process], simulated: bool) -> None:
+    def __init__(
+        self, raw: _abi.DeviceStruct, processes: List[Process], simulated: bool, ordinals: Optional[_Ordinals] = None
+    ) -> None:
         self.simulated = simulated
+        self._ordinals = ordinals
         self.index = raw.index if raw.index >= 0 else None
         self.id = _abi.text(raw.id)
         self.name = _abi.text(raw.name)
@@ -78,7 +80,7 @@ class Device:
         self.state = _abi.STATES[raw.state] if 0 <= raw.state < len(_abi.STATES) else "unknown"
         self.state_why = _abi.text(raw.state_why) or None
         self.holder = _abi.text(raw.users) or None
-        self.ordinal = raw.visible_ordinal if raw.visible_ordinal >= 0 else None
+        self._ordinal: int = raw.visible_ordinal
         self.memory_total = _read(raw.memory_total_bytes, in_bytes=True)
         self.memory_used = _read(raw.memory_used_bytes, in_bytes=True)
         self.memory_free = _read(raw.memory_free_bytes, in_bytes=True)
@@ -88,6 +90,17 @@ class Device:
         self.compute = (raw.compute_major, raw.compute_minor) if raw.compute_major else None
         self.cuda_cores = raw.cuda_cores or None
         self.processes = processes
+
+    @property
+    def ordinal(self) -> Optional[int]:
+        """cuda:ordinal in this process; None: hidden, or it cannot be told.
+
+        >>> [device.ordinal for device in devices(sim="lab-4")]
+        [0, 1, 2, 3]
+        """
+        if self._ordinal == _abi.NOT_KNOWN and self._ordinals is not None:
+            self._ordinal, self._ordinals = self._ordinals.of(self.id), None
+        return self._ordinal if self._ordinal >= 0 else None
 
     def torch(self) -> torch.device:
         """PyTorch's name of it in this process; of a simulated one the CPU's. Starts nothing."""
@@ -110,12 +123,29 @@ class Device:
         return f"<berth.Device {self}: {self.name}, {self.state}, {self.memory_used} of {self.memory_total}>"
 
 
+class _Ordinals:
+    """What `berth serve` cannot know, as it has other variables: asked of the helper once for all devices of a look."""
+
+    def __init__(self, sim: Optional[str]) -> None:
+        self._sim = sim
+        self._by_id: Optional[Dict[str, int]] = None
+
+    def of(self, id: str) -> int:
+        if self._by_id is None:
+            try:
+                self._by_id = {one.id: one._ordinal for one in look(max_age=0, sim=self._sim).devices}
+            except Error:
+                return _abi.NOT_KNOWN
+        return self._by_id.get(id, _abi.NOT_KNOWN)
+
+
 class Look:
     """What one look saw. It never changes."""
 
-    def __init__(self, handle: ctypes.c_void_p, simulated: bool) -> None:
+    def __init__(self, handle: ctypes.c_void_p, simulated: bool, ordinals: Optional[_Ordinals] = None) -> None:
         self._handle = handle
         self._simulated = simulated
+        self._ordinals = ordinals
         self._devices: Optional[List[Device]] = None
         self._processes: Optional[List[Process]] = None
 
@@ -133,7 +163,7 @@ class Look:
                 raw = _abi.sized(_abi.DeviceStruct)
                 ask(self._handle, at, ctypes.byref(raw))
                 mine = [process for process in on if process.device == at]
-                self._devices.append(Device(raw, mine, self._simulated))
+                self._devices.append(Device(raw, mine, self._simulated, self._ordinals))
         return self._devices
 
     @property
@@ -210,7 +240,7 @@ def _look_steps(max_age: float, depth: str, sim: Optional[str], replay: Optional
                 context.handle, wanted, ctypes.byref(handle), ctypes.byref(error)
             )
             if code == _abi.OK:
-                return Look(handle, is_simulated(sim))
+                return Look(handle, is_simulated(sim), _Ordinals(sim))
             _abi.library().berth_error_free(error)  # nobody serves here; the helper says what is wrong
     with Context.borrowed(_abi.FROM_HELPER, sim, replay) as context:
         return Look((yield from context.steps("look", wanted)), not replay and is_simulated(sim))

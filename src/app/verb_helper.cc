@@ -39,6 +39,7 @@
 #include "run/cap.h"
 #include "run/inside.h"
 #include "run/run_manifest.h"
+#include "snapshot/fields.h"
 #include "snapshot/json.h"
 #include "view/placement_text.h"
 
@@ -125,6 +126,21 @@ class Asker {
 
 Json to_json(const Error& error) {
   return {{"code", std::string(name_of(error.code()))}, {"message", error.message()}};
+}
+
+/// The readings of each device that a question names, behind who it is; empty: it wants all. One
+/// that only a newer berth knows is not in the answer.
+std::vector<const Field*> fields_in(const Json& question) {
+  std::vector<const Field*> asked;
+  const auto named = question.find("fields");
+  if (named == question.end() || !named->is_array()) return asked;
+  for (const char* key : {"id", "index"}) asked.push_back(find_field(key));
+  for (const Json& name : *named) {
+    const Field* field =
+        name.is_string() ? find_field(name.get_ref<const std::string&>()) : nullptr;
+    if (field != nullptr && std::ranges::find(asked, field) == asked.end()) asked.push_back(field);
+  }
+  return asked;
 }
 
 std::string placement_line(const Placement& placement, const JobSpec& job,
@@ -233,16 +249,20 @@ class Helper {
     return ids;
   }
 
-  [[nodiscard]] std::string members_of_look(const Snapshot& snapshot) const {
+  [[nodiscard]] std::string members_of_look(const Snapshot& snapshot, FieldList asked) const {
     return fmt::format(R"("visible":{},"look":{})", line_of(visible_in(snapshot)),
-                       to_json(snapshot, JsonLayout::compact));
+                       to_json(snapshot, JsonLayout::compact, Form::plain, asked));
   }
 
   Result<void> look(const Json& question) {
+    const std::vector<const Field*> asked = fields_in(question);
     const int depth = question.value("depth", 0);
-    auto snapshot = seen(static_cast<Depth>(std::clamp(depth, 0, 3) + 1));
+    Wanted wanted =
+        asked.empty() ? static_cast<Depth>(std::clamp(depth, 0, 3) + 1) : Depth::placement;
+    for (const Field* field : asked) wanted.add(*field);
+    auto snapshot = seen(wanted);
     if (!snapshot) return std::unexpected(std::move(snapshot).error());
-    asker_.tell("{" + members_of_look(*snapshot) + "}");
+    asker_.tell("{" + members_of_look(*snapshot, asked) + "}");
     return {};
   }
 
@@ -316,8 +336,7 @@ class Helper {
       if (*inside) manifest.inside = (*inside)->lease;
       note_given(*got, manifest);
       manifest.job = asker_.process();
-      const bool is_recorded = question.value("record", false);
-      return hand_over(*got, within, std::move(run), std::move(manifest), is_recorded);
+      return hand_over(*got, within, std::move(run), std::move(manifest), question);
     }
     refuse(std::get<NotAcquired>(*answer), *job);
     return {};
@@ -346,7 +365,7 @@ class Helper {
 
   /// From here on the descriptor in the other process is what keeps the lease.
   Result<void> hand_over(Acquired& got, const Ledger& ledger, RunOptions run, Manifest manifest,
-                         bool is_recorded) {
+                         const Json& question) {
     const JobSpec job = run.job;
     const std::string id = manifest.id;
     const std::string outer = manifest.inside.empty() ? "" : manifest.inside + "/";
@@ -368,7 +387,7 @@ class Helper {
       variables->emplace_back("PYTORCH_NVML_BASED_CUDA_CHECK", "1");
     }
     std::optional<AdoptedRun> record;
-    if (is_recorded) record = begin_record(std::move(run), std::move(manifest));
+    if (question.value("record", false)) record = begin_record(std::move(run), std::move(manifest));
     if (record) variables->emplace_back("BERTH_MARKS", record->marks());
     Json lease = {{"id", got.lease.id()},
                   {"run", id},
@@ -382,7 +401,7 @@ class Helper {
     for (const DeviceId& device : devices) lease["devices"].push_back(device.text());
     asker_.tell(fmt::format(R"({{"lease":{},"placement":{},{}}})", line_of(lease),
                             placement_line(got.placement, job, got.snapshot),
-                            members_of_look(got.snapshot)),
+                            members_of_look(got.snapshot, fields_in(question))),
                 got.lease.descriptor());
     got.lease.let_go();
     if (record) keep(*record);

@@ -67,11 +67,8 @@ Outcome is_within_own() {
 }
 
 Json question_of_lease(const Asked& asked, std::int64_t wait_ms) {
-  return {{"ask", "lease"},
-          {"request", asked.words},
-          {"wait_ms", wait_ms},
-          {"record", asked.record},
-          {"variables", own_variables()}};
+  return {{"ask", "lease"},         {"request", asked.words},     {"wait_ms", wait_ms},
+          {"record", asked.record}, {"fields", fields_of_device}, {"variables", own_variables()}};
 }
 
 std::unique_ptr<berth_answer> answer_in(const Message& message) {

@@ -127,7 +127,9 @@ void tell_poll(const berth_context& context, int* fd, int* due_ms) {
 namespace {
 
 Json question_of_look(std::uint32_t depth) {
-  return {{"ask", "look"}, {"depth", depth}, {"variables", own_variables()}};
+  Json question = {{"ask", "look"}, {"depth", depth}, {"variables", own_variables()}};
+  if (depth == BERTH_STATE) question["fields"] = fields_of_device;
+  return question;
 }
 
 Outcome check_depth(std::uint32_t depth) {

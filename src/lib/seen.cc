@@ -52,6 +52,9 @@ constexpr auto known_members = std::to_array<std::string_view>({"id",
                                                                 "power_draw_milliwatts",
                                                                 "utilization_gpu_percent"});
 static_assert(std::is_sorted(known_members.begin(), known_members.end(), stands_before));
+static_assert(std::ranges::all_of(fields_of_device, [](std::string_view field) {
+  return std::binary_search(known_members.begin(), known_members.end(), field, stands_before);
+}));
 
 /// Copies JSON without the members that nobody knows. It reads no more of a value than where it
 /// ends; whether what it keeps is JSON is for the parser to say.

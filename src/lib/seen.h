@@ -2,6 +2,7 @@
 // Seen: a snapshot's JSON, which looks share. What berth.h's structs have is read at once. That is
 // a tenth of it: the whole is read where somebody asks for a column of something else.
 
+#include <array>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,12 @@
 namespace berth::lib {
 
 using Json = nlohmann::json;
+
+/// The readings that berth_device has, by their keys in doc/METRICS.md.
+inline constexpr auto fields_of_device = std::to_array<std::string_view>(
+    {"name", "pci_address", "state", "failed_because", "users", "memory_total_bytes",
+     "memory_used_bytes", "memory_free_bytes", "power_draw_milliwatts", "temperature_celsius",
+     "utilization_gpu_percent", "compute_capability", "cuda_cores"});
 
 class Seen {
  public:

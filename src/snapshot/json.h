@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -18,9 +19,14 @@
 
 namespace berth {
 
+struct Field;
+
+/// The readings of each device that somebody asks for; empty: all that were taken.
+using FieldList = std::span<const Field* const>;
+
 /// `hidden`: how names and commands stand that a policy took out of leases and queue.
 [[nodiscard]] std::string to_json(const Snapshot& snapshot, JsonLayout layout,
-                                  Form hidden = Form::plain);
+                                  Form hidden = Form::plain, FieldList asked = {});
 
 /// Reads what to_json wrote, and hand-written files that leave out what they do not know (those
 /// readings are `not sampled`). Unknown keys are ignored: a newer minor version adds keys.

@@ -3,12 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
+#include "snapshot/fields.h"
 #include "snapshot/sample_test.h"
 
 namespace berth {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string with_device(const std::string& members) {
   return R"({"berth_snapshot":1,"devices":[{"kind":"nvidia-gpu","id":"GPU-1")" + members + "}]}";
@@ -28,6 +32,24 @@ TEST(SnapshotJson, GivesBackAFullSnapshot) {
     EXPECT_EQ(back->problems, snapshot.problems);
     EXPECT_EQ(*back, snapshot);
   }
+}
+
+TEST(SnapshotJson, HasOfADeviceWhatWasAskedFor) {
+  const Snapshot snapshot = full_snapshot();
+  const std::array asked = {find_field("id"), find_field("index"), find_field("state"),
+                            find_field("memory.used")};
+  const std::string text = to_json(snapshot, JsonLayout::compact, Form::plain, asked);
+  EXPECT_THAT(text, HasSubstr(R"("state":)"));
+  EXPECT_THAT(text, HasSubstr(R"("memory_used_bytes":)"));
+  EXPECT_THAT(text, Not(HasSubstr("temperature_celsius")));
+  EXPECT_THAT(text, Not(HasSubstr("utilization_history")));
+  const auto back = snapshot_from_json(text);
+  ASSERT_TRUE(back) << back.error().message();
+  EXPECT_EQ(back->processes, snapshot.processes);
+  ASSERT_EQ(back->devices.size(), snapshot.devices.size());
+  EXPECT_EQ(back->devices[0].id, snapshot.devices[0].id);
+  EXPECT_EQ(back->devices[0].memory_used, snapshot.devices[0].memory_used);
+  EXPECT_EQ(back->devices[0].temperature.why(), Absent::not_sampled);
 }
 
 TEST(SnapshotJson, GivesBackAnEmptySnapshot) {

@@ -55,6 +55,12 @@ void write_readings(Archive& archive, Device& device, const Snapshot& snapshot) 
     archive.member(field_of(detail).key, const_cast<Cell&>(cell));
   }
 }
+void write_fields(Archive& archive, Device& device, const Snapshot& snapshot, FieldList asked) {
+  for (const Field* field : asked) {
+    Cell cell = field->read(device, snapshot);
+    archive.member(field->key, cell);
+  }
+}
 void read_readings(Archive& archive, Device& device) {
   const auto read = [&](const Field* field) {
     Cell cell;
@@ -113,7 +119,7 @@ void refuse_impossible(Archive& archive, const Device& device) {
   archive.mistake("utilization_history_ms_percent: age out of range");
 }
 
-void walk(Archive& archive, Device& device, const Snapshot& snapshot) {
+void walk(Archive& archive, Device& device, const Snapshot& snapshot, FieldList asked) {
   if (archive.is_reading()) device.kind = DeviceKind::nvidia_gpu;
   std::string kind(facts_of(device.kind).name);
   archive.member("kind", kind);
@@ -125,6 +131,7 @@ void walk(Archive& archive, Device& device, const Snapshot& snapshot) {
   archive.member("runtime_index", device.runtime_index, Form::sparse);
   archive.member("lost", device.lost);
   archive.member("unusable_because", device.unusable_because);
+  if (!asked.empty()) return write_fields(archive, device, snapshot, asked);
   if (archive.is_text() && !archive.is_reading()) {
     write_readings(archive, device, snapshot);
   } else {
@@ -184,7 +191,7 @@ void walk(Archive& archive, NvLink& link) {
 
 void walk(Archive& archive, Device& device) {
   static const Snapshot nobody;
-  walk(archive, device, nobody);
+  walk(archive, device, nobody, {});
 }
 
 // --- processes
@@ -372,7 +379,7 @@ void walk(Archive& archive, SourceReport& report) {
   archive.member("succeeded", report.succeeded);
 }
 
-static void walk(Archive& archive, Snapshot& snapshot, Form hidden) {
+static void walk(Archive& archive, Snapshot& snapshot, Form hidden, FieldList asked) {
   int version = archive.is_reading() ? 0 : Snapshot::format_version;
   archive.member("berth_snapshot", version);
   if (version < 1) archive.mistake("it has no \"berth_snapshot\": 1");
@@ -386,7 +393,7 @@ static void walk(Archive& archive, Snapshot& snapshot, Form hidden) {
   if (archive.open("devices", true, Form::plain, nullptr)) {
     put_list(archive, snapshot.devices, SIZE_MAX, [&](Device& device) {
       archive.begin_object();
-      walk(archive, device, snapshot);
+      walk(archive, device, snapshot, asked);
       archive.end_object();
     });
     archive.close();
@@ -405,15 +412,15 @@ static void walk(Archive& archive, Snapshot& snapshot, Form hidden) {
   archive.member("sources", snapshot.sources);
   archive.member("problems", snapshot.problems);
 }
-void walk(Archive& archive, Snapshot& snapshot) { walk(archive, snapshot, Form::plain); }
+void walk(Archive& archive, Snapshot& snapshot) { walk(archive, snapshot, Form::plain, {}); }
 
 // --- snapshot/json.h
 // ------------------------------------------------------------------------------
 
-std::string to_json(const Snapshot& snapshot, JsonLayout layout, Form hidden) {
+std::string to_json(const Snapshot& snapshot, JsonLayout layout, Form hidden, FieldList asked) {
   return write_json(layout, [&](Archive& archive) {
-    walk(archive, const_cast<Snapshot&>(snapshot),
-         hidden);  // an archive that writes changes nothing
+    // an archive that writes changes nothing
+    walk(archive, const_cast<Snapshot&>(snapshot), hidden, asked);
   });
 }
 

@@ -30,6 +30,7 @@ E2E = load_e2e()
 ENVIRONMENT = os.environ.get("BERTH_FRAMEWORKS", "")
 JAX = os.environ.get("BERTH_JAX", "")
 FAKES = E2E.BUILD / "fakes"
+PATIENCE = 900  # a machine that compiles beside imports PyTorch in half a minute
 
 # What every program here may use: what the driver says without being woken.
 PRELUDE = """
@@ -117,7 +118,7 @@ class Bed(E2E.FakeDriver):
         self.env["LD_LIBRARY_PATH"] = str(FAKES / "cuda")
         return self
 
-    def run_python(self, code, *arguments, timeout=600, **env):
+    def run_python(self, code, *arguments, timeout=PATIENCE, **env):
         """(exit code, what it told, all that it wrote) of a program."""
         script = self.directory / "program.py"
         script.write_text(PRELUDE + code, encoding="utf-8")

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import E2E, PRELUDE, Bed, cuda_cards, played_cards
+from conftest import E2E, PATIENCE, PRELUDE, Bed, cuda_cards, played_cards
 
 TRAIN = """
 import torch
@@ -15,7 +15,7 @@ tell(count=torch.cuda.device_count(), uuid="GPU-" + str(one.uuid), list=os.envir
 
 
 def doctor(machine, *words, **how):
-    done = machine.run("doctor", "--json", "--python", machine.python, *words, timeout=120, **how)
+    done = machine.run("doctor", "--json", "--python", machine.python, *words, timeout=PATIENCE, **how)
     assert done.stdout, done.stderr
     answer = json.loads(done.stdout)
     return answer, {one["rule"] for one in answer["findings"]}
@@ -24,7 +24,7 @@ def doctor(machine, *words, **how):
 def job(machine, *words, code=TRAIN):
     script = machine.directory / "train.py"
     script.write_text(PRELUDE + code, encoding="utf-8")
-    done = machine.run("run", *words, "--", machine.python, script, timeout=120)
+    done = machine.run("run", *words, "--", machine.python, script, timeout=PATIENCE)
     told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"')]
     return done, told[0] if told else None
 
@@ -35,7 +35,7 @@ def test_doctor_asks_the_real_torch_and_has_nothing_to_say(bed):
     said = json.dumps(answer["python"])
     assert "+cu12" in said and machine.python.parents[1].name in said
     assert not rules & {"torch_cpu_only", "framework_blind", "import_failed", "architecture_missing", "driver_too_old"}
-    assert "sees 2" in machine.run("doctor", "--python", machine.python, timeout=120).stdout.replace("\n ", "")
+    assert "sees 2" in machine.run("doctor", "--python", machine.python, timeout=PATIENCE).stdout.replace("\n ", "")
 
 
 def test_doctor_reads_versions_without_running_anything(bed):
@@ -82,7 +82,7 @@ def test_a_job_that_ran_out_of_memory_is_told_why(bed):
     script = machine.directory / "train.py"
     script.write_text("import torch\nkept = [torch.empty(1 << 30, dtype=torch.uint8, device='cuda') for _ in range(5)]\n", encoding="utf-8")
     run = machine.run("run", "-d", "--", machine.python, script).stdout.strip()
-    assert machine.run("wait", run, timeout=120).returncode != 0
+    assert machine.run("wait", run, timeout=PATIENCE).returncode != 0
     answer = json.loads(machine.run("explain", "--json", run).stdout)
     assert [one["rule"] for one in answer["findings"]][:1] == ["cuda_out_of_memory"], answer
 

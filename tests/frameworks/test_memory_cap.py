@@ -4,7 +4,7 @@ error is PyTorch's own, and the program goes on after freeing."""
 import json
 
 import pytest
-from conftest import PRELUDE
+from conftest import PATIENCE, PRELUDE
 
 GIB, MIB = 1 << 30, 1 << 20
 CAP = 2 * GIB
@@ -41,7 +41,7 @@ def job(machine, code, *words, memory="2G", **env):
     script = machine.directory / "train.py"
     script.write_text(PRELUDE + code, encoding="utf-8")
     prefix = ("run", "-q", "--memory", memory, *words, "--") if memory else ("run", "-q", "--")
-    done = machine.run(*prefix, machine.python, script, timeout=300, env=env)
+    done = machine.run(*prefix, machine.python, script, timeout=PATIENCE, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"')]
     assert told, done.stdout + done.stderr
@@ -78,14 +78,14 @@ import torch.multiprocessing as mp
 def child(place, go, results):
     held, _ = fill(most=1 << 30)
     results.put(sum(one.numel() for one in held))
-    go.wait(120)
+    go.wait(600)
 
 if __name__ == "__main__":
     mp.set_start_method("spawn")
     go, results = mp.Event(), mp.Queue()
     children = [mp.Process(target=child, args=(place, go, results)) for place in range(3)]
     for one in children: one.start()
-    got = [results.get(timeout=120) for _ in children]
+    got = [results.get(timeout=600) for _ in children]
     go.set()
     for one in children: one.join()
     held, _ = fill()
@@ -120,7 +120,7 @@ held, said = fill()
 mine = sum(one.numel() for one in held)
 here = pathlib.Path(os.environ["TOGETHER"])
 (here / str(os.getpid())).touch()
-for _ in range(1200):
+for _ in range(6000):
     if len(list(here.iterdir())) == 2: break
     time.sleep(0.1)
 tell(mine=mine, refused=bool(said), both=len(list(here.iterdir())))
@@ -133,7 +133,7 @@ tell(mine=mine, refused=bool(said), both=len(list(here.iterdir())))
     words = ("run", "-q", "--memory", "2G", "--", machine.python, script)
     running = [machine.start(*words, env={"TOGETHER": str(together)}) for _ in range(2)]
     for one in running:
-        out, err = one.communicate(timeout=300)
+        out, err = one.communicate(timeout=PATIENCE)
         assert one.returncode == 0, err
         told = json.loads(next(line for line in out.splitlines() if line.startswith('{"')))
         assert told["both"] == 2 and told["refused"]

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from conftest import BASE, CLASSIC, E2E, TOKEN
+from conftest import BASE, CLASSIC, E2E, PATIENCE, TOKEN
 
 MAGICS = ("%load_ext berth", "%berth", "%berth lease 1 --memory 10G", "%berth", "%berth release", "%%berth_memory\nx = 1")
 
@@ -33,7 +33,7 @@ def test_the_magics_work(jupyter):
     done = subprocess.run(
         [f"{CLASSIC}/bin/python", "-m", "nbconvert", "--to", "notebook", "--execute", "--output", "done", "magics.ipynb"],
         cwd=jupyter.notebooks, env=jupyter.machine.environment({}), stdin=subprocess.DEVNULL, capture_output=True,
-        text=True, timeout=120, check=False,
+        text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     cells = json.loads((jupyter.notebooks / "done.ipynb").read_text(encoding="utf-8"))["cells"]
@@ -48,7 +48,7 @@ def test_the_extension_answers_on_jupyter_server_1(jupyter):
     start(jupyter, "jupyter_server", "ServerApp")
     jupyter.serve()
     assert jupyter.ask("api/kernels", "POST", {"name": "python3"}).status == 201
-    E2E.wait_until(lambda: jupyter.overview()["source"] == "serve", "serve is asked", 30)
+    E2E.wait_until(lambda: jupyter.overview()["source"] == "serve", "serve is asked", PATIENCE)
     said = jupyter.overview()
     assert len(said["devices"]) == 8 and len(said["kernels"]) == 1 and said["problem"] is None
     first = jupyter.ask("berth/page/")

@@ -4,11 +4,12 @@ import concurrent.futures
 import os
 import pathlib
 import signal
+import subprocess
 import time
 
 import pytest
 
-from conftest import E2E, Meanwhile, undisturbed
+from conftest import E2E, ENVIRONMENT, PATIENCE, Jupyter
 
 WHOLE_PAGE = (E2E.BUILD / "page/dist/index.html").read_text() if (E2E.BUILD / "page/dist/index.html").exists() else ""
 
@@ -47,7 +48,7 @@ def test_every_gpu_by_the_helper_and_by_serve(jupyter):
     assert (said["source"], said["simulated"], said["problem"]) == ("helper", "server-8xh100", None)
     assert {(one["user"], one["kernel"]) for one in said["holders"]} == {("alice", None), ("bob", None)}
     jupyter.serve()
-    E2E.wait_until(lambda: jupyter.overview()["source"] == "serve", "serve is asked", 30)
+    E2E.wait_until(lambda: jupyter.overview()["source"] == "serve", "serve is asked", PATIENCE)
     assert len(jupyter.overview()["devices"]) == 8
 
 
@@ -98,7 +99,7 @@ def test_events_are_told_as_they_come(jupyter):
     request = urllib.request.Request(
         jupyter.address + "berth/api/events", headers={"Authorization": "token only-for-this-test"}
     )
-    with urllib.request.urlopen(request, timeout=60) as stream:
+    with urllib.request.urlopen(request, timeout=PATIENCE) as stream:
         assert stream.headers["Content-Type"].startswith("text/event-stream")
         lines = [stream.readline().decode() for _ in range(4)]
     assert lines[0] == "event: overview\n" and lines[1].startswith('data: {"berth_lab":1') and lines[3] == "event: overview\n"
@@ -111,7 +112,7 @@ def test_the_page_is_passed_on_and_nothing_else(jupyter):
     jupyter.start()
     assert b"berth serve" in jupyter.ask("berth/page/").body and jupyter.ask("berth/page/").status == 503
     jupyter.serve()
-    E2E.wait_until(lambda: jupyter.ask("berth/page/").status == 200, "the page is there", 30)
+    E2E.wait_until(lambda: jupyter.ask("berth/page/").status == 200, "the page is there", PATIENCE)
     assert jupyter.ask("berth/page").headers["Location"] == "/user/ana/berth/page/"
     page = jupyter.ask("berth/page/")
     policy = page.headers["Content-Security-Policy"]
@@ -132,7 +133,7 @@ def test_acts_are_the_pages_own(jupyter):
     jupyter.serve()
     asked = {"devices": 1}
     json_type = {"Content_Type": "application/json"}
-    E2E.wait_until(lambda: jupyter.ask("berth/page/").status == 200, "the page is there", 30)
+    E2E.wait_until(lambda: jupyter.ask("berth/page/").status == 200, "the page is there", PATIENCE)
     assert jupyter.ask("berth/page/api/v1/compose", "POST", asked, **json_type).status == 403
     foreign = jupyter.ask("berth/page/api/v1/compose", "POST", asked, X_Berth="1", Origin="https://evil.example", token=None, **json_type)
     assert foreign.status == 403
@@ -169,8 +170,6 @@ def test_the_token_of_jupyter_stays_in_jupyter(jupyter):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root: another user has the socket")
 def test_a_strangers_socket_is_not_believed(jupyter):
-    import subprocess
-
     os.chmod(jupyter.directory, 0o777)
     for parent in jupyter.directory.parents[:3]:
         os.chmod(parent, os.stat(parent).st_mode | 0o011)
@@ -189,46 +188,64 @@ def test_a_strangers_socket_is_not_believed(jupyter):
 # ------------------------------------------------------------------ what goes wrong
 
 
-def hold_asking(jupyter, seconds):
-    """Asks for the overview all the while, in two tabs; how long each took."""
-    def one():
-        took, until = [], time.monotonic() + seconds
-        while time.monotonic() < until:
-            begun = time.monotonic()
-            assert jupyter.ask("berth/api/overview").status == 200
-            took.append(time.monotonic() - begun)
-            time.sleep(0.1)
-        return took
+def answers_until(jupyter, is_over):
+    """How often Jupyter answers about something else before an overview `is_over`; and all those overviews."""
+    seen = []
 
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        return sum((asked.result() for asked in [pool.submit(one) for _ in range(2)]), [])
+    def is_now():
+        seen.append(jupyter.overview())
+        assert jupyter.ask("api/kernelspecs").status == 200
+        return is_over(seen[-1])
+
+    E2E.wait_until(is_now, "the overview says so", PATIENCE)
+    return len(seen) - 1, seen
+
+
+LOOP = """
+import asyncio, sys
+from berth.jupyter.serve_socket import fetched
+turns = 0
+async def turn():
+    global turns
+    while True:
+        await asyncio.sleep(0.02)
+        turns += 1
+async def main():
+    turning = asyncio.ensure_future(turn())
+    try:
+        await fetched("/gpu-status", 3.0)
+    except asyncio.TimeoutError:
+        print(turns)
+asyncio.run(main())
+"""
 
 
 def test_a_serve_that_hangs_holds_up_nothing_else(jupyter):
     jupyter.start()
     serve = jupyter.serve()
-    E2E.wait_until(lambda: jupyter.overview()["source"] == "serve", "serve is asked", 30)
-    usual = undisturbed(jupyter)
+    E2E.wait_until(lambda: jupyter.overview()["source"] == "serve", "serve is asked", PATIENCE)
     serve.send_signal(signal.SIGSTOP)
-    with Meanwhile(jupyter) as meanwhile:
-        hold_asking(jupyter, 4)
-    assert meanwhile.ninth_of_ten < usual + 0.1, (usual, max(meanwhile.took))
-    assert jupyter.overview()["source"] == "helper", "the helper is asked instead"
+    # It takes the connection, and never answers.
+    done = subprocess.run([f"{ENVIRONMENT}/bin/python", "-c", LOOP], env=jupyter.machine.environment({}), text=True,
+                          stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, check=False)  # fmt: skip
+    assert int(done.stdout or 0) >= 10, f"the loop stood still: {done}"
+    _, seen = answers_until(jupyter, lambda said: said["source"] == "helper")
+    assert {len(said["devices"]) for said in seen} == {8}, "the helper is asked instead"
     serve.send_signal(signal.SIGCONT)
 
 
 def test_a_helper_that_hangs_holds_up_nothing_else(jupyter):
     jupyter.start()
     assert len(jupyter.overview()["devices"]) == 8
-    usual = undisturbed(jupyter)
-    stopped = E2E.wait_until(lambda: helpers(jupyter), "there is a helper", 10)
+    stopped = E2E.wait_until(lambda: helpers(jupyter), "there is a helper", PATIENCE)
     for pid in stopped:
         os.kill(pid, signal.SIGSTOP)
     try:
-        with Meanwhile(jupyter) as meanwhile:
-            took = hold_asking(jupyter, 22)
-        assert meanwhile.ninth_of_ten < usual + 0.1, (usual, max(meanwhile.took))
-        assert sorted(took)[len(took) * 9 // 10] < 1, "who asks has the last look meanwhile"
+        # It is given up after 15 s: a loop that waits for it answers nothing meanwhile.
+        answers, seen = answers_until(jupyter, lambda said: said["problem"])
+        assert answers >= 3
+        assert {len(said["devices"]) for said in seen} == {8}, "who asks has the last look meanwhile"
+        E2E.wait_until(lambda: jupyter.overview()["problem"] is None, "another helper is asked", PATIENCE)
         assert len(jupyter.overview()["devices"]) == 8
     finally:
         for pid in stopped:
@@ -236,6 +253,17 @@ def test_a_helper_that_hangs_holds_up_nothing_else(jupyter):
                 os.kill(pid, signal.SIGCONT)
             except ProcessLookupError:
                 pass  # it was given up
+
+
+def test_of_a_card_that_hangs_the_others_are_shown(tmp_path):
+    jupyter = Jupyter(E2E.FakeDriver(tmp_path, E2E.scenario("server-8xh100"), faults="*@3=hang"))
+    try:
+        jupyter.start()
+        said = E2E.wait_until(lambda: (said := jupyter.overview())["devices"] and said, "there is a look", PATIENCE)
+        assert [one["index"] for one in said["devices"] if one["memory_used_bytes"] is not None] == [0, 1, 2, 4, 5, 6, 7]
+        assert jupyter.ask("api/kernelspecs").status == 200
+    finally:
+        jupyter.end()
 
 
 def test_without_the_library_jupyter_is_whole_and_says_why(jupyter):
@@ -255,37 +283,39 @@ def test_an_extension_that_cannot_be_loaded_keeps_nothing_from_starting(jupyter)
 
 
 def test_ten_tabs_cost_little(jupyter, record_property):
-    """Each asks as a panel that is looked at does (web/lab/room.ts)."""
-    seconds = 20
+    """Each asks as a panel that is looked at does (web/lab/room.ts). Processor time, by the time that it took."""
+    questions = 9
     jupyter.start()
 
     def spent_while(act):
         """Of one core: by Jupyter, and by the helper where there is one, which lives while it is asked."""
         pids = [jupyter.process.pid, *helpers(jupyter)]
-        before = seconds_of_cpu(pids)
+        begun, before = time.monotonic(), seconds_of_cpu(pids)
         act()
-        return (seconds_of_cpu(pids) - before) / seconds
+        return (seconds_of_cpu(pids) - before) / (time.monotonic() - begun)
 
     def tab(number):
         time.sleep(0.2 * number)
-        etag, until = "", time.monotonic() + seconds - 2
-        while time.monotonic() < until:
+        etag = ""
+        for _ in range(questions):
             answer = jupyter.ask("berth/api/overview", If_None_Match=etag)
             etag = answer.headers["ETag"]
             assert answer.status in (200, 304)
             time.sleep(2)
 
-    time.sleep(10)  # what it begins with is done
-    idle = spent_while(lambda: time.sleep(seconds))
+    def idle():
+        return spent_while(lambda: time.sleep(5))
+
+    usual = E2E.wait_until(lambda: (share := idle()) < 0.03 and (share,), "what Jupyter begins with is done", PATIENCE)[0]
     jupyter.overview()
     assert helpers(jupyter)
     with concurrent.futures.ThreadPoolExecutor(10) as pool:
         ten = spent_while(lambda: list(pool.map(tab, range(10))))
-    record_property("measured", f"Jupyter with ten panels at once: {100 * ten:.1f} % of a core; without {100 * idle:.1f} %")
+    record_property("measured", f"Jupyter with ten panels at once: {100 * ten:.1f} % of a core; without {100 * usual:.1f} %")
     assert ten < 0.05
 
 
-def test_two_hundred_kernels(jupyter):
+def test_two_hundred_kernels(jupyter, record_property):
     """Stand-ins: they run, and never say a word."""
     spec = jupyter.shared / "share/jupyter/kernels/standin"
     spec.mkdir(parents=True)
@@ -294,10 +324,13 @@ def test_two_hundred_kernels(jupyter):
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         made = list(pool.map(lambda _: jupyter.ask("api/kernels", "POST", {"name": "standin"}).status, range(200)))
     assert made == [201] * 200
-    usual = undisturbed(jupyter)
-    with Meanwhile(jupyter) as meanwhile:
-        hold_asking(jupyter, 5)
-    assert meanwhile.ninth_of_ten < usual + 0.1, (usual, max(meanwhile.took))
     said = jupyter.overview()
     assert len(said["kernels"]) == 200
     assert {kernel["memory_used_bytes"] for kernel in said["kernels"]} == {0}
+    before = seconds_of_cpu([jupyter.process.pid])
+    for _ in range(30):
+        jupyter.overview()
+        time.sleep(0.1)
+    each = (seconds_of_cpu([jupyter.process.pid]) - before) / 30
+    record_property("measured", f"an overview with 200 kernels: {1000 * each:.0f} ms of Jupyter's processor time")
+    assert each < 0.2

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from hosts import ROOT, checked, run
+from hosts import ROOT, checked, compiled, run, shared
 
 SOURCES = ROOT / "examples/cpp"
 NAMES = ("list_devices", "take_or_cpu", "wait_in_loop")
@@ -48,6 +48,20 @@ def built(request, installed, tmp_path_factory):
     needed = run(["readelf", "--dynamic", folder / "list_devices"]).stdout
     assert ("libberth" in needed) == ("static" not in request.param)
     return folder
+
+
+PAGES = ("README.md", "README.zh-CN.md", "doc/LIBRARY.md", "doc/LIBRARY.zh-CN.md")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_program_of_a_page_as_it_stands_there(page, server, library, tmp_path):
+    [program] = re.findall(r"^```cpp\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.M | re.S)
+    source = tmp_path / "program.cc"
+    source.write_text(program)
+    host = compiled(tmp_path / "program", source, "-std=c++17", *shared(), compiler="g++")
+    assert checked(server.run(host)).stdout.startswith("on NVIDIA H100")
+    hidden = server.run(host, env={"CUDA_VISIBLE_DEVICES": ""})
+    assert hidden.stdout.startswith("on the CPU: ") and len(hidden.stdout) > 30
 
 
 @pytest.fixture

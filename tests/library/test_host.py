@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from hosts import BUILD, HERE, PLACE, ROOT, checked, compiled, shared
+from hosts import BUILD, HERE, PLACE, ROOT, checked, compiled, run, shared
 
 BERTH = PLACE / "berth"
 
@@ -81,6 +81,20 @@ def test_it_opens_no_driver(trace):
 
 def test_it_prints_nothing(trace):
     assert [line for line in trace.of("write", "writev", "sendto", "pwrite64") if re.match(r"\w+\([012],", line)] == []
+
+
+def test_it_registers_nothing_for_the_end_of_the_process(tmp_path, server, library):
+    program = compiled(tmp_path / "exits", HERE / "exits.c", "-std=c99", "-rdynamic", *shared())
+    assert checked(server.run(program)).stdout == "0\n"
+
+
+def test_a_bug_in_it_is_an_error_and_ends_no_host(tmp_path, server):
+    define = ["-DFMT_HEADER_ONLY", '-DBERTH_VERSION="0"', f"-I{ROOT / 'src'}", f"-I{ROOT / 'include'}"]
+    program = tmp_path / "bug"
+    done = run(["g++", "-std=c++23", *define, HERE / "bug.cc", ROOT / "src/lib/border.cc", "-o", program])
+    assert done.returncode == 0, done.stderr
+    said = checked(server.run(program)).stdout
+    assert re.fullmatch(r"12 a bug in libberth at .*bug\.cc:\d+: \(1 \+ 1 == 3\) does not hold: sums are right\n", said)
 
 
 def test_it_sleeps_on_nothing_but_its_helper(trace):

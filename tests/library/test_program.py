@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from hosts import HERE, PLACE, compiled, shared
+from hosts import HERE, PLACE, checked, compiled, shared
 
 BERTH = PLACE / "berth"
 
@@ -111,6 +111,23 @@ def test_as_root_a_users_link_is_what_it_leads_to(server, alone, folder):
     assert (program, code) in ((str(BERTH), 0), ("", NO_PERMISSION))
 
 
+def test_a_program_with_more_rights_than_its_user_asks_none_that_the_user_names(server, folder):
+    """One that is setuid: the variables are its user's."""
+    needs_root()
+    mark = folder / "was-run"
+    program = script(folder / "elsewhere", f"touch {mark}")
+    host = compiled(folder / "host", HERE / "host.c", "-std=c99", PLACE / "libberth.a")
+    named, _, _ = told(server, host, BERTH_HELPER=str(program))
+    assert named == str(program)
+    mark.unlink(missing_ok=True)
+    os.chown(host, 65534, 65534)
+    host.chmod(0o4755)
+    if "nosuid" in server.run("findmnt", "-no", "OPTIONS", "-T", host, env={"PATH": os.environ["PATH"]}).stdout:
+        pytest.skip("no program is setuid here")
+    done = server.run(host, "tells", env={"BERTH_HELPER": program, "PATH": f"/nonexistent:{folder}"})
+    assert done.stdout.splitlines()[0] != str(program) and not mark.exists(), done
+
+
 def test_the_next_on_the_path_is_taken_where_the_first_is_not_roots(server, alone, folder):
     needs_root()
     theirs = script(folder / "berth", "exit 1")
@@ -140,6 +157,14 @@ read -r asked <&3
 case $asked in *'"protocol":1'*) ;; *) exit 1;; esac
 printf '%s\\n' '""" + answer + """' >&3; cat <&3 >/dev/null""")
     assert told(server, alone, BERTH_HELPER=str(program), PATH=os.environ["PATH"]) == (str(program), 0, "")
+
+
+def test_a_host_that_throws_when_it_is_told_something(server, library, folder, tmp_path):
+    answer = '{"visible":null,"look":{"berth_snapshot":1,"devices":[]}}'
+    program = script(folder / "berth", f"""printf '%s\\n' '{{"berth_helper":1}}' >&3
+while read -r asked <&3; do printf '%s\\n' '{{"note":"hello"}}' '{answer}' >&3; done""")
+    host = compiled(tmp_path / "notes", HERE / "notes.cc", "-std=c++17", *shared(), compiler="g++")
+    checked(server.run(host, env={"BERTH_HELPER": program}))
 
 
 def test_a_library_of_another_release(server):

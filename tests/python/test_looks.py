@@ -83,6 +83,29 @@ def test_a_column_is_a_field_of_all_devices(desk):
     assert wrong[0] == "invalid" and "memory_usd_bytes" in wrong[1]
 
 
+WITHOUT_THESE = "nvmlDeviceGetPcieThroughput@*=hang;nvmlDeviceGetTotalEnergyConsumption@*=hang;nvmlDeviceGetFanSpeed@*=hang"
+
+
+def test_what_nobody_asked_for_is_neither_read_nor_told(desk):
+    """A driver that hangs at what devices() has no member for does not hold it up."""
+    driver = E2E.FakeDriver(desk.directory, E2E.scenario("server-8xh100"), faults=WITHOUT_THESE)
+    hung = {name: driver.env[name] for name in driver.env if name.startswith(("BERTH_NVML", "BERTH_FAKE"))}
+    told = desk.told(
+        """
+        look = berth.look(max_age=0)
+        try: look.column("fan_speed_percent")
+        except berth.Error as error: wrong = str(error)
+        device = look.json()["devices"][0]
+        print(json.dumps([[d.power.value is not None for d in look.devices], look.problems, sorted(device), wrong]))
+        """,
+        env=hung | {"BERTH_SIM": None},
+    )
+    powers, problems, keys, wrong = told
+    assert powers == [True] * 8 and problems == [] and "a deeper look has more" in wrong
+    assert {"id", "index", "name", "state", "users", "memory_used_bytes", "power_draw_milliwatts"} < set(keys)
+    assert not {"pcie_sent_bytes", "energy_millijoules", "clock_sm_megahertz", "leases"} & set(keys)
+
+
 def test_visible_devices_come_in_cudas_order(desk):
     told = desk.told(
         "print(json.dumps([[d.index, d.ordinal] for d in berth.devices(visible=True)]"
@@ -266,6 +289,7 @@ def served(desk):
 
 
 def test_a_look_of_the_server_knows_no_numbers_and_what_is_visible_is_asked_of_the_helper(served):
+    """Not before somebody asks for a number."""
     ask = "print(json.dumps([len(berth.look(max_age=60).devices), [d.ordinal for d in berth.look(max_age=60).devices]]))"
     wait_until(lambda: "[8," in served.python("import json, berth\n" + ask, env={"BERTH_HELPER": "/nonexistent"},
                                                code_wanted=None), "the server has looked")
@@ -273,6 +297,17 @@ def test_a_look_of_the_server_knows_no_numbers_and_what_is_visible_is_asked_of_t
     shown = served.told("print(json.dumps([[d.index, d.ordinal] for d in berth.devices(visible=True)]))",
                         env={"CUDA_VISIBLE_DEVICES": "5,2", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"})
     assert shown == [[5, 0], [2, 1]]
+    shown = served.told(
+        """
+        seen = berth.devices()
+        before = len(os.listdir("/proc/self/fd"))
+        numbers = [[d.index, d.ordinal] for d in seen]
+        print(json.dumps([numbers, len(os.listdir("/proc/self/fd")) > before]))
+        """,
+        env={"CUDA_VISIBLE_DEVICES": "5,2", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"},
+    )
+    numbers = {5: 0, 2: 1}
+    assert shown == [[[index, numbers.get(index)] for index in range(8)], True], "the helper was asked once it was needed"
 
 
 def test_a_connection_to_the_server_is_made_in_one_place(served):

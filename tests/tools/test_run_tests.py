@@ -5,6 +5,8 @@ import pathlib
 import re
 import subprocess
 
+import pytest
+
 import run_tests
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -39,23 +41,53 @@ def test_the_long_tests_are_those_that_know_of_it_and_run_alone(monkeypatch):
     assert sorted(ran) == sorted((name, "1") for name in knowing - {own})
 
 
-def test_frameworks_are_tested_in_their_own_environment_file_by_file(monkeypatch):
-    ran = []
-    for name in ("BERTH", "BERTH_BUILD", *run_tests.frameworks.ENVIRONMENTS):
-        monkeypatch.setenv(name, "")  # and so taken back afterwards
+@pytest.fixture
+def framework_runs(monkeypatch):
+    """framework_runs("torch"): the files that were run, each with the environments that its tests were told of."""
+    parts = run_tests.frameworks.parts()
+    for name in ("BERTH", "BERTH_BUILD", *(part.variable for part in parts.values())):
+        monkeypatch.setenv(name, "somebody's")  # and so taken back afterwards
+    made = {name: part._replace(make=lambda name=name: pathlib.Path("/made", name)) for name, part in parts.items()}
+    monkeypatch.setattr(run_tests.frameworks, "parts", lambda: made)
     monkeypatch.setattr(run_tests, "build", lambda report, folder: True)
-    made = {name: (lambda name=name: pathlib.Path("/made", name)) for name in run_tests.frameworks.ENVIRONMENTS}
-    monkeypatch.setattr(run_tests.frameworks, "ENVIRONMENTS", made)
-    monkeypatch.setattr(
-        run_tests.test_programs,
-        "run_pytest",
-        lambda report, tests, folder, **how: ran.append(
-            (tests.name, os.environ["BERTH_FRAMEWORKS"], os.environ["BERTH_JUPYTER"])
-        ),
-    )
-    run_tests.main(["--frameworks"])
-    files = [*sorted((ROOT / "tests" / "frameworks").glob("test_*.py")), *sorted((ROOT / "tests" / "jupyter").glob("test_*.py"))]
-    assert ran == [(file.name, "/made/BERTH_FRAMEWORKS", "/made/BERTH_JUPYTER") for file in files]
+
+    def run(*names):
+        ran = {}
+
+        def take(report, tests, folder, **how):
+            assert tests not in ran
+            ran[tests] = {part.variable: os.environ.get(part.variable) for part in parts.values()}
+
+        monkeypatch.setattr(run_tests.test_programs, "run_pytest", take)
+        run_tests.main(["--frameworks", *names])
+        return ran
+
+    return run
+
+
+def test_each_file_of_the_frameworks_is_run_once_in_its_own_environment(framework_runs):
+    ran = framework_runs()
+    files = [*(ROOT / "tests/frameworks").glob("test_*.py"), *(ROOT / "tests/jupyter").glob("test_*.py")]
+    assert sorted(ran) == sorted(files)
+    parts = run_tests.frameworks.parts()
+    for name, part in parts.items():
+        assert part.tests
+        for file in part.tests:
+            assert ran[file][part.variable] == f"/made/{name}"
+
+
+def test_a_part_of_the_frameworks_is_made_and_run_alone(framework_runs):
+    ran = framework_runs("jax")
+    assert [file.name for file in ran] == ["test_jax.py"]
+    assert ran.popitem()[1] == {
+        "BERTH_FRAMEWORKS": None, "BERTH_JAX": "/made/jax", "BERTH_JUPYTER": None, "BERTH_JUPYTER_CLASSIC": None,
+    }  # fmt: skip
+    assert framework_runs("jaxx") == {}
+
+
+def test_dev_knows_each_part_of_the_frameworks():
+    (known,) = re.findall(r"=~ \^\(\|(.*)\)\$ ", (ROOT / "dev").read_text(encoding="utf-8"))
+    assert known.split("|") == list(run_tests.frameworks.parts())
 
 
 def test_each_end_to_end_file_is_run_once():
