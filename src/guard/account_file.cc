@@ -129,7 +129,8 @@ Result<std::vector<AccountFile::Told>> AccountFile::told() const {
   for (std::size_t i = 0; i < account->header.device_count; ++i) {
     all.push_back({.charged = Bytes{sum_of_charges(*account, i)},
                    .highest = Bytes{account->results[i].highest_bytes},
-                   .refusals = account->results[i].refusals});
+                   .refusals = account->results[i].refusals,
+                   .context = Bytes{account->header.devices[i].context_bytes}});
   }
   return all;
 }

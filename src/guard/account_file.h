@@ -39,6 +39,7 @@ class AccountFile {
     Bytes charged{0};  // now, by all processes
     Bytes highest{0};  // that was granted
     std::uint64_t refusals = 0;
+    Bytes context{0};  // expected of each that is made
   };
   /// One for each device, in the order in which they were given. io: the job has damaged the file.
   [[nodiscard]] Result<std::vector<Told>> told() const;

@@ -185,6 +185,11 @@ bool is_ended_by_warning(const RunRecord& run) {
 
 std::string runs_directory(const std::string& state_directory) { return state_directory + "/runs"; }
 
+std::string state_directory_of(const std::string& run_directory) {
+  const std::string runs = run_directory.substr(0, run_directory.rfind('/'));
+  return runs.ends_with("/runs") ? runs.substr(0, runs.rfind('/')) : std::string();
+}
+
 std::string make_run_id(std::string_view machine_id, std::string_view boot_id, WallTime now,
                         pid_t pid) {
   constexpr std::string_view letters = "abcdefghijkmnpqrstuvwxyz23456789";  // no l 1 o 0

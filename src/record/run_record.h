@@ -212,6 +212,8 @@ struct RunRecord {
 
 /// The directory that holds the runs: STATE/runs.
 [[nodiscard]] std::string runs_directory(const std::string& state_directory);
+/// The other way: of STATE/runs/ID; empty: that is no run's.
+[[nodiscard]] std::string state_directory_of(const std::string& run_directory);
 
 /// A new id: "20251121-014946-k3f9q2", unique over machines and reboots.
 [[nodiscard]] std::string make_run_id(std::string_view machine_id, std::string_view boot_id,

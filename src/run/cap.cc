@@ -12,6 +12,7 @@
 #include "base/tr.h"
 #include "base/variables.h"
 #include "guard/account_file.h"
+#include "guard/context_sizes.h"
 #include "guard/framework_caps.h"
 #include "host_environment/gather.h"
 #include "host_environment/machine_side.h"
@@ -37,11 +38,16 @@ std::string uuid_of(const Device& device) {
 /// Why an account cannot be opened for these devices; empty: it is there.
 std::string make_account(const Manifest& manifest, const std::string& directory) {
   if (directory.empty()) return std::string(as_key("this run has no record for its account"));
+  const ContextSizes measured = ContextSizes::load(state_directory_of(directory));
   std::vector<AccountDevice> devices;
   for (std::size_t at = 0; at < manifest.given.devices.size(); ++at) {
+    const Device& device = manifest.given.devices[at];
     const std::optional<Bytes> limit = manifest.promised[at];
-    const Bytes context = limit ? context_within(*limit, least_of_a_context) : Bytes(0);
-    devices.push_back({uuid_of(manifest.given.devices[at]), limit, context});
+    const auto known = measured.of(device, manifest.given.host.software_of(device).driver);
+    const Bytes context = !limit  ? Bytes(0)
+                          : known ? std::min(*known, *limit)
+                                  : context_within(*limit, least_of_a_context);
+    devices.push_back({uuid_of(device), limit, context});
   }
   const auto made = AccountFile::make(directory + "/" + std::string(record_file::account), devices);
   return made ? "" : made.error().message();

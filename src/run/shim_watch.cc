@@ -33,6 +33,13 @@ Reading<bool> is_mapped_in(pid_t process, const std::string& image, const std::s
   return answer->out == "yes";
 }
 
+/// Of what the last looks measured above the charges.
+Bytes lasting(const std::deque<std::uint64_t>& above) {
+  const bool counts =
+      above.size() == looks_until_it_counts || (!above.empty() && above.back() == 0);
+  return Bytes(counts ? *std::ranges::min_element(above) : 0);
+}
+
 }  // namespace
 
 ShimWatch::ShimWatch(const Manifest& manifest, const std::string& directory, std::string proc)
@@ -44,6 +51,9 @@ ShimWatch::ShimWatch(const Manifest& manifest, const std::string& directory, std
   auto account = AccountFile::open(directory + "/" + std::string(record_file::account));
   if (account) {
     account_.emplace(*std::move(account));
+    state_directory_ = state_directory_of(directory);
+    devices_ = manifest.given.devices;
+    host_ = manifest.given.host;
   } else {
     seen_.gap = account.error().message();
   }
@@ -69,7 +79,9 @@ std::vector<Note> ShimWatch::after_look(const std::vector<ProcessSample>& own,
   for (const AccountFile::Told& one : *after) {
     seen_.devices.push_back({.highest_charge = one.highest, .refusals = one.refusals});
   }
-  return look_into(own, clock);
+  std::vector<Note> news = look_into(own, clock);
+  learn_contexts(own, *after);
+  return news;
 }
 
 void ShimWatch::tell_measured(const std::vector<Reading<Bytes>>& measured,
@@ -83,9 +95,22 @@ void ShimWatch::tell_measured(const std::vector<Reading<Bytes>>& measured,
     auto& above = above_[at];
     above.push_back(sum->count() > charged.count() ? sum->count() - charged.count() : 0);
     if (above.size() > looks_until_it_counts) above.pop_front();
-    const bool counts = above.size() == looks_until_it_counts || above.back() == 0;
-    const std::uint64_t lasting = counts ? *std::ranges::min_element(above) : 0;
-    account_->tell_unseen(at, Bytes(lasting));
+    account_->tell_unseen(at, lasting(above));
+  }
+}
+
+/// Where one process alone is on a device, and nothing of it is hidden, what lasts above its
+/// charges is its context's.
+void ShimWatch::learn_contexts(const std::vector<ProcessSample>& own,
+                               const std::vector<AccountFile::Told>& after) {
+  if (state_directory_.empty() || !seen_.gap.empty() || !seen_.in_processes) return;
+  for (std::size_t at = 0; at < std::min(above_.size(), devices_.size()); ++at) {
+    const Bytes more = lasting(above_[at]);
+    if (more == Bytes{0} || std::ranges::count(own, at, &ProcessSample::device) != 1) continue;
+    ContextSizes sizes = ContextSizes::load(state_directory_);
+    if (!sizes.note(devices_[at], host_.software_of(devices_[at]).driver, after[at].context + more))
+      continue;
+    static_cast<void>(sizes.save(state_directory_));  // the next run learns it anew
   }
 }
 

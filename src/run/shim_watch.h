@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/note.h"
 #include "guard/account_file.h"
+#include "guard/context_sizes.h"
 #include "record/run_record.h"
 
 namespace berth {
@@ -34,6 +35,8 @@ class ShimWatch {
  private:
   void tell_measured(const std::vector<Reading<Bytes>>& measured,
                      const std::vector<AccountFile::Told>& after);
+  void learn_contexts(const std::vector<ProcessSample>& own,
+                      const std::vector<AccountFile::Told>& after);
   [[nodiscard]] std::vector<Note> look_into(const std::vector<ProcessSample>& own, Clock& clock);
 
   std::string image_;  // empty: no shim
@@ -45,6 +48,11 @@ class ShimWatch {
   std::set<pid_t> looked_into_;
   CapSeen seen_;
   CapSeen told_;
+  /// What contexts take, for the user's next runs; learned of the run's devices, as they were
+  /// given.
+  std::string state_directory_;
+  std::vector<Device> devices_;
+  Host host_;
 };
 
 }  // namespace berth

@@ -89,6 +89,39 @@ TEST_F(ShimWatchOfUs, WhatIsMeasuredAboveTheChargesCountsOnceItLasts) {
   EXPECT_EQ(unseen(), 2_GiB);
 }
 
+TEST_F(ShimWatchOfUs, WhatAContextTakesIsLearnedForTheNextRun) {
+  const std::string run = directory_ / "runs/20261126-120000-abcdef";
+  std::filesystem::create_directories(run);
+  manifest_.given.devices[0].name = std::string("NVIDIA H200");
+  manifest_.given.host.software_of(Runtime::cuda).driver = std::string("580.159.04");
+  ASSERT_TRUE(AccountFile::make(run + "/account", {{uuid, 10_GiB, 128_MiB}}));
+  const auto learned = [&] {
+    return ContextSizes::load(directory_.path())
+        .of(manifest_.given.devices[0], manifest_.given.host.software_of(Runtime::cuda).driver);
+  };
+  ShimWatch watch(manifest_, run, "/proc");
+  (void)look(watch, us(388_MiB), 388_MiB);
+  (void)look(watch, us(388_MiB), 388_MiB);
+  EXPECT_EQ(learned(), std::nullopt) << "it may not last";
+  (void)look(watch, us(388_MiB), 388_MiB);
+  EXPECT_EQ(learned(), 516_MiB);
+  (void)look(watch, us(900_MiB), 900_MiB);
+  EXPECT_EQ(learned(), 516_MiB) << "modules come on top";
+}
+
+TEST_F(ShimWatchOfUs, OfSeveralProcessesNoContextIsLearned) {
+  const std::string run = directory_ / "runs/20261126-120000-abcdef";
+  std::filesystem::create_directories(run);
+  manifest_.given.devices[0].name = std::string("NVIDIA H200");
+  manifest_.given.host.software_of(Runtime::cuda).driver = std::string("580.159.04");
+  ASSERT_TRUE(AccountFile::make(run + "/account", {{uuid, 10_GiB, 128_MiB}}));
+  ShimWatch watch(manifest_, run, "/proc");
+  auto two = us(388_MiB);
+  two.push_back({.device = 0, .pid = ::getpid(), .memory = 388_MiB});
+  for (int number = 0; number < 3; ++number) (void)look(watch, two, 776_MiB);
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "contexts.json"));
+}
+
 TEST_F(ShimWatchOfUs, MemoryThatCannotBeReadIsNotZero) {
   ShimWatch watch = this->watch();
   for (int look_number = 0; look_number < 3; ++look_number) (void)look(watch, us(3_GiB), 3_GiB);

@@ -2,6 +2,7 @@
 runtime and the fake driver."""
 
 import json
+import pathlib
 import re
 import subprocess
 
@@ -86,6 +87,20 @@ def test_the_shim_refuses_what_goes_beyond_the_share_and_the_record_says_so(card
     assert re.search(r"refused allocations: 2", card.run("show", env={"COLUMNS": "200"}).stdout)
     names = dict(record["variables_set"])
     assert "LD_PRELOAD" in names and "LD_LIBRARY_PATH" in names
+
+
+def test_what_a_context_took_before_is_charged_from_the_start(card):
+    host = json.loads(card.run("status", "--json").stdout)
+    size = {"device": host["devices"][0]["name"], "driver_version": host["host"]["driver_version"], "bytes": 516 * MIB}
+    state = pathlib.Path(card.env["XDG_STATE_HOME"]) / "berth"
+    state.mkdir(parents=True, exist_ok=True)
+    (state / "contexts.json").write_text(json.dumps({"berth_contexts": 1, "contexts": [size]}), encoding="utf-8")
+    told, _, _ = card.take("--memory", "2G")
+    assert told["code"] == 2 and 2 * GIB - 580 * MIB < told["first"] <= 2 * GIB - 516 * MIB, told
+    # A driver of another version may take more or less.
+    size["driver_version"] = "1.2.3"
+    (state / "contexts.json").write_text(json.dumps({"berth_contexts": 1, "contexts": [size]}), encoding="utf-8")
+    assert card.take("--memory", "2G")[0]["first"] > 2 * GIB - 256 * MIB
 
 
 def test_a_weaker_tier_by_name_sets_nothing_of_the_shim(card):
