@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "guard/driver_file.h"
+#include "base/loader.h"
 #include "guard/elf_image.h"
 #include "guard/shared_object.h"
 
@@ -16,7 +16,7 @@ namespace fuzz_elf {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view file(reinterpret_cast<const char*>(data), size);
-  (void)berth::files_in_loader_cache(file, "libcuda.so.1");
+  (void)berth::libraries_in_cache(file);
   const auto object = berth::read_shared_object(file);
   if (!object) return 0;
   const berth::SharedObject driver{

@@ -16,7 +16,7 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
-#include "host_environment/environment.h"
+#include "base/variables.h"
 #include "probe/sim/scenario.h"
 #include "view/placement_text.h"
 

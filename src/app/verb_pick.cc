@@ -8,6 +8,7 @@
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "base/variables.h"
 #include "host_environment/environment.h"
 #include "host_environment/machine_side.h"
 #include "place/visible_devices.h"

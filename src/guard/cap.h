@@ -3,12 +3,15 @@
 // strongest that can be had here, and why no stronger one. Pure; who can have what is gathered in
 // run/.
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "base/units.h"
 #include "snapshot/claim.h"
 
 namespace berth {
@@ -19,6 +22,18 @@ struct CapFacts {
   std::optional<std::string> no_mps;
   std::optional<std::string> no_shim;
 };
+
+/// What one CUDA context takes of a device beside what its program allocates. Nothing tells it
+/// before one is made: an H100 with driver 580 took 527 MiB, small cards of older drivers 130. So
+/// there are two figures. The least is charged before a context is made, and the sampler adds what
+/// lasts; a larger one would refuse small programs what fits.
+inline constexpr Bytes least_of_a_context{std::uint64_t{128} << 20};
+/// The usual is left free where a program is told its share, and tolerated where it is measured.
+inline constexpr Bytes usual_of_a_context{std::uint64_t{512} << 20};
+/// Of a small share no more than a tenth.
+[[nodiscard]] inline Bytes context_within(Bytes share, Bytes context) {
+  return std::min(context, Bytes(share.count() / 10));
+}
 
 struct CapChoice {
   CapTier tier = CapTier::watchdog;

@@ -1,17 +1,16 @@
 #include "guard/driver_file.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <utility>
 
 #include "base/fd.h"
+#include "base/loader.h"
 #include "base/text.h"
 #include "guard/elf_image.h"
 #include "guard/elf_view.h"
@@ -73,17 +72,10 @@ std::vector<std::string> places_of(const DriverQuestion& question) {
     places.push_back((std::filesystem::path(folder) / library).lexically_normal());
   };
   for (const std::string& folder : folders_of(question)) add(folder);
-  const auto cache = read_file(question.root + "/etc/ld.so.cache", 64 << 20);
-  for (const std::string& file :
-       cache ? files_in_loader_cache(*cache, library) : std::vector<std::string>{}) {
-    places.push_back(question.root + file);
+  for (const auto& [name, path] : loader_cache(question.root)) {
+    if (name == library) places.push_back(question.root + path);
   }
-  // NixOS has its driver in the last one, and programs that know.
-  for (const std::string& folder :
-       {"/" + loader_lib(), "/usr/" + loader_lib(), std::string("/lib"), std::string("/usr/lib"),
-        std::string("/lib64"), std::string("/usr/lib64"), std::string("/run/opengl-driver/lib")}) {
-    add(question.root + folder);
-  }
+  for (const std::string& folder : default_loader_folders()) add(question.root + folder);
   return places;
 }
 
@@ -94,48 +86,6 @@ bool is_hamis(const std::string& path, const SharedObject& object) {
 }
 
 }  // namespace
-
-std::string loader_lib() {
-  // The loader puts its value into the path, and the path into its complaint.
-  constexpr std::string_view before = "/nonexistent/";
-  (void)::dlopen("/nonexistent/$LIB/none", RTLD_LAZY);
-  const char* said = ::dlerror();
-  const std::string_view text = said == nullptr ? "" : said;
-  const std::size_t end = text.find("/none");
-  if (!text.starts_with(before) || end == text.npos || end < before.size()) return "lib64";
-  return std::string(text.substr(before.size(), end - before.size()));
-}
-
-std::vector<std::string> files_in_loader_cache(std::string_view cache, std::string_view name) {
-  constexpr std::string_view magic = "glibc-ld.so.cache1.1";
-  constexpr std::uint32_t kind_mask = 0xff00;
-  constexpr std::uint32_t our_kind = elf::our_machine == EM_AARCH64 ? 0x0a00 : 0x0300;
-  // Older ones have a table of the old format before it. The newer one begins where its texts are
-  // counted from.
-  const std::size_t start = cache.find(magic);
-  if (start == cache.npos) return {};
-  cache.remove_prefix(start);
-  const std::uint32_t count = elf::read_at<std::uint32_t>(cache, magic.size()).value_or(0);
-  constexpr std::size_t header_bytes = 48;
-  struct Entry {
-    std::uint32_t kind, name, path, os_version;
-    std::uint64_t features;
-  };
-  const auto text_at = [&](std::uint32_t at) {
-    const std::string_view rest = cache.substr(std::min<std::size_t>(at, cache.size()), 4096);
-    return rest.substr(0, std::min(rest.find('\0'), rest.size()));
-  };
-  std::vector<std::string> files;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const auto entry = elf::read_at<Entry>(cache, header_bytes + i * sizeof(Entry));
-    if (!entry) break;
-    if ((entry->kind & kind_mask) != our_kind || text_at(entry->name) != name) continue;
-    if (const std::string_view path = text_at(entry->path); path.starts_with('/')) {
-      files.emplace_back(path);
-    }
-  }
-  return files;
-}
 
 std::expected<DriverFile, Sentence> find_driver(const DriverQuestion& question) {
   Sentence seen;  // what stood in a place and could not be used

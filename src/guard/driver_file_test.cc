@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/fd.h"
+#include "base/loader.h"
 #include "base/temporary_directory.h"
 #include "guard/elf_image.h"
 #include "guard/elf_view.h"
@@ -13,7 +14,9 @@
 namespace berth {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -108,27 +111,25 @@ TEST_F(FindDriver, SaysWhatItCannotRead) {
 }
 
 TEST(LoaderCache, HasFilesOfOurKindAlone) {
-  EXPECT_THAT(files_in_loader_cache(
-                  cache_of({{"libcuda.so.1", "/a/libcuda.so.1"}, {"libc.so.6", "/libc"}}, wide),
-                  "libcuda.so.1"),
-              ElementsAre("/a/libcuda.so.1"));
-  EXPECT_THAT(
-      files_in_loader_cache(cache_of({{"libcuda.so.1", "/a/libcuda.so.1"}}, 3), "libcuda.so.1"),
-      IsEmpty());
+  const std::vector<std::pair<std::string, std::string>> files = {
+      {"libcuda.so.1", "/a/libcuda.so.1"}, {"libc.so.6", "/libc"}};
+  EXPECT_THAT(libraries_in_cache(cache_of(files, wide)),
+              ElementsAre(CachedLibrary{"libcuda.so.1", "/a/libcuda.so.1"},
+                          CachedLibrary{"libc.so.6", "/libc"}));
+  EXPECT_THAT(libraries_in_cache(cache_of(files, 3)), IsEmpty());
 }
 
 TEST(LoaderCache, OfThisMachineHasItsLibc) {
-  const auto cache = read_file("/etc/ld.so.cache", 64 << 20);
-  if (!cache) GTEST_SKIP() << "there is no /etc/ld.so.cache";
-  EXPECT_THAT(files_in_loader_cache(*cache, "libc.so.6"), ::testing::Not(IsEmpty()));
+  if (!is_there("/etc/ld.so.cache")) GTEST_SKIP() << "there is no /etc/ld.so.cache";
+  EXPECT_THAT(loader_cache(""), Contains(Field(&CachedLibrary::name, "libc.so.6")));
 }
 
 TEST(LoaderCache, CutShortGivesWhatIsLeft) {
   const std::string whole = cache_of({{"libcuda.so.1", "/a/libcuda.so.1"}}, wide);
   for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
-    (void)files_in_loader_cache(std::string_view(whole).substr(0, bytes), "libcuda.so.1");
+    (void)libraries_in_cache(std::string_view(whole).substr(0, bytes));
   }
-  EXPECT_THAT(files_in_loader_cache("glibc-ld.so.cache1.1", "libcuda.so.1"), IsEmpty());
+  EXPECT_THAT(libraries_in_cache("glibc-ld.so.cache1.1"), IsEmpty());
 }
 
 TEST(LoaderLib, IsAFolderThatHoldsLibraries) {

@@ -9,12 +9,14 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "base/variables.h"
+#include "guard/cap.h"
 
 namespace berth {
 
 namespace {
 
-using Variables = std::vector<std::pair<std::string, std::string>>;
+using Variables = std::vector<Variable>;
 using Version = std::array<std::uint64_t, 3>;
 
 // The first releases seen to have the words: an older PyTorch (2.9.1) ends at a key that it does
@@ -41,24 +43,18 @@ std::optional<Version> version_of(std::string_view package, const Variables& pac
   return found == packages.end() ? std::nullopt : version_in(found->second);
 }
 
-bool is_set(std::string_view name, const std::vector<std::string>& environment) {
-  return std::ranges::any_of(environment, [name](std::string_view one) {
-    return one.starts_with(name) && one.substr(name.size()).starts_with('=');
-  });
-}
-
 bool any_is_set(const auto& names, const std::vector<std::string>& environment) {
-  return std::ranges::any_of(names, [&](std::string_view one) { return is_set(one, environment); });
+  return std::ranges::any_of(
+      names, [&](std::string_view one) { return value_of(environment, one).has_value(); });
 }
 
 /// Of the smallest share, as a fraction of its device, with room for a context, which no allocator
 /// counts. Nothing: there is none.
 std::optional<std::string> fraction_of(const std::vector<FrameworkShare>& shares) {
-  constexpr Bytes context{std::uint64_t{512} << 20};
   double least = 1;
   for (const FrameworkShare& share : shares) {
     if (share.total.count() == 0) return std::nullopt;
-    const Bytes room = std::min(context, Bytes(share.promised.count() / 10));
+    const Bytes room = context_within(share.promised, usual_of_a_context);
     const auto own = static_cast<double>(minus(share.promised, room)->count());
     least = std::min(least, own / static_cast<double>(share.total.count()));
   }
@@ -101,7 +97,7 @@ std::vector<std::pair<std::string, std::string>> framework_variables(
   if (fraction) add_torch(*fraction, environment, packages, set);
   if (fraction) add_jax(*fraction, environment, packages, set);
   constexpr std::string_view growth = "TF_FORCE_GPU_ALLOW_GROWTH";
-  if (version_of("tensorflow", packages) && !is_set(growth, environment)) {
+  if (version_of("tensorflow", packages) && !value_of(environment, growth)) {
     set.emplace_back(growth, "true");
   }
   return set;

@@ -53,8 +53,8 @@ std::string MemoryWatch::said(std::string text) const {
   return figures_ == Figures::simulated ? text + ": " + std::string(invented) : text;
 }
 
-std::vector<MemoryNews> MemoryWatch::news(const std::vector<WatchedMemory>& seen, Instant now) {
-  std::vector<MemoryNews> news;
+std::vector<Note> MemoryWatch::news(const std::vector<WatchedMemory>& seen, Instant now) {
+  std::vector<Note> news;
   for (std::size_t at = 0; at < std::min(seen.size(), watched_.size()); ++at) {
     if (watched_[at].share.cap) add_own(watched_[at], seen[at], now, news);
     add_taken(watched_[at], seen[at].taken, now, news);
@@ -63,15 +63,14 @@ std::vector<MemoryNews> MemoryWatch::news(const std::vector<WatchedMemory>& seen
 }
 
 void MemoryWatch::add_own(Watched& one, const WatchedMemory& seen, Instant now,
-                          std::vector<MemoryNews>& news) const {
+                          std::vector<Note>& news) const {
   const Reading<Bytes>& own = seen.own;
   const Bytes cap = *one.share.cap;
   const bool is_over = own.has_value() && *own.get() > tolerated(cap);
   if (one.over.is_news(is_over, now)) {
-    news.push_back({"memory_over_cap",
+    news.push_back({std::string(memory_over_cap),
                     said(fmt::format("{}: this run uses {} there and was promised {}",
-                                     one.share.device, short_size(*own.get()), short_size(cap))),
-                    true});
+                                     one.share.device, short_size(*own.get()), short_size(cap)))});
   }
   const bool is_unread = !own.has_value() && own.why() != Absent::not_sampled;
   one.unread = is_unread ? one.unread + 1 : 0;
@@ -84,7 +83,7 @@ void MemoryWatch::add_own(Watched& one, const WatchedMemory& seen, Instant now,
 }
 
 void MemoryWatch::add_taken(Watched& one, const PromisesTaken& taken, Instant now,
-                            std::vector<MemoryNews>& news) const {
+                            std::vector<Note>& news) const {
   if (!one.taken.is_news(!taken.by.empty(), now)) return;
   news.push_back(
       {"neighbour_in_promised_memory",

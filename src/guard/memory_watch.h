@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/note.h"
 #include "base/reading.h"
 #include "base/units.h"
 #include "snapshot/questions.h"
@@ -38,11 +39,8 @@ struct WatchedMemory {
   PromisesTaken taken = {};
 };
 
-struct MemoryNews {
-  std::string_view kind;  // of the event: a word for programs
-  std::string text;       // in English, for people
-  bool is_over = false;   // the run is over its share: what --cap-action says is due
-};
+/// The kind of the note that the run is over its share: what --cap-action says is due.
+inline constexpr std::string_view memory_over_cap = "memory_over_cap";
 
 class MemoryWatch {
  public:
@@ -50,7 +48,7 @@ class MemoryWatch {
   MemoryWatch(std::vector<WatchedShare> shares, Figures figures);
 
   /// `seen`: of each share, in their order.
-  [[nodiscard]] std::vector<MemoryNews> news(const std::vector<WatchedMemory>& seen, Instant now);
+  [[nodiscard]] std::vector<Note> news(const std::vector<WatchedMemory>& seen, Instant now);
 
  private:
   /// A state of which one hears when it has lasted for some looks.
@@ -67,10 +65,9 @@ class MemoryWatch {
     int unread = 0;
     bool told_unread = false;
   };
-  void add_own(Watched& one, const WatchedMemory& seen, Instant now,
-               std::vector<MemoryNews>& news) const;
+  void add_own(Watched& one, const WatchedMemory& seen, Instant now, std::vector<Note>& news) const;
   void add_taken(Watched& one, const PromisesTaken& taken, Instant now,
-                 std::vector<MemoryNews>& news) const;
+                 std::vector<Note>& news) const;
   [[nodiscard]] std::string said(std::string text) const;
 
   std::vector<Watched> watched_;

@@ -19,7 +19,7 @@ class Watching {
                     MemoryWatch::Figures figures = MemoryWatch::Figures::measured)
       : watch_({{"GPU 2", cap}}, figures) {}
 
-  std::vector<MemoryNews> see(const Reading<Bytes>& own, PromisesTaken taken = {}) {
+  std::vector<Note> see(const Reading<Bytes>& own, PromisesTaken taken = {}) {
     clock_.advance(1s);
     return watch_.news({{.own = own, .taken = std::move(taken)}}, clock_.now());
   }
@@ -28,7 +28,7 @@ class Watching {
                                  const PromisesTaken& taken = {}) {
     std::vector<std::string> said;
     for (int second = 0; second < seconds; ++second) {
-      for (const MemoryNews& news : see(own, taken)) said.push_back(news.text);
+      for (const Note& news : see(own, taken)) said.push_back(news.text);
     }
     return said;
   }
@@ -45,7 +45,7 @@ TEST(MemoryWatch, TellsOnceWhoIsOverItsShareForThreeLooks) {
   ASSERT_THAT(news, SizeIs(1));
   EXPECT_EQ(news[0].kind, "memory_over_cap");
   EXPECT_EQ(news[0].text, "GPU 2: this run uses 12.0 GiB there and was promised 10.0 GiB");
-  EXPECT_TRUE(news[0].is_over) << "what --cap-action says is due";
+  EXPECT_EQ(news[0].kind, memory_over_cap) << "what --cap-action says is due";
   EXPECT_THAT(watching.texts(3600, 13_GiB), IsEmpty());
 }
 
@@ -115,7 +115,7 @@ TEST(MemoryWatch, TellsOfWhoUsesWhatWasPromisedWithoutALease) {
   EXPECT_EQ(news[0].text,
             "GPU 2: 4.0 GiB promised to leases there are used without a lease (dan 15.0 GiB, ? "
             "2.0 GiB)");
-  EXPECT_FALSE(news[0].is_over) << "nothing is done to the run for it";
+  EXPECT_NE(news[0].kind, memory_over_cap) << "nothing is done to the run for it";
   EXPECT_THAT(watching.texts(600, 1_GiB, taken), IsEmpty());
 }
 

@@ -13,7 +13,9 @@
 
 #include "base/fd.h"
 #include "base/gzip.h"
+#include "base/loader.h"
 #include "base/text.h"
+#include "base/variables.h"
 #include "guard/elf_image.h"
 #include "guard/elf_view.h"
 #include "guard/shim_folder.h"
@@ -31,19 +33,7 @@ constexpr std::string_view soname = "libcuda.so.1";
 constexpr std::string_view preload_end = "/$LIB/libcuda.so.1";
 
 std::string value_in(const std::vector<std::string>& environment, std::string_view name) {
-  for (const std::string& variable : environment) {
-    if (variable.starts_with(name) && variable.substr(name.size()).starts_with('=')) {
-      return variable.substr(name.size() + 1);
-    }
-  }
-  return {};
-}
-
-void set(std::vector<std::string>& environment, std::string_view name, const std::string& value) {
-  std::erase_if(environment, [&](const std::string& variable) {
-    return variable.starts_with(name) && variable.substr(name.size()).starts_with('=');
-  });
-  environment.push_back(fmt::format("{}={}", name, value));
+  return value_of(environment, name).value_or("");
 }
 
 /// LD_PRELOAD's words, and the folders of earlier shims among them.
@@ -236,11 +226,10 @@ std::expected<Shim, Sentence> prepare_shim(const ShimQuestion& question) {
   return shim;
 }
 
-std::vector<std::string> environment_with_shim(std::vector<std::string> environment,
-                                               const Shim& shim, const std::string& account_file) {
+std::vector<Variable> shim_variables(const std::vector<std::string>& environment, const Shim& shim,
+                                     const std::string& account_file) {
   Preloads preloads = preloads_in(value_in(environment, "LD_PRELOAD"));
   preloads.users.push_back(shim.folder + std::string(preload_end));
-  set(environment, "LD_PRELOAD", joined(preloads.users));
   std::vector<std::string> folders = {shim.folder};
   // An empty entry is the working directory: none is added, those of the user stay.
   if (const std::string list = value_in(environment, "LD_LIBRARY_PATH"); !list.empty()) {
@@ -250,16 +239,17 @@ std::vector<std::string> environment_with_shim(std::vector<std::string> environm
       }
     }
   }
-  set(environment, "LD_LIBRARY_PATH", joined(folders));
-  set(environment, "BERTH_GUARD_ACCOUNT", account_file);
+  std::vector<Variable> set = {{"LD_PRELOAD", joined(preloads.users)},
+                               {"LD_LIBRARY_PATH", joined(folders)},
+                               {"BERTH_GUARD_ACCOUNT", account_file}};
   // A program built with AddressSanitizer ends where anything was loaded before its library.
   const std::string others = value_in(environment, "ASAN_OPTIONS");
   constexpr std::string_view order = "verify_asan_link_order";
   if (others.find(order) == others.npos) {
-    set(environment, "ASAN_OPTIONS",
-        fmt::format("{}=0{}{}", order, others.empty() ? "" : ":", others));
+    set.emplace_back("ASAN_OPTIONS",
+                     fmt::format("{}=0{}{}", order, others.empty() ? "" : ":", others));
   }
-  return environment;
+  return set;
 }
 
 }  // namespace berth

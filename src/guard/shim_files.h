@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/sentence.h"
+#include "base/variables.h"
 #include "guard/driver_file.h"
 
 namespace berth {
@@ -47,11 +48,11 @@ struct Shim {
 /// Writes the image if it is not there as it should be. Unexpected: why the shim steps aside.
 [[nodiscard]] std::expected<Shim, Sentence> prepare_shim(const ShimQuestion& question);
 
-/// The job's environment with the shim in it. Entries of the user stay, and come before it: some
+/// What puts the shim into a job's environment. Entries of the user stay, and come before it: some
 /// libraries refuse to work when they are not the first one preloaded. Pure.
-[[nodiscard]] std::vector<std::string> environment_with_shim(std::vector<std::string> environment,
-                                                             const Shim& shim,
-                                                             const std::string& account_file);
+[[nodiscard]] std::vector<Variable> shim_variables(const std::vector<std::string>& environment,
+                                                   const Shim& shim,
+                                                   const std::string& account_file);
 
 /// Folders for images: the cache, /var/tmp, /tmp, the runtime directory. Root's can be searched by
 /// all, because its jobs may go on as another user, and not in its home. Pure.

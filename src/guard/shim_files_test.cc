@@ -190,20 +190,24 @@ TEST_F(Shims, OfOldDriversAreSweptUnlessAProcessHasThem) {
   EXPECT_TRUE(is_there(shim.image));
 }
 
+/// A job's environment with the shim in it.
+Environment with_shim(const Environment& environment, const Shim& shim, const char* account) {
+  return with_variables(environment, shim_variables(environment, shim, account));
+}
+
 const Shim some_shim{.folder = "/c/0123", .image = "/c/0123/libcuda.so.1", .driver = "/d"};
 
 TEST(EnvironmentWithShim, SetsWhatAPlainOneLacks) {
   EXPECT_THAT(
-      environment_with_shim({"PATH=/bin"}, some_shim, "/account"),
+      with_shim({"PATH=/bin"}, some_shim, "/account"),
       ElementsAre("PATH=/bin", "LD_PRELOAD=/c/0123/$LIB/libcuda.so.1", "LD_LIBRARY_PATH=/c/0123",
                   "BERTH_GUARD_ACCOUNT=/account", "ASAN_OPTIONS=verify_asan_link_order=0"));
 }
 
 TEST(EnvironmentWithShim, KeepsWhatTheUserChose) {
-  const Environment got =
-      environment_with_shim({"LD_PRELOAD=libtcmalloc.so /x/y.so", "LD_LIBRARY_PATH=/a::/b",
-                             "ASAN_OPTIONS=detect_leaks=0", "LD_PRELOADED=1"},
-                            some_shim, "/account");
+  const Environment got = with_shim({"LD_PRELOAD=libtcmalloc.so /x/y.so", "LD_LIBRARY_PATH=/a::/b",
+                                     "ASAN_OPTIONS=detect_leaks=0", "LD_PRELOADED=1"},
+                                    some_shim, "/account");
   EXPECT_THAT(got, Contains("LD_PRELOAD=libtcmalloc.so:/x/y.so:/c/0123/$LIB/libcuda.so.1"));
   EXPECT_THAT(got, Contains("LD_LIBRARY_PATH=/c/0123:/a::/b"));
   EXPECT_THAT(got, Contains("ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0"));
@@ -212,15 +216,14 @@ TEST(EnvironmentWithShim, KeepsWhatTheUserChose) {
 }
 
 TEST(EnvironmentWithShim, AddsNoEmptyFolderWhichWouldBeTheWorkingDirectory) {
-  EXPECT_THAT(environment_with_shim({"LD_LIBRARY_PATH="}, some_shim, "/account"),
+  EXPECT_THAT(with_shim({"LD_LIBRARY_PATH="}, some_shim, "/account"),
               Contains("LD_LIBRARY_PATH=/c/0123"));
 }
 
 TEST(EnvironmentWithShim, ReplacesAShimOfAnOuterRun) {
   const Shim outer{.folder = "/c/outer", .image = "/c/outer/libcuda.so.1"};
-  const Environment once =
-      environment_with_shim({"LD_PRELOAD=/x.so", "LD_LIBRARY_PATH=/a"}, outer, "/outer");
-  EXPECT_THAT(environment_with_shim(once, some_shim, "/account"),
+  const Environment once = with_shim({"LD_PRELOAD=/x.so", "LD_LIBRARY_PATH=/a"}, outer, "/outer");
+  EXPECT_THAT(with_shim(once, some_shim, "/account"),
               ::testing::UnorderedElementsAre(
                   "LD_PRELOAD=/x.so:/c/0123/$LIB/libcuda.so.1", "LD_LIBRARY_PATH=/c/0123:/a",
                   "BERTH_GUARD_ACCOUNT=/account", "ASAN_OPTIONS=verify_asan_link_order=0"));

@@ -76,38 +76,16 @@ constexpr std::string_view notable_beginnings[] = {
     "BERTH_",
 };
 
-bool sets(const std::string& entry, std::string_view name) {
-  return entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=';
-}
-
 /// One choice counts for all libraries: they take each other's variables where their own is not
 /// set, and MKL's own goes before OMP_NUM_THREADS.
 bool chooses_threads(const std::vector<std::string>& environment) {
   const auto is_set = [&](std::string_view name) {
-    return std::ranges::any_of(environment,
-                               [&](const std::string& entry) { return sets(entry, name); });
+    return value_of(environment, name).has_value();
   };
   return std::ranges::any_of(thread_variables, is_set) ||
          std::ranges::any_of(further_thread_variables, is_set);
 }
 }  // namespace
-
-std::optional<std::string> value_of(const std::vector<std::string>& environment,
-                                    std::string_view name) {
-  for (const std::string& entry : environment) {
-    if (sets(entry, name)) return entry.substr(name.size() + 1);
-  }
-  return std::nullopt;
-}
-
-std::vector<std::string> with_variables(std::vector<std::string> environment,
-                                        const std::vector<Variable>& variables) {
-  for (const auto& [name, value] : variables) {
-    std::erase_if(environment, [&](const std::string& entry) { return sets(entry, name); });
-    environment.push_back(name + "=" + value);
-  }
-  return environment;
-}
 
 std::uint64_t sensible_threads(std::uint64_t cpus) {
   constexpr std::uint64_t small_machine = 8;

@@ -1,23 +1,13 @@
 #pragma once
-// The job's environment: the caller's, with ours set. Pure.
+// What of its environment matters to a job on devices, or without one. Pure.
 
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
+#include "base/variables.h"
+
 namespace berth {
-
-using Variable = std::pair<std::string, std::string>;
-
-[[nodiscard]] std::optional<std::string> value_of(const std::vector<std::string>& environment,
-                                                  std::string_view name);
-
-/// `environment` (NAME=value) with these set, each once; everything else as it was, in its order.
-[[nodiscard]] std::vector<std::string> with_variables(std::vector<std::string> environment,
-                                                      const std::vector<Variable>& variables);
 
 /// What a run without a device sets: the switches that hide every kind of device, and thread counts
 /// where the caller chose none by any variable (libraries otherwise take every core of a shared

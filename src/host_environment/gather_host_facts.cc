@@ -6,6 +6,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "base/variables.h"
 #include "host_environment/cuda_driver.h"
 #include "host_environment/environment.h"
 #include "host_environment/gather.h"

@@ -8,7 +8,7 @@
 #include "base/process.h"
 #include "base/signals.h"
 #include "base/text.h"
-#include "host_environment/environment.h"
+#include "base/variables.h"
 #include "host_environment/gather.h"
 
 namespace berth {

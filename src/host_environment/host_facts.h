@@ -13,7 +13,7 @@
 
 #include "base/reading.h"
 #include "base/units.h"
-#include "host_environment/environment.h"
+#include "base/variables.h"
 #include "snapshot/device.h"
 
 namespace berth {

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "base/fd.h"
+#include "base/loader.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "host_environment/machine_side.h"
@@ -36,20 +38,24 @@ void add_from(const std::string& folder, std::string_view via, const std::string
   }
 }
 
-/// Folders that ld.so.conf names; its cache has them, too, after ldconfig.
+/// Folders in which the loader finds any of the wanted, each once whatever its names.
 std::vector<std::string> loader_folders(const std::string& root) {
-  std::vector<std::string> folders = {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
-                                      "/usr/lib64", "/usr/lib/wsl/lib"};
-  const auto names = list_directory(root + "/etc/ld.so.conf.d");
-  for (const std::string& name : names ? *names : std::vector<std::string>()) {
-    const auto text = read_file(root + "/etc/ld.so.conf.d/" + name, 1 << 16);
-    for (const std::string_view line :
-         text ? split(*text, '\n') : std::vector<std::string_view>()) {
-      const std::string folder(trimmed(line));
-      if (folder.starts_with('/') && std::ranges::find(folders, folder) == folders.end()) {
-        folders.push_back(folder);
-      }
-    }
+  std::vector<std::string> all;
+  for (const auto& [name, path] : loader_cache(root)) {
+    const bool is_wanted = std::ranges::any_of(wanted, [&](std::string_view library) {
+      return name.starts_with(library) && name.substr(library.size()).starts_with(".so");
+    });
+    if (is_wanted) all.push_back(path.substr(0, path.rfind('/')));
+  }
+  std::ranges::copy(default_loader_folders(), std::back_inserter(all));
+  std::vector<std::string> folders;
+  std::vector<std::string> real;
+  for (const std::string& folder : all) {
+    std::error_code absent;
+    const auto one = std::filesystem::canonical(root + folder, absent).string();
+    if (absent || std::ranges::find(real, one) != real.end()) continue;
+    real.push_back(one);
+    folders.push_back(folder);
   }
   return folders;
 }

@@ -8,9 +8,9 @@
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "base/variables.h"
 #include "compute/cuda_api.h"
 #include "compute/device.h"
-#include "host_environment/environment.h"
 
 namespace berth {
 

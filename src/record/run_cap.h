@@ -9,34 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "guard/cap_proof.h"
 #include "record/summary.h"
 #include "snapshot/claim.h"
 
 namespace berth {
-
-/// Whether what was to hold a run was there for its processes.
-enum class Proved { yes, no, unknown };
-[[nodiscard]] std::string_view word_of(Proved proved);
-struct CapProof {
-  Proved proved = Proved::unknown;
-  std::string why;  // in English; empty: it is proved
-  friend bool operator==(const CapProof&, const CapProof&) = default;
-};
-
-/// What the sampler saw of the shim: the record's cap.json.
-struct CapSeen {
-  struct OnDevice {
-    Bytes highest_charge{0};
-    std::uint64_t refusals = 0;
-    friend bool operator==(const OnDevice&, const OnDevice&) = default;
-  };
-  std::vector<OnDevice> devices;
-  /// It was found in a process that uses a device.
-  bool in_processes = false;
-  /// Why it does not hold all of them, in English; empty: it was in each that was looked into.
-  std::string gap;
-  friend bool operator==(const CapSeen&, const CapSeen&) = default;
-};
 
 /// One device of the run, so far.
 struct CapOnDevice {
@@ -64,8 +41,7 @@ struct RunCap {
   friend bool operator==(const RunCap&, const RunCap&) = default;
 };
 
-/// The watchdog is proved where it could read what the run's processes have. `simulated`: nothing
-/// was measured.
+/// `simulated`: nothing was measured. `seen`: of the shim; nothing: it was not.
 [[nodiscard]] CapOutcome outcome_of(const RunCap& cap,
                                     const std::vector<std::optional<Bytes>>& promised,
                                     const Summary& summary, bool simulated,

@@ -84,7 +84,7 @@ void AdoptedRun::go_on() {
 void AdoptedRun::step(Parts& parts, const KeeperEvent& event) {
   for (const KeeperAction& action : parts.plan.step(event, parts.services.clock.now())) {
     if (std::holds_alternative<StartSampler>(action)) start(parts);
-    if (const auto* noted = std::get_if<NoteEvent>(&action)) note(parts, noted->kind, noted->text);
+    if (const auto* noted = std::get_if<Note>(&action)) note(parts, noted->kind, noted->text);
   }
 }
 

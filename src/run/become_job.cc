@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "base/process.h"
-#include "host_environment/environment.h"
+#include "base/variables.h"
 
 namespace berth {
 

@@ -10,9 +10,9 @@
 #include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "base/variables.h"
 #include "guard/account_file.h"
 #include "guard/framework_caps.h"
-#include "host_environment/environment.h"
 #include "host_environment/gather.h"
 #include "host_environment/machine_side.h"
 #include "host_environment/mps.h"
@@ -25,10 +25,6 @@ namespace {
 
 /// A home on a network file system that does not answer must not keep a job from its start.
 constexpr Duration packages_patience = std::chrono::milliseconds(300);
-
-/// Of a context, which the shim counts before the driver tells what it takes. The least that one
-/// takes: the sampler adds the rest once it lasts.
-constexpr std::uint64_t context_bytes = 128 << 20;
 
 constexpr std::string_view no_kernel_yet =
     as_key("this berth does not set limits of the kernel yet");
@@ -44,7 +40,7 @@ std::string make_account(const Manifest& manifest, const std::string& directory)
   std::vector<AccountDevice> devices;
   for (std::size_t at = 0; at < manifest.given.devices.size(); ++at) {
     const std::optional<Bytes> limit = manifest.promised[at];
-    const Bytes context(limit ? std::min(context_bytes, limit->count() / 10) : 0);
+    const Bytes context = limit ? context_within(*limit, least_of_a_context) : Bytes(0);
     devices.push_back({uuid_of(manifest.given.devices[at]), limit, context});
   }
   const auto made = AccountFile::make(directory + "/" + std::string(record_file::account), devices);
@@ -57,20 +53,6 @@ std::string prove_mps(const std::string& pipes, const Manifest& manifest, Clock&
   for (const Device& device : manifest.given.devices) question.uuids.push_back(uuid_of(device));
   const auto held = prove_mps_limit(question, clock);
   return held ? "" : held.error().message();
-}
-
-/// What changes in the environment when the shim is added.
-CapVariables variables_of_shim(const Shim& shim, const std::string& directory,
-                               const std::vector<std::string>& environment) {
-  const auto with =
-      environment_with_shim(environment, shim, directory + "/" + std::string(record_file::account));
-  CapVariables set;
-  for (const std::string& variable : with) {
-    if (std::ranges::find(environment, variable) != environment.end()) continue;
-    const std::size_t equals = variable.find('=');
-    set.emplace_back(variable.substr(0, equals), variable.substr(equals + 1));
-  }
-  return set;
 }
 
 /// Whether another place may come before the folders that were looked at: then the version that the
@@ -114,8 +96,8 @@ std::vector<std::pair<std::string, std::string>> packages_of(const RunOptions& o
 
 /// What keeps the frameworks of the job's Python to their share (guard/framework_caps.h). Nothing
 /// where its packages cannot be told for sure, or not within a moment.
-CapVariables framework_settings(const RunCap& cap, const Manifest& manifest,
-                                const RunOptions& options, Clock& clock) {
+std::vector<Variable> framework_settings(const RunCap& cap, const Manifest& manifest,
+                                         const RunOptions& options, Clock& clock) {
   std::vector<FrameworkShare> shares;
   for (std::size_t at = 0; at < manifest.given.devices.size(); ++at) {
     const auto& total = manifest.given.devices[at].memory_total.get();
@@ -194,9 +176,10 @@ CapMeans means_for_a_running_program() {
 }
 
 /// As hold(), without what is set beside the tier.
-static Result<CapVariables> hold_by_tier(RunCap& cap, CapMeans means, const Manifest& manifest,
-                                         const std::string& directory, const RunOptions& options,
-                                         Clock& clock) {
+static Result<std::vector<Variable>> hold_by_tier(RunCap& cap, CapMeans means,
+                                                  const Manifest& manifest,
+                                                  const std::string& directory,
+                                                  const RunOptions& options, Clock& clock) {
   std::string why;
   if (cap.tier == CapTier::mps) {
     why = prove_mps(means.mps_pipes, manifest, clock);
@@ -218,15 +201,17 @@ static Result<CapVariables> hold_by_tier(RunCap& cap, CapMeans means, const Mani
   if (cap.tier == CapTier::mps) {
     std::vector<Bytes> shares;
     for (const auto& share : manifest.promised) shares.push_back(share.value_or(Bytes(0)));
-    return CapVariables{{mps_limit_variable, mps_limits(shares)}};
+    return std::vector<Variable>{{mps_limit_variable, mps_limits(shares)}};
   }
-  if (cap.tier != CapTier::shim) return CapVariables{};
+  if (cap.tier != CapTier::shim) return std::vector<Variable>{};
   cap.image = means.shim->image;
-  return variables_of_shim(*means.shim, directory, options.environment);
+  return shim_variables(options.environment, *means.shim,
+                        directory + "/" + std::string(record_file::account));
 }
 
-Result<CapVariables> hold(RunCap& cap, CapMeans means, const Manifest& manifest,
-                          const std::string& directory, const RunOptions& options, Clock& clock) {
+Result<std::vector<Variable>> hold(RunCap& cap, CapMeans means, const Manifest& manifest,
+                                   const std::string& directory, const RunOptions& options,
+                                   Clock& clock) {
   auto set = hold_by_tier(cap, std::move(means), manifest, directory, options, clock);
   if (!set) return set;
   for (auto& one : framework_settings(cap, manifest, options, clock)) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/variables.h"
 #include "guard/cap.h"
 #include "guard/shim_files.h"
 #include "place/job_spec.h"
@@ -31,13 +32,13 @@ struct CapMeans {
 /// one that was asked for cannot be had here.
 [[nodiscard]] Result<std::optional<RunCap>> cap_of(const JobSpec& job, const CapFacts& facts);
 
-using CapVariables = std::vector<std::pair<std::string, std::string>>;
 /// Makes the tier hold the devices of the manifest, or the next weaker one that can, and says so in
 /// `cap`: what is to be set in the job's environment, for its frameworks, too. `directory`: of the
 /// record; empty: there is none, and no shim either. unsupported: it was asked for by name, and
 /// cannot.
-[[nodiscard]] Result<CapVariables> hold(RunCap& cap, CapMeans means, const Manifest& manifest,
-                                        const std::string& directory, const RunOptions& options,
-                                        Clock& clock);
+[[nodiscard]] Result<std::vector<Variable>> hold(RunCap& cap, CapMeans means,
+                                                 const Manifest& manifest,
+                                                 const std::string& directory,
+                                                 const RunOptions& options, Clock& clock);
 
 }  // namespace berth

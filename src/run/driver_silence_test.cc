@@ -51,7 +51,7 @@ class WatchedRun {
 
 std::vector<std::string> kinds(const SilenceNews& news) {
   std::vector<std::string> kinds;
-  for (const DriverNews& one : news.events) kinds.emplace_back(one.kind);
+  for (const Note& one : news.events) kinds.emplace_back(one.kind);
   return kinds;
 }
 

@@ -13,8 +13,8 @@
 
 namespace berth {
 
-std::vector<DriverNews> DriverWatch::news(const Snapshot& look) {
-  std::vector<DriverNews> news;
+std::vector<Note> DriverWatch::news(const Snapshot& look) {
+  std::vector<Note> news;
   for (const Device& given : given_.devices) {
     const Runtime vendor = facts_of(given.kind).runtime;
     const auto& before = given_.host.software_of(vendor).driver.get();
@@ -31,7 +31,7 @@ std::vector<DriverNews> DriverWatch::news(const Snapshot& look) {
   return news;
 }
 
-void DriverWatch::add_returns(const Snapshot& look, std::vector<DriverNews>& news) {
+void DriverWatch::add_returns(const Snapshot& look, std::vector<Note>& news) {
   for (const Device& given : given_.devices) {
     const Device* seen = find_device(given.id, look);
     // One that is not in the look at all may be hidden for other reasons: that proves nothing.

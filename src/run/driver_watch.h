@@ -10,26 +10,22 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/note.h"
 #include "run/faults.h"
 #include "snapshot/snapshot.h"
 
 namespace berth {
-
-struct DriverNews {
-  std::string_view kind;  // of an event: "driver_changed", "gpu_back"
-  std::string text;       // for people, in English
-  friend bool operator==(const DriverNews&, const DriverNews&) = default;
-};
 
 class DriverWatch {
  public:
   /// The host and the devices as of the choice.
   explicit DriverWatch(Snapshot given) : given_(std::move(given)) {}
 
-  [[nodiscard]] std::vector<DriverNews> news(const Snapshot& look);
+  /// "driver_changed", "gpu_back"
+  [[nodiscard]] std::vector<Note> news(const Snapshot& look);
 
  private:
-  void add_returns(const Snapshot& look, std::vector<DriverNews>& news);
+  void add_returns(const Snapshot& look, std::vector<Note>& news);
 
   Snapshot given_;
   std::set<Runtime> told_changes_;
@@ -47,8 +43,8 @@ class DriverWatch {
 // A job that has its devices open goes on through all of that.
 
 struct SilenceNews {
-  std::vector<DriverNews> events;  // "driver_silent", "driver_answers"
-  std::vector<FaultNews> faults;   // of each device of the run, when it is sure
+  std::vector<Note> events;       // "driver_silent", "driver_answers"
+  std::vector<FaultNews> faults;  // of each device of the run, when it is sure
   friend bool operator==(const SilenceNews&, const SilenceNews&) = default;
 };
 

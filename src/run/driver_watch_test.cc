@@ -18,9 +18,9 @@ Snapshot look(Reading<std::string> version) {
   return seen;
 }
 
-std::vector<std::string> kinds(const std::vector<DriverNews>& news) {
+std::vector<std::string> kinds(const std::vector<Note>& news) {
   std::vector<std::string> kinds;
-  for (const DriverNews& one : news) kinds.emplace_back(one.kind);
+  for (const Note& one : news) kinds.emplace_back(one.kind);
   return kinds;
 }
 

@@ -9,7 +9,6 @@
 #include "base/lease_file.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "host_environment/environment.h"
 #include "run/become_job.h"
 #include "run/handover.h"
 #include "run/keeper_plan.h"
@@ -336,7 +335,7 @@ class Keeper {
   }
   void perform(const TellFault& fault) { tell("fault " + to_line(fault.news)); }
   void perform(const TellUser& told) { tell("say " + told.text); }
-  void perform(const NoteEvent& event) { note(event.kind, event.text); }
+  void perform(const Note& event) { note(event.kind, event.text); }
   void perform(const ReleaseLease&) { (void)release(); }
   void perform(const Finish&) { finished_ = true; }
 

@@ -23,17 +23,17 @@ void take_earlier(std::optional<Instant>& earliest, const std::optional<Instant>
 bool is_due(const std::optional<Instant>& at, Instant now) { return at && *at <= now; }
 }  // namespace
 
-std::optional<NoteEvent> date_change(WallTime is, WallTime expected) {
+std::optional<Note> date_change(WallTime is, WallTime expected) {
   constexpr std::int64_t corrected_ms = 5000;
   const std::int64_t moved = is.unix_ms - expected.unix_ms;
   if (moved > corrected_ms) {
-    return NoteEvent{"date_changed",
-                     "the machine's date was set forward (or it slept): the times here go on as if "
-                     "it had not been"};
+    return Note{"date_changed",
+                "the machine's date was set forward (or it slept): the times here go on as if "
+                "it had not been"};
   }
   if (moved < -corrected_ms) {
-    return NoteEvent{"date_changed",
-                     "the machine's date was set back: the times here go on as if it had not been"};
+    return Note{"date_changed",
+                "the machine's date was set back: the times here go on as if it had not been"};
   }
   return std::nullopt;
 }
@@ -89,8 +89,8 @@ std::vector<KeeperAction> KeeperPlan::step(const KeeperEvent& event, Instant now
   } else if (const auto* failed = std::get_if<SamplerNotStarted>(&event)) {
     plan_next_sampler(now);
     if (!std::exchange(sampler_failed_, true)) {
-      actions.push_back(NoteEvent{"sampler_not_started",
-                                  "nothing is sampled until it can be started: " + failed->why});
+      actions.push_back(Note{"sampler_not_started",
+                             "nothing is sampled until it can be started: " + failed->why});
     }
   } else if (const auto* survey = std::get_if<TreeSurveyed>(&event)) {
     on_survey(*survey, now, actions);
@@ -109,7 +109,7 @@ void KeeperPlan::plan_next_sampler(Instant now) {
 
 void KeeperPlan::on_fault(const FaultNews& news, Instant now, Actions& actions) {
   if (!faults_.emplace(news.device, news.code).second) return;
-  actions.push_back(NoteEvent{std::string(name_of(news.kind)), news.text});
+  actions.push_back(Note{std::string(name_of(news.kind)), news.text});
   actions.push_back(TellFault{news});
   if (!ended_ && news.kind != FaultKind::job_error) act_on_fault(now, actions);
 }
@@ -122,7 +122,7 @@ void KeeperPlan::act_on_fault(Instant now, Actions& actions) {
       return;
     case OnGpuFault::signal:
       actions.push_back(SignalJob{terms_.job.fault_signal});
-      actions.push_back(NoteEvent{"on_gpu_fault", signalled});
+      actions.push_back(Note{"on_gpu_fault", signalled});
       actions.push_back(TellUser{signalled});
       return;
     case OnGpuFault::stop:
@@ -136,7 +136,7 @@ void KeeperPlan::on_over_cap(Instant now, Actions& actions) {
   end_tree(end_cause::memory_cap, {"cap_action", stopped}, now, actions);
 }
 
-void KeeperPlan::end_tree(std::string_view because, NoteEvent said, Instant now, Actions& actions) {
+void KeeperPlan::end_tree(std::string_view because, Note said, Instant now, Actions& actions) {
   if (kill_at_) return;
   warn_at_.reset();
   term_at_.reset();
@@ -174,7 +174,7 @@ void KeeperPlan::on_time(Instant now, Actions& actions) {
     if (!ended_) {
       actions.push_back(SignalJob{terms_.job.warning_signal});
       because_ = end_cause::warned;
-      actions.push_back(NoteEvent{"time_limit", "warned the job: its time is nearly over"});
+      actions.push_back(Note{"time_limit", "warned the job: its time is nearly over"});
     }
   }
   if (is_due(term_at_, now)) {
@@ -182,7 +182,7 @@ void KeeperPlan::on_time(Instant now, Actions& actions) {
     kill_at_ = now + terms_.stop_grace;
     because_ = end_cause::time_limit;
     actions.push_back(SignalTree{SIGTERM});
-    actions.push_back(NoteEvent{"time_limit", "the time is over: asked the job to end"});
+    actions.push_back(Note{"time_limit", "the time is over: asked the job to end"});
   } else if (is_due(kill_at_, now)) {
     kill_at_ = now + kill_pause;
     actions.push_back(SignalTree{SIGKILL});
@@ -191,8 +191,7 @@ void KeeperPlan::on_time(Instant now, Actions& actions) {
     sampler_at_.reset();
     actions.push_back(StartSampler{});
     if (!sampler_failed_) {
-      actions.push_back(
-          NoteEvent{"sampler_restarted", "the sampler had ended and was started again"});
+      actions.push_back(Note{"sampler_restarted", "the sampler had ended and was started again"});
     }
   }
   if (is_due(survey_at_, now)) {

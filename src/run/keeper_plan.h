@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/note.h"
 #include "base/process.h"
 #include "place/job_spec.h"
 #include "run/faults.h"
@@ -67,10 +68,6 @@ struct SignalJob {
 struct SignalTree {
   int signal = 0;
 };
-struct NoteEvent {
-  std::string kind;
-  std::string text;
-};
 /// The main process's end goes into the record and to the launcher.
 struct TellEnd {
   Exit exit;
@@ -88,11 +85,11 @@ struct ReleaseLease {};
 struct Finish {};
 using KeeperAction =
     std::variant<TellStopped, ContinueLauncher, SurveyTree, StartSampler, SignalJob, SignalTree,
-                 NoteEvent, TellEnd, TellFault, TellUser, ReleaseLease, Finish>;
+                 Note, TellEnd, TellFault, TellUser, ReleaseLease, Finish>;
 
 /// What the record says where the date has moved otherwise than the steady clock: `is` now, and
 /// `expected` by the record's own time. Nothing: it has not, but for what a time server corrects.
-[[nodiscard]] std::optional<NoteEvent> date_change(WallTime is, WallTime expected);
+[[nodiscard]] std::optional<Note> date_change(WallTime is, WallTime expected);
 
 class KeeperPlan {
  public:
@@ -113,7 +110,7 @@ class KeeperPlan {
   void act_on_fault(Instant now, Actions& actions);
   /// TERM now, KILL later; nothing where it is being ended already. `said` becomes an event of that
   /// kind.
-  void end_tree(std::string_view because, NoteEvent said, Instant now, Actions& actions);
+  void end_tree(std::string_view because, Note said, Instant now, Actions& actions);
   void on_over_cap(Instant now, Actions& actions);
   void on_survey(const TreeSurveyed& survey, Instant now, Actions& actions);
   void on_time(Instant now, Actions& actions);

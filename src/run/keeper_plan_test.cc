@@ -186,7 +186,7 @@ TEST(KeeperPlan, TriesAgainToStartASamplerThatCouldNotBeAndNotesItOnce) {
     EXPECT_EQ(count_of<StartSampler>(again), 1U);
     for (const auto* actions : {&told, &again}) {
       for (const KeeperAction& action : *actions) {
-        if (const auto* note = std::get_if<NoteEvent>(&action)) noted.push_back(note->text);
+        if (const auto* note = std::get_if<Note>(&action)) noted.push_back(note->text);
       }
     }
   }
@@ -218,8 +218,8 @@ TEST(KeeperPlan, TellsAndNotesEachDevicesFaultOnce) {
   KeeperPlan plan(with_lease(), Instant{});
   const auto actions = plan.step(lost_device(), Instant{1s});
   ASSERT_EQ(actions.size(), 2U);
-  EXPECT_EQ(std::get<NoteEvent>(actions[0]).kind, "gpu_lost");
-  EXPECT_THAT(std::get<NoteEvent>(actions[0]).text, testing::HasSubstr("fell off the bus"));
+  EXPECT_EQ(std::get<Note>(actions[0]).kind, "gpu_lost");
+  EXPECT_THAT(std::get<Note>(actions[0]).text, testing::HasSubstr("fell off the bus"));
   EXPECT_EQ(std::get<TellFault>(actions[1]).news, lost_device().news);
   EXPECT_TRUE(plan.step(lost_device(), Instant{2s}).empty());
   EXPECT_EQ(count_of<TellFault>(plan.step(lost_device(1), Instant{2s})), 1U);
@@ -287,7 +287,7 @@ TEST(KeeperPlan, StopsTheTreeThatIsOverItsCapByTermAndKillAndSaysWhy) {
   const auto first = plan.step(OverCap{}, clock.now());
   ASSERT_EQ(count_of<SignalTree>(first), 1U);
   EXPECT_EQ(std::get<SignalTree>(first.at(0)).signal, SIGTERM);
-  EXPECT_EQ(std::get<NoteEvent>(first.at(1)).kind, "cap_action");
+  EXPECT_EQ(std::get<Note>(first.at(1)).kind, "cap_action");
   EXPECT_EQ(count_of<TellUser>(first), 1U);
   EXPECT_EQ(count_of<SignalTree>(plan.step(OverCap{}, clock.now())), 0U) << "it is being ended";
   EXPECT_EQ(*plan.next_deadline() - clock.now(), Duration(10s));

@@ -13,6 +13,7 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "base/variables.h"
 #include "host_environment/environment.h"
 #include "host_environment/machine_side.h"
 #include "record/record_writer.h"

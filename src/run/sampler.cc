@@ -13,7 +13,7 @@
 #include "base/process.h"
 #include "base/signals.h"
 #include "base/text.h"
-#include "host_environment/environment.h"
+#include "base/variables.h"
 #include "host_environment/gather.h"
 #include "run/driver_watch.h"
 #include "run/shim_watch.h"
@@ -81,6 +81,7 @@ class Sampler {
 
  private:
   void tell(const std::string& line) { (void)write_all(to_keeper_.get(), line + "\n"); }
+  void tell(const Note& note) { tell(fmt::format("event {} {}", note.kind, printable(note.text))); }
 
   void complain_once(const Error& error) {
     if (!std::exchange(complained_, true)) tell("lost " + error.message());
@@ -197,8 +198,8 @@ class Sampler {
     sample.others = others_beside(snapshot, seen.pids, given);
     own_.insert(seen.pids.begin(), seen.pids.end());
     report_faults(snapshot);
-    for (const DriverNews& news : driver_.news(snapshot)) {
-      tell(fmt::format("event {} {}", news.kind, printable(news.text)));
+    for (const Note& news : driver_.news(snapshot)) {
+      tell(news);
     }
     report_silence(snapshot);
     report_strays(snapshot, seen.pids);
@@ -219,9 +220,9 @@ class Sampler {
       seen.push_back(own_memory(sample.processes, at, device, snapshot.host));
       if (device != nullptr) seen.back().taken = promises_taken(*device, snapshot);
     }
-    for (const MemoryNews& news : memory_.news(seen, task_.services->clock.now())) {
-      tell(fmt::format("event {} {}", news.kind, printable(news.text)));
-      if (news.is_over) tell(std::string(over_cap));
+    for (const Note& news : memory_.news(seen, task_.services->clock.now())) {
+      tell(news);
+      if (news.kind == memory_over_cap) tell(std::string(over_cap));
     }
     std::vector<Reading<Bytes>> measured;
     for (const WatchedMemory& one : seen) measured.push_back(one.own);
@@ -229,9 +230,8 @@ class Sampler {
   }
 
   void report_shim(const Sample& sample, const std::vector<Reading<Bytes>>& measured) {
-    for (const ShimNews& news :
-         shim_.after_look(sample.processes, measured, task_.services->clock)) {
-      tell(fmt::format("event {} {}", news.kind, printable(news.text)));
+    for (const Note& news : shim_.after_look(sample.processes, measured, task_.services->clock)) {
+      tell(news);
     }
     if (!shim_.has_changed()) return;
     const auto written = write_file_atomically(task_.record->path_of(record_file::cap),
@@ -272,8 +272,8 @@ class Sampler {
     using Means = DriverSilence::Means;
     const Means means = may_ask_driver() ? Means::there : Means::lacking;
     const SilenceNews news = silence_.news(snapshot, means, task_.services->clock.now());
-    for (const DriverNews& event : news.events) {
-      tell(fmt::format("event {} {}", event.kind, printable(event.text)));
+    for (const Note& event : news.events) {
+      tell(event);
     }
     for (const FaultNews& fault : news.faults) tell("fault " + to_line(fault));
   }

@@ -55,15 +55,14 @@ void ShimWatch::before_look() {
   if (auto told = account_->told()) before_ = *std::move(told);
 }
 
-std::vector<ShimNews> ShimWatch::after_look(const std::vector<ProcessSample>& own,
-                                            const std::vector<Reading<Bytes>>& measured,
-                                            Clock& clock) {
+std::vector<Note> ShimWatch::after_look(const std::vector<ProcessSample>& own,
+                                        const std::vector<Reading<Bytes>>& measured, Clock& clock) {
   if (!account_) return {};
   const auto after = account_->told();
   if (!after) {
     seen_.gap = after.error().message();
     account_.reset();
-    return {{"shim_account_lost", "the shim's account of memory cannot be read: " + seen_.gap}};
+    return {Note{"shim_account_lost", "the shim's account of memory cannot be read: " + seen_.gap}};
   }
   tell_measured(measured, *after);
   seen_.devices.clear();
@@ -90,8 +89,8 @@ void ShimWatch::tell_measured(const std::vector<Reading<Bytes>>& measured,
   }
 }
 
-std::vector<ShimNews> ShimWatch::look_into(const std::vector<ProcessSample>& own, Clock& clock) {
-  std::vector<ShimNews> news;
+std::vector<Note> ShimWatch::look_into(const std::vector<ProcessSample>& own, Clock& clock) {
+  std::vector<Note> news;
   for (const ProcessSample& process : own) {
     if (!looked_into_.insert(process.pid).second) continue;
     const Reading<bool> mapped = is_mapped_in(process.pid, image_, proc_, clock);

@@ -10,15 +10,11 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/note.h"
 #include "guard/account_file.h"
 #include "record/run_record.h"
 
 namespace berth {
-
-struct ShimNews {
-  std::string_view kind;  // of the event: a word for programs
-  std::string text;       // in English, for people
-};
 
 class ShimWatch {
  public:
@@ -28,9 +24,9 @@ class ShimWatch {
   /// The driver is going to be asked: what is charged until then may be in its answer.
   void before_look();
   /// `own`: the run's processes, as the driver told; `measured`: of each device, the sum of theirs.
-  [[nodiscard]] std::vector<ShimNews> after_look(const std::vector<ProcessSample>& own,
-                                                 const std::vector<Reading<Bytes>>& measured,
-                                                 Clock& clock);
+  [[nodiscard]] std::vector<Note> after_look(const std::vector<ProcessSample>& own,
+                                             const std::vector<Reading<Bytes>>& measured,
+                                             Clock& clock);
   [[nodiscard]] const CapSeen& seen() const { return seen_; }
   /// Since it was asked last.
   [[nodiscard]] bool has_changed();
@@ -38,8 +34,7 @@ class ShimWatch {
  private:
   void tell_measured(const std::vector<Reading<Bytes>>& measured,
                      const std::vector<AccountFile::Told>& after);
-  [[nodiscard]] std::vector<ShimNews> look_into(const std::vector<ProcessSample>& own,
-                                                Clock& clock);
+  [[nodiscard]] std::vector<Note> look_into(const std::vector<ProcessSample>& own, Clock& clock);
 
   std::string image_;  // empty: no shim
   std::string proc_;

@@ -32,8 +32,8 @@ class ShimWatchOfUs : public testing::Test {
     EXPECT_TRUE(made) << made.error().message();
   }
   [[nodiscard]] ShimWatch watch() const { return {manifest_, directory_.path(), "/proc"}; }
-  std::vector<ShimNews> look(ShimWatch& watch, const std::vector<ProcessSample>& own,
-                             Reading<Bytes> measured) {
+  std::vector<Note> look(ShimWatch& watch, const std::vector<ProcessSample>& own,
+                         Reading<Bytes> measured) {
     watch.before_look();
     return watch.after_look(own, {measured}, clock_);
   }

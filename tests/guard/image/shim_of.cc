@@ -80,7 +80,8 @@ int main(int count, char** words) {
   } else {
     for (const Sentence& one : shim->said)
       std::fprintf(stderr, "said: %s\n", one.english().c_str());
-    question.environment = environment_with_shim(question.environment, *shim, account);
+    question.environment =
+        with_variables(question.environment, shim_variables(question.environment, *shim, account));
   }
   if (prints) {
     if (shim)

@@ -1,0 +1,14 @@
+#pragma once
+// Something that berth noticed of a run: for its record, and for who started it.
+
+#include <string>
+
+namespace berth {
+
+struct Note {
+  std::string kind;  // a word for programs: "memory_over_cap"
+  std::string text;  // for people, in English
+  friend bool operator==(const Note&, const Note&) = default;
+};
+
+}  // namespace berth
