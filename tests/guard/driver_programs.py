@@ -36,8 +36,9 @@ def exports(library):
     return {line.split()[0].split("@")[0]: line.split()[1] for line in listing.splitlines()}
 
 
-def image_source(template, driver):
+def image_source(template, driver, opens=None):
     """What elf_image.cc writes into an image, for the linker: the driver's names lead to trampolines."""
+    opens = str(opens or driver)
     names = [name for name in exports(driver) if name not in exports(template)]
     lines = ['#define BERTH_GUARD_IMAGE_ELSEWHERE', '#include "guard/shim/tramp.S"', ".text"]
     for number, name in enumerate(names):
@@ -45,16 +46,16 @@ def image_source(template, driver):
                   f".set {name}, berth_guard_tramp_0 + {number} * BERTH_GUARD_TRAMPOLINE_BYTES"]
     lines += ['.section .data.image, "aw"', ".balign 8", ".globl berth_guard_image", ".hidden berth_guard_image",
               "berth_guard_image:", ".ascii BERTH_GUARD_IMAGE_MAGIC", f".quad {len(names)}",
-              ".quad names - berth_guard_image", f'.asciz "{driver}"', f".zero {4063 - len(str(driver))}",
+              ".quad names - berth_guard_image", f'.asciz "{opens}"', f".zero {4063 - len(opens)}",
               ".section .rodata", ".balign 4", "names:"]
     lines += [f".long name_{number} - names" for number in range(len(names))]
     lines += [f'name_{number}: .asciz "{name}"' for number, name in enumerate(names)]
     return "\n".join([*lines, '.section .note.GNU-stack, "", %progbits', ""])
 
 
-def linked_shim(folder):
+def linked_shim(folder, opens=None):
     """The shim for the fake driver, by the linker; a source that is in the folder stands for the shim's."""
-    (folder / "image.S").write_text(image_source(TEMPLATE, DRIVER))
+    (folder / "image.S").write_text(image_source(TEMPLATE, DRIVER, opens))
     flags = ["-std=gnu11", "-w", "-fPIC", "-fvisibility=hidden", f"-I{ROOT / 'src'}", "-shared", "-nostartfiles",
              "-nodefaultlibs", "-Wl,-soname,libcuda.so.1", "-Wl,-Bsymbolic", "-Wl,-z,now", "-Wl,-z,defs"]
     sources = [folder / path.name if (folder / path.name).exists() else path for path in sorted(SHIM.glob("*.c"))]

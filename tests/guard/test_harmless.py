@@ -14,7 +14,7 @@ from driver_programs import DRIVER, FAKE, GIB, MIB, OUT_OF_MEMORY, SHIM, TEMPLAT
 NEEDED_OF_LIBC = {
     "__errno_location", "clock_gettime", "close", "dlopen", "dlsym", "getenv", "getpid", "kill", "lseek", "madvise",
     "memcmp", "memcpy", "memset", "mmap", "mprotect", "munmap", "nanosleep", "open", "read", "readlink", "sched_yield",
-    "strchr", "strcmp", "strrchr", "__stack_chk_fail",
+    "strchr", "strcmp", "strcspn", "strrchr", "__stack_chk_fail",
 }  # fmt: skip
 
 
@@ -80,7 +80,7 @@ def test_without_a_driver_a_call_answers_that_there_is_no_device(card, tmp_path,
     moved.write_bytes(image)
     moved.chmod(0o755)
     one = card(8 * MIB)
-    talk = one.start(env={"LD_PRELOAD": str(moved)}, begins=False)
+    talk = one.start(env={"LD_PRELOAD": str(moved), "LD_LIBRARY_PATH": str(tmp_path)}, begins=False)
     assert (talk("cuInit"), talk("cuMemAlloc_v2 a 1M")) == (100, 100)
 
 

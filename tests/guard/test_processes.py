@@ -1,13 +1,14 @@
 """Processes that share a limit: two of them, killed ones, forked ones, those that exec, and races."""
 
 import os
+import pathlib
 import signal
 import subprocess
 import time
 
 import pytest
 
-from driver_programs import FAKE, GIB, HERE, MIB, OUT_OF_MEMORY, compiled
+from driver_programs import FAKE, GIB, HERE, MIB, OUT_OF_MEMORY, Talk, compiled, linked_shim
 
 
 @pytest.fixture(scope="session")
@@ -112,6 +113,40 @@ def test_a_child_forked_before_the_driver_began_has_a_slot_of_its_own(card):
     talk.all_well("fork", "cuInit", "use 0", "cuMemAlloc_v2 a 300M")
     slots = one.account.slots()
     assert talk.process.pid not in slots and [slot[0] for slot in slots.values()] == [300 * MIB]
+
+
+def test_a_child_forked_while_another_thread_begins_is_answered(card, tmp_path):
+    early = compiled(tmp_path / "forked_early", HERE / "forked_early.c", "-rdynamic", f"-L{FAKE}", "-lcuda")
+    done = card(1 * GIB).run([early])
+    assert done.returncode == 0, f"{done.returncode}: its child waited for a thread that it does not have"
+
+
+def test_a_process_whose_proc_shows_other_processes_is_charged_as_itself(card, program):
+    one = card(1 * GIB)
+    if subprocess.run(["unshare", "--pid", "--fork", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("needs unshare --pid (root)")
+    # Its number there is 1, and /proc is this namespace's: there 1 is another.
+    talk = Talk(["unshare", "--pid", "--fork", "--kill-child", program, "opened"], one.environment({}))
+    one.talks.append(talk)
+    talk.all_well("cuInit", "use 0", "cuMemAlloc_v2 a 300M")
+    [inner] = pathlib.Path(f"/proc/{talk.process.pid}/task/{talk.process.pid}/children").read_text().split()
+    started = int(pathlib.Path(f"/proc/{inner}/stat").read_text().rsplit(")", 1)[1].split()[19])
+    assert one.account.words(2 * one.account.PAGE, 2) == (1, started)
+    assert one.account.charged() == 300 * MIB
+
+
+def test_a_driver_that_lies_elsewhere_is_found_as_the_loader_finds_it(card, tmp_path):
+    # As in a container that a script of the job entered: the shim's folder is there, and the driver is not.
+    moved = tmp_path / "moved"
+    moved.mkdir()
+    shim = linked_shim(moved, opens="/nonexistent/libcuda.so.1")
+    one = card(1 * GIB)
+    one.env |= {"LD_PRELOAD": str(shim), "LD_LIBRARY_PATH": f"{moved}:{FAKE}"}
+    talk = one.start()
+    talk.all_well("cuMemAlloc_v2 a 700M")
+    assert talk("cuMemAlloc_v2 b 400M") == OUT_OF_MEMORY and one.account.charged() == 700 * MIB
+    nowhere = one.start(env={"LD_LIBRARY_PATH": str(moved)}, begins=False)
+    assert nowhere("cuInit") == 100, "no device: it does not find itself again and again"
 
 
 def test_an_exec_gives_back(card):

@@ -30,17 +30,53 @@ static void* const wrappers[wrapper_count] = {
 void* _Atomic driver_functions[function_count];
 static void* _Atomic opened;
 
+static const char usual_folders[] =
+    "/.singularity.d/libs:/usr/local/nvidia/lib64:/usr/lib64:/usr/lib:/lib64:/lib"
+#if defined(__x86_64__)
+    ":/usr/lib/x86_64-linux-gnu"
+#elif defined(__aarch64__)
+    ":/usr/lib/aarch64-linux-gnu"
+#endif
+    ":/usr/lib/wsl/lib:/run/opengl-driver/lib";
+
 static int answer_no_device(void) { return no_device; }
 static int answer_not_found(void) { return not_found; }
+
+/* With a slash ld.so does not take us for it, whose SONAME is the same. NULL: there is none, or it
+ * is this one. */
+static void* open_driver(const char* path) {
+  void* library = path[0] == '/' ? dlopen(path, RTLD_LAZY | RTLD_LOCAL) : NULL;
+  return library == NULL || dlsym(library, "cuGetProcAddress") == (void*)cuGetProcAddress ? NULL
+                                                                                          : library;
+}
+
+/* In the first of these folders (as LD_LIBRARY_PATH has them) that has one. */
+static void* open_driver_in(const char* folders) {
+  static const char name[] = "/libcuda.so.1";
+  char path[4096];
+  for (const char* end; folders != NULL && *folders != '\0';
+       folders = *end != '\0' ? end + 1 : end) {
+    end = folders + strcspn(folders, ":;");
+    const size_t length = (size_t)(end - folders);
+    if (length > sizeof path - sizeof name) continue;
+    memcpy(path, folders, length);
+    memcpy(path + length, name, sizeof name);
+    void* library = open_driver(path);
+    if (library != NULL) return library;
+  }
+  return NULL;
+}
 
 static void* driver(void) {
   void* known = atomic_load(&opened);
   if (known != NULL) return known;
   const char* path = berth_guard_image.driver;
   if (path[0] == '\0') path = getenv("BERTH_GUARD_DRIVER");
-  /* With a slash ld.so does not take us for it, whose SONAME is the same. */
-  if (path == NULL || path[0] != '/') return NULL;
-  known = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+  if (path == NULL) return NULL;
+  known = open_driver(path);
+  /* A container that the job entered has it elsewhere. */
+  if (known == NULL) known = open_driver_in(getenv("LD_LIBRARY_PATH"));
+  if (known == NULL) known = open_driver_in(usual_folders);
   atomic_store(&opened, known);
   return known;
 }

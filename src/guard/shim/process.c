@@ -37,11 +37,10 @@ static char* append_number(char* end, uint64_t number) {
   return append(end, first);
 }
 
-/* Of a process: field 22 of its stat; 0: it cannot be read. `has_ended`: it is a zombie whose last
- * thread has ended, so that the driver has its memory back. */
-static uint64_t start_time_of(uint64_t pid, bool* has_ended) {
-  char path[64], text[1024];
-  append(append_number(append(path, "/proc/"), pid), "/stat");
+/* Of the process whose stat this is: field 22; 0: it cannot be read. `has_ended`: it is a zombie
+ * whose last thread has ended, so that the driver has its memory back. */
+static uint64_t start_time_in(const char* path, bool* has_ended) {
+  char text[1024];
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return 0;
   const ssize_t length = read(file, text, sizeof text - 1);
@@ -69,12 +68,24 @@ static uint64_t own_pid_namespace(void) {
   return number == NULL ? 0 : number_in(number + 1);
 }
 
+/* Of another pid namespace, /proc has other processes under the numbers that are known here. */
+static bool is_proc_of_this_namespace(void) {
+  char text[32];
+  const ssize_t length = readlink("/proc/self", text, sizeof text - 1);
+  if (length <= 0) return false;
+  text[length] = '\0';
+  return number_in(text) == (uint64_t)getpid();
+}
+
 static bool is_dead(const struct berth_account_slot* slot, uint64_t pid) {
   const uint64_t start = __atomic_load_n(&slot->start_time, __ATOMIC_SEQ_CST);
   if (start == 0) return false; /* it is being taken */
   if (kill((pid_t)pid, 0) != 0 && errno == ESRCH) return true;
+  if (!is_proc_of_this_namespace()) return false;
+  char path[64];
+  append(append_number(append(path, "/proc/"), pid), "/stat");
   bool has_ended = false;
-  const uint64_t found = start_time_of(pid, &has_ended);
+  const uint64_t found = start_time_in(path, &has_ended);
   return found != 0 && (found != start || has_ended);
 }
 
@@ -118,7 +129,7 @@ static struct berth_account_slot* own_slot(struct process* here) {
   struct berth_account* account = here->account;
   bool has_ended = false;
   const uint64_t pid = (uint64_t)here->pid;
-  const uint64_t start = start_time_of(pid, &has_ended);
+  const uint64_t start = start_time_in("/proc/self/stat", &has_ended);
   if (start == 0) return NULL;
   struct berth_account_slot* end = account->slots + BERTH_ACCOUNT_SLOTS;
   for (struct berth_account_slot* slot = account->slots; slot < end; ++slot) {
@@ -179,6 +190,9 @@ static struct process* page_of_process(void) {
   struct process* made =
       mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (made == MAP_FAILED) return NULL;
+  /* Before anybody knows it: a child that another thread makes meanwhile begins anew. */
+  (void)madvise(made, sizeof *made, MADV_WIPEONFORK);
+  made->pid = getpid();
   if (atomic_compare_exchange_strong(&process_page, &known, made)) return made;
   munmap(made, sizeof *made);
   return known;
@@ -189,8 +203,8 @@ struct process* begin_process(void) {
   struct process* here = page_of_process();
   if (here == NULL) return NULL;
   int state = atomic_load_explicit(&here->state, memory_order_acquire);
-  if (state > process_opening && !here->is_wiped_on_fork && here->pid != getpid()) {
-    memset(here, 0, sizeof *here); /* a kernel before 4.14 */
+  if (!here->is_wiped_on_fork && here->pid != 0 && here->pid != getpid()) {
+    memset(here, 0, sizeof *here); /* made by fork, of a kernel before 4.14 */
     state = process_new;
   }
   if (state == process_new &&
