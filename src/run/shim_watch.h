@@ -13,6 +13,7 @@
 #include "base/note.h"
 #include "guard/account_file.h"
 #include "record/run_record.h"
+#include "run/account_watch.h"
 
 namespace berth {
 
@@ -32,6 +33,8 @@ class ShimWatch {
   [[nodiscard]] bool has_changed();
 
  private:
+  void look_at_account(const std::vector<ProcessSample>& own, Clock& clock,
+                       std::vector<Note>& news);
   void tell_measured(const std::vector<Reading<Bytes>>& measured,
                      const std::vector<AccountFile::Told>& after);
   [[nodiscard]] std::vector<Note> look_into(const std::vector<ProcessSample>& own, Clock& clock);
@@ -43,6 +46,8 @@ class ShimWatch {
   /// Of each device, what the last looks measured above the charges.
   std::vector<std::deque<std::uint64_t>> above_;
   std::set<pid_t> looked_into_;
+  AccountWatch slots_;
+  std::vector<std::string> names_;  // of the devices, for people
   CapSeen seen_;
   CapSeen told_;
 };
