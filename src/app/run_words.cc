@@ -62,6 +62,7 @@ void say_what_is_set(const RunStarted& started) {
     if (const std::string stronger = stronger_tiers_text(*started.cap); !stronger.empty()) {
       complain(trf("no stronger tier holds its memory: {}", stronger));
     }
+    if (const std::string said = said_text(*started.cap); !said.empty()) complain(said);
   }
   std::string set;
   for (const auto& [name, value] : started.variables) {

@@ -19,6 +19,7 @@
 #include "health/health.h"
 #include "host_environment/environment.h"
 #include "host_environment/machine_side.h"
+#include "probe/nvml/memory_limits.h"
 #include "run/cap.h"
 #include "view/placement_text.h"
 #include "view/run_text.h"
@@ -45,7 +46,7 @@ class RunVerb final : public Verb {
     auto options = flags_.options(context, command);
     if (!options) return report(options.error(), usage_code());
     if (options->job.cap) {  // it was asked for by name: before anything is printed
-      const CapMeans means = cap_means(*options, context.sources().simulated);
+      const CapMeans means = cap_means(*options, services_of(context, nullptr));
       if (const auto cap = cap_of(options->job, means.facts); !cap) {
         return report(Error(cap.error()).because(tr("run")), usage_code());
       }
@@ -127,12 +128,7 @@ class RunVerb final : public Verb {
       say_whose_ledger(context, ledger->place());
     }
     WaitingReporter reporter(context);
-    RunServices services{.clock = context.clock(),
-                         .ledger = ledger ? &*ledger : nullptr,
-                         .look = [&] { return context.look_without_claims(Depth::placement); },
-                         .faults = faults_of,
-                         .sight = [&] { return open_sight(context, context.clock()); },
-                         .simulated = context.sources().simulated};
+    const RunServices services = services_of(context, ledger ? &*ledger : nullptr);
     if (const auto limited = take_inherited_limits(context, options); !limited) {
       return report(limited.error(), usage_code());
     }
@@ -148,6 +144,17 @@ class RunVerb final : public Verb {
     reporter.finish();
     if (!outcome) return report(outcome.error(), usage_code());
     return finish(context, options, *outcome);
+  }
+
+  static RunServices services_of(Context& context, Ledger* ledger) {
+    return {
+        .clock = context.clock(),
+        .ledger = ledger,
+        .look = [&] { return context.look_without_claims(Depth::placement); },
+        .faults = faults_of,
+        .sight = [&] { return open_sight(context, context.clock()); },
+        .kernel_limits = [&] { return nvml::memory_limits(context.sources(), context.clock()); },
+        .simulated = context.sources().simulated};
   }
 
   static bool waits_detached(const RunOptions& options) {

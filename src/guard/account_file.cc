@@ -40,7 +40,6 @@ bool read_uuid(std::string_view text, std::uint8_t (&uuid)[16]) {
 std::uint64_t sum_of_charges(const berth_account& account, std::size_t device) {
   std::uint64_t sum = 0;
   for (const berth_account_slot& slot : account.slots) {
-    if (slot.pid == 0 || slot.pid == BERTH_ACCOUNT_EMPTYING) continue;
     sum += BERTH_ACCOUNT_BYTES(slot.charged[device]);
   }
   return sum;
@@ -53,17 +52,17 @@ bool is_of_this_version(const berth_account_header& header) {
 
 }  // namespace
 
-void AccountFile::Unmap::operator()(berth_account_result* results) const {
-  ::munmap(results, BERTH_ACCOUNT_PAGE);
+void AccountFile::Unmap::operator()(berth_account* account) const {
+  ::munmap(account, sizeof *account);
 }
 
-Result<AccountFile> AccountFile::with_results(Fd fd, const std::string& path) {
-  void* at = ::mmap(nullptr, BERTH_ACCOUNT_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(),
-                    offsetof(berth_account, results));
+Result<AccountFile> AccountFile::mapped(Fd fd, const std::string& path) {
+  void* at =
+      ::mmap(nullptr, sizeof(berth_account), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (at == MAP_FAILED) return fail_system("map the memory account " + path, errno);
   AccountFile file;
   file.fd_ = std::move(fd);
-  file.results_.reset(static_cast<berth_account_result*>(at));
+  file.account_.reset(static_cast<berth_account*>(at));
   return file;
 }
 
@@ -101,7 +100,7 @@ Result<AccountFile> AccountFile::make(const std::string& path,
       !written) {
     return std::unexpected(std::move(written).error().because("making the memory account " + path));
   }
-  return with_results(*std::move(fd), path);
+  return mapped(*std::move(fd), path);
 }
 
 Result<AccountFile> AccountFile::open(const std::string& path) {
@@ -115,29 +114,96 @@ Result<AccountFile> AccountFile::open(const std::string& path) {
       !is_of_this_version(header)) {
     return fail(ErrorCode::invalid, path + " is no memory account of this version");
   }
-  return with_results(*std::move(fd), path);
+  return mapped(*std::move(fd), path);
+}
+
+Result<std::unique_ptr<berth_account>> AccountFile::read() const {
+  // Read, not mapped: who cuts the file short meanwhile does not end us.
+  auto account = std::make_unique<berth_account>();
+  const ssize_t got = ::pread(fd_.get(), account.get(), sizeof *account, 0);
+  if (got == sizeof *account && is_of_this_version(account->header)) return account;
+  return fail(ErrorCode::io, "the memory account was damaged by the job");
 }
 
 Result<std::vector<AccountFile::Told>> AccountFile::told() const {
-  // Read, not mapped: who cuts the file short meanwhile does not end us.
-  const auto account = std::make_unique<berth_account>();
-  const ssize_t got = ::pread(fd_.get(), account.get(), sizeof *account, 0);
-  if (got != sizeof *account || !is_of_this_version(account->header)) {
-    return fail(ErrorCode::io, "the memory account was damaged by the job");
-  }
+  const auto account = read();
+  if (!account) return std::unexpected(account.error());
   std::vector<Told> all;
-  for (std::size_t i = 0; i < account->header.device_count; ++i) {
-    all.push_back({.charged = Bytes{sum_of_charges(*account, i)},
-                   .highest = Bytes{account->results[i].highest_bytes},
-                   .refusals = account->results[i].refusals,
-                   .context = Bytes{account->header.devices[i].context_bytes}});
+  for (std::size_t i = 0; i < (*account)->header.device_count; ++i) {
+    all.push_back({.charged = Bytes{sum_of_charges(**account, i)},
+                   .highest = Bytes{(*account)->results[i].highest_bytes},
+                   .refusals = (*account)->results[i].refusals,
+                   .context = Bytes{(*account)->header.devices[i].context_bytes}});
   }
   return all;
 }
 
 void AccountFile::tell_unseen(std::size_t place, Bytes unseen) {
   if (place >= BERTH_ACCOUNT_DEVICES) return;
-  __atomic_store_n(&results_.get()[place].unseen_bytes, unseen.count(), __ATOMIC_RELAXED);
+  __atomic_store_n(&account_->results[place].unseen_bytes, unseen.count(), __ATOMIC_RELAXED);
+}
+
+Bytes AccountFile::Slot::sum() const {
+  Bytes all{0};
+  for (const Bytes& one : charged) all += one;
+  return all;
+}
+
+Result<std::vector<AccountFile::Slot>> AccountFile::slots() const {
+  const auto account = read();
+  if (!account) return std::unexpected(account.error());
+  std::vector<Slot> taken;
+  for (std::size_t number = 0; number < BERTH_ACCOUNT_SLOTS; ++number) {
+    const berth_account_slot& slot = (*account)->slots[number];
+    if (slot.pid == 0 || slot.pid == BERTH_ACCOUNT_EMPTYING || slot.start_time == 0) continue;
+    Slot one{.number = number,
+             .pid = slot.pid,
+             .start_time = slot.start_time,
+             .pid_namespace = slot.pid_namespace,
+             .charged = {}};
+    for (std::size_t i = 0; i < (*account)->header.device_count; ++i) {
+      one.charged.emplace_back(BERTH_ACCOUNT_BYTES(slot.charged[i]));
+    }
+    taken.push_back(std::move(one));
+  }
+  return taken;
+}
+
+bool AccountFile::give_back(const Slot& slot, const std::function<bool()>& is_gone) {
+  if (slot.number >= BERTH_ACCOUNT_SLOTS) return false;
+  berth_account_slot& one = account_->slots[slot.number];
+  const auto store = [](std::uint64_t& word, std::uint64_t value) {
+    __atomic_store_n(&word, value, __ATOMIC_SEQ_CST);
+  };
+  std::uint64_t pid = slot.pid;
+  if (!__atomic_compare_exchange_n(&one.pid, &pid, BERTH_ACCOUNT_EMPTYING, false, __ATOMIC_SEQ_CST,
+                                   __ATOMIC_SEQ_CST)) {
+    return false;
+  }
+  const bool is_the_same = __atomic_load_n(&one.start_time, __ATOMIC_SEQ_CST) == slot.start_time;
+  if (!is_the_same || !is_gone()) {
+    store(one.pid, slot.pid);
+    return false;
+  }
+  for (std::uint64_t& charged : one.charged) store(charged, 0);
+  store(one.start_time, 0);
+  store(one.pid, 0);
+  return true;
+}
+
+std::string AccountFile::name_in_maps(const std::string& proc) const {
+  constexpr std::size_t longest = 64 << 20;
+  const auto maps = read_file(proc + "/self/maps", longest);
+  // 7f00-7f10 rw-s 00000000 fe:01 1234   /path: the device as this file system shows it there.
+  const std::string beginning =
+      fmt::format("{:x}-", reinterpret_cast<std::uintptr_t>(account_.get()));
+  for (const std::string_view line : maps ? split(*maps, '\n') : std::vector<std::string_view>()) {
+    const auto words = split(line, ' ');
+    if (line.starts_with(beginning) && words.size() > 5) {
+      return fmt::format(" {} {} ", words[3], words[4]);
+    }
+  }
+  return {};
 }
 
 Reading<bool> has_shim_mapped(pid_t process, const std::string& image, const std::string& proc) {

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,7 +17,7 @@
 #include "base/result.h"
 #include "base/units.h"
 
-struct berth_account_result;
+struct berth_account;
 
 namespace berth {
 
@@ -48,14 +49,33 @@ class AccountFile {
   /// end ends nothing else: a job that cuts its account short ends the writer.
   void tell_unseen(std::size_t place, Bytes unseen);
 
+  /// One process's share of it, under the names that the process has in its own PID namespace.
+  struct Slot {
+    std::size_t number = 0;
+    std::uint64_t pid = 0;
+    std::uint64_t start_time = 0;     // field 22 of its stat
+    std::uint64_t pid_namespace = 0;  // inode of its ns/pid; 0: unknown
+    std::vector<Bytes> charged;       // as the devices
+    [[nodiscard]] Bytes sum() const;
+  };
+  /// Those that are taken. io: as of told().
+  [[nodiscard]] Result<std::vector<Slot>> slots() const;
+  /// Empties a slot whose process has ended, or has become another program. `is_gone` is asked once
+  /// more when nobody can take it any longer: a program that begins to charge maps the account
+  /// first. false: it was not, or the slot is another's by now. For the sampler alone, too.
+  bool give_back(const Slot& slot, const std::function<bool()>& is_gone);
+  /// How maps in /proc begin to name this file: "fe:01 1234 " stands in them. Empty: unknown.
+  [[nodiscard]] std::string name_in_maps(const std::string& proc) const;
+
  private:
   struct Unmap {
-    void operator()(berth_account_result* results) const;
+    void operator()(berth_account* account) const;
   };
   AccountFile() = default;
-  [[nodiscard]] static Result<AccountFile> with_results(Fd fd, const std::string& path);
+  [[nodiscard]] static Result<AccountFile> mapped(Fd fd, const std::string& path);
+  [[nodiscard]] Result<std::unique_ptr<berth_account>> read() const;
   Fd fd_;
-  std::unique_ptr<berth_account_result, Unmap> results_;  // of every place, shared with the shims
+  std::unique_ptr<berth_account, Unmap> account_;  // shared with the shims
 };
 
 /// Whether a process has this image mapped, which proves that the shim is in it. `image` as

@@ -108,6 +108,44 @@ TEST_F(Account, IsRefusedForADeviceWithoutUuid) {
   EXPECT_FALSE(is_there(path_));
 }
 
+TEST_F(Account, SlotIsGivenBackOnlyWhereItsProcessIsGoneToTheLast) {
+  auto account = make();
+  ASSERT_TRUE(account);
+  berth_account all = bytes();
+  all.slots_used = 2;
+  for (std::uint64_t number = 0; number < 2; ++number) {
+    all.slots[number].pid = 7 + number;
+    all.slots[number].start_time = 70;
+    all.slots[number].charged[0] = (1_GiB).count();
+  }
+  write(all);
+  const auto slots = account->slots();
+  ASSERT_TRUE(slots);
+  ASSERT_EQ(slots->size(), 2U);
+  EXPECT_EQ(slots->at(1).sum(), 1_GiB);
+  EXPECT_FALSE(account->give_back(slots->at(0), [] { return false; }));  // it began to charge
+  EXPECT_EQ(bytes().slots[0].pid, 7U);
+  EXPECT_EQ(account->told()->at(0).charged, 2_GiB);
+  EXPECT_TRUE(account->give_back(slots->at(0), [] { return true; }));
+  EXPECT_EQ(bytes().slots[0].pid, 0U);
+  EXPECT_EQ(account->told()->at(0).charged, 1_GiB);
+  all = bytes();
+  all.slots[1].start_time = 71;  // another process took it meanwhile
+  write(all);
+  EXPECT_FALSE(account->give_back(slots->at(1), [] { return true; }));
+  EXPECT_EQ(bytes().slots[1].pid, 8U);
+}
+
+TEST_F(Account, IsNamedInMapsAsTheKernelNamesIt) {
+  const auto account = make();
+  ASSERT_TRUE(account);
+  const std::string name = account->name_in_maps("/proc");
+  struct stat facts{};
+  ASSERT_EQ(::stat(path_.c_str(), &facts), 0);
+  EXPECT_THAT(name, ::testing::EndsWith(" " + std::to_string(facts.st_ino) + " "));
+  EXPECT_THAT(*read_file("/proc/self/maps", 64 << 20), HasSubstr(name));
+}
+
 TEST(ShimMapped, IsReadFromTheProcessesMaps) {
   TemporaryDirectory proc;
   ASSERT_TRUE(make_directories(proc / "7"));

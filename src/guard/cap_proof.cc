@@ -25,11 +25,6 @@ CapProof proof_of_watchdog(const CapEvidence& evidence) {
   return proof;
 }
 
-/// A tenth and a context more is what a tier cannot see.
-bool is_far_above(Bytes measured, Bytes counted) {
-  return measured.count() > counted.count() + counted.count() / 10 + usual_of_a_context.count();
-}
-
 CapProof proof_of_shim(const CapEvidence& evidence) {
   const CapSeen& seen = evidence.shim;
   if (!seen.gap.empty()) return {Proved::no, seen.gap};
@@ -43,9 +38,9 @@ CapProof proof_of_shim(const CapEvidence& evidence) {
   return {Proved::yes, ""};
 }
 
-/// A client of our own was refused above its limit before the job began. Whether the job went by
-/// the same server, its memory tells.
-CapProof proof_of_mps(const CapEvidence& evidence) {
+/// The limit was seen before the job began: the kernel's was read, and MPS refused a client of ours
+/// above it. Whether the job went by it, its memory tells.
+CapProof proof_of_limit(const CapEvidence& evidence) {
   CapProof proof{Proved::unknown, std::string(not_seen)};
   for (std::size_t at = 0; at < std::min(evidence.highest.size(), evidence.promised.size()); ++at) {
     const auto& measured = evidence.highest[at].get();
@@ -72,13 +67,16 @@ std::string_view word_of(Proved proved) {
   return "unknown";
 }
 
+bool is_far_above(Bytes measured, Bytes counted) {
+  return measured.count() > counted.count() + counted.count() / 10 + usual_of_a_context.count();
+}
+
 CapProof proof_of(CapTier tier, const CapEvidence& evidence) {
   if (tier == CapTier::none) return {Proved::no, "nothing holds it, as --cap none says"};
   if (evidence.simulated) return {Proved::unknown, "the figures are simulated"};
   if (tier == CapTier::watchdog) return proof_of_watchdog(evidence);
   if (tier == CapTier::shim) return proof_of_shim(evidence);
-  if (tier == CapTier::mps) return proof_of_mps(evidence);
-  return {Proved::unknown, "whether this tier held it is not known"};
+  return proof_of_limit(evidence);
 }
 
 }  // namespace berth

@@ -37,6 +37,9 @@ struct CapSeen {
   friend bool operator==(const CapSeen&, const CapSeen&) = default;
 };
 
+/// More than what was counted, a tenth, and a context: that much no tier sees.
+[[nodiscard]] bool is_far_above(Bytes measured, Bytes counted);
+
 struct CapEvidence {
   /// Of each device: what was promised, and the most that the driver measured of the run's own
   /// processes. Empty: nothing was sampled yet.

@@ -8,7 +8,9 @@
 #include <filesystem>
 
 #include "base/fd.h"
+#include "base/loader.h"
 #include "base/temporary_directory.h"
+#include "base/variables.h"
 #include "guard/shim_folder.h"
 
 namespace berth {
@@ -138,6 +140,20 @@ TEST_F(Shims, GoToTheNextFolderWhereSomebodyElsesStands) {
   ShimQuestion asked = question();
   asked.folders = {directory_ / "theirs/guard"};
   EXPECT_THAT(why_not(asked), HasSubstr("theirs belongs to user 4242"));
+}
+
+TEST_F(Shims, FollowNoLinkOfSomebodyElses) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a link away";
+  ASSERT_TRUE(make_directories(directory_ / "roots"));
+  ASSERT_TRUE(make_directories(directory_ / "sticky"));
+  ASSERT_EQ(::chmod((directory_ / "sticky").c_str(), 01777), 0);
+  const std::string link = directory_ / "sticky/berth-guard-0";
+  std::filesystem::create_directory_symlink(directory_ / "roots", link);
+  ShimQuestion asked = question();
+  asked.folders = {link};
+  EXPECT_TRUE(prepare_shim(asked)) << "root's own";
+  ASSERT_EQ(::lchown(link.c_str(), 4242, 4242), 0);
+  EXPECT_THAT(why_not(asked), HasSubstr("berth-guard-0 is a link of user 4242"));
 }
 
 TEST_F(Shims, StepAsideWhereTheJobSpeaksAgainstThem) {

@@ -45,6 +45,20 @@ Sentence why_not_trusted(const std::string& path, bool is_last) {
   return {};
 }
 
+/// A link of somebody else's leads where they like: into a folder of root's, where root would
+/// write.
+Sentence why_links_are_not_trusted(const std::string& path) {
+  for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    const std::string part = path.substr(0, slash);
+    const auto facts = facts_of(part);
+    const bool is_link = facts && S_ISLNK(facts->st_mode);
+    if (is_link && facts->st_uid != 0 && facts->st_uid != ::geteuid()) {
+      return sentence("{} is a link of user {}", part, facts->st_uid);
+    }
+    if (slash == std::string::npos) return {};
+  }
+}
+
 /// The loader separates its lists by some characters, and replaces words behind a dollar.
 bool fits_into_a_list(const std::string& path) {
   return std::ranges::none_of(path, [](char c) {
@@ -74,6 +88,9 @@ bool is_named_by_a_process(const std::string& path, const std::string& proc) {
 }  // namespace
 
 std::expected<std::string, Sentence> make_shim_folder(const std::string& path) {
+  if (Sentence why = why_links_are_not_trusted(path); !why.empty()) {
+    return std::unexpected(std::move(why));
+  }
   std::error_code failed;
   const std::string real = std::filesystem::weakly_canonical(path, failed).string();
   if (failed || !real.starts_with('/')) {

@@ -170,6 +170,7 @@ Result<std::string> write_lease(const LeaseText& lease) {
   if (lease.steady_ms) text += "steady_ms=" + std::to_string(*lease.steady_ms) + "\n";
   text += "run=" + escaped(lease.run) + "\ncommand=" + escaped(lease.command) + "\n";
   if (lease.held_by) text += "held_by=" + std::string(word_of(*lease.held_by)) + "\n";
+  if (!lease.isolated_by.empty()) text += "isolated_by=" + lease.isolated_by + "\n";
   if (lease.keeper) text += write_description(*lease.keeper, lease.job);
   return text;
 }
@@ -200,6 +201,7 @@ Result<LeaseText> parse_lease(std::string_view text) {
     if (key == "run") lease.run = unescaped(value);
     if (key == "command") lease.command = unescaped(value);
     if (key == "held_by") lease.held_by = cap_tier_in(value);
+    if (key == "isolated_by" && value == "landlock") lease.isolated_by = value;
     if (key == "keeper") lease.keeper = parse_process(value);
     if (key == "job") lease.job = parse_process(value);
   });

@@ -31,6 +31,7 @@ struct LeaseText {
   /// where the date was set since.
   std::optional<std::int64_t> steady_ms;
   std::optional<CapTier> held_by;  // nothing: whole devices, or an older berth's
+  std::string isolated_by = {};    // empty: it is not, or an older berth's
   std::optional<ProcessId> keeper;
   std::optional<ProcessId> job;
   friend bool operator==(const LeaseText&, const LeaseText&) = default;

@@ -15,6 +15,7 @@ LeaseText a_share() {
           .run = "r1",
           .command = "python -c 'print(1)\n' 100%",
           .held_by = CapTier::watchdog,
+          .isolated_by = "landlock",
           .keeper = ProcessId{.pid = 4711, .start_ticks = 99},
           .job = ProcessId{.pid = 4712, .start_ticks = 100}};
 }
@@ -35,9 +36,11 @@ TEST(LeaseText, LineOneIsFrozen) {
 }
 
 TEST(LeaseText, SaysNothingOfATierThatItDoesNotKnow) {
-  const auto lease = parse_lease("berth-lease 1 1 1024 0 GPU-a\nheld_by=magic\nrun=r1\n");
+  const auto lease =
+      parse_lease("berth-lease 1 1 1024 0 GPU-a\nheld_by=magic\nisolated_by=magic\nrun=r1\n");
   ASSERT_TRUE(lease) << lease.error().message();
   EXPECT_EQ(lease->held_by, std::nullopt);
+  EXPECT_EQ(lease->isolated_by, "");
   EXPECT_EQ(lease->run, "r1");
 }
 

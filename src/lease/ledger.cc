@@ -239,7 +239,8 @@ Result<Lease> Ledger::claim(const HostLock& lock, const LeaseTerms& terms) {
                            .run = terms.run,
                            .command = terms.command,
                            .steady_ms = steady_ms(clock_->now()),
-                           .held_by = terms.held_by});
+                           .held_by = terms.held_by,
+                           .isolated_by = terms.isolated_by});
   if (!text) return std::unexpected(std::move(text).error());
   auto id = new_id();
   if (!id) return std::unexpected(std::move(id).error());

@@ -54,6 +54,7 @@ struct LeaseTerms {
   std::string command;  // masked
   std::vector<ClaimedDevice> devices;
   std::optional<CapTier> held_by = {};  // of shares
+  std::string isolated_by = {};
 };
 
 /// What a ticket is to say.

@@ -170,6 +170,7 @@ Claim claim_from(LeaseText text, std::string id, const struct stat& facts, const
   claim.since = appeared_at(facts, text.steady_ms, now);
   claim.devices = std::move(text.devices);
   claim.held_by = text.held_by;
+  claim.isolated_by = std::move(text.isolated_by);
   claim.parsed = text.format <= ledger_format;
   return claim;
 }

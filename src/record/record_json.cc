@@ -111,6 +111,7 @@ static void walk(Archive& archive, RunCap& cap) {
   archive.member("action", action);
   cap.stops = action == "stop";
   archive.member("not_held_by", cap.not_held_by, Form::sparse);
+  archive.member("said", cap.said, Form::sparse);
   archive.member("image", cap.image, Form::sparse);
   if (!cap.outcome || archive.is_reading()) return;
   archive.derived("proved", word_of(cap.outcome->proof.proved));
@@ -327,10 +328,7 @@ void write_run(Archive& archive, const RunRecord& run, const RunStory& story, Ru
   Manifest manifest = run.manifest;
   if (manifest.cap) {
     manifest.cap->outcome = cap_outcome_of(run, story.summary);
-    if (!is_owner) {
-      manifest.cap->not_held_by.clear();
-      manifest.cap->image.clear();
-    }
+    if (!is_owner) manifest.cap->leave_out_private();
   }
   write_head(archive, run_format);
   walk(archive, manifest, reader);

@@ -32,12 +32,20 @@ struct CapOutcome {
 struct RunCap {
   CapTier tier = CapTier::none;
   bool stops = false;  // the watchdog ends a run that is above it; else it warns
-  /// Each stronger tier by its word, and why it does not hold the run. Its owner's alone.
+  /// Each stronger tier by its word, and why it does not hold the run.
   std::vector<std::pair<std::string, std::string>> not_held_by;
-  /// The shim's file, as /proc/PID/maps shows it; empty: another tier. Its owner's alone, too.
+  /// What the tier had to do or could not, in English.
+  std::vector<std::string> said = {};
+  /// The shim's file, as /proc/PID/maps shows it; empty: another tier.
   std::string image = {};
   /// Of what the samples say: told with a record, and not kept in it.
   std::optional<CapOutcome> outcome;
+  /// What may name folders of its owner.
+  void leave_out_private() {
+    not_held_by.clear();
+    said.clear();
+    image.clear();
+  }
   friend bool operator==(const RunCap&, const RunCap&) = default;
 };
 

@@ -340,7 +340,10 @@ class Acquisition {
 
   /// Under the host lock: the lease appears and the ticket goes before anybody else may choose.
   Result<std::optional<Answer>> claim(const HostLock& lock) {
-    LeaseTerms terms{.run = options_.run, .command = options_.command, .held_by = options_.held_by};
+    LeaseTerms terms{.run = options_.run,
+                     .command = options_.command,
+                     .held_by = options_.held_by,
+                     .isolated_by = options_.isolated_by};
     for (const Choice& choice : now_.placement.chosen) {
       terms.devices.push_back({choice.device, choice.promised});
     }

@@ -19,6 +19,7 @@
 #include "host_environment/mps.h"
 #include "record/record_writer.h"
 #include "run/command_words.h"
+#include "snapshot/device_name.h"
 
 namespace berth {
 
@@ -26,9 +27,6 @@ namespace {
 
 /// A home on a network file system that does not answer must not keep a job from its start.
 constexpr Duration packages_patience = std::chrono::milliseconds(300);
-
-constexpr std::string_view no_kernel_yet =
-    as_key("this berth does not set limits of the kernel yet");
 
 std::string uuid_of(const Device& device) {
   const auto& uuid = device.uuid.get();
@@ -51,6 +49,25 @@ std::string make_account(const Manifest& manifest, const std::string& directory)
   }
   const auto made = AccountFile::make(directory + "/" + std::string(record_file::account), devices);
   return made ? "" : made.error().message();
+}
+
+/// Why the kernel does not hold the devices to their shares; empty: it does. Its limit is for all
+/// of the control group, so that the run may be refused sooner.
+std::string no_kernel_limit(const std::map<std::string, Bytes>& limits, const Manifest& manifest) {
+  for (std::size_t at = 0; at < manifest.given.devices.size(); ++at) {
+    const Device& device = manifest.given.devices[at];
+    const auto limit = limits.find(uuid_of(device));
+    const auto& promised = manifest.promised[at];
+    if (limit == limits.end() || !promised) {
+      return sentence("the kernel sets no limit on {}", name_for_people(device)).english();
+    }
+    if (limit->second > *promised) {
+      return sentence("the kernel's limit on {} is {}, above the share", name_for_people(device),
+                      short_size(limit->second))
+          .english();
+    }
+  }
+  return {};
 }
 
 /// Why a server of MPS does not hold these devices; empty: it does.
@@ -139,20 +156,29 @@ std::string container_client_in(const std::vector<std::string>& command) {
   }
   return {};
 }
+
+void find_kernel_limits(const RunServices& services, CapMeans& means) {
+  if (!services.kernel_limits) {
+    means.facts.no_kernel = std::string(as_key("nobody asks the driver here"));
+  } else if (auto limits = services.kernel_limits()) {
+    means.kernel_limits = *std::move(limits);
+  } else {
+    means.facts.no_kernel = limits.error().message();
+  }
+}
 }  // namespace
 
-CapMeans cap_means(const RunOptions& options, const std::optional<std::string>& simulated) {
-  CapMeans means{.facts = {.no_kernel = std::string(no_kernel_yet), .no_mps = {}, .no_shim = {}},
-                 .shim = {},
-                 .mps_pipes = {}};
+CapMeans cap_means(const RunOptions& options, const RunServices& services) {
+  CapMeans means{.facts = {}, .shim = {}, .mps_pipes = {}};
   if (options.job.where == RunWhere::cpu || !options.job.request.memory) return means;
   // By name: nothing of the stronger ones is looked at.
   if (options.job.cap && *options.job.cap <= CapTier::watchdog) return means;
-  if (simulated) {
-    means.facts.no_mps = std::string(as_key("this server is simulated"));
-    means.facts.no_shim = means.facts.no_mps;
+  if (services.simulated) {
+    const std::string why(as_key("this server is simulated"));
+    means.facts = {.no_kernel = why, .no_mps = why, .no_shim = why};
     return means;
   }
+  find_kernel_limits(services, means);
   if (const auto client = container_client_in(options.job.command); !client.empty()) {
     means.facts.no_mps =
         sentence("{} starts containers, and MPS does not go along", client).english();
@@ -190,6 +216,10 @@ static Result<std::vector<Variable>> hold_by_tier(RunCap& cap, CapMeans means,
                                                   const std::string& directory,
                                                   const RunOptions& options, Clock& clock) {
   std::string why;
+  if (cap.tier == CapTier::kernel) {
+    why = no_kernel_limit(means.kernel_limits, manifest);
+    if (!why.empty()) means.facts.no_kernel = why;
+  }
   if (cap.tier == CapTier::mps) {
     why = prove_mps(means.mps_pipes, manifest, clock);
     if (!why.empty()) means.facts.no_mps = why;
@@ -198,7 +228,12 @@ static Result<std::vector<Variable>> hold_by_tier(RunCap& cap, CapMeans means,
     // Days may have passed in the queue: its files are looked at again.
     auto shim = shim_for(options);
     why = shim ? make_account(manifest, directory) : shim.error().english();
-    if (shim) means.shim = *std::move(shim);
+    if (shim) {
+      for (Sentence& one : means.shim->said) {  // what was mended then is whole now
+        if (std::ranges::find(shim->said, one) == shim->said.end()) shim->said.push_back(one);
+      }
+      means.shim = *std::move(shim);
+    }
     if (!why.empty()) means.facts.no_shim = why;
   }
   if (!why.empty()) {
@@ -214,6 +249,7 @@ static Result<std::vector<Variable>> hold_by_tier(RunCap& cap, CapMeans means,
   }
   if (cap.tier != CapTier::shim) return std::vector<Variable>{};
   cap.image = means.shim->image;
+  for (const Sentence& one : means.shim->said) cap.said.push_back(one.english());
   return shim_variables(options.environment, *means.shim,
                         directory + "/" + std::string(record_file::account));
 }

@@ -2,6 +2,7 @@
 // A run's cap before it starts: what this machine has of each tier, and what is set in the job's
 // environment for it and beside it.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,11 +21,11 @@ namespace berth {
 struct CapMeans {
   CapFacts facts;
   std::optional<Shim> shim;
-  std::string mps_pipes;  // empty: no server of MPS
+  std::string mps_pipes;                            // empty: no server of MPS
+  std::map<std::string, Bytes> kernel_limits = {};  // by UUID
 };
-/// For a job that is going to be started. `simulated`: the server that stands in for this machine.
-[[nodiscard]] CapMeans cap_means(const RunOptions& options,
-                                 const std::optional<std::string>& simulated);
+/// For a job that is going to be started.
+[[nodiscard]] CapMeans cap_means(const RunOptions& options, const RunServices& services);
 /// For a program that runs already: it can only be watched.
 [[nodiscard]] CapMeans means_for_a_running_program();
 

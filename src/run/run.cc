@@ -30,7 +30,6 @@
 namespace berth {
 
 namespace {
-
 /// Who waits for the job: the process that the user started, or, of a detached job that may have to
 /// be started again, one that stays behind.
 enum class Waiting { caller, follower };
@@ -58,7 +57,7 @@ class Run {
     if (missing) return not_started(std::move(*missing));
     if (auto able = can_isolate(); !able) return not_started(std::move(able).error());
     manifest_ = begin_manifest(options_, services_);
-    cap_means_ = cap_means(options_, services_.simulated);
+    cap_means_ = cap_means(options_, services_);
     auto cap = cap_of(job_, cap_means_.facts);
     if (!cap) return std::unexpected(std::move(cap).error());
     manifest_.cap = *std::move(cap);
@@ -146,6 +145,7 @@ class Run {
     }
     options.run = manifest_.id;
     if (manifest_.cap) options.held_by = manifest_.cap->tier;
+    if (job_.isolate) options.isolated_by = by_landlock;
     options.command = command_for_others(manifest_.command, options_.proc);
     options.wait = wait_for_devices(job_);
     options.on_news = [this](const WaitingNews& news) { hear_news(news); };
@@ -265,9 +265,9 @@ class Run {
 
   Result<void> hold_to_share(std::vector<Variable>& variables) {
     if (!manifest_.cap) return {};
-    auto held = hold(*manifest_.cap, cap_means_, manifest_, record_ ? record_->directory() : "",
-                     options_, services_.clock);
-    if (!held) return std::unexpected(std::move(held).error());
+    const auto held = hold(*manifest_.cap, cap_means_, manifest_,
+                           record_ ? record_->directory() : "", options_, services_.clock);
+    if (!held) return std::unexpected(held.error());
     for (const Variable& one : *held) {
       variables.push_back(one);
       if (!one.first.starts_with("BERTH_")) manifest_.variables_set.push_back(one);

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -71,6 +72,9 @@ struct RunServices {
   /// What is wrong with the devices that a run has. Null: nobody judges.
   FaultFinder faults;
   SightFactory sight;
+  /// What the kernel keeps this process's control group to on each device, by UUID. Null: nobody
+  /// asks.
+  std::function<Result<std::map<std::string, Bytes>>()> kernel_limits = {};
   /// The simulated server that this is; nothing: a real machine.
   std::optional<std::string> simulated;
 };

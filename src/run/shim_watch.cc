@@ -1,13 +1,14 @@
 #include "run/shim_watch.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "base/fd.h"
 #include "base/process.h"
+#include "base/sentence.h"
+#include "base/text.h"
 #include "record/record_writer.h"
+#include "snapshot/device_name.h"
 
 namespace berth {
 
@@ -43,17 +44,17 @@ Bytes lasting(const std::deque<std::uint64_t>& above) {
 }  // namespace
 
 ShimWatch::ShimWatch(const Manifest& manifest, const std::string& directory, std::string proc)
-    : proc_(std::move(proc)) {
+    : proc_(std::move(proc)), slots_(proc_) {
   if (!manifest.cap || manifest.cap->tier != CapTier::shim || directory.empty()) return;
   image_ = manifest.cap->image;
+  devices_ = manifest.given.devices;
+  host_ = manifest.given.host;
   // Of a sampler that was here before.
   if (auto seen = cap_seen_in(directory)) seen_ = told_ = *std::move(seen);
   auto account = AccountFile::open(directory + "/" + std::string(record_file::account));
   if (account) {
     account_.emplace(*std::move(account));
     state_directory_ = state_directory_of(directory);
-    devices_ = manifest.given.devices;
-    host_ = manifest.given.host;
   } else {
     seen_.gap = account.error().message();
   }
@@ -80,8 +81,21 @@ std::vector<Note> ShimWatch::after_look(const std::vector<ProcessSample>& own,
     seen_.devices.push_back({.highest_charge = one.highest, .refusals = one.refusals});
   }
   std::vector<Note> news = look_into(own, clock);
+  look_at_account(own, clock, news);
   learn_contexts(own, *after);
   return news;
+}
+
+/// Told once of a run. The driver's figure of such memory counts against the limit all the same
+/// (tell_measured); but who has it is refused nothing.
+void ShimWatch::look_at_account(const std::vector<ProcessSample>& own, Clock& clock,
+                                std::vector<Note>& news) {
+  const auto uncounted = slots_.look(*account_, own, clock);
+  if (!uncounted || !seen_.gap.empty()) return;
+  seen_.gap = sentence("process {} has {} of {} that the shim does not count", uncounted->pid,
+                       short_size(uncounted->measured), name_for_people(devices_.at(uncounted->device)))
+                  .english();
+  news.push_back({"memory_not_counted", seen_.gap + "; the watchdog alone holds it"});
 }
 
 void ShimWatch::tell_measured(const std::vector<Reading<Bytes>>& measured,
@@ -126,9 +140,10 @@ std::vector<Note> ShimWatch::look_into(const std::vector<ProcessSample>& own, Cl
     // It may have ended since the driver was asked.
     if (!identify_process(process.pid)) continue;
     std::string gap =
-        mapped.has_value()
-            ? fmt::format("process {} uses the device without the shim", process.pid)
-            : fmt::format("whether process {} has the shim cannot be read", process.pid);
+        (mapped.has_value()
+             ? sentence("process {} uses the device without the shim", process.pid)
+             : sentence("whether process {} has the shim cannot be read", process.pid))
+            .english();
     if (!seen_.gap.empty()) continue;
     news.push_back({"shim_missing", gap});
     seen_.gap = std::move(gap);

@@ -14,6 +14,7 @@
 #include "guard/account_file.h"
 #include "guard/context_sizes.h"
 #include "record/run_record.h"
+#include "run/account_watch.h"
 
 namespace berth {
 
@@ -33,6 +34,8 @@ class ShimWatch {
   [[nodiscard]] bool has_changed();
 
  private:
+  void look_at_account(const std::vector<ProcessSample>& own, Clock& clock,
+                       std::vector<Note>& news);
   void tell_measured(const std::vector<Reading<Bytes>>& measured,
                      const std::vector<AccountFile::Told>& after);
   void learn_contexts(const std::vector<ProcessSample>& own,
@@ -46,6 +49,7 @@ class ShimWatch {
   /// Of each device, what the last looks measured above the charges.
   std::vector<std::deque<std::uint64_t>> above_;
   std::set<pid_t> looked_into_;
+  AccountWatch slots_;
   CapSeen seen_;
   CapSeen told_;
   /// What contexts take, for the user's next runs; learned of the run's devices, as they were

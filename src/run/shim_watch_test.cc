@@ -1,5 +1,6 @@
 #include "run/shim_watch.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/temporary_directory.h"
+#include "base/text.h"
 #include "guard/account.h"
 #include "record/record_writer.h"
 #include "snapshot/builder.h"
@@ -51,6 +53,18 @@ class ShimWatchOfUs : public testing::Test {
       std::memcpy(&told, bytes->data() + at, sizeof told);
     }
     return Bytes(told);
+  }
+
+  /// As a process of the job has: 1 GiB.
+  void charge(std::size_t slot, std::uint64_t pid, std::uint64_t start, std::uint64_t space) const {
+    const Fd file = *open_fd(directory_ / "account", O_RDWR);
+    berth_account_slot one{};
+    one.pid = pid;
+    one.start_time = start;
+    one.pid_namespace = space;
+    one.charged[0] = (1_GiB).count();
+    const auto at = static_cast<off_t>(offsetof(berth_account, slots) + slot * sizeof one);
+    EXPECT_EQ(::pwrite(file.get(), &one, sizeof one, at), ssize_t{sizeof one});
   }
 
   Manifest manifest_;
@@ -157,6 +171,37 @@ TEST_F(ShimWatchOfUs, AnotherTierIsNotWatched) {
   ShimWatch watch = this->watch();
   EXPECT_THAT(look(watch, us(1_GiB), 1_GiB), testing::IsEmpty());
   EXPECT_FALSE(watch.has_changed());
+}
+
+TEST_F(ShimWatchOfUs, MemoryThatIsNotCountedIsToldOnceItLastsAndNothingIsProved) {
+  ShimWatch watch = this->watch();
+  std::vector<std::string> kinds;
+  for (int number = 0; number < 5; ++number) {
+    for (const Note& note : look(watch, us(3_GiB), 3_GiB)) kinds.push_back(note.kind);
+    EXPECT_EQ(watch.seen().gap.empty(), number < 2) << number;
+  }
+  EXPECT_THAT(kinds, testing::ElementsAre("memory_not_counted"));
+  EXPECT_THAT(watch.seen().gap, testing::HasSubstr("has 3.0 GiB of GPU 0"));
+}
+
+TEST_F(ShimWatchOfUs, AContextIsNoMemoryThatIsNotCounted) {
+  ShimWatch watch = this->watch();
+  for (int number = 0; number < 5; ++number) {
+    EXPECT_THAT(look(watch, us(500_MiB), 500_MiB), testing::IsEmpty());
+  }
+}
+
+TEST_F(ShimWatchOfUs, ASlotWhoseProcessHasGoneIsGivenBack) {
+  const auto ns = read_link("/proc/self/ns/pid");
+  const std::uint64_t ours = *parse_unsigned(std::string_view(*ns).substr(5, ns->size() - 6));
+  charge(0, 1 << 22, 1, ours);         // no such process: the largest number is below
+  charge(1, 1 << 22, 1, ours + 4096);  // none in any other namespace either
+  charge(2, 1 << 22, 1, 0);            // of one that is not known
+  ShimWatch watch = this->watch();
+  (void)look(watch, {}, 0_MiB);
+  const auto slots = AccountFile::open(directory_ / "account")->slots();
+  ASSERT_EQ(slots->size(), 1U);
+  EXPECT_EQ(slots->at(0).number, 2U) << "in doubt it stays";
 }
 
 }  // namespace

@@ -116,10 +116,7 @@ RunRecord visible_part(const RunRecord& run, AccessLevel access_level) {
                     .given = all.given,
                     .promised = all.promised,
                     .cap = all.cap};
-  if (shown.manifest.cap) {  // both may name folders of his
-    shown.manifest.cap->not_held_by.clear();
-    shown.manifest.cap->image.clear();
-  }
+  if (shown.manifest.cap) shown.manifest.cap->leave_out_private();
   if (access_level >= AccessLevel::commands) shown.manifest.command = all.command;
   return shown;
 }

@@ -60,7 +60,8 @@ struct Claim {
   std::vector<ClaimedDevice> devices;
   /// Nothing: it has its devices whole, or the lease does not say (an older berth's).
   std::optional<CapTier> held_by;
-  bool parsed = true;  // false: a newer format of which only line 1 was understood
+  std::string isolated_by;  // from other cards' device files: "landlock"; empty: it is not
+  bool parsed = true;       // false: a newer format of which only line 1 was understood
   friend bool operator==(const Claim&, const Claim&) = default;
 };
 

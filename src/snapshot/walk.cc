@@ -286,6 +286,7 @@ void walk(Archive& archive, Claim& claim, Form hidden) {
   if (claim.held_by) held_by = std::string(word_of(*claim.held_by));
   archive.member("held_by", held_by);
   if (held_by) claim.held_by = cap_tier_in(*held_by);
+  archive.member("isolated_by", claim.isolated_by, Form::nullable);
   archive.member("devices", claim.devices);
 }
 

@@ -143,6 +143,7 @@ void add_cap(Facts& facts, const RunRecord& run, const Summary& summary, const S
                                              : trf("unknown: {}", tr_composed(proof.why)),
                 style));
   facts.add(tr("No stronger"), own(stronger_tiers_text(*manifest.cap), style));
+  facts.add(tr("Said"), own(said_text(*manifest.cap), style));
 }
 
 std::string facts_text(const RunRecord& run, const Summary& summary, const Moment& now,

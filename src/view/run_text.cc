@@ -38,6 +38,14 @@ std::string stronger_tiers_text(const RunCap& cap) {
   return text;
 }
 
+std::string said_text(const RunCap& cap) {
+  std::string text;
+  for (const std::string& one : cap.said) {
+    text += (text.empty() ? "" : std::string(tr("; "))) + tr_composed(printable(one));
+  }
+  return text;
+}
+
 namespace {
 
 /// What the job was promised of its devices, where they are shared, and what holds it to that.

@@ -18,6 +18,8 @@ namespace berth {
 [[nodiscard]] std::string held_text(const RunCap& cap);
 /// "kernel: …; mps: …", why none of those that are stronger holds it; empty: there is none.
 [[nodiscard]] std::string stronger_tiers_text(const RunCap& cap);
+/// What the tier had to do or could not; empty: nothing.
+[[nodiscard]] std::string said_text(const RunCap& cap);
 
 /// Of a job that is isolated: that it is, by what, and its costs; one that nobody meets soon only
 /// `with_all`.

@@ -103,6 +103,14 @@ def test_a_job_opens_its_own_card_and_no_other(machine):
     assert json.loads(machine.run("show", "--json", "last").stdout)["isolated_by"] is None
 
 
+def test_the_lease_says_to_everybody_that_its_job_is_isolated(machine):
+    for words in (["leases", "--json"], ["status", "--json"]):
+        inside = machine.job(BERTH, *words)
+        assert [one["isolated_by"] for one in json.loads(inside.stdout)["leases"]] == ["landlock"], inside
+        plain = machine.run("run", "-q", "--only", "1", "--", BERTH, *words)
+        assert [one["isolated_by"] for one in json.loads(plain.stdout)["leases"]] == [None], plain
+
+
 def test_what_jobs_do_with_files_works_inside(machine):
     script = (
         "mkdir a b && echo 1 > a/x && mv a/x b/y && ln b/y a/z && printf '#!/bin/sh\\necho ran' > prog && chmod +x prog"

@@ -117,6 +117,17 @@ struct MemoryV1 {
 static_assert(sizeof(MemoryV1) == 24);
 
 /// nvmlMemory_v2_t. `used` is "Allocated device memory": without `reserved`.
+/// nvmlGetMemoryLimits_v1_t (nvml.h of CUDA 13.5): of a control group's directory, by its whole
+/// path. The hard limit is memory_unlimited where there is none.
+struct MemoryLimitsV1 {
+  const char* group;
+  unsigned long long soft;
+  unsigned long long hard;
+  unsigned long long used;
+};
+static_assert(sizeof(MemoryLimitsV1) == 32);
+inline constexpr unsigned long long memory_unlimited = ~0ULL;
+
 struct MemoryV2 {
   std::uint32_t version;
   std::uint64_t total;

@@ -1,7 +1,9 @@
 // Lists that are asked for apart, the samples that statistics are made of, and GPM.
 
 #include <algorithm>
+#include <cstdlib>
 
+#include "base/text.h"
 #include "details.h"
 
 using namespace fake_nvml;
@@ -247,5 +249,23 @@ FAKE_NVML nvmlGpmMetricsGet(GpmMetrics* asked) {
       }
     }
     return success;
+  });
+}
+
+/// BERTH_FAKE_NVML_LIMITS: "GROUP=UUID=BYTES;…", what root has set, as driver 615 answers for it.
+FAKE_NVML nvmlDeviceGetMemoryLimits_v1(Handle handle, MemoryLimitsV1* limits) {
+  return on_device(__func__, handle, [&](const Call&, const FakeDevice& it) -> Return {
+    if (limits == nullptr || limits->group == nullptr) return invalid_argument;
+    const char* set = std::getenv("BERTH_FAKE_NVML_LIMITS");
+    if (set == nullptr) return not_supported;
+    for (const std::string_view one : berth::split(set, ';')) {
+      const auto parts = berth::split(one, '=');
+      if (parts.size() != 3 || parts[0] != limits->group || parts[1] != it.data.uuid.get())
+        continue;
+      limits->soft = limits->hard = *berth::parse_unsigned(parts[2]);
+      limits->used = 0;
+      return success;
+    }
+    return not_found;
   });
 }

@@ -132,6 +132,8 @@ export interface Lease {
   /// `none`, `watchdog`, `shim`, `mps` or `kernel`: what holds the job to its share. Null: it has
   /// its devices whole, or the lease does not say.
   held_by: string | null;
+  /// `landlock`: what keeps the job from other cards' device files. Null: nothing does.
+  isolated_by: string | null;
   devices: ClaimedDevice[];
 }
 
@@ -632,6 +634,8 @@ export interface RunCap {
   /// Stronger tiers and why they do not hold it. Missing: there is none, or it is another person's
   /// run.
   not_held_by?: Record<string, string>;
+  /// What the tier had to do or could not. Missing: nothing, or it is another person's run.
+  said?: string[];
   /// The shim's file. Missing: another tier holds it, or it is another person's run.
   image?: string;
   /// Whether it was there for the run's processes.

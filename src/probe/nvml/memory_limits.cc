@@ -1,0 +1,109 @@
+#include "probe/nvml/memory_limits.h"
+
+#include <fmt/format.h>
+#include <sys/vfs.h>
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "base/fd.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "probe/nvml/api.h"
+
+namespace berth::nvml {
+
+namespace {
+
+constexpr std::string_view cgroups = "/sys/fs/cgroup";
+constexpr Duration patience = std::chrono::seconds(5);
+
+bool is_of_version_2(const std::string& folder) {
+  constexpr decltype(std::declval<struct statfs>().f_type) magic =
+      0x63677270;  // CGROUP2_SUPER_MAGIC
+  struct statfs system{};
+  return ::statfs(folder.c_str(), &system) == 0 && system.f_type == magic;
+}
+
+std::string no_limits(std::string_view why) { return fmt::format("no\t{}\n", why); }
+
+/// Nothing: there is none on this device.
+std::optional<unsigned long long> hard_limit_of(const Api& api, Handle device,
+                                                const std::vector<std::string>& groups) {
+  for (const std::string& group : groups) {
+    MemoryLimitsV1 limits{.group = group.c_str()};
+    // Not found: of this group; not supported, too, where nothing is set (driver 615, misc).
+    if (api.nvmlDeviceGetMemoryLimits_v1.call(device, &limits) != success) continue;
+    if (limits.hard != memory_unlimited) return limits.hard;
+  }
+  return std::nullopt;
+}
+
+/// In the child: "limit UUID BYTES" lines, or "no WHY".
+std::string asked(const Sources& sources) {
+  const auto text = read_file(sources.proc + "/self/cgroup", 1 << 16);
+  const auto groups = groups_of(text ? *text : "", std::string(cgroups));
+  if (groups.empty() || !is_of_version_2(std::string(cgroups))) {
+    return no_limits(as_key("the job's control group is not of version 2"));
+  }
+  const auto library = Library::open(sources.nvml_library);
+  if (!library || library->api().nvmlDeviceGetMemoryLimits_v1.call == nullptr) {
+    return no_limits(as_key("this driver sets no limits of the kernel; 615 and newer do"));
+  }
+  const Api& api = library->api();
+  unsigned count = 0;
+  if (api.nvmlInit_v2.call() != success || api.nvmlDeviceGetCount_v2.call(&count) != success) {
+    return no_limits(as_key("the driver cannot be asked for limits of the kernel"));
+  }
+  std::string found;
+  for (unsigned i = 0; i < count; ++i) {
+    Handle device = nullptr;
+    std::array<char, 96> uuid{};
+    if (api.nvmlDeviceGetHandleByIndex_v2.call(i, &device) != success ||
+        api.nvmlDeviceGetUUID.call(device, uuid.data(), uuid.size()) != success) {
+      continue;
+    }
+    const auto hard = hard_limit_of(api, device, groups);
+    if (hard) found += fmt::format("limit\t{}\t{}\n", printable(uuid.data()), *hard);
+  }
+  return found.empty()
+             ? no_limits(as_key("no limit of the kernel is set for the job's control group"))
+             : found;
+}
+
+}  // namespace
+
+std::vector<std::string> groups_of(std::string_view text, const std::string& cgroups) {
+  constexpr std::string_view of_version_2 = "0::/";
+  for (const std::string_view line : split(text, '\n')) {
+    if (!line.starts_with(of_version_2)) continue;
+    std::string path(line.substr(of_version_2.size() - 1));
+    if (path.find("/..") != path.npos) return {};  // outside of what this container sees
+    std::vector<std::string> groups;
+    for (; path.size() > 1; path.resize(path.rfind('/'))) groups.push_back(cgroups + path);
+    groups.push_back(cgroups);
+    return groups;
+  }
+  return {};
+}
+
+Result<std::map<std::string, Bytes>> memory_limits(const Sources& sources, Clock& clock) {
+  const auto answer =
+      ask_child([&] { return write_all(1, asked(sources)) ? 0 : 1; }, clock, patience);
+  std::map<std::string, Bytes> limits;
+  std::string why(as_key("the driver cannot be asked for limits of the kernel"));
+  if (answer && answer->exit == Exit{}) {
+    for (const std::string_view line : split(answer->out, '\n')) {
+      const auto words = split(line, '\t');
+      if (words.size() == 2 && words[0] == "no") why = words[1];
+      const auto bytes = words.size() == 3 ? parse_unsigned(words[2]) : std::nullopt;
+      if (bytes) limits.emplace(words[1], Bytes(*bytes));
+    }
+  }
+  if (limits.empty()) return fail(ErrorCode::unsupported, std::move(why));
+  return limits;
+}
+
+}  // namespace berth::nvml

@@ -1,0 +1,86 @@
+"""A run's account while it goes on, as the host sees its processes: what comes back, and who is not counted."""
+
+import json
+import subprocess
+
+import pytest
+from aftermath import poll, show
+from test_cap_later import LONG, RUNTIME, OwnFolders
+from test_run_samples import GIB, used_by
+
+# In its other process, a mode of its own, it takes 1.5 GiB and waits for what happens to it. Then it takes what it can
+# itself, for as long as that is not yet as much as fits when the other's has come back.
+PROGRAM = """
+import ctypes, os, subprocess, sys, time
+runtime, how = sys.argv[1:3]
+PIECE = 64 << 20
+
+def fill(most):
+    held, cuda = [], ctypes.CDLL(runtime)
+    while len(held) * PIECE < most:
+        memory = ctypes.c_void_p()
+        if cuda.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(PIECE)): break
+        held.append(memory)
+    for memory in held if most > 2 << 30 else []: cuda.cudaFree(memory)
+    return len(held) * PIECE
+
+if how == "other":
+    print(fill(3 << 29), flush=True)
+    if sys.stdin.readline() == "exec\\n": os.execvp("sleep", ["sleep", "300"])
+    time.sleep(300)
+else:
+    before = ["unshare", "--pid", "--fork", "--kill-child"] if how == "namespace" else []
+    other = subprocess.Popen([*before, sys.executable, __file__, runtime, "other"], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, text=True)
+    assert int(other.stdout.readline()) == 3 << 29
+    first = fill(4 << 30)
+    if how == "namespace": other.kill(), other.wait()
+    else: other.stdin.write("exec\\n"), other.stdin.flush()
+    end = time.monotonic() + 60
+    while (last := fill(4 << 30)) < 3 << 29 and time.monotonic() < end: time.sleep(0.2)
+    other.kill()
+    print(first >> 20, last >> 20)
+"""
+
+
+@pytest.fixture
+def card(tmp_path):
+    card = OwnFolders(tmp_path)
+    card.env["BERTH_FAKE_NVML_LIVE"] = "1"
+    card.program.write_text(PROGRAM, encoding="utf-8")
+    return card
+
+
+@pytest.mark.parametrize("how", ["namespace", "exec"])
+def test_what_a_process_had_comes_back_while_the_run_goes_on(card, how):
+    if how == "namespace" and subprocess.run(["unshare", "--pid", "--fork", "true"], check=False).returncode:
+        pytest.skip("needs unshare --pid (root)")
+    done = card.run("run", "-q", "--memory", "2G", "--", "/usr/bin/python3", card.program, RUNTIME, how, timeout=150)
+    assert done.returncode == 0, done.stderr
+    first, last = map(int, done.stdout.split())
+    assert first < 512, "the other has 1.5 GiB"
+    assert last >= 1536, "they came back"
+
+
+def test_a_process_whose_memory_no_shim_counts_is_named_once(card):
+    [device] = json.loads(card.directory.joinpath("played.json").read_text())["devices"]
+    script = card.directory / "job.sh"
+    script.write_text(f"echo $$ > {card.directory}/pid; sleep 300")
+    run = card.start("run", "--memory", "4G", "--", "sh", script)
+    try:
+        poll(lambda: not (card.directory / "pid").exists(), LONG, "the job has not begun")
+        host = json.loads(card.directory.joinpath("played.json").read_text())
+        # As of a program that opened the driver by its absolute path: the shim is loaded, and was asked for nothing.
+        host["gpu_processes"] = [used_by(device, int((card.directory / "pid").read_text()), 3 * GIB)]
+        new = card.directory / "new.json"
+        new.write_text(json.dumps(host))
+        new.rename(card.directory / "played.json")
+        poll(lambda: "memory_not_counted" not in [event["kind"] for event in show(card)["events"]], LONG, "no event")
+    finally:
+        card.run("stop", "--all", "-q")
+        said = run.communicate(timeout=LONG)[1]
+    [event] = [one for one in show(card)["events"] if one["kind"] == "memory_not_counted"]
+    assert "has 3.0 GiB of GPU 0 that the shim does not count; the watchdog alone holds it" in event["text"], event
+    assert said.count("the watchdog alone holds it") == 1, said
+    record = show(card)["cap"]
+    assert record["proved"] == "no" and "does not count" in record["proved_why"]
