@@ -258,8 +258,8 @@ def look(
 
     Takes a look of `berth serve` that is at most `max_age` seconds old (0: none), else has the
     helper look: 1 to 5 ms, and 5 s where a card hangs. That card is in the look, absent, with a
-    problem. `depth`: "state", "everything", "details", "lists". `sim`: a simulated server
-    (`berth scenarios`). `replay`: a recording.
+    problem. `depth`: "state" (what Device and Process have, and no more is read), "everything",
+    "details", "lists". `sim`: a simulated server (`berth scenarios`). `replay`: a recording.
     """
     return drive(_look_steps(max_age, depth, sim, replay))
 

@@ -84,6 +84,8 @@ async def fetched(path: str, patience_s: float) -> Optional[bytes]:
     exchange = Exchange(head, data)
     try:
         await asyncio.wait_for(exchange.run("GET", path, {"Accept": "application/json"}), patience_s)
+    except asyncio.TimeoutError:
+        raise  # since Python 3.11 it is an OSError
     except OSError:
         return None
     return b"".join(parts) if status[0] == 200 else None

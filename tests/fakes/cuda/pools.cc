@@ -165,11 +165,12 @@ int cuMemPoolGetAttribute(void* handle, int attribute, void* value) {
   return 0;
 }
 
+/// RELEASE_THRESHOLD, and 1 to 3: what may use freed memory again, which is all one here.
 int cuMemPoolSetAttribute(void* handle, int attribute, void* value) {
   const std::lock_guard lock(guard);
   Pool* pool = pool_of(handle);
-  if (pool == nullptr || attribute != 4) return invalid_value;
-  pool->threshold = *static_cast<std::size_t*>(value);
+  if (pool == nullptr || attribute < 1 || attribute > 4) return invalid_value;
+  if (attribute == 4) pool->threshold = *static_cast<std::size_t*>(value);
   return 0;
 }
 
