@@ -33,8 +33,8 @@ std::span<const Card> all_cards() {
   // Gathered once: the tables are constants in files of their own.
   static const std::vector<Card> all = [] {
     std::vector<Card> rows;
-    for (const auto part :
-         {geforce_cards(), workstation_cards(), datacenter_cards(), instinct_cards()}) {
+    for (const auto part : {geforce_cards(), workstation_cards(), datacenter_cards(),
+                            instinct_cards(), radeon_cards(), intel_cards()}) {
       rows.insert(rows.end(), part.begin(), part.end());
     }
     return rows;

@@ -38,14 +38,14 @@ enum Trait : unsigned {
 };
 
 struct Card {
-  std::string_view name;         // as NVIDIA's driver reports it, without "NVIDIA "
+  std::string_view name;         // as its driver reports it, without "NVIDIA "
   std::string_view also;         // further names of it, with "|" between them
   std::string_view pci_devices;  // PCI device ids, with " " between them; empty: not known
   ComputeCapability capability;  // 0.0: not NVIDIA's
-  int multiprocessors = 0;       // on AMD's: compute units
+  int multiprocessors = 0;       // AMD's: compute units; Intel's: Xe-cores
   int memory_gib = 0;            // as it is sold; see usable_memory()
   MemoryKind memory = MemoryKind::gddr6;
-  int bus_bits = 0;
+  std::optional<int> bus_bits;
   double bandwidth = 0;          // GB/s (10^9), as published
   std::optional<int> boost_mhz;  // of the reference card; board makers' differ
   std::optional<double> fp32;    // teraflops as published
@@ -55,11 +55,15 @@ struct Card {
   unsigned traits = plain;
   std::string_view source;               // the document that the figures stand in
   const PeakRates* published = nullptr;  // where the vendor's differ from what clocks would give
-  std::string_view amd_architecture;     // empty: NVIDIA's, whose capability tells it
+  std::string_view architecture;         // empty: NVIDIA's, whose capability tells it
 
   [[nodiscard]] bool has(Trait trait) const { return (traits & trait) != 0; }
   /// Compute capability, CUDA cores, tensor cores, NVLink and MIG are NVIDIA's terms alone.
-  [[nodiscard]] bool is_nvidia() const { return amd_architecture.empty(); }
+  [[nodiscard]] bool is_nvidia() const { return architecture.empty(); }
+  /// "NVIDIA"; else the first word of the name: "AMD", "Intel".
+  [[nodiscard]] std::string_view maker() const {
+    return is_nvidia() ? "NVIDIA" : name.substr(0, name.find(' '));
+  }
 };
 
 [[nodiscard]] std::optional<std::uint64_t> cuda_cores(const Card& card);

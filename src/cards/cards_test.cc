@@ -35,7 +35,7 @@ const Card& one(std::string_view name) {
 const std::map<MemoryKind, std::vector<double>> data_rates = {
     {MemoryKind::gddr5, {5, 6, 7, 7.2, 7.6, 8}},
     {MemoryKind::gddr5x, {9, 10, 11, 11.4}},
-    {MemoryKind::gddr6, {10, 12, 12.5, 13, 14, 14.5, 15, 15.5, 16, 17, 18, 20}},
+    {MemoryKind::gddr6, {10, 12, 12.5, 13, 14, 14.5, 15, 15.5, 16, 17, 17.5, 18, 19, 20}},
     {MemoryKind::gddr6x, {19, 19.5, 21, 22.4, 23}},
     {MemoryKind::gddr7, {25, 28, 30}},
     {MemoryKind::hbm2, {1.4, 1.43, 1.7, 1.75, 2.2, 2.43}},
@@ -58,7 +58,9 @@ TEST(Cards, EachHasASourceAndWhatEveryCardHas) {
 
 TEST(Cards, TheBandwidthIsTheBusTimesARateThatSuchMemoryHas) {
   for (const Card& card : all_cards()) {
-    const double rate = card.bandwidth * 8 / card.bus_bits;
+    EXPECT_GT(card.bandwidth, 0) << card.name;
+    if (!card.bus_bits) continue;
+    const double rate = card.bandwidth * 8 / *card.bus_bits;
     const bool known = std::ranges::any_of(data_rates.at(card.memory), [&](double known_rate) {
       return std::abs(rate / known_rate - 1) < 0.02;
     });
@@ -86,8 +88,9 @@ TEST(Cards, AmdsRatesArePerComputeUnitAndClock) {
     EXPECT_NEAR(computed / *rate, 1, 0.005) << card.name << " " << operations;
   };
   for (const Card& card : instinct_cards()) {
+    if (!card.boost_mhz) continue;
     const PeakRates rates = peak_rates(card);
-    const std::string_view made = card.amd_architecture;
+    const std::string_view made = card.architecture;
     const bool first = made == "CDNA";
     const bool second = made == "CDNA 2";
     const bool fourth = made == "CDNA 4";
@@ -104,28 +107,37 @@ TEST(Cards, AmdsRatesArePerComputeUnitAndClock) {
 }
 
 TEST(Cards, AmdsMemoryAndUnitsAreThoseOfItsOwnDocumentation) {
-  // rocm.docs.amd.com, GPU specifications (GiB, compute units); for the first three the bandwidth
-  // as GPU architectures has it, in 10^12: the MI210 is one of an MI250X's two dies.
+  // rocm.docs.amd.com, GPU specifications (GiB, compute units); the bandwidth of AMD's white papers
+  // (CDNA: endnote CDNA-04; CDNA 2 and CDNA 3: the tables of products) and of the MI350's page, in
+  // 10^12.
   struct Documented {
     const char* name;
     int gib, units;
-    std::optional<double> bandwidth;
+    double bandwidth;
   };
-  for (const Documented& each : std::vector<Documented>{{"mi100", 32, 120, 1.228},
+  for (const Documented& each : std::vector<Documented>{{"mi100", 32, 120, 1.2288},
                                                         {"mi210", 64, 104, 1.6},
+                                                        {"mi250", 128, 208, 3.2},
                                                         {"mi250x", 128, 220, 3.2},
-                                                        {"mi300a", 128, 228, {}},
-                                                        {"mi300x", 192, 304, {}},
-                                                        {"mi325x", 256, 304, {}},
-                                                        {"mi355x", 288, 256, {}}}) {
+                                                        {"mi300a", 128, 228, 5.3},
+                                                        {"mi300x", 192, 304, 5.3},
+                                                        {"mi325x", 256, 304, 6.0},
+                                                        {"mi350p", 144, 128, 4},
+                                                        {"mi350x", 288, 256, 8},
+                                                        {"mi355x", 288, 256, 8}}) {
     const Card& card = one(each.name);
     EXPECT_EQ(card.memory_gib, each.gib) << each.name;
     EXPECT_EQ(card.multiprocessors, each.units) << each.name;
-    if (each.bandwidth) {
-      EXPECT_NEAR(card.bandwidth / 1000, *each.bandwidth, 0.08) << each.name;
-    }
+    EXPECT_NEAR(card.bandwidth / 1000, each.bandwidth, 0.08) << each.name;
   }
   EXPECT_EQ(one("mi300x").watts, 750);
+  EXPECT_EQ(one("mi325x").watts, 1000);
+  EXPECT_EQ(one("mi350x").watts, 1000);
+  EXPECT_EQ(one("mi355x").watts, 1400);
+  EXPECT_FALSE(one("mi300a").watts) << "550 or 760 W";
+  for (const Card& card : instinct_cards()) {
+    EXPECT_EQ(card.source.find("press"), std::string_view::npos) << card.name;
+  }
 }
 
 TEST(Cards, ThePowerLimitOfAnH20IsWhatItsDriverSays) {
@@ -135,8 +147,11 @@ TEST(Cards, ThePowerLimitOfAnH20IsWhatItsDriverSays) {
 }
 
 TEST(Cards, NothingOfNvidiasIsSaidOfAmds) {
-  EXPECT_EQ(instinct_cards().size(), 7U);
-  for (const Card& card : instinct_cards()) {
+  EXPECT_EQ(instinct_cards().size(), 10U);
+  int others = 0;
+  for (const Card& card : all_cards()) {
+    if (card.is_nvidia()) continue;
+    ++others;
     EXPECT_FALSE(cuda_cores(card)) << card.name;
     EXPECT_FALSE(has_nvlink(card)) << card.name;
     for (const Lack lack :
@@ -144,6 +159,8 @@ TEST(Cards, NothingOfNvidiasIsSaidOfAmds) {
       EXPECT_THAT(lacks_of(card), Not(Contains(lack))) << card.name << " " << name_of(lack);
     }
   }
+  EXPECT_EQ(others, 35);
+  EXPECT_THAT(lacks_of(one("rx 9070 xt")), IsEmpty()) << "its rates are not in the table";
   EXPECT_THAT(lacks_of(one("mi250x")), ElementsAre(Lack::tf32, Lack::fp8, Lack::fp4));
   EXPECT_THAT(lacks_of(one("mi355x")), ElementsAre(Lack::tf32));
 }
@@ -154,9 +171,35 @@ TEST(Cards, AmdsAreFoundByWhatPeopleCallThem) {
   EXPECT_THAT(names(cards_called("MI300X")), ElementsAre("AMD Instinct MI300X"));
   EXPECT_THAT(names(cards_called("amd instinct mi325x")), ElementsAre("AMD Instinct MI325X"));
   EXPECT_THAT(names(cards_called("mi355")), ElementsAre("AMD Instinct MI355X"));
-  EXPECT_THAT(names(cards_called("mi250")), IsEmpty()) << "208 units: another product";
+  EXPECT_THAT(names(cards_called("mi250")), ElementsAre("AMD Instinct MI250"));
+  EXPECT_THAT(names(cards_called("mi350")),
+              ElementsAre("AMD Instinct MI350P", "AMD Instinct MI350X"));
+  EXPECT_THAT(names(cards_called("7900 xtx")), ElementsAre("AMD Radeon RX 7900 XTX"));
+  EXPECT_THAT(names(cards_called("rx 7900xt")), ElementsAre("AMD Radeon RX 7900 XT"));
+  EXPECT_THAT(names(cards_called("radeon rx 9070")), ElementsAre("AMD Radeon RX 9070"));
+  EXPECT_THAT(names(cards_called("w7900")), ElementsAre("AMD Radeon PRO W7900"));
   EXPECT_THAT(names(cards_called("nvidia mi300x")), IsEmpty());
   EXPECT_THAT(names(cards_called("amd instinct")), IsEmpty());
+}
+
+TEST(Cards, IntelsAreFoundByWhatPeopleCallThem) {
+  EXPECT_THAT(names(cards_called("arc a770")), ElementsAre("Intel Arc A770"));
+  EXPECT_THAT(names(cards_called("B580")), ElementsAre("Intel Arc B580"));
+  EXPECT_THAT(names(cards_called("flex 170")), ElementsAre("Intel Data Center GPU Flex 170"));
+  EXPECT_THAT(names(cards_called("intel max 1550")), ElementsAre("Intel Data Center GPU Max 1550"));
+  EXPECT_THAT(names(cards_called("radeon a770")), IsEmpty());
+  EXPECT_EQ(one("a770").maker(), "Intel");
+  EXPECT_EQ(one("mi300x").maker(), "AMD");
+  EXPECT_EQ(one("h100 pcie").maker(), "NVIDIA");
+}
+
+TEST(Cards, WhatNoSourceSaysOfARadeonOrAnArcIsAbsent) {
+  EXPECT_EQ(one("7900 xtx").bandwidth, 960);
+  EXPECT_FALSE(one("7900 xtx").bus_bits);
+  EXPECT_EQ(one("rx 6950 xt").bus_bits, 256);
+  EXPECT_FALSE(one("rx 6600").watts);
+  EXPECT_FALSE(one("max 1100").bus_bits);
+  EXPECT_FALSE(peak_rates(one("rx 9070 xt")).fp16);
 }
 
 TEST(Cards, NoTwoHaveTheSameNameMemoryAndId) {

@@ -72,8 +72,9 @@ Words words_of(std::string_view name) {
 
 /// What says nothing about which card it is, or about its size and form alone.
 bool is_family(const std::string& word) {
-  static constexpr auto families = std::to_array<std::string_view>(
-      {"nvidia", "geforce", "quadro", "tesla", "rtx", "gtx", "amd", "instinct", "radeon"});
+  static constexpr auto families =
+      std::to_array<std::string_view>({"nvidia", "geforce", "quadro", "tesla", "rtx", "gtx", "amd",
+                                       "instinct", "radeon", "rx", "intel", "arc"});
   return std::ranges::find(families, word) != families.end();
 }
 bool is_form(const std::string& word) {
@@ -103,7 +104,7 @@ std::optional<int> distance(const Words& asked, const Card& card) {
     return !is_family(word) && !is_form(word) && all.contains(word);
   });
   const bool has_all = std::ranges::all_of(asked, [&](const std::string& word) {
-    return (word == "nvidia" && card.is_nvidia()) || (word == "radeon" && !card.is_nvidia()) ||
+    return (word == "nvidia" && card.is_nvidia()) || (word == "radeon" && card.maker() == "AMD") ||
            (names_one && word == size) || all.contains(word) ||
            (word == "sxm" && std::ranges::any_of(all, [](const std::string& own) {
               return own.starts_with("sxm");

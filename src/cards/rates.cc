@@ -58,8 +58,9 @@ PeakRates peak_rates(const Card& card) {
 
 namespace {
 
-/// Of what NVIDIA has its own word for, nothing is said.
-std::vector<Lack> lacks_of_amd(const Card& card) {
+/// Of what NVIDIA has its own word for, nothing is said; nor where no rates are known.
+std::vector<Lack> lacks_by_rates(const Card& card) {
+  if (card.published == nullptr) return {};
   const PeakRates rates = peak_rates(card);
   std::vector<Lack> lacks;
   if (!rates.tf32) lacks.push_back(Lack::tf32);
@@ -71,7 +72,7 @@ std::vector<Lack> lacks_of_amd(const Card& card) {
 }  // namespace
 
 std::vector<Lack> lacks_of(const Card& card) {
-  if (!card.is_nvidia()) return lacks_of_amd(card);
+  if (!card.is_nvidia()) return lacks_by_rates(card);
   const ComputeCapability has = card.capability;
   const auto facts = facts_of(has);
   const bool tensors = facts && facts->tensor_generation > 0 && !card.has(no_tensor_cores);

@@ -12,6 +12,8 @@ namespace berth {
 [[nodiscard]] std::span<const Card> workstation_cards();  // Quadro, RTX A, RTX Ada, RTX PRO
 [[nodiscard]] std::span<const Card> datacenter_cards();   // Tesla and what came after it; Jetson
 [[nodiscard]] std::span<const Card> instinct_cards();     // AMD Instinct
+[[nodiscard]] std::span<const Card> radeon_cards();       // AMD Radeon
+[[nodiscard]] std::span<const Card> intel_cards();        // Arc, Data Center GPU Flex and Max
 /// All of them, in that order, the oldest of each first.
 [[nodiscard]] std::span<const Card> all_cards();
 

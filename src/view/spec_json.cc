@@ -1,6 +1,7 @@
 // Cards for programs: the table's figures, and the driver's of what is here.
 
 #include "base/json_archive.h"
+#include "base/text.h"
 #include "cards/capability.h"
 #include "cards/rates.h"
 #include "view/spec_text.h"
@@ -43,7 +44,7 @@ void write_table(Archive& archive, const Card& card) {
   std::optional<std::uint64_t> milliwatts;
   std::optional<std::uint64_t> nvlink;
   if (facts) architecture = std::string(facts->architecture);
-  if (!nvidia) architecture = std::string(card.amd_architecture);
+  if (!nvidia) architecture = std::string(card.architecture);
   const bool tensors =
       nvidia && facts && !card.has(no_tensor_cores) && facts->tensor_generation > 0;
   if (tensors) generation = facts->tensor_generation;
@@ -51,7 +52,7 @@ void write_table(Archive& archive, const Card& card) {
   if (card.nvlink) nvlink = bytes_per_second(*card.nvlink);
   archive.derived("name", std::string(card.name));
   archive.derived("architecture", architecture);
-  archive.derived("vendor", std::string(nvidia ? "nvidia" : "amd"));
+  archive.derived("vendor", small_letters(card.maker()));
   std::optional<std::string> capability;
   if (nvidia) {
     capability =
@@ -59,7 +60,11 @@ void write_table(Archive& archive, const Card& card) {
   }
   archive.derived("compute_capability", capability);
   archive.derived("multiprocessors", nvidia ? std::optional(card.multiprocessors) : std::nullopt);
-  archive.derived("compute_units", nvidia ? std::nullopt : std::optional(card.multiprocessors));
+  const auto units_of = [&](std::string_view maker) {
+    return card.maker() == maker ? std::optional(card.multiprocessors) : std::nullopt;
+  };
+  archive.derived("compute_units", units_of("AMD"));
+  archive.derived("xe_cores", units_of("Intel"));
   archive.derived("cuda_cores", cuda_cores(card));
   archive.derived("tensor_core_generation", generation);
   archive.derived("memory_sold_bytes", static_cast<std::uint64_t>(card.memory_gib) << 30);

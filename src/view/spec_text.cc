@@ -144,11 +144,16 @@ std::vector<SpecRow> fact_rows() {
       table_row(as_key("architecture"),
                 [](const Card& c) -> std::optional<std::string> {
                   if (c.is_nvidia()) return std::nullopt;
-                  return std::string(c.amd_architecture);
+                  return std::string(c.architecture);
                 }),
       table_row(as_key("compute units"),
                 [](const Card& c) -> std::optional<std::string> {
-                  if (c.is_nvidia()) return std::nullopt;
+                  if (c.maker() != "AMD") return std::nullopt;
+                  return std::to_string(c.multiprocessors);
+                }),
+      table_row(as_key("Xe-cores"),
+                [](const Card& c) -> std::optional<std::string> {
+                  if (c.maker() != "Intel") return std::nullopt;
                   return std::to_string(c.multiprocessors);
                 }),
       both(
@@ -308,24 +313,28 @@ std::string below(const SpecSubject& subject, const Style& style) {
         "", own(trf("{}: not in berth's table; these are the driver's figures.", name), style), 2,
         style);
   }
+  const Card& card = *subject.card;
   std::string lacks;
-  for (const Lack lack : lacks_of(*subject.card)) {
+  for (const Lack lack : lacks_of(card)) {
     lacks += (lacks.empty() ? "" : ", ") + std::string(lack_words(lack));
   }
-  const std::string said =
-      lacks.empty() ? trf("{} has all that others have.", name) : trf("{} has no {}.", name, lacks);
-  const std::string amd =
-      subject.card->is_nvidia()
+  const bool is_known = card.is_nvidia() || card.published != nullptr;
+  const std::string said = !is_known
+                               ? trf("{}: which types it computes in is not in the table.", name)
+                           : lacks.empty() ? trf("{} has all that others have.", name)
+                                           : trf("{} has no {}.", name, lacks);
+  const std::string foreign =
+      card.is_nvidia()
           ? ""
-          : wrapped(
-                "  ",
-                own(tr("AMD's: compute capability, CUDA cores, tensor cores, NVLink and MIG are "
-                       "NVIDIA's, and nothing is said of them here. CUDA programs do not run "
-                       "on it."),
-                    style),
-                4, style);
-  return wrapped("", own(said, style), 2, style) + amd +
-         wrapped("  ", own(trf("Source: {}.", subject.card->source), style), 4, style, Paint::dim);
+          : wrapped("  ",
+                    own(trf("{}'s: compute capability, CUDA cores, tensor cores, NVLink and MIG "
+                            "are NVIDIA's, and nothing is said of them here. CUDA programs do not "
+                            "run on it.",
+                            card.maker()),
+                        style),
+                    4, style);
+  return wrapped("", own(said, style), 2, style) + foreign +
+         wrapped("  ", own(trf("Source: {}.", card.source), style), 4, style, Paint::dim);
 }
 
 }  // namespace
@@ -379,8 +388,8 @@ std::string render_card_list(const Style& style) {
         .cell(card.is_nvidia() ? fmt::format("{}.{}", card.capability.major, card.capability.minor)
                                : std::string(absent_mark(style)),
               6, Align::right)
-        .cell("  " + std::string(facts ? facts->architecture : card.amd_architecture), 15,
-              Align::left, Paint::dim)
+        .cell("  " + std::string(facts ? facts->architecture : card.architecture), 15, Align::left,
+              Paint::dim)
         .cell(bandwidth_words(card.bandwidth * 1e9), 10, Align::right);
     text += line.text();
   }

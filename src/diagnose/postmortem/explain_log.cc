@@ -206,6 +206,20 @@ bool tells_of_a_lost_rank(const Seen& seen) {
   return std::ranges::find(codes, seen.entry->code) != codes.end();
 }
 
+/// What PyTorch's watch of the store says after the rank that kept it ended in order: that one
+/// warned before that its process group was still there.
+bool is_store_closed_at_the_end(const Seen& seen, const LogText& log) {
+  if (seen.entry == nullptr || seen.entry->code != "peer_gone") return false;
+  const auto has = [&](std::size_t line, std::string_view words) {
+    return small_letters(log.line(line)).contains(words);
+  };
+  if (!has(seen.first, "tcpstore") || !has(seen.last, "tcpstore")) return false;
+  for (std::size_t i = 0; i < seen.first; ++i) {
+    if (has(i, "destroy_process_group() was not called before program exit")) return true;
+  }
+  return false;
+}
+
 bool is_indented(std::string_view line) {
   const std::string_view message = without_prefix(line);
   return std::string_view(line.begin(), message.begin()).ends_with("  ");
@@ -254,6 +268,7 @@ Findings explain_log(const LogText& log, const OomSurroundings& around) {
   for (const Seen& seen : all) {
     const LogPart part = part_of(seen);
     if (part != LogPart::remark && after.is_survived(seen.last)) continue;
+    if (is_store_closed_at_the_end(seen, log)) continue;
     Finding finding = finding_of(seen, log);
     if (finding.rule.starts_with("cuda_out_of_memory")) add_oom(seen, log, around, finding);
     if (finding.rule == "nccl_timeout") add_ranks(log, finding);

@@ -156,6 +156,24 @@ TEST(ExplainLog, WhereARankIsMissedTheErrorThatItRaisedComesFirst) {
   EXPECT_THAT(rules_in("KeyError: 'x'\n" + missed), ElementsAre("peer_gone")) << "no traceback";
 }
 
+TEST(ExplainLog, AStoreThatClosesBehindARunThatEndedInOrderIsNoLostRank) {
+  const std::string in_order =
+      "[rank0]:[W1210 05:03:00 ProcessGroupNCCL.cpp:1505] Warning: WARNING: "
+      "destroy_process_group() was not called before program exit, which can leak resources.\n";
+  const std::string closed =
+      "[rank3]:[W1210 05:03:01 TCPStore.cpp:125] [c10d] recvValue failed on SocketImpl(fd=98): "
+      "failed to recv, got 0 bytes\n";
+  EXPECT_THAT(rules_in(in_order + closed), IsEmpty());
+  EXPECT_THAT(rules_in(closed), ElementsAre("peer_gone")) << "nobody ended in order";
+  EXPECT_THAT(rules_in(closed + in_order), ElementsAre("peer_gone")) << "it was lost before";
+  EXPECT_THAT(rules_in(in_order + "Connection closed by peer\n"), ElementsAre("peer_gone"));
+  EXPECT_THAT(rules_in("Traceback (most recent call last):\n  File \"t.py\", line 1\n"
+                       "KeyError: 'x'\n" +
+                       in_order + closed),
+              ElementsAre("rank_raised"))
+      << "an error ended it, which prints the same";
+}
+
 TEST(ExplainLog, ThePromiseOfTheRunAndItsBatchGoIntoTheAnswer) {
   const std::string oom =
       "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.00 GiB. GPU 0 has a total "
