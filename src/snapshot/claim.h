@@ -58,6 +58,9 @@ struct Claim {
   std::string command;  // masked, for people
   WallTime since;
   std::vector<ClaimedDevice> devices;
+  /// The engine's 64 digits for the container that the job is in; empty: none. Its processes are no
+  /// descendants of the keeper.
+  std::string container;
   /// Nothing: it has its devices whole, or the lease does not say (an older berth's).
   std::optional<CapTier> held_by;
   bool parsed = true;  // false: a newer format of which only line 1 was understood
