@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "host_environment/cdi.h"
 #include "host_environment/cuda_driver.h"
 #include "host_environment/machine_side.h"
 #include "host_environment/python_files.h"
@@ -23,6 +24,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   BERTH_CHECK(berth::parse_cuda_answer(text).devices.size() <= 1024, "as many as CUDA has");
   (void)berth::parse_nvrm_version(text);
+  if (const auto spec = berth::parse_cdi_spec(text)) {
+    BERTH_CHECK(!spec->version.empty() && !spec->kind.empty(), "a specification says both");
+  }
   (void)berth::file_system_of(text, "/home/ada");
   (void)berth::count_in_list(text);
   BERTH_CHECK(!berth::is_older_version(text, text), "nothing is older than itself");

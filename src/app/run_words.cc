@@ -69,6 +69,9 @@ void say_what_is_set(const RunStarted& started) {
     set += " " + printable(name) + "=" + printable(shell_quoted(value));
   }
   complain(std::string(tr("set for the job:")) + set);
+  if (started.container_words.empty()) return;
+  complain(
+      trf("put into {} run: {}", started.engine, printable(shell_joined(started.container_words))));
 }
 
 }  // namespace

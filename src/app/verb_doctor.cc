@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "app/gpu_proof.h"
+#include "app/records.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -10,6 +11,7 @@
 #include "diagnose/doctor/doctor.h"
 #include "host_environment/gather_host_facts.h"
 #include "place/visible_devices.h"
+#include "run/container/left.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 #include "view/doctor_text.h"
@@ -207,7 +209,16 @@ class DoctorVerb final : public Verb {
     // For tests: another root of the system's paths, another libcuda.
     question.root = context.variable("BERTH_ROOT").value_or("");
     if (const auto library = context.variable("BERTH_CUDA")) question.cuda_library = *library;
-    return gather_host_facts(question, context.clock());
+    HostFacts facts = gather_host_facts(question, context.clock());
+    const auto state = records_directory(context);
+    const auto list = state ? list_runs(*state) : Result<RunList>(std::unexpected(state.error()));
+    for (const LeftContainer& left :
+         left_containers(list ? list->runs : std::vector<RunRecord>())) {
+      facts.containers_left.push_back({.run = left.run.manifest.id,
+                                       .engine = left.container.engine,
+                                       .id = short_container_id(left.container.id)});
+    }
+    return facts;
   }
 
   bool json_ = false;

@@ -10,6 +10,8 @@
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "record/run_container.h"
+#include "run/container/left.h"
 #include "run/run.h"
 #include "run/unrecorded.h"
 #include "view/runs_text.h"
@@ -48,6 +50,7 @@ class LogsVerb final : public Verb {
     const auto found = find_run(context, name_);
     if (!found) return report(found.error());
     say_of_its_wait(context, *found);
+    if (const auto said = logs_of_container(*found)) return *said;
     const InterruptNote interrupt;
     const auto read = read_log(
         *found, follow_ ? Follow::yes : Follow::no, context.clock(),
@@ -62,6 +65,17 @@ class LogsVerb final : public Verb {
   }
 
  private:
+  /// The engine has it, where the run itself keeps no output. Nothing: it is no such run.
+  [[nodiscard]] std::optional<int> logs_of_container(const RunRecord& run) const {
+    const auto container = run_container_in(run.directory);
+    if (!container || run.manifest.log || container->id.empty()) return std::nullopt;
+    if (run.owner.uid != ::geteuid()) return std::nullopt;
+    std::vector<std::string> words = {"logs"};
+    if (follow_) words.emplace_back("-f");
+    words.push_back(container->id);
+    return report(ask_engine(*container, std::move(words)));
+  }
+
   std::string name_;
   bool follow_ = false;
 };

@@ -183,6 +183,12 @@ class RunVerb final : public Verb {
     if (flags_.talk() == Talk::quiet || place.kind != LedgerPlace::Kind::own ||
         context.sources().simulated)
       return;
+    if (is_there("/.dockerenv") || is_there("/run/.containerenv")) {
+      complain(
+          tr("in this container others' leases cannot be seen: start it with -v "
+             "/run/berth:/run/berth and -u $(id -u) where that is wanted"));
+      return;
+    }
     complain(
         tr("this ledger is yours alone: other users' jobs are seen through the driver only "
            "(one ledger for all: sudo berth setup)"));

@@ -103,7 +103,8 @@ ContainerTools gather_container_tools(const std::string& root, const std::string
                                       const std::string& home) {
   return {.engines = find_engines(root, home),
           .toolkit = find_container_toolkit(root, search_path),
-          .cdi_spec = find_cdi_spec(root)};
+          .cdi_spec = find_cdi_spec(root),
+          .cdi = read_cdi_specs(usual_cdi_folders(), root)};
 }
 
 }  // namespace berth

@@ -107,6 +107,7 @@ void look_at_machine(const HostFactsQuestion& question, const std::string& searc
   const std::string home = value_of(question.environment, "HOME").value_or("");
   found.container_tools = gather_container_tools(
       root, search_path, is_below(home, found.silent_folders) ? std::string() : home);
+  if (root.empty()) ask_engines(question.environment, *found.container_tools, clock);
   found.libraries = gather_libraries(root, library_path, search_path,
                                      value_of(question.environment, "LD_PRELOAD").value_or(""));
   found.libraries->home = look_at_cuda_home(question, found.silent_folders);

@@ -14,6 +14,7 @@
 #include "base/reading.h"
 #include "base/units.h"
 #include "base/variables.h"
+#include "host_environment/cdi.h"
 #include "snapshot/device.h"
 
 namespace berth {
@@ -239,10 +240,29 @@ struct ContainerTools {
     std::string path;  // the file or folder that says it is used here
     friend bool operator==(const Engine&, const Engine&) = default;
   };
+  /// A local image that sets CUDA_VISIBLE_DEVICES for every container made of it.
+  struct Image {
+    std::string engine;
+    std::string name;
+    std::string value;
+    friend bool operator==(const Image&, const Image&) = default;
+  };
   std::vector<Engine> engines;
   std::string toolkit;   // of NVIDIA's container toolkit, or a setting that names it; empty: none
   std::string cdi_spec;  // a CDI description of NVIDIA's; empty: none
+  CdiSpecs cdi = {};     // all of them, as engines read them
+  /// Of the engines that answered: "podman", "4.3.1".
+  std::vector<std::pair<std::string, std::string>> versions = {};
+  std::vector<Image> images = {};
   friend bool operator==(const ContainerTools&, const ContainerTools&) = default;
+};
+
+/// A container of an ended run that lives on outside any lease.
+struct ContainerLeft {
+  std::string run;
+  std::string engine;
+  std::string id;
+  friend bool operator==(const ContainerLeft&, const ContainerLeft&) = default;
 };
 
 /// One device as CUDA numbers it in a program started from here.
@@ -270,6 +290,7 @@ struct HostFacts {
   std::vector<DeviceFile> device_files;
   Reading<std::string> container;  // as MachineFacts::container
   std::optional<ContainerTools> container_tools;
+  std::vector<ContainerLeft> containers_left;
   std::optional<Limits> limits;
   std::optional<WorkingDirectory> directory;
   std::optional<CudaAnswer> cuda;       // with the caller's CUDA_VISIBLE_DEVICES

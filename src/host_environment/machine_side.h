@@ -50,6 +50,10 @@ enum class OpenWhich { control, all };
                                                     const std::string& search_path,
                                                     const std::string& home);
 
+/// Asks each engine's program that is in PATH for its version, and which of its images set
+/// CUDA_VISIBLE_DEVICES. One that does not answer soon tells nothing.
+void ask_engines(const std::vector<std::string>& environment, ContainerTools& tools, Clock& clock);
+
 /// Those of `folders` that have not answered a look into them within `patience` each.
 [[nodiscard]] std::vector<std::string> silent_folders(const std::vector<std::string>& folders,
                                                       Clock& clock, Duration patience);

@@ -13,6 +13,7 @@ namespace {
 constexpr std::string_view lease_magic = "berth-lease";
 constexpr std::string_view ticket_magic = "berth-ticket";
 constexpr std::size_t most_devices = 512;
+constexpr std::size_t longest_container = 64;
 
 /// One line per value: control characters and '%' as %XX.
 std::string escaped(std::string_view value) {
@@ -171,16 +172,17 @@ Result<std::string> write_lease(const LeaseText& lease) {
   text += "run=" + escaped(lease.run) + "\ncommand=" + escaped(lease.command) + "\n";
   if (lease.held_by) text += "held_by=" + std::string(word_of(*lease.held_by)) + "\n";
   if (!lease.isolated_by.empty()) text += "isolated_by=" + lease.isolated_by + "\n";
-  if (lease.keeper) text += write_description(*lease.keeper, lease.job);
+  if (lease.keeper) text += write_description(*lease.keeper, lease.job, {}, lease.container);
   return text;
 }
 
 std::string write_description(ProcessId keeper, std::optional<ProcessId> job,
-                              std::optional<CapTier> held_by) {
+                              std::optional<CapTier> held_by, std::string_view container) {
   std::string text = "keeper=" + as_text(keeper) + "\n";
   if (job) text += "job=" + as_text(*job) + "\n";
   // The tier may have turned out not to hold since the claim: the last line counts.
   if (held_by) text += "held_by=" + std::string(word_of(*held_by)) + "\n";
+  if (!container.empty()) text += "container=" + escaped(container) + "\n";
   return text;
 }
 
@@ -204,6 +206,7 @@ Result<LeaseText> parse_lease(std::string_view text) {
     if (key == "isolated_by" && value == "landlock") lease.isolated_by = value;
     if (key == "keeper") lease.keeper = parse_process(value);
     if (key == "job") lease.job = parse_process(value);
+    if (key == "container" && value.size() <= longest_container) lease.container = value;
   });
   return lease;
 }

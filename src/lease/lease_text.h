@@ -34,6 +34,7 @@ struct LeaseText {
   std::string isolated_by = {};    // empty: it is not, or an older berth's
   std::optional<ProcessId> keeper;
   std::optional<ProcessId> job;
+  std::string container;  // empty: none, or not made yet
   friend bool operator==(const LeaseText&, const LeaseText&) = default;
 };
 
@@ -41,9 +42,10 @@ struct LeaseText {
 [[nodiscard]] Result<std::string> write_lease(const LeaseText& lease);
 /// invalid: line 1 is not that of a lease. A newer format is read as far as line 1.
 [[nodiscard]] Result<LeaseText> parse_lease(std::string_view text);
-/// Lines to append to a lease: who its keeper and its job are.
+/// Lines to append to a lease: who its keeper and its job are, and in which container that is.
 [[nodiscard]] std::string write_description(ProcessId keeper, std::optional<ProcessId> job,
-                                            std::optional<CapTier> held_by = {});
+                                            std::optional<CapTier> held_by = {},
+                                            std::string_view container = {});
 
 /// A ticket file's content.
 struct TicketText {

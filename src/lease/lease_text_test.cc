@@ -28,6 +28,17 @@ TEST(LeaseText, ComesBackAsItWasWritten) {
   EXPECT_EQ(*back, a_share());
 }
 
+TEST(LeaseText, NamesTheContainerOnceItIsKnown) {
+  const std::string container(64, 'a');
+  const auto lease = parse_lease("berth-lease 1 1 0 1 GPU-a\n" +
+                                 write_description({1, 2}, std::nullopt, {}, container));
+  ASSERT_TRUE(lease) << lease.error().message();
+  EXPECT_EQ(lease->container, container);
+  const auto long_one =
+      parse_lease("berth-lease 1 1 0 1 GPU-a\ncontainer=" + std::string(65, 'a') + "\n");
+  EXPECT_EQ(long_one->container, "") << "written by a stranger";
+}
+
 TEST(LeaseText, LineOneIsFrozen) {
   EXPECT_THAT(*write_lease(a_share()),
               StartsWith("berth-lease 1 1000 10737418240,5368709120 0 GPU-a,GPU-b\n"));

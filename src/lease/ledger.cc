@@ -333,10 +333,10 @@ Lease::Lease(std::string id, std::string path, Fd fd)
     : id_(std::move(id)), path_(std::move(path)), fd_(std::move(fd)) {}
 
 Result<void> Lease::describe(ProcessId keeper, std::optional<ProcessId> job,
-                             std::optional<CapTier> held_by) {
+                             std::optional<CapTier> held_by, std::string_view container) {
   struct stat before{};
   if (::fstat(fd_.get(), &before) != 0) return fail_system("examine the lease", errno);
-  const std::string lines = write_description(keeper, job, held_by);
+  const std::string lines = write_description(keeper, job, held_by, container);
   const ssize_t wrote = ::pwrite(fd_.get(), lines.data(), lines.size(), before.st_size);
   if (wrote == static_cast<ssize_t>(lines.size())) return {};
   const int why = wrote < 0 ? errno : ENOSPC;

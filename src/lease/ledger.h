@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -89,7 +90,8 @@ class Lease {
   [[nodiscard]] int descriptor() const { return fd_.get(); }
   /// Writes who the job and its keeper are, for people.
   [[nodiscard]] Result<void> describe(ProcessId keeper, std::optional<ProcessId> job,
-                                      std::optional<CapTier> held_by = {});
+                                      std::optional<CapTier> held_by = {},
+                                      std::string_view container = {});
   /// Removes the lease: the promise has ended. Idempotent. After a failure the lease still holds
   /// and end() may be tried again.
   [[nodiscard]] Result<void> end(const class Ledger& ledger);

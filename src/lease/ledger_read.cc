@@ -166,6 +166,7 @@ Claim claim_from(LeaseText text, std::string id, const struct stat& facts, const
   claim.uid = facts.st_uid;
   claim.keeper = text.keeper.value_or(ProcessId{});
   claim.job = text.job;
+  claim.container = std::move(text.container);
   claim.command = std::move(text.command);
   claim.since = appeared_at(facts, text.steady_ms, now);
   claim.devices = std::move(text.devices);

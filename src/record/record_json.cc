@@ -5,6 +5,7 @@
 #include "base/json_archive.h"
 #include "record/manifest_here.h"
 #include "record/record_writer.h"
+#include "record/run_container.h"
 #include "snapshot/walk.h"
 
 namespace berth {
@@ -332,6 +333,13 @@ void write_run(Archive& archive, const RunRecord& run, const RunStory& story, Ru
   }
   write_head(archive, run_format);
   walk(archive, manifest, reader);
+  const auto container = is_owner ? run_container_in(run.directory) : std::nullopt;
+  if (container) {
+    archive.derived_object("container", true, [&] {
+      RunContainer copy = *container;
+      walk(archive, copy);
+    });
+  }
   archive.derived("state", name_of(run.state));
   if (is_owner) archive.derived("directory", run.directory);
   archive.derived_object("end", run.end.has_value(), [&] {

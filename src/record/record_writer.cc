@@ -11,6 +11,7 @@
 
 #include "base/lock.h"
 #include "base/owned_file.h"
+#include "base/text.h"
 #include "base/tr.h"
 #include "base/user_name.h"
 
@@ -154,11 +155,28 @@ Result<void> RecordWriter::write_end(const RunEnd& end) const {
 
 namespace {
 constexpr std::string_view stopped_by = "stopped by ";
+constexpr std::string_view grace_line = "grace_ms ";
 }  // namespace
 
-Result<void> note_stop_request(const std::string& directory) {
+Result<void> note_stop_request(const std::string& directory, std::chrono::milliseconds grace) {
   return write_file_atomically(directory + "/" + std::string(record_file::stop_request),
-                               std::string(stopped_by) + local_user_name(::getuid()) + "\n", 0600);
+                               std::string(stopped_by) + local_user_name(::getuid()) + "\n" +
+                                   std::string(grace_line) + std::to_string(grace.count()) + "\n",
+                               0600);
+}
+
+std::optional<std::chrono::milliseconds> stop_grace_in(const std::string& directory) {
+  constexpr std::size_t longest = 256;
+  const auto text = read_file_of(FileOwner::ourselves(), directory,
+                                 std::string(record_file::stop_request), longest);
+  if (!text) return std::nullopt;
+  for (const std::string_view line : split(*text, '\n')) {
+    if (!line.starts_with(grace_line)) continue;
+    const auto grace = parse_unsigned(line.substr(grace_line.size()));
+    constexpr std::uint64_t longest_grace = 86'400'000;
+    if (grace) return std::chrono::milliseconds(std::min(*grace, longest_grace));
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> stop_request_in(const std::string& directory) {

@@ -20,6 +20,10 @@ inline constexpr std::string_view events = "events";
 /// What the sampler saw of the memory cap's shim, and the shim's own account.
 inline constexpr std::string_view cap = "cap.json";
 inline constexpr std::string_view account = "account";
+/// What the run's container is, of a run that has one.
+inline constexpr std::string_view container = "container.json";
+/// Where the container's engine writes its id.
+inline constexpr std::string_view container_id = "cid";
 inline constexpr std::string_view end = "end.json";
 /// Room on the disk for the end, taken at the start.
 inline constexpr std::string_view end_room = "end.room";
@@ -50,7 +54,10 @@ inline constexpr std::string_view unrecorded_run_prefix = "unrecorded/";
 [[nodiscard]] Result<RunEnd> end_from_json(std::string_view text);
 
 /// Asks for the end of the run with that record, in this user's name.
-[[nodiscard]] Result<void> note_stop_request(const std::string& directory);
+[[nodiscard]] Result<void> note_stop_request(const std::string& directory,
+                                             std::chrono::milliseconds grace);
+/// How long it is left for that; nothing: nobody asked, or an older berth.
+[[nodiscard]] std::optional<std::chrono::milliseconds> stop_grace_in(const std::string& directory);
 /// Who asked for it, as they say; empty: an older berth. Nothing: nobody did.
 [[nodiscard]] std::optional<std::string> stop_request_in(const std::string& directory);
 

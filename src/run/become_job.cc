@@ -1,12 +1,18 @@
 #include "run/become_job.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <utility>
 
 #include "base/process.h"
+#include "base/signals.h"
+#include "base/text.h"
 #include "base/variables.h"
+#include "run/handover.h"
 
 namespace berth {
 
@@ -44,6 +50,38 @@ Error become_job(const KeeperTask& task) {
                                value_of(task.environment, "PATH").value_or(default_search_path));
   if (failed.code() == ErrorCode::not_found) return failed;
   return {ErrorCode::no_permission, failed.message()};
+}
+
+Result<StartedJob> start_job(const KeeperTask& task,
+                             const std::function<void(const std::string&)>& tell_heir) {
+  auto pipe = make_pipe();
+  if (!pipe) return std::unexpected(own_failure(pipe.error()));
+  const auto job = fork_process([&] {
+    tell_heir(job_line(::getpid()));
+    const Error error = become_job(task);
+    tell_heir(failed_line(error));
+    const int code = exit_code_of_no_start(error);
+    (void)write_without_signal(pipe->write.get(), fmt::format("{} {}", code, error.message()));
+    return code;
+  });
+  if (!job) return std::unexpected(own_failure(job.error()));
+  return StartedJob{.pid = *job, .exec_result = std::move(pipe->read)};
+}
+
+/// The pipe closes without a word when the command runs.
+std::optional<Error> failure_of(const StartedJob& job) {
+  const auto said = read_all(job.exec_result.get(), 1 << 16);
+  if (!said || said->empty()) return std::nullopt;
+  return Error(reason_of_no_start(static_cast<int>(parse_signed(said->substr(0, 3)).value_or(0))),
+               said->substr(4));
+}
+
+void leave_the_callers_surroundings(const RunOptions& options) {
+  if (!options.detach) (void)start_session();
+  (void)close_standard_streams();
+  close_inherited_descriptors();
+  std::error_code ignored;  // so that no mount is kept busy
+  std::filesystem::current_path("/", ignored);
 }
 
 }  // namespace berth

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/fd.h"
 #include "base/text.h"
 #include "run/run.h"
 
@@ -65,6 +66,28 @@ int exit_code_of_no_start(const Error& error) {
 ErrorCode reason_of_no_start(int exit_code) {
   if (exit_code == 127) return ErrorCode::not_found;
   return exit_code == 126 ? ErrorCode::no_permission : ErrorCode::io;
+}
+
+Manifest manifest_left(const RecordWriter* record, const Manifest& begun) {
+  if (record == nullptr) return begun;
+  const auto text = read_file(record->path_of(record_file::manifest));
+  auto left = text ? manifest_from_json(*text) : Result<Manifest>(begun);
+  if (!left) return begun;
+  left->started = begun.started;
+  left->started_steady_ms = begun.started_steady_ms;
+  return *std::move(left);
+}
+
+std::vector<RunEvent> events_left(const RecordWriter* record) {
+  if (record == nullptr) return {};
+  return events_of({.directory = record->directory()});
+}
+
+std::optional<RunEnd> end_left(const RecordWriter* record) {
+  if (record == nullptr) return std::nullopt;
+  const auto text = read_file(record->path_of(record_file::end));
+  auto end = text ? end_from_json(*text) : Result<RunEnd>(fail(ErrorCode::not_found, ""));
+  return end && end->known ? std::optional(*std::move(end)) : std::nullopt;
 }
 
 }  // namespace berth

@@ -14,9 +14,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/process.h"
 #include "base/result.h"
+#include "record/record_writer.h"
 
 namespace berth {
 
@@ -33,5 +35,13 @@ struct Handover {
 [[nodiscard]] std::string failed_line(const Error& error);
 [[nodiscard]] std::string ending_line(std::string_view because);
 [[nodiscard]] std::string end_line(const Exit& exit);
+
+// What it left in the record; null: there is none.
+
+/// With what the sampler has gathered since the start, which `begun` was at.
+[[nodiscard]] Manifest manifest_left(const RecordWriter* record, const Manifest& begun);
+[[nodiscard]] std::vector<RunEvent> events_left(const RecordWriter* record);
+/// How the job ended, where that was written already.
+[[nodiscard]] std::optional<RunEnd> end_left(const RecordWriter* record);
 
 }  // namespace berth

@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/lease_file.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "run/become_job.h"
+#include "run/container/watch.h"
 #include "run/handover.h"
 #include "run/keeper_plan.h"
 #include "run/memory_kills.h"
@@ -61,7 +61,7 @@ class Keeper {
     });
     if (!keeper) return give_up(own_failure(keeper.error()));
     pipe->write.close();
-    leave_the_callers_surroundings();
+    leave_the_callers_surroundings(*task_.options);
     return wait_as_heir(*keeper, pipe->read);
   }
 
@@ -69,26 +69,20 @@ class Keeper {
   int keep() {
     (void)adopt_orphans();
     if (task_.options->detach) (void)start_session();
-    auto failed = start_job();
-    leave_the_callers_surroundings();
-    if (!failed) failed = exec_failure();
+    auto started = start_job(task_, [this](const std::string& line) { tell_heir(line); });
+    if (started) job_ = started->pid;
+    leave_the_callers_surroundings(*task_.options);
+    const auto failed = started ? failure_of(*started) : std::optional(started.error());
     if (failed) return give_up(*failed);
     manifest_.keeper = own_process_id();
     manifest_.job = identify_process(job_).value_or(ProcessId{.pid = job_});
     tell_started();
     describe();
     start_sampler();
+    watch_container();
     while (!finished_) turn();
     finish();
     return 0;
-  }
-
-  void leave_the_callers_surroundings() const {
-    if (!task_.options->detach) (void)start_session();
-    (void)close_standard_streams();
-    close_inherited_descriptors();
-    std::error_code ignored;  // so that no mount is kept busy by a process that only watches
-    std::filesystem::current_path("/", ignored);
   }
 
   // --- the heir ----------------------------------------------------------------------------------
@@ -110,15 +104,16 @@ class Keeper {
     }
     job_ = *left.job;
     if (left.not_started) return give_up(*left.not_started);
-    manifest_ = manifest_left();
+    manifest_ = manifest_left(task_.record, manifest_);
     manifest_.keeper = own_process_id();
     if (const auto job = identify_process(job_); job && !left.exit) manifest_.job = *job;
     if (manifest_.job) tell_started();
-    end_left_ = end_left();
-    noted_ = noted_events();
+    end_left_ = end_left(task_.record);
+    noted_ = events_left(task_.record);
     note("keeper_killed", "the run's keeper was killed: another process has taken its place");
     describe();
     plan_.go_on_after(left.because, clock_.now());
+    watch_container();
     if (left.exit) {
       end_job(*left.exit);
     } else {
@@ -128,30 +123,6 @@ class Keeper {
     while (!finished_) turn();
     finish();
     return 0;
-  }
-
-  /// With what the sampler has gathered since the start.
-  [[nodiscard]] Manifest manifest_left() const {
-    if (task_.record == nullptr) return manifest_;
-    const auto text = read_file(task_.record->path_of(record_file::manifest));
-    auto left = text ? manifest_from_json(*text) : Result<Manifest>(manifest_);
-    if (!left) return manifest_;
-    left->started = manifest_.started;
-    left->started_steady_ms = manifest_.started_steady_ms;
-    return *std::move(left);
-  }
-
-  [[nodiscard]] std::vector<RunEvent> noted_events() const {
-    if (task_.record == nullptr) return {};
-    return events_of({.directory = task_.record->directory()});
-  }
-
-  /// How the job ended, where that was written already.
-  [[nodiscard]] std::optional<RunEnd> end_left() const {
-    if (task_.record == nullptr) return std::nullopt;
-    const auto text = read_file(task_.record->path_of(record_file::end));
-    auto end = text ? end_from_json(*text) : Result<RunEnd>(fail(ErrorCode::not_found, ""));
-    return end && end->known ? std::optional(*std::move(end)) : std::nullopt;
   }
 
   void tell_heir(const std::string& line) {
@@ -170,32 +141,6 @@ class Keeper {
          printable(error.message()));
   }
 
-  std::optional<Error> start_job() {
-    auto pipe = make_pipe();
-    if (!pipe) return own_failure(pipe.error());
-    const auto job = fork_process([&] {
-      tell_heir(job_line(::getpid()));
-      const Error error = become_job(task_);
-      tell_heir(failed_line(error));
-      const int code = exit_code_of_no_start(error);
-      (void)write_without_signal(pipe->write.get(), fmt::format("{} {}", code, error.message()));
-      return code;
-    });
-    if (!job) return own_failure(job.error());
-    job_ = *job;
-    exec_result_ = std::move(pipe->read);
-    return std::nullopt;
-  }
-
-  /// The pipe closes without a word when the command runs.
-  std::optional<Error> exec_failure() {
-    const auto said = read_all(exec_result_.get(), 1 << 16);
-    exec_result_.close();
-    if (!said || said->empty()) return std::nullopt;
-    return Error(reason_of_no_start(static_cast<int>(parse_signed(said->substr(0, 3)).value_or(0))),
-                 said->substr(4));
-  }
-
   int give_up(const Error& error) {
     const int code = exit_code_of_no_start(error);
     if (job_ > 0) (void)reap(job_);
@@ -212,7 +157,8 @@ class Keeper {
   void describe() {
     if (task_.lease != nullptr) {
       const auto held_by = manifest_.cap ? std::optional(manifest_.cap->tier) : std::nullopt;
-      const auto said = task_.lease->describe(manifest_.keeper, manifest_.job, held_by);
+      const std::string inside = container_ ? container_->container().id : std::string();
+      const auto said = task_.lease->describe(manifest_.keeper, manifest_.job, held_by, inside);
       if (!said) note("lease_not_described", said.error().message());
     }
     if (task_.record == nullptr) return;
@@ -227,7 +173,8 @@ class Keeper {
                            .services = task_.services,
                            .manifest = manifest_,
                            .record = task_.record,
-                           .keeper = manifest_.keeper.pid};
+                           .keeper = manifest_.keeper.pid,
+                           .has_container = task_.container != nullptr};
     const auto started = sampler_.start(task, [this] {
       if (task_.lease != nullptr) task_.lease->let_go();
       if (task_.record != nullptr) task_.record->let_go();
@@ -237,24 +184,79 @@ class Keeper {
     if (!started) step(SamplerNotStarted{started.error().message()});
   }
 
+  // --- its container ---------------------------------------------------------------------------
+
+  void watch_container() {
+    if (task_.container == nullptr || task_.record == nullptr) return;
+    container_.emplace(
+        ContainerWatch::Terms{.container = *task_.container,
+                              .environment = task_.environment,
+                              .directory = task_.record->directory(),
+                              .working_directory = task_.options->working_directory,
+                              .keeper = manifest_.keeper.pid,
+                              .proc = task_.options->proc,
+                              .sys = task_.options->sys},
+        ContainerWatch::Told{
+            .runs_on =
+                [this](const Exit& exit) {
+                  tell(fmt::format("runs_on {} {} {} {}", exit.code, exit.signal,
+                                   exit.dumped ? 1 : 0, container_->container().id));
+                },
+            .over = [this](const std::optional<Exit>& exit) { container_over(exit); },
+            .followed = [this] { describe(); },
+            .note = [this](const std::string& kind, const std::string& text) { note(kind, text); }},
+        clock_);
+  }
+
+  void container_over(const std::optional<Exit>& exit) {
+    is_exit_known_ = exit.has_value();
+    step(JobEnded{exit.value_or(Exit{})});
+  }
+
+  [[nodiscard]] bool container_may_live() const { return container_ && container_->may_live(); }
+
+  /// By `berth stop`: the engine's client alone must not be ended.
+  void hear_stop_request() {
+    if (!container_may_live() || std::exchange(is_stop_heard_, true)) return;
+    const auto grace = stop_grace_in(task_.record->directory());
+    if (!grace) return void(is_stop_heard_ = false);
+    step(StopRequested{*grace});
+  }
+
   // --- waiting ---------------------------------------------------------------------------------
 
+  [[nodiscard]] std::optional<Duration> patience() const {
+    std::optional<Instant> earliest = plan_.next_deadline();
+    const auto other = container_ ? container_->next_deadline() : std::nullopt;
+    if (other && (!earliest || *other < *earliest)) earliest = other;
+    return earliest ? std::optional(*earliest - clock_.now()) : std::nullopt;
+  }
+
   void turn() {
-    std::optional<Duration> patience;
-    if (const auto deadline = plan_.next_deadline()) patience = *deadline - clock_.now();
-    listen(patience);
-    while (task_.signals->next()) {
-      // Nothing that is sent to the keeper is meant for it; SIGCHLD has woken us.
+    listen(patience());
+    bool is_woken = false;
+    while (const auto signal = task_.signals->next()) {
+      // Nothing that is sent to the keeper is meant for it; SIGCHLD has woken us, and `berth stop`.
+      is_woken = is_woken || signal->number != SIGCHLD;
     }
     take_child_changes();
+    if (is_woken) hear_stop_request();
+    if (container_ && !finished_) container_->pass_time();
     const auto deadline = plan_.next_deadline();
     if (deadline && *deadline <= clock_.now()) step(TimePassed{});
   }
 
   void listen(std::optional<Duration> patience) {
-    const auto readable =
-        wait_readable({task_.signals->descriptor(), sampler_.descriptor()}, patience);
+    std::vector<int> descriptors = {task_.signals->descriptor(), sampler_.descriptor()};
+    if (container_) {
+      const auto more = container_->descriptors();
+      descriptors.insert(descriptors.end(), more.begin(), more.end());
+    }
+    auto readable = wait_readable(descriptors, patience);
     if (readable[1]) sampler_.hear();
+    if (!container_) return;
+    readable.erase(readable.begin(), readable.begin() + 2);
+    container_->hear(readable);
   }
 
   void take_child_changes() {
@@ -264,6 +266,8 @@ class Keeper {
     std::optional<Exit> end;
     bool has_one_less = false;
     while (const auto change = next_child_change(leave_word)) {
+      const bool has_ended = change->what == ChildChange::What::ended;
+      if (has_ended && container_ && container_->takes_end_of(change->pid, change->exit)) continue;
       if (change->what != ChildChange::What::ended || change->pid == sampler_.pid()) {
         on_child(*change);
       } else if (change->pid == job_) {
@@ -307,7 +311,11 @@ class Keeper {
 
   void end_job(const Exit& exit) {
     job_ended_ = true;
-    step(JobEnded{exit});
+    if (container_) {
+      container_->client_ended(exit);
+    } else {
+      step(JobEnded{exit});
+    }
   }
 
   // --- doing -----------------------------------------------------------------------------------
@@ -327,8 +335,14 @@ class Keeper {
   void perform(const StartSampler&) { start_sampler(); }
   void perform(const SignalJob& order) {
     if (manifest_.job && !job_ended_) (void)signal_child(job_, order.signal);
+    if (job_ended_ && container_may_live()) container_->signal(order.signal);
   }
   void perform(const SignalTree& order) {
+    if (container_) {
+      order.signal == SIGKILL ? container_->end_now() : container_->end_within(plan_.grace());
+    }
+    // Its client ends with it; to end that alone would leave the container.
+    if (container_may_live()) return;
     const auto tree = run_processes(manifest_.keeper.pid, task_.options->proc, helpers_);
     signal_all(tree, order.signal);
     signal_all(tree, SIGCONT);  // a stopped process could not end
@@ -358,6 +372,7 @@ class Keeper {
 
   void write_end_of(const TellEnd& told, bool badly) {
     end_ = RunEnd{.at = time_now(),
+                  .known = is_exit_known_,
                   .exit = told.exit,
                   .lasted_ms = steady_ms(clock_.now()) - *manifest_.started_steady_ms,
                   .because = told.because};
@@ -459,9 +474,11 @@ class Keeper {
   ProcessId launcher_ = identify_process(::getppid()).value_or(ProcessId{});
   pid_t job_ = 0;
   bool job_ended_ = false;
-  Fd exec_result_;
   Fd to_heir_;  // open in the keeper alone
   SamplerChild sampler_;
+  std::optional<ContainerWatch> container_;
+  bool is_exit_known_ = true;
+  bool is_stop_heard_ = false;
   std::vector<ProcessId> helpers_;  // of a keeper that was killed: its sampler and what that ran
   std::optional<RunEnd> end_left_;
   std::vector<RunEvent> noted_;  // by that keeper: each fault is noted once

@@ -14,6 +14,7 @@
 #include "base/signals.h"
 #include "lease/ledger.h"
 #include "record/record_writer.h"
+#include "record/run_container.h"
 #include "run/isolate.h"
 #include "run/run.h"
 
@@ -30,6 +31,7 @@ struct KeeperTask {
   Manifest manifest;
   std::vector<std::string> environment;      // the job's
   const IsolationPlan* isolation = nullptr;  // null: the job may open every device file
+  const RunContainer* container = nullptr;   // null: the job is no container
   std::string own_ledger;  // directory of the ledger for runs inside this one; removed at the end
 };
 
@@ -39,6 +41,7 @@ struct KeeperTask {
 ///   started PID START_TICKS      failed CODE TEXT (the command could not be run)
 ///   stopped SIGNAL               end EXIT_CODE SIGNAL DUMPED BECAUSE
 ///   say TEXT                     for the user
+///   runs_on EXIT_CODE SIGNAL DUMPED CONTAINER   the engine's client has ended, its container lives
 ///   fault …                      a device has gone wrong (run/faults.h to_line)
 [[nodiscard]] int keep_run(const KeeperTask& task, Fd to_launcher);
 

@@ -94,6 +94,11 @@ std::vector<KeeperAction> KeeperPlan::step(const KeeperEvent& event, Instant now
     }
   } else if (const auto* survey = std::get_if<TreeSurveyed>(&event)) {
     on_survey(*survey, now, actions);
+  } else if (const auto* stop = std::get_if<StopRequested>(&event)) {
+    // Asked again, it has the new time from now.
+    kill_at_.reset();
+    terms_.stop_grace = stop->grace;
+    if (!ended_) end_tree(end_cause::stopped, {"stop", "its end was asked for"}, now, actions);
   } else if (std::holds_alternative<OverCap>(event)) {
     on_over_cap(now, actions);
   } else if (std::holds_alternative<TimePassed>(event)) {

@@ -48,10 +48,14 @@ struct DeviceFaulted {
 };
 /// The run has more of a device's memory than its share; that has been told.
 struct OverCap {};
+/// Somebody wants the run to end, where to end its processes would not do that.
+struct StopRequested {
+  Duration grace{};
+};
 struct TimePassed {};
 using KeeperEvent =
     std::variant<JobStopped, JobContinued, JobEnded, SamplerEnded, SamplerNotStarted, TreeSurveyed,
-                 DeviceFaulted, OverCap, TimePassed>;
+                 DeviceFaulted, OverCap, StopRequested, TimePassed>;
 
 // --- what to do ------------------------------------------------------------------------------
 struct TellStopped {
@@ -101,6 +105,8 @@ class KeeperPlan {
   void go_on_after(std::string_view because, Instant now);
   /// Why the job is being ended, or that it was warned; empty: neither.
   [[nodiscard]] const std::string& because() const { return because_; }
+  /// How long the job is left between TERM and KILL.
+  [[nodiscard]] Duration grace() const { return terms_.stop_grace; }
   /// When TimePassed is due; nothing: no sooner than something happens.
   [[nodiscard]] std::optional<Instant> next_deadline() const;
 

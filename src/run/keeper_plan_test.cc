@@ -50,6 +50,16 @@ TEST(KeeperPlan, KeepsTheLeaseAsLongAsASurvivorHasTheDeviceOpen) {
   }
 }
 
+TEST(KeeperPlan, EndsWhatItIsAskedToWithTheTimeThatIsGiven) {
+  FakeClock clock;
+  KeeperPlan plan(with_lease(), clock.now());
+  const auto actions = plan.step(StopRequested{3s}, clock.now());
+  EXPECT_EQ(count_of<SignalTree>(actions), 1U);
+  EXPECT_EQ(plan.because(), end_cause::stopped);
+  EXPECT_EQ(plan.grace(), Duration(3s));
+  EXPECT_EQ(plan.next_deadline(), clock.now() + 3s);
+}
+
 TEST(KeeperPlan, GoesOnWhereAKilledKeeperHadBegunToEndTheJob) {
   FakeClock clock;
   KeeperTerms terms = with_lease();

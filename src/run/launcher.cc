@@ -239,6 +239,12 @@ class Launcher {
           std::min(line.size(), line.find(' ', line.find(' ', line.find(' ', 4) + 1) + 1) + 1);
       report_.because = line.substr(because);
       done_ = true;
+    } else if (words[0] == "runs_on") {
+      report_.exit = Exit{.code = static_cast<int>(number(1)),
+                          .signal = static_cast<int>(number(2)),
+                          .dumped = number(3) != 0};
+      report_.runs_on = words.size() > 4 ? std::string(words[4]) : std::string();
+      done_ = true;
     } else if (words[0] == "say") {
       tell(RunRemark{line.substr(4)});
     } else if (words[0] == "fault") {

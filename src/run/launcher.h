@@ -40,6 +40,8 @@ struct LauncherReport {
   std::optional<Exit> exit;
   std::string because;
   bool keeper_lost = false;
+  /// The container that goes on without the client, whose end `exit` is; empty: none.
+  std::string runs_on;
   std::vector<FaultNews> faults;
   /// Somebody asked for the job's end: Ctrl-C, a signal to us.
   bool end_wanted = false;

@@ -11,15 +11,9 @@ namespace berth {
 
 namespace {
 
-/// "oom_kill 3" among the lines of such a file.
 std::optional<std::uint64_t> counter_in(const std::string& path) {
   const auto text = read_proc_file(path);
-  if (!text) return std::nullopt;
-  constexpr std::string_view name = "oom_kill ";
-  for (const std::string_view line : split(*text, '\n')) {
-    if (line.starts_with(name)) return parse_unsigned(trimmed(line.substr(name.size())));
-  }
-  return std::nullopt;
+  return text ? oom_kills_in(*text) : std::nullopt;
 }
 
 std::optional<std::uint64_t> risen_by(const std::optional<std::uint64_t>& before,
@@ -29,6 +23,14 @@ std::optional<std::uint64_t> risen_by(const std::optional<std::uint64_t>& before
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> oom_kills_in(std::string_view text) {
+  constexpr std::string_view name = "oom_kill ";
+  for (const std::string_view line : split(text, '\n')) {
+    if (line.starts_with(name)) return parse_unsigned(trimmed(line.substr(name.size())));
+  }
+  return std::nullopt;
+}
 
 std::optional<std::string> memory_group(std::string_view cgroup_text) {
   std::optional<std::string> unified;

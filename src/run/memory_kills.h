@@ -27,6 +27,9 @@ struct MemoryKills {
 [[nodiscard]] std::optional<RunEvent> memory_kill_event(const MemoryKills& before,
                                                         const MemoryKills& after, const Exit& exit);
 
+/// "oom_kill 3" among the lines of such a counter file; nothing: it has no such line.
+[[nodiscard]] std::optional<std::uint64_t> oom_kills_in(std::string_view text);
+
 /// The path of the memory controller's group in /proc/PID/cgroup, as below SYS/fs/cgroup; nothing:
 /// none.
 [[nodiscard]] std::optional<std::string> memory_group(std::string_view cgroup_text);

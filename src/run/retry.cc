@@ -81,4 +81,28 @@ bool Input::rewind() const {
   return !flows_by_;
 }
 
+Result<RunOutcome> start_again_while_wanted(
+    RunOptions options, const RunCallbacks& callbacks, RunOutcome ended, const Input& input,
+    const std::function<Result<RunOutcome>(const RunOptions&)>& start) {
+  while (!ended.failed.empty()) {
+    options = next_start(options, ended);
+    if (is_stopped_between(options)) return ended;
+    const bool is_input_whole = options.detach || input.rewind();
+    if (callbacks.on_news) {
+      callbacks.on_news(StartingAgain{
+          .ended = ended.id, .starts_left = options.job.retries, .is_input_whole = is_input_whole});
+    }
+    auto next = start(options);
+    if (!next) return next;
+    if (next->how == RunOutcome::How::interrupted && is_stopped_between(options)) return ended;
+    if (next->how == RunOutcome::How::refused) {
+      // The job ended as it did: that is what whoever waits for it is told.
+      ended.refusal = std::move(next->refusal);
+      return ended;
+    }
+    ended = *std::move(next);
+  }
+  return ended;
+}
+
 }  // namespace berth

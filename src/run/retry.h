@@ -1,6 +1,7 @@
 #pragma once
 // Starting a run again whose device went wrong: whether, and with what.
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -34,5 +35,10 @@ class Input {
   std::optional<std::int64_t> place_;
   bool flows_by_ = false;
 };
+
+/// `ended`, and the starts after it that its options want: `start` launches one.
+[[nodiscard]] Result<RunOutcome> start_again_while_wanted(
+    RunOptions options, const RunCallbacks& callbacks, RunOutcome ended, const Input& input,
+    const std::function<Result<RunOutcome>(const RunOptions&)>& start);
 
 }  // namespace berth

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "base/process.h"
@@ -18,6 +17,7 @@
 #include "host_environment/machine_side.h"
 #include "record/record_writer.h"
 #include "run/cap.h"
+#include "run/container/of_run.h"
 #include "run/inside.h"
 #include "run/isolate.h"
 #include "run/keeper.h"
@@ -33,11 +33,6 @@ namespace {
 /// Who waits for the job: the process that the user started, or, of a detached job that may have to
 /// be started again, one that stays behind.
 enum class Waiting { caller, follower };
-
-Result<RunOutcome> start_again_while_wanted(RunOptions options, const RunServices& services,
-                                            const RunCallbacks& callbacks, Waiting waiting,
-                                            std::optional<SignalQueue>& signals,
-                                            Result<RunOutcome> outcome, const Input& input);
 
 class Run {
  public:
@@ -55,6 +50,9 @@ class Run {
   Result<RunOutcome> go() {
     auto missing = preflight();
     if (missing) return not_started(std::move(*missing));
+    if (auto able = container_.read(options_, services_); !able) {
+      return not_started(std::move(able).error());
+    }
     if (auto able = can_isolate(); !able) return not_started(std::move(able).error());
     manifest_ = begin_manifest(options_, services_);
     cap_means_ = cap_means(options_, services_);
@@ -96,9 +94,20 @@ class Run {
         job_.command.front(), value_of(options_.environment, "PATH").value_or(default_search_path));
     if (!found) return found.error();
     if (!options_.retry_of.empty()) return std::nullopt;  // it was said at the first start
+    const auto container = read_container_command(job_.command);
+    if (!container || *container) return std::nullopt;  // it is refused, or made to fit
     for (const auto check : {warning_about_devices_set_by, warning_about_characters_in})
       if (const auto warning = check(job_.command, *found)) tell(*warning);
     return std::nullopt;
+  }
+
+  /// With what gives its container its devices and makes it known again.
+  Result<void> plan_container(const std::vector<DeviceId>& devices) {
+    if (!container_.is_there()) return {};
+    auto planned = container_.plan(devices, started_.snapshot, manifest_.id, *record_, options_);
+    started_.engine = container_.container().engine;
+    started_.container_words = container_.container().added;
+    return planned;
   }
 
   /// Likewise that the job could not be isolated as asked: it is never started without.
@@ -255,6 +264,9 @@ class Run {
     manifest_.waiting = false;
     auto marks = make_record();
     if (!marks) return std::unexpected(std::move(marks).error());
+    if (const auto planned = plan_container(devices); !planned) {
+      return std::unexpected(planned.error());
+    }
     if (const auto held = hold_to_share(variables); !held) return std::unexpected(held.error());
     variables.emplace_back("BERTH_RUN", manifest_.id);
     const std::string within = manifest_.inside.empty() ? "" : manifest_.inside + "/";
@@ -300,6 +312,11 @@ class Run {
   /// What is in front of somebody goes on. What nobody would see is not begun; one that is started
   /// again has been.
   Result<std::string> go_without_record(const Error& why) {
+    if (container_.is_there()) {
+      return fail(ErrorCode::io, trf("this run cannot be recorded ({}), and a container that no "
+                                     "record names could outlive its lease: make room there",
+                                     printable(why.message())));
+    }
     if (manifest_.waiting) {
       return fail(ErrorCode::io, trf("this run cannot be recorded ({}), and what waits detached "
                                      "without a record nobody could stop: make room there",
@@ -359,6 +376,7 @@ class Run {
   int keep(const std::vector<std::string>& environment, Fd to_launcher) {
     RunOptions options = options_;
     options.log = manifest_.log;
+    if (container_.is_there()) options.job.command = container_.words();
     const KeeperTask task{.options = &options,
                           .services = &services_,
                           .ledger = ledger_,
@@ -368,6 +386,7 @@ class Run {
                           .manifest = manifest_,
                           .environment = environment,
                           .isolation = isolation_ ? &*isolation_ : nullptr,
+                          .container = container_.is_there() ? &container_.container() : nullptr,
                           .own_ledger = lease_ ? inside_directory(*ledger_, lease_->id()) : ""};
     return keep_run(task, std::move(to_launcher));
   }
@@ -393,8 +412,9 @@ class Run {
                                                    printable(error.message())));
       return 0;
     }
-    (void)start_again_while_wanted(options_, services_, {}, waiting_, signals_, std::move(outcome),
-                                   {});
+    (void)start_again_while_wanted(
+        options_, {}, *std::move(outcome), {},
+        [&](const RunOptions& next) { return Run(next, services_, {}, waiting_, signals_).go(); });
     return 0;
   }
 
@@ -430,6 +450,10 @@ class Run {
       return outcome;
     }
     outcome.exit = *report.exit;
+    if (!report.runs_on.empty()) {
+      tell(ContainerRunsOn{manifest_.id, report.runs_on, report.exit->signal != 0});
+      return outcome;
+    }
     outcome.failed = devices_to_leave(options_, manifest_.given.devices, report);
     if (!callbacks_.on_finished) return outcome;  // nobody asks for what the record says
     auto record = record_ ? read_run(record_->directory()) : Result<RunRecord>(RunRecord());
@@ -454,37 +478,11 @@ class Run {
   RunStarted started_;
   IsolationFacts isolation_facts_;
   std::optional<IsolationPlan> isolation_;
+  ContainerOfRun container_;
   std::optional<Lease> lease_;
   std::optional<RecordWriter> record_;
   std::optional<Error> cannot_wait_;  // what would wait could not be recorded
 };
-
-Result<RunOutcome> start_again_while_wanted(RunOptions options, const RunServices& services,
-                                            const RunCallbacks& callbacks, Waiting waiting,
-                                            std::optional<SignalQueue>& signals,
-                                            Result<RunOutcome> outcome, const Input& input) {
-  while (outcome && !outcome->failed.empty()) {
-    options = next_start(options, *outcome);
-    if (is_stopped_between(options)) return outcome;
-    const bool is_input_whole = options.detach || input.rewind();
-    if (callbacks.on_news) {
-      callbacks.on_news(StartingAgain{.ended = outcome->id,
-                                      .starts_left = options.job.retries,
-                                      .is_input_whole = is_input_whole});
-    }
-    auto next = Run(options, services, callbacks, waiting, signals).go();
-    if (next && next->how == RunOutcome::How::interrupted && is_stopped_between(options)) {
-      return outcome;
-    }
-    if (next && next->how == RunOutcome::How::refused) {
-      // The job ended as it did: that is what whoever waits for it is told.
-      outcome->refusal = std::move(next->refusal);
-      return outcome;
-    }
-    outcome = std::move(next);
-  }
-  return outcome;
-}
 
 }  // namespace
 
@@ -492,9 +490,12 @@ Result<RunOutcome> run_job(const RunOptions& options, const RunServices& service
                            const RunCallbacks& callbacks) {
   const Input input;
   std::optional<SignalQueue> signals;
-  auto outcome = Run(options, services, callbacks, Waiting::caller, signals).go();
-  return start_again_while_wanted(options, services, callbacks, Waiting::caller, signals,
-                                  std::move(outcome), input);
+  const auto start = [&](const RunOptions& these) {
+    return Run(these, services, callbacks, Waiting::caller, signals).go();
+  };
+  auto outcome = start(options);
+  if (!outcome) return outcome;
+  return start_again_while_wanted(options, callbacks, *std::move(outcome), input, start);
 }
 
 }  // namespace berth

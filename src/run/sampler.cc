@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "base/variables.h"
 #include "host_environment/gather.h"
+#include "record/run_container.h"
 #include "run/driver_watch.h"
 #include "run/shim_watch.h"
 #include "run/tree.h"
@@ -161,10 +162,28 @@ class Sampler {
     return claim;
   }
 
+  void look_for_container() {
+    if (!task_.has_container || task_.record == nullptr) return;
+    const auto container = run_container_in(task_.record->directory());
+    if (!container) return;
+    container_ = container->id;
+    if (container->process && !container->ended) tree_.add_root(container->process->pid);
+  }
+
+  /// `docker exec` starts what is no descendant of the container's first process.
+  void add_those_in_container(const Snapshot& snapshot, std::vector<pid_t>& tree) const {
+    if (container_.empty()) return;
+    for (const HostProcess& process : snapshot.processes) {
+      const bool is_in_it = process.enclosure && process.enclosure->id == container_;
+      if (is_in_it && !contains(tree, process.id.pid)) tree.push_back(process.id.pid);
+    }
+  }
+
   void take_sample() {
     const Moment moment = task_.services->clock.moment();
     const WallTime now = moment.wall;
-    const TreeWatch::Seen seen = tree_.look();
+    look_for_container();
+    TreeWatch::Seen seen = tree_.look();
     const std::vector<Device>& given = task_.manifest.given.devices;
     Sample sample{.at = time_in(task_.manifest, moment)};
     sample.tree = {.processes = seen.pids.size(),
@@ -183,6 +202,7 @@ class Sampler {
     if (sight_) {
       snapshot = sight_(given.empty() ? std::vector<Claim>() : std::vector{own_claim(moment)}, now);
     }
+    add_those_in_container(snapshot, seen.pids);
     // In a container a number of the driver's list may be ours by chance.
     for (GpuProcess& process : snapshot.gpu_processes) {
       const HostProcess* known = find_process(process.pid, snapshot);
@@ -328,7 +348,8 @@ class Sampler {
   MemoryWatch memory_;
   ShimWatch shim_;
   bool had_access_ = has_access();
-  std::set<pid_t> own_;  // every process of the run that was ever seen
+  std::string container_;  // its id; empty: none is known
+  std::set<pid_t> own_;    // every process of the run that was ever seen
   bool facts_taken_ = false;
   std::set<Stray> reported_;
   bool complained_ = false;

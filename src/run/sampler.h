@@ -35,6 +35,7 @@ struct SamplerTask {
   /// Whose tree the run is, itself included, where that is not what the keeper has started; 0: it
   /// is.
   pid_t root = 0;
+  bool has_container = false;  // the record says which, once it is made
 };
 
 /// The sampler's whole life; the exit code of its process.

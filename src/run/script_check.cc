@@ -220,8 +220,15 @@ bool acts_on_started(const Words& words, std::size_t at) {
                      [&](const std::string& word) { return is_one_of(word, starting); });
 }
 
+/// Whether nobody told it of the run's devices, and nothing is put in (run/container/plan.h).
+bool is_left_alone(const Words& words, bool is_put_in) {
+  return !is_put_in && std::ranges::none_of(words, [](const std::string& word) {
+    return word.find("VISIBLE_DEVICES") != word.npos || word.starts_with("$(berth");
+  });
+}
+
 /// A command that starts a container, or works in one, with GPUs of its own choice.
-std::optional<ScriptWarning> warning_about_container(const Words& words) {
+std::optional<ScriptWarning> warning_about_container(const Words& words, bool in_text) {
   const auto tool = container_tool_in(words);
   if (!tool) return std::nullopt;
   const std::string name(name_of_program(words[*tool]));
@@ -233,20 +240,21 @@ std::optional<ScriptWarning> warning_about_container(const Words& words) {
   using What = ScriptWarning::What;
   if (!starts_anew) return ScriptWarning{.what = What::container_entered, .by = act, .tool = name};
   const auto option = gpu_option_in(words, at + 1);
-  if (!option) return std::nullopt;
+  if (!option && !is_left_alone(words, !in_text && *tool == 0)) return std::nullopt;
+  if (!option) return ScriptWarning{.what = What::container_entered, .by = act, .tool = name};
   return ScriptWarning{.what = What::container_started, .by = act + " " + *option, .tool = name};
 }
 
 std::optional<ScriptWarning> warning_about_container_in_text(std::string_view text) {
   for (const Words& command : commands_in(text)) {
-    if (auto warning = warning_about_container(command)) return warning;
+    if (auto warning = warning_about_container(command, true)) return warning;
   }
   return std::nullopt;
 }
 
 /// In the command's own words, or in the text that a shell among them is given.
 std::optional<ScriptWarning> warning_about_container_among(const Words& words) {
-  if (auto warning = warning_about_container(words)) return warning;
+  if (auto warning = warning_about_container(words, false)) return warning;
   for (std::size_t at = 0; at < std::min(words.size(), words_looked_at); ++at) {
     if (interpreter_of(words[at]) != Interpreter::shell) continue;
     const auto code = code_for(words, at);

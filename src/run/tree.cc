@@ -196,6 +196,7 @@ bool TreeWatch::learn_by_children() {
   std::size_t threads_left = 64;
   std::vector<pid_t> parents;
   if (keeper_ != 0) {
+    parents = roots_;
     parents.push_back(keeper_);  // who adopts their orphans
   } else {
     for (const auto& [pid, member] : members_) parents.push_back(pid);
@@ -254,6 +255,13 @@ void TreeWatch::learn_newcomers(const std::vector<pid_t>& present) {
   for (const auto& [pid, stat] : newcomers) strangers.push_back(pid);
   std::sort(strangers.begin(), strangers.end());
   strangers_ = std::move(strangers);
+}
+
+void TreeWatch::add_root(pid_t process) {
+  if (std::ranges::find(roots_, process) != roots_.end()) return;
+  roots_.push_back(process);
+  members_.try_emplace(process);
+  strangers_.clear();  // some may descend from it
 }
 
 TreeWatch::Seen TreeWatch::look() {

@@ -68,6 +68,9 @@ class TreeWatch {
     Reading<Bytes> written;
   };
   [[nodiscard]] Seen look();
+  /// What descends from this process is of the tree, too: a container's first, which its engine has
+  /// started.
+  void add_root(pid_t process);
 
  private:
   struct Member {
@@ -79,6 +82,7 @@ class TreeWatch {
   bool learn_by_children();
   pid_t keeper_;  // 0: there is none
   std::string proc_;
+  std::vector<pid_t> roots_;  // besides the keeper
   std::map<pid_t, Member> members_;
   bool asks_children_ = true;     // not who else there is
   std::vector<pid_t> strangers_;  // sorted; looked at once, not ours

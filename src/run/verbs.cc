@@ -10,6 +10,8 @@
 #include "base/process.h"
 #include "base/process_stat.h"
 #include "record/record_writer.h"
+#include "record/run_container.h"
+#include "run/container/left.h"
 #include "run/run.h"
 #include "run/tree.h"
 
@@ -123,13 +125,36 @@ bool has_lost_its_device(const RunRecord& run) {
 
 /// Tells the keeper why its job ends: without it the record says only how, and whoever is to start
 /// the job again after a fault of its device does.
-Result<void> note_stop_request_of(const RunRecord& run) {
+Result<void> note_stop_request_of(const RunRecord& run, milliseconds grace) {
   if (run.directory.empty()) return {};
   const OwnersRights rights(run.owner);
   if (!rights.are_there()) {
     return fail(ErrorCode::no_permission, "root may not take its owner's rights here");
   }
-  return note_stop_request(run.directory);
+  return note_stop_request(run.directory, grace);
+}
+
+/// The container of a run that has one, where it may live still.
+std::optional<RunContainer> living_container_of(const RunRecord& run) {
+  auto container = run_container_in(run.directory);
+  if (!container || container->id.empty() || container->ended) return std::nullopt;
+  return container;
+}
+
+/// Its keeper asks the engine to end it, and kills it when its time is over. True: it has ended.
+bool container_is_gone_by(Clock& clock, Instant deadline, const RunRecord& run) {
+  while (living_container_of(run)) {
+    if (clock.now() >= deadline) return false;
+    clock.wait_until(clock.now() + look_pause);
+  }
+  return true;
+}
+
+/// What a killed container ends with, as its engine has it.
+bool was_killed(const RunRecord& run) {
+  const auto container = run_container_in(run.directory);
+  return container && container->exit_code.get() &&
+         *container->exit_code.get() == shell_exit_code({.signal = SIGKILL});
 }
 
 /// By the job itself where that is known, else until nobody carries the run's name.
@@ -157,7 +182,9 @@ Result<Exit> wait_without_record(const RunRecord& run, Clock& clock,
 /// get its device just then: what it has started is stopped as any other.
 Result<StopResult> stop_waiting(const RunRecord& run, milliseconds grace, Clock& clock,
                                 const std::string& proc) {
-  if (const auto noted = note_stop_request_of(run); !noted) return std::unexpected(noted.error());
+  if (const auto noted = note_stop_request_of(run, grace); !noted) {
+    return std::unexpected(noted.error());
+  }
   const ProcessId waiter = run.manifest.keeper;
   if (!is_there(run, waiter, proc)) return StopResult::had_ended;
   signal_all({waiter}, SIGTERM);
@@ -173,6 +200,23 @@ Result<StopResult> stop_waiting(const RunRecord& run, milliseconds grace, Clock&
   }
   if (is_there(run, waiter, proc)) signal_all({waiter}, SIGKILL);
   return StopResult::ended_by_kill;
+}
+
+/// To end the engine's client alone would leave the container, and its card, to nobody.
+Result<StopResult> stop_container_of(const RunRecord& run, const RunContainer& container,
+                                     milliseconds grace, Clock& clock, const std::string& proc) {
+  const ProcessId keeper = as_of_now(run).manifest.keeper;
+  if (!is_there(run, keeper, proc)) return end_left_container(run, container, grace, clock);
+  signal_all({keeper}, SIGCONT);  // it reads the request then
+  constexpr Duration engine_patience = std::chrono::seconds(30);
+  if (!container_is_gone_by(clock, clock.now() + grace + engine_patience, run)) {
+    return fail(ErrorCode::timeout,
+                fmt::format("container {} of run {} does not end: {} does not end it; the run "
+                            "keeps its devices until it does",
+                            short_container_id(container.id), run.manifest.id, container.engine));
+  }
+  (void)is_gone_by(clock, clock.now() + kill_patience, run, proc);  // its client, and its keeper
+  return was_killed(run) ? StopResult::ended_by_kill : StopResult::ended_by_term;
 }
 
 }  // namespace
@@ -196,14 +240,19 @@ Result<StopResult> stop_run(const RunRecord& run, milliseconds grace, Clock& clo
   if (is_there(run, keeper, proc)) signal_all({keeper}, SIGCONT);
   auto left = left_of(as_of_now(run), proc);
   const bool may_come_again = has_lost_its_device(run);
-  if (left.empty() && !may_come_again) return StopResult::had_ended;
-  const auto noted = note_stop_request_of(run);
+  const bool has_container = living_container_of(run).has_value();
+  if (left.empty() && !may_come_again && !has_container) return StopResult::had_ended;
+  const auto noted = note_stop_request_of(run, grace);
   if (!noted && may_come_again) {
     return fail(
         noted.error().code(),
         fmt::format("that run {} is to end cannot be noted, and with --retry-on it would be "
                     "started again ({}): make room, or end its `berth run`",
                     run.manifest.id, noted.error().message()));
+  }
+  if (const auto container = living_container_of(run)) {
+    if (!noted) return std::unexpected(noted.error());
+    return stop_container_of(run, *container, grace, clock, proc);
   }
   if (left.empty()) return StopResult::not_again;
   signal_all(left, SIGTERM);

@@ -58,6 +58,9 @@ struct Claim {
   std::string command;  // masked, for people
   WallTime since;
   std::vector<ClaimedDevice> devices;
+  /// The engine's 64 digits for the container that the job is in; empty: none. Its processes are no
+  /// descendants of the keeper.
+  std::string container;
   /// Nothing: it has its devices whole, or the lease does not say (an older berth's).
   std::optional<CapTier> held_by;
   std::string isolated_by;  // from other cards' device files: "landlock"; empty: it is not

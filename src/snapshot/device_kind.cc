@@ -26,6 +26,8 @@ constexpr DeviceKindFacts nvidia{
     .order_variable = "CUDA_DEVICE_ORDER",
     .order_value = "PCI_BUS_ID",
     .is_supported = true,
+    .card_file = "/dev/nvidia",
+    .cdi_kind = "nvidia.com/gpu",
 };
 
 constexpr DeviceKindFacts instance_of_nvidia() {
@@ -52,7 +54,9 @@ constexpr std::array<DeviceKindFacts, 6> kinds = {{
      .visible_variable = "ROCR_VISIBLE_DEVICES",
      .order_variable = "",
      .order_value = "",
-     .is_supported = false},
+     .is_supported = false,
+     .card_file = "/dev/dri/renderD",
+     .cdi_kind = "amd.com/gpu"},
     {.kind = DeviceKind::intel_gpu,
      .name = "intel-gpu",
      .vendor = "Intel",

@@ -38,7 +38,9 @@ struct DeviceKindFacts {
   std::string_view visible_variable;  // "CUDA_VISIBLE_DEVICES"
   std::string_view order_variable;    // "CUDA_DEVICE_ORDER"; empty: the kind has none
   std::string_view order_value;       // "PCI_BUS_ID": indices then mean what the tools show
-  bool is_supported;  // false: no job is given one yet, and its health is not judged
+  bool is_supported;                // false: no job is given one yet, and its health is not judged
+  std::string_view card_file = {};  // a card's own, before its minor number; empty: not known
+  std::string_view cdi_kind = {};   // how CDI calls them: "nvidia.com/gpu"; empty: it does not
 };
 
 [[nodiscard]] const DeviceKindFacts& facts_of(DeviceKind kind);

@@ -331,11 +331,16 @@ std::vector<const Claim*> claims_on(const DeviceId& device, const Snapshot& snap
   return found;
 }
 
+bool is_in_container_of(const Claim& claim, const HostProcess& process) {
+  return !claim.container.empty() && process.enclosure && process.enclosure->id == claim.container;
+}
+
 const Claim* claim_of(pid_t pid, const Snapshot& snapshot) {
   const HostProcess* process = find_process(pid, snapshot);
   if (process != nullptr && is_elsewhere(*process, snapshot.host)) return nullptr;
   for (const Claim& claim : snapshot.claims) {
     if (pid > 0 && claim.job && claim.job->pid == pid) return &claim;
+    if (process != nullptr && is_in_container_of(claim, *process)) return &claim;
     if (claim.keeper.pid <= 0) continue;  // the lease does not say
     if (claim.keeper.pid == pid) return &claim;
     if (process == nullptr) continue;

@@ -124,8 +124,12 @@ inline constexpr std::string_view in_tree_driver = as_key("in-tree driver of thi
 [[nodiscard]] std::vector<std::string> users_waiting_for(const Device& device,
                                                          const Snapshot& snapshot);
 
-/// The claim that a process runs under: its keeper is the process or an ancestor of it. Null: a
-/// stranger to the ledger, or its keeper has died, or a process elsewhere.
+/// Whether the process is in the container that this claim's job is in.
+[[nodiscard]] bool is_in_container_of(const Claim& claim, const HostProcess& process);
+
+/// The claim that a process runs under: its keeper is the process or an ancestor of it, or it is in
+/// its job's container. Null: a stranger to the ledger, or its keeper has died, or a process
+/// elsewhere.
 [[nodiscard]] const Claim* claim_of(pid_t pid, const Snapshot& snapshot);
 
 /// True for a desktop that only draws, and for a vendor's server: they cost memory and never block

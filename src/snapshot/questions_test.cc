@@ -228,6 +228,23 @@ TEST(ClaimOf, FollowsAncestorsToTheKeeper) {
   EXPECT_EQ(claim_of(150, host), nullptr);
 }
 
+TEST(ClaimOf, WhatIsInTheContainerOfAJobIsUnderItsLease) {
+  Snapshot host = SnapshotBuilder()
+                      .gpu("A", 8_GiB)
+                      .claim("alice", std::nullopt, 100)
+                      .process(140, "root", 1_GiB)
+                      .process(150, "root", 1_GiB)
+                      .build();
+  const std::string container(64, 'a');
+  host.claims[0].container = container;
+  host.processes[0].enclosure = Enclosure{.runtime = "docker", .id = container};
+  host.processes[1].enclosure = Enclosure{.runtime = "docker", .id = std::string(64, 'b')};
+  EXPECT_EQ(claim_of(140, host), &host.claims[0]);
+  EXPECT_EQ(claim_of(150, host), nullptr);
+  EXPECT_EQ(SnapshotIndex(host).claim_of(140), &host.claims[0]);
+  EXPECT_EQ(SnapshotIndex(host).claim_of(150), nullptr);
+}
+
 TEST(ClaimOf, LeaseWithoutAKeeperAdoptsNobody) {
   Snapshot host = SnapshotBuilder()
                       .gpu("A", 8_GiB)

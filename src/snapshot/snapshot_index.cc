@@ -60,6 +60,7 @@ void SnapshotIndex::learn_claims() {
     const Claim& claim = snapshot_->claims[at];
     if (claim.keeper.pid > 0) by_keeper_.emplace(claim.keeper.pid, at);
     if (claim.job) by_job_.emplace(claim.job->pid, at);
+    if (!claim.container.empty()) in_containers_.push_back(at);
     for (const ClaimedDevice& part : claim.devices) {
       auto& on_it = claims_[part.device];
       if (on_it.empty() || on_it.back() != &claim) on_it.push_back(&claim);
@@ -89,6 +90,11 @@ const Claim* SnapshotIndex::claim_of(pid_t pid) const {
     if (found != by.end()) first = std::min(first, found->second);
   };
   if (pid > 0) keep_first(by_job_, pid);
+  for (const std::size_t at : in_containers_) {
+    if (known != nullptr && is_in_container_of(snapshot_->claims[at], *known)) {
+      first = std::min(first, at);
+    }
+  }
   keep_first(by_keeper_, pid);
   if (known != nullptr) {
     for (const pid_t parent : known->ancestors) keep_first(by_keeper_, parent);

@@ -40,6 +40,7 @@ class SnapshotIndex {
   // Position in Snapshot::claims of the first claim with this keeper or job.
   std::unordered_map<pid_t, std::size_t> by_keeper_;
   std::unordered_map<pid_t, std::size_t> by_job_;
+  std::vector<std::size_t> in_containers_;  // claims whose jobs are in one
 };
 
 [[nodiscard]] DeviceState state_of(const Device& device, const SnapshotIndex& index);

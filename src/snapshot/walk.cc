@@ -279,6 +279,7 @@ void walk(Archive& archive, Claim& claim, Form hidden) {
   walk_owner(archive, claim, hidden);
   archive.member("keeper", claim.keeper);
   archive.member("job", claim.job);
+  archive.member("container", claim.container, Form::sparse);
   archive.member("command", claim.command, hidden);
   archive.member("since_unix_ms", claim.since);
   archive.member("understood", claim.parsed);

@@ -5,6 +5,7 @@
 #include "base/json_archive.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "record/run_container.h"
 #include "snapshot/device_name.h"
 #include "view/paint.h"
 #include "view/run_text.h"
@@ -146,6 +147,30 @@ void add_cap(Facts& facts, const RunRecord& run, const Summary& summary, const S
   facts.add(tr("Said"), own(said_text(*manifest.cap), style));
 }
 
+/// What it ran in, which image that was, and how it ended.
+void add_container(Facts& facts, const RunRecord& run, const Style& style) {
+  const auto container = run_container_in(run.directory);
+  if (!container) return;
+  std::string text = outside(container->engine, style);
+  if (container->id.empty()) {
+    append(text, own(tr("not made yet"), style));
+  } else {
+    text += " " + outside(short_container_id(container->id), style);
+  }
+  if (container->exit_code.get()) {
+    append(text, own(trf("ended with {}", *container->exit_code.get()), style));
+  }
+  if (container->oom_killed.get().value_or(false)) {
+    append(text, own(tr("killed for want of main memory"), style));
+  }
+  facts.add(tr("Container"), text);
+  std::string image = outside(container->image, style);
+  append(image, outside(container->image_digest, style));
+  if (container->image_digest.empty()) append(image, outside(container->image_id, style));
+  facts.add(tr("Image"), image);
+  facts.add(tr("Put in"), outside(shell_joined(container->added), style));
+}
+
 std::string facts_text(const RunRecord& run, const Summary& summary, const Moment& now,
                        const Style& style) {
   const Manifest& manifest = run.manifest;
@@ -164,6 +189,7 @@ std::string facts_text(const RunRecord& run, const Summary& summary, const Momen
   facts.add(tr("Asked for"), outside(manifest.wanted, style));
   add_cap(facts, run, summary, style);
   facts.add(tr("Isolated"), own(isolation_text(manifest), style));
+  add_container(facts, run, style);
   facts.add("CPUs", outside(manifest.spec_of("cpus"), style));
   facts.add(tr("RAM"), outside(manifest.spec_of("host_memory"), style));
   facts.add(tr("Priority"), outside(manifest.spec_of("priority"), style));

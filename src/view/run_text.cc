@@ -62,10 +62,7 @@ std::string promise_text(const std::vector<Choice>& devices, const std::optional
 
 /// A command of the tool by which the container gets the run's devices.
 std::string corrected_form(std::string_view tool) {
-  return tool == "podman"
-             ? "berth run -- sh -c 'podman run --device nvidia.com/gpu=$CUDA_VISIBLE_DEVICES …'"
-             : "berth run -- sh -c '" + std::string(tool) +
-                   " run --gpus \"\\\"device=$CUDA_VISIBLE_DEVICES\\\"\" …'";
+  return "berth run -- " + std::string(tool) + " run …";
 }
 
 std::string sentence_of(const ScriptWarning& warning) {
@@ -86,10 +83,10 @@ std::string sentence_of(const ScriptWarning& warning) {
           by);
     case What::container_started:
       return within +
-             trf("{}: the container's GPUs are chosen by that, not by this run, and "
-                 "CUDA_VISIBLE_DEVICES does not reach into it; write: {} (`berth pick --format {}` "
-                 "has the form)",
-                 by, corrected_form(warning.tool), warning.tool == "podman" ? "cdi" : "docker");
+             trf("{}: the container's GPUs are chosen by that, not by this run, and the lease does "
+                 "not last as long as the container; start it by itself, and berth gives it its "
+                 "GPUs: {}",
+                 by, corrected_form(warning.tool));
     case What::container_entered:
       return within +
              trf("{}: such a container has the GPUs that were chosen for it elsewhere, not those "
@@ -138,6 +135,18 @@ class Sentences {
     all_.emplace_back(
         tr("its input comes through a pipe: what the first start has read, the next one does not "
            "get"));
+  }
+
+  void add(const ContainerRunsOn& news) {
+    all_.push_back(
+        news.was_killed
+            ? trf("the container's client was killed, and container {} lives on: run {} goes on "
+                  "and "
+                  "keeps its devices; `berth stop {}` ends it",
+                  news.container.substr(0, 12), news.id, news.id)
+            : trf("container {} lives on: run {} goes on and keeps its devices; `berth logs {}` "
+                  "shows its output, `berth wait {}` waits for it, `berth stop {}` ends it",
+                  news.container.substr(0, 12), news.id, news.id, news.id, news.id));
   }
 
   std::vector<std::string> all() && { return std::move(all_); }

@@ -118,6 +118,28 @@ export interface ClaimedDevice {
   promised_bytes: number | null;
 }
 
+export interface RunContainer {
+  engine: string;
+  engine_words: string[];
+  environment: Record<string, string>;
+  /// What berth put into its command.
+  added: string[];
+  cid_file: string;
+  /// Empty: it was not made yet.
+  id: string;
+  image: string;
+  image_id: string;
+  /// Empty: the image came from no registry.
+  image_digest: string;
+  /// Its first process. Null: it cannot be seen here.
+  process: ProcessId | null;
+  /// The engine's client has ended and the container lives on.
+  is_left: boolean;
+  ended_unix_ms: number | null;
+  exit_code: number | null;
+  oom_killed: boolean | null;
+}
+
 export interface Lease {
   id: string;
   run: string;
@@ -126,6 +148,8 @@ export interface Lease {
   keeper: ProcessId;
   /// Null: it has not started.
   job: ProcessId | null;
+  /// The engine's id for the container that its job is in. Missing: none.
+  container?: string;
   command: string | null;
   since_unix_ms: number;
   understood: boolean;
@@ -673,6 +697,8 @@ export interface Run {
   inside?: string;
   /// The run that it was started again for.
   retry_of: string | null;
+  /// Missing: the run is of none, or another person's.
+  container?: RunContainer;
   wanted: string;
   /// Missing: it is another person's run.
   spec?: Record<string, string>;

@@ -90,6 +90,106 @@ Findings container_toolkit_missing_here(const Examined& host) {
   return {std::move(finding)};
 }
 
+/// Every engine refuses the whole file for one field, and says only "unresolvable CDI devices".
+Findings cdi_file_refused(const Examined& host) {
+  const auto& tools = host.facts.container_tools;
+  if (!tools) return {};
+  Finding finding{
+      .rule = "cdi_file_refused",
+      .severity = Severity::warning,
+      .title = sentence("container engines refuse a file that describes devices (CDI)"),
+      .meaning = sentence("An engine takes none of such a file's devices, and says no more than "
+                          "\"unresolvable CDI devices\"."),
+      .steps = {{sentence("have it written anew by the toolkit that is installed now"),
+                 "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"}}};
+  for (const CdiSpec& spec : tools->cdi.specs) {
+    if (!spec.unknown_field.empty()) {
+      finding.evidence.push_back(
+          sentence("{}: no version of CDI has the field {}", spec.path, spec.unknown_field));
+    } else if (needs_more_than_it_says(spec)) {
+      finding.evidence.push_back(sentence("{}: cdiVersion says {}, and the field {} needs {}",
+                                          spec.path, spec.version, spec.needed_by, spec.needs));
+    }
+  }
+  for (const std::string& problem : tools->cdi.problems) {
+    finding.evidence.push_back(sentence("not read: {}", problem));
+  }
+  if (finding.evidence.empty()) return {};
+  return {std::move(finding)};
+}
+
+/// The newest version of CDI that an engine takes: seen with Debian's podman 4.3.1 and docker
+/// 26.1.5.
+struct EngineCdi {
+  std::string_view engine;
+  std::string_view before;  // that version of the engine
+  std::string_view newest;
+};
+constexpr EngineCdi cdi_of_engines[] = {{"podman", "4.4", "0.5.0"}, {"docker", "27", "0.7.0"}};
+
+Findings cdi_file_too_new(const Examined& host) {
+  const auto& tools = host.facts.container_tools;
+  if (!tools) return {};
+  Finding finding{
+      .rule = "cdi_file_too_new",
+      .severity = Severity::warning,
+      .title = sentence("a file that describes devices (CDI) is too new for an engine here"),
+      .meaning = sentence("An engine takes none of such a file's devices, and says no more than "
+                          "\"unresolvable CDI devices\"."),
+      .steps = {{sentence("use a newer engine, or write the file with an older toolkit"), ""}}};
+  for (const auto& [engine, version] : tools->versions) {
+    for (const EngineCdi& known : cdi_of_engines) {
+      if (known.engine != engine || !is_older_version(version, known.before)) continue;
+      for (const CdiSpec& spec : tools->cdi.specs) {
+        if (!is_older_version(known.newest, spec.version)) continue;
+        finding.evidence.push_back(
+            spec.needed_by.empty()
+                ? sentence("{}: cdiVersion is {}, and {} {} takes {} at most", spec.path,
+                           spec.version, engine, version, known.newest)
+                : sentence("{}: cdiVersion is {} (the field {} needs {}), and {} {} takes {} at "
+                           "most",
+                           spec.path, spec.version, spec.needed_by, spec.needs, engine, version,
+                           known.newest));
+      }
+    }
+  }
+  if (finding.evidence.empty()) return {};
+  return {std::move(finding)};
+}
+
+Findings container_without_lease(const Examined& host) {
+  if (host.facts.containers_left.empty()) return {};
+  Finding finding{
+      .rule = "container_without_lease",
+      .severity = Severity::warning,
+      .title = sentence("a container of a run that berth no longer keeps lives on"),
+      .meaning = sentence("Its cards count as free to berth as far as nothing is seen on them: the "
+                          "run's keeper and its heir were killed.")};
+  for (const ContainerLeft& left : host.facts.containers_left) {
+    finding.evidence.push_back(
+        sentence("container {} of {} was started by run {}", left.id, left.engine, left.run));
+    finding.steps.push_back({sentence("end it"), "berth stop " + left.run});
+  }
+  return {std::move(finding)};
+}
+
+Findings image_sets_devices(const Examined& host) {
+  const auto& tools = host.facts.container_tools;
+  if (!tools || tools->images.empty()) return {};
+  Finding finding{
+      .rule = "image_sets_devices",
+      .severity = Severity::hint,
+      .title = sentence("an image sets CUDA_VISIBLE_DEVICES for its containers"),
+      .meaning = sentence("A container counts the cards that it was given from 0: a list that was "
+                          "baked in hides the others from every program in it."),
+      .steps = {{sentence("leave the line ENV CUDA_VISIBLE_DEVICES out of its Dockerfile"), ""}}};
+  for (const ContainerTools::Image& image : tools->images) {
+    finding.evidence.push_back(sentence("{}: image {} has CUDA_VISIBLE_DEVICES=\"{}\"",
+                                        image.engine, image.name, image.value));
+  }
+  return {std::move(finding)};
+}
+
 }  // namespace
 
 std::span<const Rule> containers_rules() {
@@ -115,6 +215,27 @@ std::span<const Rule> containers_rules() {
              "CDI description of NVIDIA's in /etc/cdi or /var/run/cdi; not in a container or WSL. "
              "Whether docker's settings name a runtime nvidia does not matter",
              "the toolkit, then `nvidia-ctk`"}}},
+      {.find = cdi_file_refused,
+       .reports =
+           {{"cdi_file_refused", "warning",
+             "a file in /etc/cdi or /var/run/cdi that is not YAML or JSON, has a field of no "
+             "version of CDI, or one newer than its cdiVersion",
+             "`nvidia-ctk cdi generate`"}}},
+      {.find = cdi_file_too_new,
+       .reports = {{"cdi_file_too_new", "warning",
+                    "cdiVersion above what an engine takes that answered here: podman before 4.4 "
+                    "0.5.0, docker before 27 0.7.0",
+                    "a newer engine"}}},
+      {.find = container_without_lease,
+       .reports = {{"container_without_lease", "warning",
+                    "the record of an ended run names a container whose first process lives, in a "
+                    "control group of that name",
+                    "`berth stop`"}}},
+      {.find = image_sets_devices,
+       .reports = {{"image_sets_devices", "hint",
+                    "ENV CUDA_VISIBLE_DEVICES in one of the first 64 images of an engine that "
+                    "answers within 5 s",
+                    "its Dockerfile without that line"}}},
   };
   return rules;
 }

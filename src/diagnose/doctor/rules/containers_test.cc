@@ -72,6 +72,63 @@ TEST(DoctorContainerWithoutCompute, OneThatHasItOrIsNoContainer) {
   }
 }
 
+TEST(DoctorCdiFileRefused, NamesTheFieldAndTheVersionItNeeds) {
+  Examined host = healthy();
+  host.facts.container_tools->cdi.specs = {{.path = "/etc/cdi/nvidia.yaml",
+                                            .version = "0.5.0",
+                                            .kind = "nvidia.com/gpu",
+                                            .needs = "0.7.0",
+                                            .needed_by = "containerEdits.additionalGids"}};
+  EXPECT_THAT(told(host), HasSubstr("/etc/cdi/nvidia.yaml: cdiVersion says 0.5.0, and the field "
+                                    "containerEdits.additionalGids needs 0.7.0"));
+  host.facts.container_tools->cdi.specs[0].unknown_field = "devices[0].nodes";
+  EXPECT_THAT(told(host), HasSubstr("no version of CDI has the field devices[0].nodes"));
+  host.facts.container_tools->cdi = {.specs = {}, .problems = {"/etc/cdi/x.json: line 3: broken"}};
+  EXPECT_THAT(told(host), HasSubstr("not read: /etc/cdi/x.json: line 3: broken"));
+}
+
+TEST(DoctorCdiFileRefused, OneThatSaysWhatItNeedsIsFine) {
+  Examined host = healthy();
+  host.facts.container_tools->cdi.specs = {{.path = "/etc/cdi/nvidia.yaml",
+                                            .version = "0.7.0",
+                                            .kind = "nvidia.com/gpu",
+                                            .needs = "0.7.0",
+                                            .needed_by = "containerEdits.additionalGids"}};
+  EXPECT_THAT(rules_of(host), IsEmpty());
+}
+
+TEST(DoctorCdiFileTooNew, ForAnEngineThatIsHere) {
+  Examined host = healthy();
+  host.facts.container_tools->cdi.specs = {{.path = "/etc/cdi/nvidia.yaml",
+                                            .version = "0.7.0",
+                                            .kind = "nvidia.com/gpu",
+                                            .needs = "0.7.0",
+                                            .needed_by = "containerEdits.additionalGids"}};
+  host.facts.container_tools->versions = {{"podman", "4.3.1"}};
+  EXPECT_THAT(told(host), HasSubstr("the field containerEdits.additionalGids needs 0.7.0), and "
+                                    "podman 4.3.1 takes 0.5.0 at most"));
+  host.facts.container_tools->versions = {{"podman", "5.4.2"}, {"docker", "26.1.5"}};
+  EXPECT_THAT(rules_of(host), IsEmpty());
+}
+
+TEST(DoctorContainerWithoutLease, NamesItsRun) {
+  Examined host = healthy();
+  host.facts.containers_left = {{"20261126-101500-abcdef", "docker", "1a2b3c4d5e6f"}};
+  EXPECT_THAT(told(host), HasSubstr("container 1a2b3c4d5e6f of docker was started by run "
+                                    "20261126-101500-abcdef"));
+  EXPECT_THAT(told(host), HasSubstr("berth stop 20261126-101500-abcdef"));
+  host.facts.containers_left.clear();
+  EXPECT_THAT(rules_of(host), IsEmpty());
+}
+
+TEST(DoctorImageSetsDevices, NamesImageAndValue) {
+  Examined host = healthy();
+  host.facts.container_tools->images = {{"docker", "lab:1", "0"}};
+  EXPECT_THAT(told(host), HasSubstr("docker: image lab:1 has CUDA_VISIBLE_DEVICES=\"0\""));
+  host.facts.container_tools->images.clear();
+  EXPECT_THAT(rules_of(host), IsEmpty());
+}
+
 TEST(DoctorContainerToolkitMissingHere, WithoutToolkitAndCdiContainersGetNoGpu) {
   Examined host = healthy();
   host.facts.container_tools->toolkit.clear();

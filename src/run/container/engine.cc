@@ -1,0 +1,301 @@
+#include "run/container/engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/fd.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "host_environment/environment.h"
+#include "host_environment/host_facts.h"
+#include "host_environment/machine_side.h"
+
+namespace berth {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr Duration engine_patience = std::chrono::seconds(20);
+
+const json& member(const json& object, const char* key) {
+  static const json none;
+  if (!object.is_object()) return none;
+  const auto found = object.find(key);
+  return found == object.end() ? none : *found;
+}
+
+std::string text_of(const json& value) {
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+bool is_true(const json& value) { return value.is_boolean() && value.get<bool>(); }
+
+/// What the engine's program prints for these words.
+Result<std::string> printed_by(const ContainerCommand& command, std::vector<std::string> words,
+                               const std::vector<std::string>& environment, Clock& clock) {
+  std::vector<std::string> whole = command.engine_words();
+  whole.insert(whole.end(), std::make_move_iterator(words.begin()),
+               std::make_move_iterator(words.end()));
+  const auto answer =
+      answer_of(whole, environment, value_of(environment, "PATH").value_or(default_search_path),
+                clock, engine_patience);
+  if (!answer) return std::unexpected(answer.error());
+  if (!answer->exit) {
+    return fail(ErrorCode::timeout, trf("{} does not answer: `{}` took longer than {}",
+                                        command.engine, printable(shell_joined(whole)), "20s"));
+  }
+  if (shell_exit_code(*answer->exit) != 0) {
+    const std::string_view said = trimmed(answer->err);
+    return fail(ErrorCode::io,
+                trf("{} does not answer: {}", command.engine,
+                    said.empty() ? trf("`{}` ended with {}", printable(shell_joined(whole)),
+                                       shell_exit_code(*answer->exit))
+                                 : printable(said)));
+  }
+  return answer->out;
+}
+
+const ContainerOption* engine_option(const ContainerCommand& command, std::string_view name) {
+  const auto last = std::find_if(command.engine_options.rbegin(), command.engine_options.rend(),
+                                 [&](const ContainerOption& one) { return one.name == name; });
+  return last == command.engine_options.rend() ? nullptr : &*last;
+}
+
+/// The context that docker goes by, and who says so; nothing: its own engine here.
+std::optional<std::pair<std::string, std::string>> docker_context(
+    const ContainerCommand& command, const std::vector<std::string>& environment) {
+  if (const auto* option = engine_option(command, "context")) {
+    return std::pair{option->value, "--context " + option->value};
+  }
+  if (const auto named = value_of(environment, "DOCKER_CONTEXT"); named && !named->empty()) {
+    return std::pair{*named, std::string("DOCKER_CONTEXT")};
+  }
+  const auto* folder = engine_option(command, "config");
+  const std::string home = value_of(environment, "HOME").value_or("");
+  const std::string config =
+      folder != nullptr ? folder->value
+                        : value_of(environment, "DOCKER_CONFIG").value_or(home + "/.docker");
+  const auto text = read_file(config + "/config.json");
+  const json settings = text ? json::parse(*text, nullptr, false) : json();
+  const std::string current = text_of(member(settings, "currentContext"));
+  if (current.empty()) return std::nullopt;
+  return std::pair{current, "docker context use " + current};
+}
+
+Result<void> find_docker_endpoint(const ContainerCommand& command,
+                                  const std::vector<std::string>& environment, Clock& clock,
+                                  ContainerEngine& engine) {
+  if (const auto* option = engine_option(command, "host")) {
+    engine.endpoint = option->value;
+    engine.endpoint_by = option->text(command.words);
+    return {};
+  }
+  // A context on the command line or in DOCKER_CONTEXT goes before DOCKER_HOST, one in use after.
+  const auto context = docker_context(command, environment);
+  const auto host = value_of(environment, "DOCKER_HOST");
+  const bool is_in_use = context && context->second.starts_with("docker context use");
+  if (host && !host->empty() && (!context || is_in_use)) {
+    engine.endpoint = *host;
+    engine.endpoint_by = "DOCKER_HOST";
+    return {};
+  }
+  if (!context || context->first == "default") return {};
+  const auto said = printed_by(
+      command, {"context", "inspect", context->first, "--format", "{{.Endpoints.docker.Host}}"},
+      environment, clock);
+  if (!said) return std::unexpected(said.error());
+  engine.endpoint = trimmed(*said);
+  engine.endpoint_by = context->second;
+  return {};
+}
+
+void find_podman_endpoint(const ContainerCommand& command,
+                          const std::vector<std::string>& environment, ContainerEngine& engine) {
+  constexpr std::array<std::string_view, 3> options = {"url", "connection", "remote"};
+  for (const std::string_view name : options) {
+    const auto* option = engine_option(command, name);
+    if (option == nullptr || option->value == "false") continue;
+    engine.endpoint = name == "url" ? option->value : "podman's connection";
+    engine.endpoint_by = option->text(command.words);
+    return;
+  }
+  for (const char* variable : {"CONTAINER_HOST", "CONTAINER_CONNECTION"}) {
+    const auto value = value_of(environment, variable);
+    if (!value || value->empty()) continue;
+    engine.endpoint = *value;
+    engine.endpoint_by = variable;
+    return;
+  }
+}
+
+/// docker 25 and newer tell where they look for CDI files; none where the feature is off.
+Result<std::vector<std::string>> docker_cdi_folders(const ContainerCommand& command,
+                                                    const std::vector<std::string>& environment,
+                                                    Clock& clock) {
+  const auto said = printed_by(command, {"info", "--format", "{{json .}}"}, environment, clock);
+  if (!said) return std::unexpected(said.error());
+  const json info = json::parse(*said, nullptr, false);
+  // The client has printed what it knows, and the daemon's mistakes in it.
+  const json& mistakes = member(info, "ServerErrors");
+  if (mistakes.is_array() && !mistakes.empty()) {
+    return fail(ErrorCode::io, trf("{} does not answer: {}", command.engine,
+                                   printable(text_of(mistakes.front()))));
+  }
+  std::vector<std::string> folders;
+  const json& named = member(info, "CDISpecDirs");
+  if (!named.is_array()) return folders;
+  for (const json& one : named) {
+    if (one.is_string()) folders.push_back(one.get<std::string>());
+  }
+  return folders;
+}
+
+/// nerdctl takes --device VENDOR/CLASS=NAME from 2.1 on.
+bool nerdctl_knows_cdi(std::string_view said) {
+  const std::size_t at = said.find_first_of("0123456789");
+  const auto version = at == said.npos ? std::nullopt : two_part(said.substr(at));
+  return version && *version >= TwoPart{2, 1};
+}
+
+}  // namespace
+
+Result<ContainerEngine> ask_container_engine(const ContainerCommand& command,
+                                             const std::vector<std::string>& environment,
+                                             Clock& clock, const std::string& root) {
+  ContainerEngine engine;
+  if (command.engine == "docker") {
+    const auto found = find_docker_endpoint(command, environment, clock, engine);
+    if (!found) return std::unexpected(found.error());
+  } else if (command.engine == "podman") {
+    find_podman_endpoint(command, environment, engine);
+  }
+  if (!is_local_endpoint(engine.endpoint)) return engine;
+  if (command.engine == "docker") {
+    auto folders = docker_cdi_folders(command, environment, clock);
+    if (!folders) return std::unexpected(std::move(folders).error());
+    engine.cdi_folders = *std::move(folders);
+  } else if (command.engine == "podman") {
+    engine.cdi_folders = usual_cdi_folders();
+  } else {
+    const auto said = printed_by(command, {"--version"}, environment, clock);
+    if (!said) return std::unexpected(said.error());
+    if (nerdctl_knows_cdi(*said)) engine.cdi_folders = usual_cdi_folders();
+  }
+  engine.cdi = read_cdi_specs(engine.cdi_folders, root);
+  engine.toolkit =
+      gather_container_tools(root, value_of(environment, "PATH").value_or(default_search_path),
+                             value_of(environment, "HOME").value_or(""))
+          .toolkit;
+  return engine;
+}
+
+Result<ContainerEngine> fit_container(const ContainerCommand& command, const RunOptions& options,
+                                      const RunServices& services) {
+  const bool is_real = !services.simulated;
+  auto engine = is_real ? ask_container_engine(command, options.environment, services.clock)
+                        : Result<ContainerEngine>(ContainerEngine{});
+  if (!engine) return engine;
+  const auto read = [&](const std::string& path) -> std::optional<std::string> {
+    const bool is_absolute = path.starts_with('/');
+    auto text = read_file(is_absolute ? path : options.working_directory + "/" + path);
+    return text ? std::optional(*std::move(text)) : std::nullopt;
+  };
+  if (auto wrong = contradiction_in(command, *engine, options.job, read)) {
+    return std::unexpected(*std::move(wrong));
+  }
+  const bool has_way =
+      !engine->cdi.specs.empty() || (command.engine != "podman" && !engine->toolkit.empty());
+  if (is_real && !has_way && options.job.where == RunWhere::gpu) {
+    return std::unexpected(no_device_way(command, "", *engine));
+  }
+  return engine;
+}
+
+std::vector<std::pair<std::string, std::string>> engine_variables(
+    const std::vector<std::string>& environment) {
+  constexpr std::array<std::string_view, 17> names = {"PATH",
+                                                      "HOME",
+                                                      "DOCKER_HOST",
+                                                      "DOCKER_CONTEXT",
+                                                      "DOCKER_CONFIG",
+                                                      "DOCKER_TLS_VERIFY",
+                                                      "DOCKER_CERT_PATH",
+                                                      "DOCKER_API_VERSION",
+                                                      "CONTAINER_HOST",
+                                                      "CONTAINER_CONNECTION",
+                                                      "CONTAINERS_CONF",
+                                                      "CONTAINERS_CONF_OVERRIDE",
+                                                      "CONTAINERS_STORAGE_CONF",
+                                                      "CONTAINERD_ADDRESS",
+                                                      "CONTAINERD_NAMESPACE",
+                                                      "NERDCTL_TOML",
+                                                      "XDG_RUNTIME_DIR"};
+  std::vector<std::pair<std::string, std::string>> found;
+  for (const std::string_view name : names) {
+    if (auto value = value_of(environment, name)) found.emplace_back(name, *std::move(value));
+  }
+  return found;
+}
+
+namespace {
+
+InspectedContainer inspected(const json& one) {
+  InspectedContainer seen;
+  const json& state = member(one, "State");
+  const json& config = member(one, "Config");
+  seen.id = text_of(member(one, "Id"));
+  seen.run = text_of(member(member(config, "Labels"), std::string(container_label).c_str()));
+  seen.is_running = is_true(member(state, "Running"));
+  const std::string status = text_of(member(state, "Status"));
+  seen.has_started = status != "created" && status != "initialized" && status != "configured";
+  const json& pid = member(state, "Pid");
+  if (pid.is_number_integer()) seen.process = pid.get<pid_t>();
+  const json& code = member(state, "ExitCode");
+  if (!seen.is_running && seen.has_started && code.is_number_integer()) {
+    seen.exit_code = code.get<int>();
+  }
+  const json& killed = member(state, "OOMKilled");
+  if (killed.is_boolean()) seen.oom_killed = killed.get<bool>();
+  // docker: Image is the id and Config.Image the name; podman has the name in ImageName.
+  seen.image = text_of(member(one, "ImageName"));
+  if (seen.image.empty()) seen.image = text_of(member(config, "Image"));
+  seen.image_id = text_of(member(one, "Image"));
+  if (seen.image.empty()) std::swap(seen.image, seen.image_id);
+  if (!seen.image_id.empty() && seen.image_id.find(':') == std::string::npos) {
+    seen.image_id = is_container_id(seen.image_id) ? "sha256:" + seen.image_id : std::string();
+  }
+  seen.image_digest = text_of(member(one, "ImageDigest"));
+  const json& variables = member(config, "Env");
+  constexpr std::string_view visible = "CUDA_VISIBLE_DEVICES=";
+  for (const json& variable : variables.is_array() ? variables : json::array()) {
+    const std::string text = text_of(variable);
+    if (text.starts_with(visible)) seen.visible_devices = text.substr(visible.size());
+  }
+  return seen;
+}
+
+}  // namespace
+
+Result<std::vector<InspectedContainer>> parse_inspected(std::string_view text) {
+  const json list = json::parse(text, nullptr, false);
+  if (!list.is_array()) return fail(ErrorCode::invalid, "not what an engine's inspect prints");
+  std::vector<InspectedContainer> found;
+  for (const json& one : list) found.push_back(inspected(one));
+  return found;
+}
+
+std::vector<std::string> engine_command(const RunContainer& container,
+                                        std::vector<std::string> words) {
+  std::vector<std::string> whole = container.engine_words;
+  whole.insert(whole.end(), std::make_move_iterator(words.begin()),
+               std::make_move_iterator(words.end()));
+  return whole;
+}
+
+}  // namespace berth

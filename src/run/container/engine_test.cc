@@ -1,0 +1,58 @@
+#include "run/container/engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace berth {
+namespace {
+
+// As docker 26.1.5 and podman 4.3.1 print it, shortened.
+constexpr std::string_view of_docker = R"([{"Id": "d066",
+  "State": {"Status": "running", "Running": true, "OOMKilled": false, "Pid": 4780, "ExitCode": 0},
+  "Image": "sha256:481c", "Config": {"Image": "busy:1", "Env": ["PATH=/bin", "CUDA_VISIBLE_DEVICES=0"],
+  "Labels": {"berth.run": "r1"}}}])";
+constexpr std::string_view of_podman = R"([{"Id": "ab12",
+  "State": {"Status": "exited", "Running": false, "OOMKilled": true, "Pid": 0, "ExitCode": 137},
+  "Image": "d78803a89d3de26061410ce8c6116c6e38a6c971da00b756eb3cb5f389ac195c",
+  "ImageName": "localhost/busy:1", "ImageDigest": "sha256:77", "Config": {"Labels": null}}])";
+
+TEST(InspectedContainer, IsReadOfDocker) {
+  const auto seen = parse_inspected(of_docker);
+  ASSERT_TRUE(seen) << seen.error().message();
+  ASSERT_EQ(seen->size(), 1U);
+  const InspectedContainer& one = seen->front();
+  EXPECT_EQ(one.run, "r1");
+  EXPECT_TRUE(one.is_running);
+  EXPECT_EQ(one.process, 4780);
+  EXPECT_FALSE(one.exit_code.get()) << "0 of one that runs is no exit code";
+  EXPECT_EQ(one.image, "busy:1");
+  EXPECT_EQ(one.image_id, "sha256:481c");
+  EXPECT_EQ(one.visible_devices, "0");
+}
+
+TEST(InspectedContainer, IsReadOfPodman) {
+  const InspectedContainer one = parse_inspected(of_podman)->front();
+  EXPECT_FALSE(one.is_running);
+  EXPECT_TRUE(one.has_started);
+  EXPECT_EQ(one.exit_code, Reading<int>(137));
+  EXPECT_EQ(one.oom_killed, Reading<bool>(true));
+  EXPECT_EQ(one.image, "localhost/busy:1");
+  EXPECT_EQ(one.image_digest, "sha256:77");
+  EXPECT_EQ(one.run, "");
+}
+
+TEST(InspectedContainer, OneThatWasMadeAndNotStartedHasNoCode) {
+  const InspectedContainer one =
+      parse_inspected(R"([{"Id": "a", "State": {"Status": "created", "ExitCode": 0}}])")->front();
+  EXPECT_FALSE(one.has_started);
+  EXPECT_FALSE(one.exit_code.get());
+}
+
+TEST(InspectedContainer, OtherTextIsNone) {
+  EXPECT_FALSE(parse_inspected("Error: no such container"));
+  EXPECT_TRUE(parse_inspected("[]")->empty());
+  EXPECT_TRUE(parse_inspected("[3, null]"));
+}
+
+}  // namespace
+}  // namespace berth

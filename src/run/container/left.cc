@@ -1,0 +1,128 @@
+#include "run/container/left.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/fd.h"
+#include "base/owned_file.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "host_environment/environment.h"
+#include "record/record_writer.h"
+#include "run/container/engine.h"
+
+namespace berth {
+
+namespace {
+
+constexpr Duration left_patience = std::chrono::seconds(20);
+
+std::vector<std::string> environment_of(const RunContainer& container) {
+  std::vector<std::string> environment;
+  for (const auto& [name, value] : container.environment) environment.push_back(name + "=" + value);
+  return environment;
+}
+
+std::string search_path(const RunContainer& container) {
+  return value_of(environment_of(container), "PATH").value_or(default_search_path);
+}
+
+Result<ChildAnswer> answer_to(const RunContainer& container, std::vector<std::string> words,
+                              Clock& clock, Duration patience) {
+  auto answer = answer_of(engine_command(container, std::move(words)), environment_of(container),
+                          search_path(container), clock, patience);
+  if (!answer || answer->exit) return answer;
+  return fail(ErrorCode::timeout, container.engine + " does not answer");
+}
+
+Error refused(const RunContainer& container, const ChildAnswer& answer) {
+  return {ErrorCode::io,
+          fmt::format("{} does not end container {}: {}", container.engine,
+                      short_container_id(container.id), printable(trimmed(answer.err)))};
+}
+
+/// As the engine has it now; nothing: it knows none of that id.
+Result<std::optional<InspectedContainer>> inspect(const RunContainer& container, Clock& clock) {
+  const auto answer =
+      answer_to(container, {"container", "inspect", container.id}, clock, left_patience);
+  if (!answer) return std::unexpected(answer.error());
+  if (*answer->exit != Exit{}) {
+    if (answer->err.find("o such ") != std::string::npos)
+      return std::optional<InspectedContainer>();
+    return std::unexpected(refused(container, *answer));
+  }
+  auto list = parse_inspected(answer->out);
+  if (!list) return std::unexpected(list.error());
+  if (list->size() != 1) return std::optional<InspectedContainer>();
+  return std::optional(list->front());
+}
+
+void note_its_end(const RunRecord& run, RunContainer container,
+                  const std::optional<InspectedContainer>& seen, Clock& clock) {
+  container.ended = clock.wall_now();
+  container.exit_code = seen ? seen->exit_code : Reading<int>(Absent::unsupported);
+  container.oom_killed = seen ? seen->oom_killed : Reading<bool>(Absent::unsupported);
+  (void)write_file_atomically(run.directory + "/" + std::string(record_file::container),
+                              run_container_to_json(container), 0600);
+}
+
+}  // namespace
+
+Error ask_engine(const RunContainer& container, std::vector<std::string> words) {
+  return execute(engine_command(container, std::move(words)), environment_of(container),
+                 search_path(container));
+}
+
+Result<StopResult> end_left_container(const RunRecord& run, const RunContainer& container,
+                                      std::chrono::milliseconds grace, Clock& clock) {
+  // What to execute stands in a file that its owner may write.
+  if (run.owner.uid != ::geteuid()) {
+    return fail(ErrorCode::no_permission,
+                fmt::format("the container of run {} is left without a keeper: only {} can end it, "
+                            "with `berth stop {}` (or ask {} itself)",
+                            run.manifest.id, run.manifest.user, run.manifest.id, container.engine));
+  }
+  const auto seen = inspect(container, clock);
+  if (!seen) return std::unexpected(seen.error());
+  if (!*seen || !(*seen)->is_running) {
+    note_its_end(run, container, *seen, clock);
+    return StopResult::had_ended;
+  }
+  if ((*seen)->run != run.manifest.id || (*seen)->id != container.id) {
+    return fail(
+        ErrorCode::invalid,
+        fmt::format("container {} is not that of run {}: its label says \"{}\"; nothing was "
+                    "done to it",
+                    short_container_id(container.id), run.manifest.id, printable((*seen)->run)));
+  }
+  const auto whole = std::chrono::ceil<std::chrono::seconds>(grace).count();
+  const auto stopped = answer_to(container, {"stop", "-t", std::to_string(whole), container.id},
+                                 clock, grace + left_patience);
+  if (!stopped) return std::unexpected(stopped.error());
+  if (*stopped->exit != Exit{}) return std::unexpected(refused(container, *stopped));
+  const auto after = inspect(container, clock);
+  note_its_end(run, container, after ? *after : std::nullopt, clock);
+  const bool killed = after && *after && (*after)->exit_code.get() &&
+                      *(*after)->exit_code.get() == shell_exit_code({.signal = 9});
+  return killed ? StopResult::ended_by_kill : StopResult::ended_by_term;
+}
+
+std::vector<LeftContainer> left_containers(const std::vector<RunRecord>& runs,
+                                           const std::string& proc) {
+  std::vector<LeftContainer> left;
+  for (const RunRecord& run : runs) {
+    if (run.state != RunState::ended && run.state != RunState::end_unknown) continue;
+    const auto container = run_container_in(run.directory);
+    if (!container || container->ended || !container->process) continue;
+    const auto living = identify_process(container->process->pid, proc);
+    if (!living || *living != *container->process) continue;
+    const auto groups = read_proc_file(fmt::format("{}/{}/cgroup", proc, container->process->pid));
+    if (!groups || groups->find(container->id) == std::string::npos) continue;
+    left.push_back({run, *container});
+  }
+  return left;
+}
+
+}  // namespace berth

@@ -1,0 +1,286 @@
+#include "run/container/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "snapshot/device_kind.h"
+#include "snapshot/questions.h"
+
+namespace berth {
+
+namespace {
+
+/// By these an image or a command tells the container toolkit, or a runtime, which cards there are.
+constexpr std::array<std::string_view, 6> device_variables = {
+    "NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
+    "HIP_VISIBLE_DEVICES",    "GPU_DEVICE_ORDINAL",   "AMD_VISIBLE_DEVICES"};
+
+/// The variable that "-e TEXT" sets, where it is one of these; podman takes "CUDA_*" for all that
+/// begin so.
+std::optional<std::string_view> device_variable_in(std::string_view text) {
+  const std::string_view name = text.substr(0, text.find('='));
+  for (const std::string_view one : device_variables) {
+    if (name == one) return one;
+    const bool is_pattern = name.ends_with('*') && name.size() == text.size();
+    if (is_pattern && one.starts_with(name.substr(0, name.size() - 1))) return one;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string_view> device_variable_in_file(std::string_view text) {
+  for (const std::string_view line : split(text, '\n')) {
+    if (const auto found = device_variable_in(trimmed(line))) return found;
+  }
+  return std::nullopt;
+}
+
+/// Whether a path names cards' device files, or a folder that has them.
+bool has_cards(std::string_view path) {
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  if (path == "/dev" || path == "/dev/dri" || path == "/dev/nvidia-caps") return true;
+  return std::ranges::any_of(device_file_beginnings(), [&](std::string_view beginning) {
+    return path.starts_with(beginning);
+  });
+}
+
+/// "vendor.com/class=name" of a vendor of GPUs.
+bool is_cdi_of_cards(std::string_view value) {
+  return value.starts_with("nvidia.com/") || value.starts_with("amd.com/gpu") ||
+         value.starts_with("intel.com/gpu");
+}
+
+/// What stands before the first colon: the host's side.
+std::string_view host_part(std::string_view value) { return value.substr(0, value.find(':')); }
+
+bool mounts_cards(std::string_view value) {
+  for (const std::string_view part : split(value, ',')) {
+    const std::size_t equals = part.find('=');
+    const std::string_view key = part.substr(0, equals);
+    if (key != "source" && key != "src") continue;
+    if (equals != part.npos && has_cards(part.substr(equals + 1))) return true;
+  }
+  return false;
+}
+
+/// "c 195:* rmw", "a": allows what devices may be opened.
+bool allows_cards(std::string_view rule) {
+  const auto words = split(trimmed(rule), ' ');
+  if (words[0] == "a") return true;
+  const std::string_view major = words.size() > 1 ? host_part(words[1]) : std::string_view("*");
+  constexpr std::string_view nvidia = "195";
+  constexpr std::string_view display = "226";
+  return words[0] == "c" && (major == "*" || major == nvidia || major == display);
+}
+
+/// Why an option contradicts the lease; nothing: it does not.
+std::optional<std::string> contradiction(const ContainerOption& option, const ReadText& read) {
+  const std::string& name = option.name;
+  const std::string& value = option.value;
+  if (name == "gpus") return std::string(tr("this run chooses the container's GPUs"));
+  if (name == "device" && (is_cdi_of_cards(value) || has_cards(host_part(value)))) {
+    return std::string(tr("this run chooses the container's GPUs"));
+  }
+  if ((name == "volume" && has_cards(host_part(value))) ||
+      (name == "mount" && mounts_cards(value)) ||
+      (name == "device-cgroup-rule" && allows_cards(value))) {
+    return std::string(tr("it lets the container open other cards' device files"));
+  }
+  if (name == "env") {
+    if (const auto variable = device_variable_in(value)) {
+      return trf("{} is set by the lease, and counts otherwise in a container", *variable);
+    }
+  }
+  if (name == "env-file") {
+    const auto text = read(value);
+    const auto variable = text ? device_variable_in_file(*text) : std::nullopt;
+    if (variable) return trf("it sets {}, which the lease does; take that line out", *variable);
+  }
+  const bool is_on = value != "false" && value != "0";
+  if (name == "env-host" && is_on) {
+    return std::string(
+        tr("it hands on CUDA_VISIBLE_DEVICES of out here, which counts otherwise in a container"));
+  }
+  if (name == "privileged" && is_on) {
+    return std::string(tr("a privileged container has every card of the machine"));
+  }
+  if (name == "restart" && value != "no" && !value.empty()) {
+    return std::string(
+        tr("the engine would start it again after the lease has ended; --retry-on of berth run "
+           "does so with a lease"));
+  }
+  return std::nullopt;
+}
+
+/// The first option before `run`, or what is set, by which the engine is another machine's.
+std::vector<const ContainerOption*> options_of_endpoint(const ContainerCommand& command) {
+  std::vector<const ContainerOption*> found;
+  constexpr std::array<std::string_view, 5> names = {"host", "context", "connection", "url",
+                                                     "remote"};
+  for (const ContainerOption& one : command.engine_options) {
+    if (std::ranges::find(names, one.name) != names.end()) found.push_back(&one);
+  }
+  return found;
+}
+
+std::string line_of(const JobSpec& job, std::vector<std::string> command) {
+  JobSpec corrected = job;
+  corrected.command = std::move(command);
+  return run_line(corrected);
+}
+
+// ------------------------------------------------------------------------------------- devices
+
+/// The card's own device file; empty: not known.
+std::string device_file_of(const Device& device) {
+  const auto& minor = device.minor_number.get();
+  const std::string_view file = facts_of(device.kind).card_file;
+  return minor && !file.empty() ? std::string(file) + std::to_string(*minor) : std::string();
+}
+
+std::optional<std::vector<std::string>> cdi_names(const std::vector<DeviceId>& devices,
+                                                  const Snapshot& snapshot,
+                                                  const ContainerEngine& engine) {
+  std::vector<std::string> names;
+  for (const DeviceId& id : devices) {
+    const Device* device = find_device(id, snapshot);
+    if (device == nullptr) return std::nullopt;
+    auto name = cdi_name_of(id.text(), device->parent ? std::string() : device_file_of(*device),
+                            facts_of(device->kind).cdi_kind, engine.cdi.specs);
+    if (!name) return std::nullopt;
+    names.push_back(*std::move(name));
+  }
+  return names;
+}
+
+}  // namespace
+
+Error no_device_way(const ContainerCommand& command, std::string_view device,
+                    const ContainerEngine& engine) {
+  std::string why;
+  if (engine.cdi_folders.empty()) {
+    why =
+        trf("this {} knows no CDI, and NVIDIA's container toolkit is not installed here: install "
+            "it (nvidia-container-toolkit)",
+            command.engine);
+  } else {
+    std::string folders;
+    for (const std::string& one : engine.cdi_folders)
+      folders += (folders.empty() ? "" : ", ") + one;
+    why =
+        trf("no CDI file in {} has {}: write one with `sudo nvidia-ctk cdi generate "
+            "--output=/etc/cdi/nvidia.yaml`, of NVIDIA's container toolkit; `berth doctor` reads "
+            "those that are there",
+            folders, device.empty() ? tr("a GPU") : std::string_view(printable(device)));
+  }
+  return {ErrorCode::io,
+          trf("nothing here gives a container of {} its GPU: {}", command.engine, why)};
+}
+
+namespace {
+
+Result<std::vector<std::string>> device_words(const ContainerCommand& command,
+                                              const std::vector<DeviceId>& devices,
+                                              const Snapshot& snapshot,
+                                              const ContainerEngine& engine) {
+  // An image may ask for all cards by itself: most of CUDA's do.
+  const std::vector<std::string> no_others = {"-e", "NVIDIA_VISIBLE_DEVICES=void"};
+  if (devices.empty()) return no_others;
+  if (const auto names = cdi_names(devices, snapshot, engine)) {
+    std::vector<std::string> words;
+    for (const std::string& name : *names) {
+      words.emplace_back("--device");
+      words.push_back(name);
+    }
+    words.insert(words.end(), no_others.begin(), no_others.end());
+    return words;
+  }
+  // podman takes --gpus and gives nothing, or asks CDI after all.
+  if (command.engine == "podman" || engine.toolkit.empty()) {
+    return std::unexpected(no_device_way(command, devices.front().text(), engine));
+  }
+  std::string list;
+  for (const DeviceId& id : devices) list += (list.empty() ? "" : ",") + id.text();
+  // The quotes are docker's own: its reader of comma-separated values would take the list apart.
+  return std::vector<std::string>{"--gpus", "\"device=" + list + "\""};
+}
+
+}  // namespace
+
+bool is_local_endpoint(std::string_view endpoint) {
+  return endpoint.empty() || endpoint.starts_with("unix:") || endpoint.starts_with('/') ||
+         endpoint.starts_with("fd:");
+}
+
+std::optional<Error> contradiction_in(const ContainerCommand& command,
+                                      const ContainerEngine& engine, const JobSpec& job,
+                                      const ReadText& read) {
+  std::string reasons;
+  std::vector<const ContainerOption*> wrong;
+  const auto add = [&](const std::string& what, const std::string& why) {
+    reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", what, why);
+  };
+  for (const ContainerOption& option : command.options) {
+    const auto why = contradiction(option, read);
+    if (!why) continue;
+    wrong.push_back(&option);
+    add(printable(option.text(command.words)), *why);
+  }
+  const bool is_remote = !is_local_endpoint(engine.endpoint);
+  if (is_remote) {
+    add(printable(engine.endpoint_by),
+        trf("its containers run on another machine ({}), and the lease is of this one's cards; run "
+            "berth there",
+            printable(engine.endpoint)));
+    for (const ContainerOption* option : options_of_endpoint(command)) wrong.push_back(option);
+  }
+  const bool is_left = command.has("detach");
+  if (is_left && job.retry_on != RetryOn::never) {
+    add("-d", std::string(tr("berth starts again only what it waits for: detach berth itself "
+                             "(berth run -d), not the container")));
+    if (const ContainerOption* option = command.find("detach")) wrong.push_back(option);
+  }
+  if (reasons.empty()) return std::nullopt;
+  std::string line = line_of(job, without_options(command, wrong));
+  if (is_remote && engine.endpoint_by.find('-') != 0) {
+    line = "env -u " + engine.endpoint_by + " " + line;
+  }
+  return Error(ErrorCode::invalid,
+               trf("{} run: {}. Write: {}", command.engine, reasons, printable(line)));
+}
+
+Result<ContainerStart> start_container_with(const ContainerCommand& command,
+                                            const std::vector<DeviceId>& devices,
+                                            const Snapshot& snapshot, const ContainerEngine& engine,
+                                            const ContainerTerms& terms) {
+  ContainerStart start{.command = command.words};
+  // Of a simulated server no engine has the cards.
+  if (!snapshot.simulated) {
+    auto words = device_words(command, devices, snapshot, engine);
+    if (!words) return std::unexpected(std::move(words).error());
+    start.added = *std::move(words);
+  }
+  const auto put = [&](std::initializer_list<std::string> words) {
+    start.added.insert(start.added.end(), words);
+  };
+  if (const ContainerOption* own = command.find("cidfile")) {
+    start.cid_file = own->value;
+  } else {
+    start.cid_file = terms.cid_file;
+    put({"--cidfile", terms.cid_file});
+  }
+  put({"--label", fmt::format("{}={}", container_label, terms.run)});
+  if (!terms.ledger.empty()) {
+    put({"-v", terms.ledger + ":/run/berth", "-e", "BERTH_LEDGER=/run/berth", "-e",
+         "BERTH_LEASE=" + terms.lease});
+  }
+  start.command.insert(start.command.begin() + static_cast<std::ptrdiff_t>(command.act) + 1,
+                       start.added.begin(), start.added.end());
+  return start;
+}
+
+}  // namespace berth

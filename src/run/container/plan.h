@@ -1,0 +1,73 @@
+#pragma once
+// What `berth run -- docker run …` makes of a command line: what in it contradicts the lease is
+// refused before the job waits for anything; what gives the container its devices is put in once
+// they are known. Pure.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "host_environment/cdi.h"
+#include "place/job_spec.h"
+#include "run/container/command.h"
+#include "snapshot/snapshot.h"
+
+namespace berth {
+
+/// What the command's engine is, as far as the plan has to know.
+struct ContainerEngine {
+  /// Where it is asked: "unix:///run/docker.sock", "tcp://gpu3:2375"; empty: the program itself.
+  std::string endpoint;
+  std::string endpoint_by;  // "DOCKER_HOST", "--context lab": who says so
+  /// The CDI files that it reads; none where it knows no CDI.
+  CdiSpecs cdi;
+  std::vector<std::string> cdi_folders;
+  /// What lets it take --gpus: a file of NVIDIA's container toolkit; empty: nothing.
+  std::string toolkit;
+};
+
+/// Text of a file named on the command line; nothing: it cannot be read.
+using ReadText = std::function<std::optional<std::string>(const std::string& path)>;
+
+/// What of the command contradicts the lease, each with its reason, and the line without it.
+/// Nothing: it fits. `job` is the whole job, for that line.
+[[nodiscard]] std::optional<Error> contradiction_in(const ContainerCommand& command,
+                                                    const ContainerEngine& engine,
+                                                    const JobSpec& job, const ReadText& read);
+
+/// What a run puts into the command of its container.
+struct ContainerTerms {
+  std::string run;
+  std::string cid_file;  // where the engine is to write the container's id
+  std::string lease;     // with share_ledger: BERTH_LEASE inside
+  std::string ledger;    // with share_ledger: its folder here; empty: it stays outside
+};
+
+struct ContainerStart {
+  std::vector<std::string> command;
+  std::vector<std::string> added;  // what was put in, as typed
+  std::string cid_file;            // of the command itself, where that names one
+};
+
+/// not_found: nothing gives this engine one of the devices; says what to do. Without devices it is
+/// kept off all of them.
+[[nodiscard]] Result<ContainerStart> start_container_with(const ContainerCommand& command,
+                                                          const std::vector<DeviceId>& devices,
+                                                          const Snapshot& snapshot,
+                                                          const ContainerEngine& engine,
+                                                          const ContainerTerms& terms);
+
+/// Nothing gives this engine the device (empty: any device); says what to do.
+[[nodiscard]] Error no_device_way(const ContainerCommand& command, std::string_view device,
+                                  const ContainerEngine& engine);
+
+/// The label by which a container of a run is found.
+inline constexpr std::string_view container_label = "berth.run";
+
+/// Whether an engine that is asked there is on this machine.
+[[nodiscard]] bool is_local_endpoint(std::string_view endpoint);
+
+}  // namespace berth

@@ -1,0 +1,186 @@
+#include "run/container/watch_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace berth {
+
+namespace {
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// An image may have to be pulled first: somebody looks once a second then.
+constexpr Duration longest_id_pause = seconds(1);
+constexpr Duration first_look_pause = milliseconds(200);
+/// Of one that is not followed by its process, or whose engine does not answer.
+constexpr Duration longest_look_pause = seconds(30);
+/// How long one that was made may take to start once its client has gone, and how long an engine to
+/// notice the end of a process.
+constexpr Duration patience_with_engine = seconds(10);
+
+void take_sooner(std::optional<Instant>& earliest, const std::optional<Instant>& other) {
+  if (other && (!earliest || *other < *earliest)) earliest = other;
+}
+}  // namespace
+
+WatchPlan::WatchPlan(Instant started) : id_at_(started + id_pause_) {}
+
+std::optional<Instant> WatchPlan::next_deadline() const {
+  std::optional<Instant> earliest;
+  if (over_) return earliest;
+  take_sooner(earliest, id_at_);
+  take_sooner(earliest, look_at_);
+  return earliest;
+}
+
+std::vector<WatchAction> WatchPlan::step(const WatchEvent& event, Instant now) {
+  Actions actions;
+  if (over_) return actions;
+  if (const auto* made = std::get_if<ContainerMade>(&event)) {
+    if (!id_.empty()) return actions;
+    id_ = made->id;
+    id_at_.reset();
+    actions.push_back(RecordContainer{});
+    look(actions);
+  } else if (const auto* inspected = std::get_if<ContainerInspected>(&event)) {
+    on_inspected(*inspected, now, actions);
+  } else if (const auto* followed = std::get_if<ProcessFollowed>(&event)) {
+    if (followed->is_followed) {
+      followed_ = seen_ ? seen_->process : 0;
+      process_gone_ = false;
+      look_at_.reset();
+    }
+    actions.push_back(RecordContainer{});
+  } else if (std::holds_alternative<ProcessGone>(event)) {
+    process_gone_ = true;
+    given_up_at_ = now + patience_with_engine;
+    look(actions);
+  } else if (const auto* waited = std::get_if<WaitEnded>(&event)) {
+    is_waited_for_ = false;
+    if (waited->code) code_ = waited->code;
+    look(actions);
+  } else if (const auto* ended = std::get_if<ClientEnded>(&event)) {
+    given_up_at_ = now + patience_with_engine;
+    on_client_ended(*ended, now, actions);
+  } else if (const auto* wanted = std::get_if<EndWanted>(&event)) {
+    end_wanted_ = wanted->grace;
+    if (may_live()) actions.push_back(StopContainer{wanted->grace});
+  } else if (std::holds_alternative<KillWanted>(event)) {
+    if (may_live()) actions.push_back(KillContainer{});
+  } else if (std::holds_alternative<WatchTimePassed>(event)) {
+    on_time(now, actions);
+  }
+  return actions;
+}
+
+void WatchPlan::look(Actions& actions) {
+  if (id_.empty() || container_ended_) return;
+  look_at_.reset();
+  if (is_looking_) {
+    looks_again_ = true;
+    return;
+  }
+  is_looking_ = true;
+  actions.push_back(InspectContainer{});
+}
+
+void WatchPlan::look_later(Instant now) {
+  look_pause_ = std::clamp(look_pause_ * 2, first_look_pause, longest_look_pause);
+  look_at_ = now + look_pause_;
+}
+
+void WatchPlan::on_inspected(const ContainerInspected& event, Instant now, Actions& actions) {
+  is_looking_ = false;
+  if (container_ended_) return;
+  if (std::exchange(looks_again_, false)) return look(actions);
+  using How = ContainerInspected::How;
+  const bool is_given_up = given_up_at_ && now >= *given_up_at_;
+  if (event.how == How::no_answer) {
+    // Its process has ended, and nobody is there to say how.
+    if (process_gone_ && is_given_up) return end_container(actions);
+    // It is seen to live, whatever its engine does.
+    const bool lives = followed_ != 0 && !process_gone_;
+    if (client_ && lives && !std::exchange(told_, true)) actions.push_back(TellRunsOn{*client_});
+    return look_later(now);
+  }
+  if (event.how == How::gone) return end_container(actions);
+  const bool is_new = !seen_ || *seen_ != event.seen;
+  seen_ = event.seen;
+  if (is_new) actions.push_back(RecordContainer{});
+  if (seen_->is_running) return on_running(now, actions);
+  if (seen_->has_started) {
+    if (seen_->exit_code.get()) code_ = *seen_->exit_code.get();
+    return end_container(actions);
+  }
+  // Made and not started: its client does that next, or was ended before it could.
+  if (client_ && is_given_up) return end_container(actions);
+  look_later(now);
+}
+
+void WatchPlan::on_running(Instant now, Actions& actions) {
+  // Stopped before it had begun: the client was asked for that, too.
+  if (end_wanted_ && !container_ended_ && !process_gone_ && followed_ == 0) {
+    actions.push_back(StopContainer{*end_wanted_});
+  }
+  if (client_ && !std::exchange(told_, true)) actions.push_back(TellRunsOn{*client_});
+  if (client_ && !std::exchange(is_waited_for_, true)) actions.push_back(WaitForContainer{});
+  const bool is_same = followed_ != 0 && followed_ == seen_->process;
+  if (process_gone_ && is_same) {
+    // The engine has yet to notice, or does not.
+    if (given_up_at_ && now >= *given_up_at_) return end_container(actions);
+    return look_later(now);
+  }
+  // Started, or started again by hand: then it is another process.
+  if (!is_same) {
+    look_pause_ = Duration{};
+    look_later(now);
+    if (seen_->process > 0) actions.push_back(FollowProcess{seen_->process});
+    return;
+  }
+  look_at_.reset();
+}
+
+void WatchPlan::on_client_ended(const ClientEnded& event, Instant now, Actions& actions) {
+  client_ = event.exit;
+  if (container_ended_) return finish(actions);
+  // What it has not written by now it never will.
+  if (id_.empty()) {
+    id_at_ = now;
+    actions.push_back(ReadContainerId{});
+    return;
+  }
+  look(actions);
+}
+
+void WatchPlan::on_time(Instant now, Actions& actions) {
+  if (id_at_ && now >= *id_at_) {
+    // That was looked for after the client's end: none was made.
+    if (client_) return end_container(actions);
+    id_pause_ = std::min(id_pause_ + id_pause_ / 2, longest_id_pause);
+    id_at_ = now + id_pause_;
+    actions.push_back(ReadContainerId{});
+  }
+  if (look_at_ && now >= *look_at_) look(actions);
+}
+
+void WatchPlan::end_container(Actions& actions) {
+  container_ended_ = true;
+  look_at_.reset();
+  id_at_.reset();
+  if (!id_.empty()) actions.push_back(RecordContainer{});
+  if (client_) finish(actions);
+}
+
+/// The container's own code where it is known; else its client's, who passes it on if it was there.
+void WatchPlan::finish(Actions& actions) {
+  over_ = true;
+  if (code_ && !id_.empty()) {
+    actions.push_back(RunOver{Exit{.code = *code_}});
+  } else if (!told_) {
+    actions.push_back(RunOver{client_});
+  } else {
+    actions.push_back(RunOver{std::nullopt});
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,190 @@
+"""Real container engines for the tests: Debian's docker and podman, unpacked and never installed.
+
+`./dev test` unpacks them into build/peers/engines (Debian 12's: docker 20.10, podman 4.3) and
+build/peers/engines-trixie (docker 26.1, which knows CDI). Each has folders of its own below a
+temporary directory; nothing of the machine's own engines is seen. Where one cannot run, its tests
+are skipped with what it said."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PEERS = ROOT / "build/peers/engines"
+PEERS_TRIXIE = ROOT / "build/peers/engines-trixie"
+IMAGE = "localhost/busy:1"
+# What a host without systemd and with less than all of root's rights leaves possible.
+LIMITS = {"nofile": 1024, "nproc": 4096}
+
+
+def unpacked(path):
+    if not path.exists():
+        pytest.skip(f"{path.name} is not unpacked in {path.parent} (./dev test does it)")
+    return path
+
+
+def base_image(directory):
+    """A tar with busybox and nothing else."""
+    busybox = unpacked(PEERS / "bin/busybox")
+    root = directory / "root"
+    (root / "bin").mkdir(parents=True)
+    for name in ("dev", "proc", "sys", "tmp"):
+        (root / name).mkdir()
+    shutil.copy(busybox, root / "bin/busybox")
+    for applet in ("sh", "sleep", "cat", "ls", "echo", "true", "env", "kill", "dd", "tail", "touch", "id", "mkdir"):
+        (root / "bin" / applet).symlink_to("busybox")
+    tar = directory / "base.tar"
+    subprocess.run(["tar", "-C", root, "-cf", tar, "."], check=True)
+    return tar
+
+
+class Engine:
+    """An engine that runs: `env` is what its client needs, `name` its program."""
+
+    def __init__(self, name):
+        self.name = name
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="berth-"))
+        self.bin = self.directory / "bin"
+        self.bin.mkdir()
+        self.env = {"PATH": f"{self.bin}:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(self.directory)}
+
+    def __call__(self, *words, check=True, timeout=60):
+        done = subprocess.run([self.bin / self.name, *map(str, words)], env=self.env, text=True,
+                              capture_output=True, timeout=timeout)
+        if check:
+            assert done.returncode == 0, f"{self.name} {words}: {done.stderr}"
+        return done
+
+    def inspect(self, container):
+        return json.loads(self("container", "inspect", container).stdout)[0]
+
+    def is_running(self, container):
+        done = self("container", "inspect", container, check=False)
+        return done.returncode == 0 and json.loads(done.stdout)[0]["State"]["Running"]
+
+    def link(self, *programs):
+        for program in programs:
+            (self.bin / program.name).symlink_to(unpacked(program))
+
+    def wrapper(self, program, **variables):
+        """Under its own name, with variables that only it is to have."""
+        words = " ".join(f'{name}="{value}"' for name, value in variables.items())
+        path = self.bin / program.name
+        path.write_text(f'#!/bin/sh\n{words} exec {unpacked(program)} "$@"\n', encoding="utf-8")
+        path.chmod(0o755)
+
+    def remove_containers(self):
+        listed = self("ps", "-aq", check=False).stdout.split()
+        if listed:
+            self("rm", "-f", *listed, check=False)
+
+    def image(self):
+        tar = base_image(self.directory)
+        self("import", tar, IMAGE)
+
+    def close(self):
+        self.remove_containers()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class Docker(Engine):
+    """dockerd on a socket of its own, without network."""
+
+    def __init__(self, is_trixie):
+        super().__init__("docker")
+        newest = PEERS_TRIXIE if is_trixie else PEERS
+        self.link(*(newest / f"usr/bin/{name}" for name in
+                    ("docker", "containerd", "containerd-shim-runc-v2")))
+        (self.bin / "docker-init").symlink_to(unpacked(PEERS / "usr/bin/tini-static"))
+        self.link(newest / "usr/sbin/dockerd", newest / "usr/sbin/docker-proxy", PEERS / "usr/sbin/runc")
+        self.socket = self.directory / "sock"
+        self.env["DOCKER_HOST"] = f"unix://{self.socket}"
+        self.cdi = self.directory / "cdi"
+        self.cdi.mkdir()
+        settings = {"default-ulimits": {name: {"Name": name, "Hard": most, "Soft": most}
+                                        for name, most in LIMITS.items()}}
+        if is_trixie:
+            settings |= {"features": {"cdi": True}, "cdi-spec-dirs": [str(self.cdi)]}
+        (self.directory / "daemon.json").write_text(json.dumps(settings), encoding="utf-8")
+        self.daemon = None
+        self.start()
+        self.image()
+
+    def start(self):
+        here = self.directory
+        env = {name: value for name, value in self.env.items() if name != "DOCKER_HOST"}
+        with open(here / "log", "ab") as log:
+            self.daemon = subprocess.Popen(
+                [self.bin / "dockerd", "--config-file", here / "daemon.json", "--data-root", here / "data",
+                 "--exec-root", here / "exec", "--pidfile", here / "pid", "-H", f"unix://{self.socket}",
+                 "--iptables=false", "--ip6tables=false", "--bridge=none", "--ip-forward=false",
+                 "--ip-masq=false", "--storage-driver=overlay2"],
+                env=env, stdout=log, stderr=log, start_new_session=True)
+        deadline = time.monotonic() + 60
+        while self("version", check=False).returncode != 0:
+            said = (here / "log").read_text(errors="replace")[-400:]
+            if self.daemon.poll() is not None or time.monotonic() > deadline:
+                pytest.skip(f"dockerd does not run here: {said}")
+            time.sleep(0.1)
+
+    def kill_daemon(self):
+        self.daemon.kill()
+        self.daemon.wait()
+        (self.directory / "pid").unlink(missing_ok=True)
+
+    def close(self):
+        self.remove_containers()
+        self.daemon.terminate()
+        try:
+            self.daemon.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            self.daemon.kill()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class Podman(Engine):
+    """podman as root, with runc, its images and containers in folders of its own."""
+
+    def __init__(self):
+        super().__init__("podman")
+        libraries = f"{PEERS}/usr/lib/x86_64-linux-gnu:{PEERS}/lib/x86_64-linux-gnu"
+        self.wrapper(PEERS / "usr/bin/podman", LD_LIBRARY_PATH=libraries)
+        here = self.directory
+        limits = ", ".join(f'"{name}={most}:{most}"' for name, most in LIMITS.items())
+        (here / "containers.conf").write_text(f"""
+[containers]
+default_ulimits = [{limits}]
+log_driver = "k8s-file"
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+tmp_dir = "{here}/tmp"
+conmon_path = ["{PEERS}/usr/bin/conmon"]
+helper_binaries_dir = ["{PEERS}/usr/libexec/podman"]
+[engine.runtimes]
+runc = ["{PEERS}/usr/sbin/runc"]
+""", encoding="utf-8")
+        (here / "storage.conf").write_text(
+            f'[storage]\ndriver = "overlay"\ngraphroot = "{here}/graph"\nrunroot = "{here}/run"\n', encoding="utf-8")
+        policy = here / ".config/containers/policy.json"
+        policy.parent.mkdir(parents=True)
+        policy.write_text('{"default": [{"type": "insecureAcceptAnything"}]}', encoding="utf-8")
+        self.env |= {"CONTAINERS_CONF": str(here / "containers.conf"),
+                     "CONTAINERS_STORAGE_CONF": str(here / "storage.conf"), "XDG_RUNTIME_DIR": str(here)}
+        tried = self("import", base_image(here), IMAGE, check=False)
+        if tried.returncode == 0:
+            tried = self("run", "--rm", "--network", "none", IMAGE, "/bin/true", check=False)
+        if tried.returncode != 0:
+            pytest.skip(f"podman does not run here: {tried.stderr[-400:]}")
+
+
+def need_root():
+    if os.geteuid() != 0:
+        pytest.skip("container engines need root here")

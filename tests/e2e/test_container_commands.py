@@ -1,0 +1,188 @@
+"""What a real docker client asks of its engine when berth has had its command line in between."""
+
+import json
+import pathlib
+import shlex
+import shutil
+import subprocess
+
+import pytest
+
+from aftermath import leases, show
+from conftest import ROOT, FakeDriver, Machine
+from docker_socket import DockerSocket
+from engines import PEERS
+
+DATA = ROOT / "tests/data/containers"
+
+
+@pytest.fixture(scope="module")
+def client():
+    found = PEERS / "usr/bin/docker"
+    if found.exists():
+        return str(found)
+    return shutil.which("docker") or pytest.skip("there is no docker client (./dev test unpacks one)")
+
+
+@pytest.fixture
+def socket():
+    server = DockerSocket()
+    yield server
+    server.close()
+
+
+def with_client(machine, client, socket, *programs):
+    folder = machine.directory / "bin"
+    folder.mkdir()
+    (folder / "docker").symlink_to(client)
+    for program in programs:
+        (folder / program).symlink_to("/bin/true")
+    machine.env |= {"PATH": f"{folder}:/usr/bin:/bin", "DOCKER_HOST": socket.address,
+                    "DOCKER_API_VERSION": "1.41"}
+    return machine
+
+
+def cards(tmp_path, count):
+    (tmp_path / "sim").mkdir()
+    snapshot = json.loads(Machine(tmp_path / "sim").run("status", "--json").stdout)
+    snapshot["devices"] = snapshot["devices"][:count]
+    snapshot["processes"] = snapshot["gpu_processes"] = snapshot["claims"] = []
+    for device in snapshot["devices"]:
+        device["memory_used_bytes"], device["memory_free_bytes"] = 0, device["memory_total_bytes"]
+        device["utilization_gpu_percent"] = 0
+    return FakeDriver(tmp_path, snapshot)
+
+
+@pytest.mark.parametrize("count", [1, 2, 8])
+def test_docker_asks_for_exactly_the_cards_of_the_lease(tmp_path, client, socket, count):
+    driver = with_client(cards(tmp_path, 8), client, socket, "nvidia-ctk")
+    done = driver.run("run", "-v", "-n", count, "--", "docker", "run", "-d", "image", "python")
+    assert done.returncode == 0, done.stderr
+    [created] = socket.created
+    [request] = created["HostConfig"]["DeviceRequests"]
+    given = [device["uuid"] for device in show(driver)["given"]["devices"]]
+    assert len(given) == count and request["DeviceIDs"] == given and request["Count"] == 0
+    assert created["Image"] == "image" and created["Cmd"] == ["python"]
+    assert list(created["Labels"]) == ["berth.run"]
+    assert "put into docker run: --gpus" in done.stderr
+
+
+def test_without_cards_it_is_kept_off_them(tmp_path, client, socket):
+    driver = with_client(cards(tmp_path, 1), client, socket)
+    done = driver.run("run", "--cpu", "--", "docker", "run", "-d", "image")
+    assert done.returncode == 0, done.stderr
+    [created] = socket.created
+    assert not created["HostConfig"]["DeviceRequests"]
+    assert created["Env"] == ["NVIDIA_VISIBLE_DEVICES=void"]
+
+
+def test_without_toolkit_and_cdi_it_is_told_before_it_waits(tmp_path, client, socket):
+    driver = with_client(cards(tmp_path, 1), client, socket)
+    done = driver.run("run", "--wait", "--", "docker", "run", "image", timeout=60)
+    assert done.returncode == 125 and "nvidia-container-toolkit" in done.stderr, done.stderr
+    assert not socket.created and not leases(driver)
+
+
+def test_a_remote_engine_is_refused(tmp_path, client, socket):
+    driver = with_client(cards(tmp_path, 1), client, socket, "nvidia-ctk")
+    driver.env["DOCKER_HOST"] = "tcp://127.0.0.1:9"
+    done = driver.run("run", "--", "docker", "run", "image")
+    assert done.returncode == 125
+    assert "another machine" in done.stderr and "env -u DOCKER_HOST berth run" in done.stderr, done.stderr
+
+
+def test_a_context_of_another_machine_is_refused(tmp_path, client, socket):
+    driver = with_client(cards(tmp_path, 1), client, socket, "nvidia-ctk")
+    subprocess.run([client, "context", "create", "far", "--docker", "host=tcp://127.0.0.1:9"], check=True,
+                   env=driver.env | {"DOCKER_HOST": ""}, capture_output=True)
+    done = driver.run("run", "--", "docker", "--context", "far", "run", "image")
+    assert done.returncode == 125 and "tcp://127.0.0.1:9" in done.stderr, done.stderr
+    assert "Write: berth run -n 1 -- docker run image" in done.stderr
+
+
+def asked_by(client, socket, words):
+    """What the client itself asks for; nothing: it refuses the line."""
+    before = len(socket.created)
+    at = words.index("run") + 1
+    env = {"PATH": "/usr/bin:/bin", "HOME": "/nowhere", "DOCKER_HOST": socket.address, "DOCKER_API_VERSION": "1.41"}
+    subprocess.run([client, *words[1:at], "-d=true", *words[at:]], env=env, capture_output=True, timeout=20, check=False)
+    return socket.created[before] if len(socket.created) > before else None
+
+
+def same(asked):
+    """Without what a run adds, and what docker itself takes from the terminal."""
+    kept = {name: asked.get(name) for name in ("Image", "Cmd", "Entrypoint", "User", "WorkingDir", "ExposedPorts", "Volumes")}
+    host = asked["HostConfig"]
+    kept["host"] = {name: host.get(name) for name in ("Binds", "NetworkMode", "PortBindings", "IpcMode", "ShmSize",
+                                                 "AutoRemove", "CapAdd", "GroupAdd", "SecurityOpt", "Ulimits")}
+    return kept
+
+
+def lines_of(name):
+    for line in (DATA / name).read_text(encoding="utf-8").splitlines():
+        source, _, command = line.partition("\t")
+        yield source, shlex.split(command, comments=True)
+
+
+@pytest.mark.parametrize("name", ["tutorials.txt", "tutorials-sealed.txt"])
+def test_lines_of_tutorials_mean_the_same_through_berth(tmp_path, client, socket, name):
+    """Each line as it stands in public repositories: berth passes it on as the client reads it, or refuses it
+    with a line that asks for the same without what contradicts the lease."""
+    machine = with_client(Machine(tmp_path), client, socket)
+    passed = refused = unread = 0
+    for source, words in lines_of(name):
+        if words[0] != "docker":
+            continue
+        plain = asked_by(client, socket, words)
+        if plain is None:
+            unread += 1  # a line for people: "docker run commands for …"
+            continue
+        at = words.index("run") + 1
+        before = len(socket.created)
+        done = machine.run("run", "--", *words[:at], "-d=true", *words[at:], timeout=60)
+        if len(socket.created) > before:
+            assert same(socket.created[before]) == same(plain), f"{source}: {shlex.join(words)}"
+            host = socket.created[before]["HostConfig"]
+            assert not host["DeviceRequests"] and not host["Privileged"], f"{source}: {shlex.join(words)}"
+            passed += 1
+            continue
+        assert done.returncode == 125, f"{source}: {shlex.join(words)}: {done.stderr}"
+        assert "Write: berth run -n 1 -- " in done.stderr, f"{source}: {shlex.join(words)}: {done.stderr}"
+        corrected = shlex.split(done.stderr.split("Write: berth run -n 1 -- ", 1)[1].splitlines()[0])
+        again = asked_by(client, socket, corrected)
+        assert again is not None and same(again) == same(plain), f"{source}: {shlex.join(corrected)}"
+        host = again["HostConfig"]
+        assert not host["DeviceRequests"] and not host["Privileged"]
+        assert host["RestartPolicy"]["Name"] in ("", "no")
+        refused += 1
+    assert passed + refused >= 20, f"{passed} passed on, {refused} refused, {unread} that docker itself does not read"
+    print(f"{name}: {passed} passed on, {refused} refused, {unread} not read by docker")
+
+
+@pytest.mark.parametrize("release", ["20", "any"])
+def test_the_tables_of_options_are_the_clients_own(client, release):
+    """Each option of `docker run --help` and `podman run --help` that stands here is known as switch or as value."""
+    text = (ROOT / "src/run/container/command.cc").read_text(encoding="utf-8")
+    tables = text.split("constexpr OptionTable run_options")[1].split("};")[0]
+    switches, values = (set() for _ in range(2))
+    for table, kept in ((tables.split(".values")[0], switches), (tables.split(".values")[1], values)):
+        for piece in "".join(part for part in table.split('"')[1::2]).split():
+            kept.add(piece.split(",")[0])
+    assert not switches & values
+    helps = [subprocess.run([client, "run", "--help"], capture_output=True, text=True, check=True).stdout]
+    if release == "any":
+        podman = PEERS / "usr/bin/podman"
+        if not podman.exists():
+            pytest.skip("podman is not unpacked here")
+        libraries = f"{PEERS}/usr/lib/x86_64-linux-gnu:{PEERS}/lib/x86_64-linux-gnu"
+        helps = [subprocess.run([podman, "run", "--help"], capture_output=True, text=True, check=True,
+                                env={"LD_LIBRARY_PATH": libraries, "HOME": "/nowhere"}).stdout]
+    import re
+    seen = 0
+    for line in helps[0].splitlines():
+        match = re.match(r"\s+(?:-\w, )?--([\w-]+)( [\w\[\]<>]+)?(?:\s{2,}|\s*$)", line)
+        if not match:
+            continue
+        seen += 1
+        assert match[1] in (values if match[2] else switches), line
+    assert seen > 60
