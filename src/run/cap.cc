@@ -17,6 +17,7 @@
 #include "host_environment/machine_side.h"
 #include "host_environment/mps.h"
 #include "record/record_writer.h"
+#include "snapshot/device_kind.h"
 
 namespace berth {
 
@@ -183,11 +184,17 @@ static Result<CapVariables> hold_by_tier(RunCap& cap, CapMeans means, const Mani
                                          const std::string& directory, const RunOptions& options,
                                          Clock& clock) {
   std::string why;
-  if (cap.tier == CapTier::mps) {
+  // Both stand before CUDA's driver.
+  const bool is_cuda = std::ranges::all_of(
+      manifest.given.devices, [](const Device& device) { return is_of(unnamed_vendor, device); });
+  if (!is_cuda && (cap.tier == CapTier::mps || cap.tier == CapTier::shim)) {
+    why = as_key("it holds devices of NVIDIA alone");
+    means.facts.no_mps = means.facts.no_shim = why;
+  } else if (cap.tier == CapTier::mps) {
     why = prove_mps(means.mps_pipes, manifest, clock);
     if (!why.empty()) means.facts.no_mps = why;
   }
-  if (cap.tier == CapTier::shim) {
+  if (is_cuda && cap.tier == CapTier::shim) {
     // Days may have passed in the queue: its files are looked at again.
     auto shim = shim_for(options);
     why = shim ? make_account(manifest, directory) : shim.error().english();
