@@ -13,6 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import list_accelerators
 import list_wrappers
 import repository
 import score_corpus
@@ -236,6 +237,7 @@ def explain_page(root: Path, berth: Path) -> str:
 
 
 CAPS = Path("doc/CAPS.md")
+ACCELERATORS = [Path("doc/ACCELERATORS.md"), Path("doc/ACCELERATORS.zh-CN.md")]
 
 
 def generated(root: Path, berth: Path) -> dict[Path, str]:
@@ -246,6 +248,9 @@ def generated(root: Path, berth: Path) -> dict[Path, str]:
     }
     if (root / CAPS).is_file():
         made[CAPS] = list_wrappers.page(root, (root / CAPS).read_text(encoding="utf-8"))
+    for name in ACCELERATORS:
+        if (root / name).is_file():
+            made[name] = list_accelerators.page(root, (root / name).read_text(encoding="utf-8"))
     return made
 
 
@@ -263,6 +268,7 @@ def generated_findings(root: Path, berth: Path) -> list[str]:
 MOST_WORDS = 25_000
 # A page that leads through a capability of its own has room of its own: its reader reads no other.
 GUIDES = {
+    Path("doc/ACCELERATORS.md"): 650,
     Path("doc/LIBRARY.md"): 1_400,
     Path("doc/CAPS.md"): 1_000,
     Path("doc/CLUSTER.md"): 1_400,

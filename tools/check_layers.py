@@ -84,10 +84,10 @@ RULES = [
         in_strings=True,
     ),
     OnlyHere(
-        "MiB and GiB are written by view/ and smi/ (and read by base/text.cc)",
+        "MiB and GiB are written by view/ and smi/ (and read by base/text.cc and probe/drm/fdinfo.cc)",
         # A value's unit: after a placeholder, or at the start of a text that is put behind a number.
         re.compile(r"(?:\{[^{}]*\}|\") ?[KMGT]iB\b"),
-        re.compile(r"src/view/|src/smi/|src/base/text\.cc"),
+        re.compile(r"src/view/|src/smi/|src/base/text\.cc|src/probe/drm/fdinfo\.cc"),
         in_strings=True,
     ),
     OnlyHere(
@@ -102,7 +102,7 @@ RULES = [
         # cards, nvidia-smi, CUDA's variable, programs of CUDA.
         re.compile(
             r"src/(?:probe|cards|smi|diagnose/doctor)/|src/snapshot/(?:device_kind\.(?:h|cc)|walk\.cc|fields\.cc|builder\.h)$"
-            r"|src/place/visible_devices\.cc$|src/app/(?:verb_doctor|gpu_proof)\.cc$|src/view/doctor_(?:text|json)\.cc$"
+            r"|src/place/visible_\w+\.cc$|src/app/(?:verb_doctor|gpu_proof)\.cc$|src/view/doctor_(?:text|json)\.cc$"
             r"|src/.*/example_\w+\.h$"
         ),
     ),

@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "base/user_name.h"
-#include "place/visible_devices.h"
 #include "run/inside.h"
 
 namespace berth {
@@ -161,22 +160,27 @@ std::optional<Error> RequestOptions::mistake_in_patience() const {
                    printable(or_cpu)));
 }
 
+VisibleSettings visible_settings(const Context& context) {
+  return {.cuda = context.variable("CUDA_VISIBLE_DEVICES"),
+          .cuda_order = context.variable("CUDA_DEVICE_ORDER"),
+          .rocr = context.variable("ROCR_VISIBLE_DEVICES"),
+          .hip = context.variable("HIP_VISIBLE_DEVICES"),
+          .affinity_mask = context.variable("ZE_AFFINITY_MASK"),
+          .ascend = context.variable("ASCEND_RT_VISIBLE_DEVICES")};
+}
+
+bool limits_devices(const VisibleSettings& settings) {
+  return settings.cuda || settings.rocr || settings.hip || settings.affinity_mask ||
+         settings.ascend;
+}
+
 Result<PlaceLimits> inherited_limits(const Context& context, const Snapshot& snapshot) {
   PlaceLimits limits;
-  const auto variable = context.variable("CUDA_VISIBLE_DEVICES");
-  if (!variable) return limits;
-  const auto order = context.variable("CUDA_DEVICE_ORDER");
-  auto visible = parse_visible_devices(
-      variable, order == "PCI_BUS_ID" ? DeviceOrder::pci_bus_id : DeviceOrder::fastest_first,
-      snapshot, local_user_name(::geteuid()));
+  auto visible = devices_left_by(visible_settings(context), snapshot, local_user_name(::geteuid()));
   if (!visible) return std::unexpected(std::move(visible).error());
-  // What was meant needs no remark on how CUDA reads it.
-  if (!hides_devices_on_purpose(*variable)) {
-    for (const std::string& remark : visible->remarks) {
-      complain(trf("CUDA_VISIBLE_DEVICES: {}", remark));
-    }
-  }
-  limits.visible = std::move(visible->devices);
+  if (!*visible) return limits;
+  for (const std::string& remark : (*visible)->remarks) complain(remark);
+  limits.visible = std::move((*visible)->devices);
   if (context.variable("BERTH_LEASE")) limits.visible_by = VisibleBy::lease;
   return limits;
 }

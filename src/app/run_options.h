@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "place/placement.h"
+#include "place/visible_others.h"
 #include "run/run.h"
 
 namespace berth {
@@ -49,8 +50,12 @@ class RequestOptions {
   bool dry_run_ = false;
 };
 
-/// What an inherited CUDA_VISIBLE_DEVICES allows: nothing is ever widened. invalid: it cannot be
-/// told what it means; says what to set.
+/// What the environment says of devices, and whether it says anything.
+[[nodiscard]] VisibleSettings visible_settings(const Context& context);
+[[nodiscard]] bool limits_devices(const VisibleSettings& settings);
+
+/// What an inherited CUDA_VISIBLE_DEVICES (and each other maker's) allows: nothing is ever widened.
+/// invalid: it cannot be told what it means; says what to set.
 [[nodiscard]] Result<PlaceLimits> inherited_limits(const Context& context,
                                                    const Snapshot& snapshot);
 

@@ -298,7 +298,7 @@ class Helper {
     ledger_ = &ledger;
     AcquireOptions options{.request = job->request};
     TakeSnapshot look = [this] { return seen(Wanted(Depth::placement).add(Extra::sleepers)); };
-    if (context_.variable("CUDA_VISIBLE_DEVICES")) {
+    if (limits_devices(visible_settings(context_))) {
       const auto snapshot = look();
       if (!snapshot) return std::unexpected(snapshot.error());
       auto limits = inherited_limits(context_, *snapshot);
@@ -377,6 +377,12 @@ class Helper {
       (void)got.lease.end(ledger);
       if (!variables) return std::unexpected(std::move(variables).error());
       return described;
+    }
+    // A running program's cannot be taken away; empty, HIP passes them over.
+    if (variables) {
+      for (const std::string& name : removed_variables(devices, got.snapshot)) {
+        variables->emplace_back(name, "");
+      }
     }
     manifest.variables_set = *variables;
     manifest.variables = notable_variables(run.environment);

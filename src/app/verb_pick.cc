@@ -40,7 +40,11 @@ Result<std::string> in_format(const std::string& format, const Placement& placem
   if (format == "env") {
     auto variables = visible_variables(devices, VisibleFormat::indices, snapshot);
     if (!variables) return std::unexpected(std::move(variables).error());
-    return exports_of(*variables);
+    std::string lines = exports_of(*variables);
+    for (const std::string& name : removed_variables(devices, snapshot)) {
+      lines += "unset " + name + "\n";
+    }
+    return lines;
   }
   const bool by_index = format == "indices";
   auto list = write_visible_devices(

@@ -170,7 +170,9 @@ class RunVerb final : public Verb {
 
   /// An inherited list is never widened. Only where there is one does it take a look of its own.
   static Result<void> take_inherited_limits(Context& context, RunOptions& options) {
-    if (options.job.where == RunWhere::cpu || !context.variable("CUDA_VISIBLE_DEVICES")) return {};
+    if (options.job.where == RunWhere::cpu || !limits_devices(visible_settings(context))) {
+      return {};
+    }
     const auto snapshot = context.look_without_claims(Depth::placement);
     if (!snapshot) return std::unexpected(snapshot.error());
     auto limits = inherited_limits(context, *snapshot);

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/text.h"
+#include "base/tr.h"
 #include "snapshot/device_kind.h"
 
 namespace berth {
@@ -86,6 +87,19 @@ bool chooses_threads(const std::vector<std::string>& environment) {
          std::ranges::any_of(further_thread_variables, is_set);
 }
 }  // namespace
+
+std::vector<std::string> take_away(const std::vector<std::string>& names,
+                                   std::vector<std::string>& environment) {
+  std::vector<std::string> remarks;
+  for (const std::string& name : names) {
+    const auto erased =
+        std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(name + "="); });
+    if (erased == 0) continue;
+    remarks.push_back(
+        trf("{} is taken from the job: it would number anew what the job was given", name));
+  }
+  return remarks;
+}
 
 std::uint64_t sensible_threads(std::uint64_t cpus) {
   constexpr std::uint64_t small_machine = 8;

@@ -66,7 +66,7 @@ void change(Device& device, Random& random) {
       device.details.put(Detail::recovery_action, any_reason(random));
       break;
     default:
-      device.kind = DeviceKind::amd_gpu;
+      device.kind = DeviceKind::other;
   }
 }
 

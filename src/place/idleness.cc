@@ -83,7 +83,9 @@ Idleness idleness_of(const Case& asked) {
 
   const auto& now = device.utilization_gpu;
   if (now.get()) {
-    if (*now.get() > limit) {
+    const bool lies =
+        !computes && *now.get() > most_load_of_nobody && !is_load_of_nobody(device, now);
+    if (*now.get() > limit && !lies) {
       return not_idle(asked, trf("{:.0f} % busy now", now.get()->count()));
     }
     std::string evidence(tr("idle by its utilisation now"));

@@ -55,13 +55,21 @@ struct NeedFacts {
   Need need;
   std::string_view word;
   ComputeCapability since;  // the first with the feature in hardware
+  /// Chips of AMD's with it (Device::architecture), by the beginning of their names.
+  std::span<const std::string_view> chips;
 };
+
+// rocWMMA's table of data types and AMD's ISA documents: bfloat16 by matrix cores since CDNA and by
+// WMMA since RDNA 3; 8-bit floats on CDNA 3, CDNA 4 and RDNA 4.
+constexpr std::array<std::string_view, 6> bf16_chips = {"gfx908", "gfx90a", "gfx94",
+                                                        "gfx95",  "gfx11",  "gfx12"};
+constexpr std::array<std::string_view, 3> fp8_chips = {"gfx94", "gfx95", "gfx12"};
 
 // CUDA C++ Programming Guide, table "Feature Support per Compute Capability" and the tensor cores'
 // data types: bfloat16 since 8.0 (Ampere), 8-bit floats since 8.9 (Ada).
 constexpr std::array<NeedFacts, 2> need_facts = {{
-    {Need::bf16, "bf16", {8, 0}},
-    {Need::fp8, "fp8", {8, 9}},
+    {Need::bf16, "bf16", {8, 0}, bf16_chips},
+    {Need::fp8, "fp8", {8, 9}, fp8_chips},
 }};
 
 [[nodiscard]] inline const NeedFacts& facts_of(Need need) {

@@ -8,6 +8,7 @@
 #include "base/tr.h"
 #include "place/occupancy.h"
 #include "place/rules.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -26,6 +27,12 @@ std::string_view name_of(Rule rule) {
       return "excluded";
     case Rule::not_listed:
       return "not_listed";
+    case Rule::other_kind:
+      return "other_kind";
+    case Rule::kind_not_said:
+      return "kind_not_said";
+    case Rule::not_asked_for:
+      return "not_asked_for";
     case Rule::failed:
       return "failed";
     case Rule::compute_mode:
@@ -230,17 +237,20 @@ bool is_possible(const Snapshot& snapshot, const std::vector<bool>& may_serve, i
 
 Placement place(const Snapshot& snapshot, const Request& request, const PlaceLimits& limits) {
   Placement placement;
+  placement.kinds_to_choose = kinds_to_choose(snapshot, request, limits);
   const Occupancy occupancy(snapshot);
   std::vector<Candidate> candidates;
   std::vector<bool> may_serve;
   for (const Device& device : snapshot.devices) {
     const DeviceOccupancy here = occupancy.of(device);
-    const Case asked{snapshot, device, here, request, limits};
+    const Case asked{snapshot, device, here, request, limits, placement.kinds_to_choose};
     auto refusal = refusal_of(asked);
     may_serve.push_back(!refusal || refusal->may_change);
     if (refusal) {
       if (refusal->rule == Rule::not_visible && limits.visible_by == VisibleBy::variable) {
-        ++placement.hidden_by_variable;
+        if (++placement.hidden_by_variable == 1) {
+          placement.hiding_variable = facts_of(device.kind).visible_variable;
+        }
       }
       placement.refused.push_back(std::move(*refusal));
     } else {

@@ -24,6 +24,9 @@ enum class Rule {
   not_visible,       // outside the inherited visible-devices list, or outside the lease we run in
   excluded,          // --except
   not_listed,        // not in --only
+  other_kind,        // not of the maker asked for (--kind)
+  kind_not_said,     // there are several makers' devices, and neither --kind nor --only
+  not_asked_for,     // integrated, or of a kind of which only presence is known: --only gives it
   failed,            // judged failed (`berth health`), or whether it is could not be read, unless
                      // --allow-failed
   compute_mode,      // Prohibited; Exclusive_Process with somebody on it already
@@ -77,10 +80,14 @@ struct Placement {
   [[nodiscard]] bool satisfied() const { return !chosen.empty(); }
   /// False: this machine can never satisfy the request, not even when it is idle.
   bool possible = true;
-  /// How many were refused for CUDA_VISIBLE_DEVICES alone, which may be set by mistake.
+  /// How many were refused for an inherited variable alone, which may be set by mistake.
   std::size_t hidden_by_variable = 0;
+  /// Its name: another maker's devices have another.
+  std::string_view hiding_variable = "CUDA_VISIBLE_DEVICES";
   /// That variable shows no device at all.
   bool variable_hides_all = false;
+  /// The makers among which somebody has to choose (Rule::kind_not_said); else empty.
+  std::vector<std::string_view> kinds_to_choose;
 };
 
 /// Who said which devices may be given: the variable CUDA_VISIBLE_DEVICES, which whoever asks can

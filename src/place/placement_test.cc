@@ -328,7 +328,7 @@ TEST(Place, LostUnusableAndUnsupportedAreNeverPossible) {
   };
   EXPECT_EQ(refused_as([](Device& d) { d.lost = true; }), "lost");
   EXPECT_EQ(refused_as([](Device& d) { d.unusable_because = "no driver"; }), "unusable");
-  EXPECT_EQ(refused_as([](Device& d) { d.kind = DeviceKind::amd_gpu; }), "unusable");
+  EXPECT_EQ(refused_as([](Device& d) { d.kind = DeviceKind::other; }), "unusable");
   EXPECT_EQ(refused_as([](Device& d) { d.compute_mode = std::string("Prohibited"); }),
             "compute_mode");
 }

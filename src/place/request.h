@@ -44,6 +44,8 @@ struct Request {
   std::optional<MemoryShare> memory;
   std::vector<DevicePattern> only;
   std::vector<DevicePattern> except;
+  /// A word of kind_words(); empty: the one kind that is there.
+  std::string kind;
   Preference prefer = Preference::best_fit;
   std::vector<DevicePattern> preferred;  // with Preference::listed, best first
   std::optional<ComputeCapability> min_compute;

@@ -1,5 +1,7 @@
 // The members of a request: how each is read from text, typed again, and written into a ticket.
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -7,6 +9,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "place/key_text.h"
+#include "snapshot/device_kind.h"
 
 namespace berth {
 
@@ -83,6 +86,26 @@ void walk_memory(Archive& archive, Request& request) {
 }
 
 // --- which --------------------------------------------------------------------------------
+
+Result<std::string> kind_in(std::string_view text) {
+  const auto words = kind_words();
+  for (const std::string_view word : words) {
+    if (equals_ignoring_case(word, trimmed(text))) return std::string(word);
+  }
+  return refused(
+      trf("\"{}\" is no kind of device; write one of {}", printable(text), fmt::join(words, ", ")),
+      text);
+}
+
+void walk_kind(Archive& archive, Request& request) {
+  std::optional<std::string> kind;
+  if (!request.kind.empty()) kind = request.kind;
+  archive.member("kind", kind, Form::sparse);
+  if (!kind || !archive.is_reading()) return;
+  const auto known = kind_in(*kind);
+  if (!known) return archive.mistake("kind is not known");
+  request.kind = *known;
+}
 
 Result<void> parse_preference(std::string_view text, JobSpec& job) {
   Request& request = job.request;
@@ -299,6 +322,16 @@ const JobKey request_key_table[] = {
      [](Archive& archive, Request& request) {
        archive.member("except", request.except, Form::sparse);
      }},
+    {JobPart::devices,
+     "kind",
+     "--kind",
+     "MAKER",
+     as_key("of this maker: nvidia, amd, intel, ascend, …; needed where there are several"),
+     {},
+     true,
+     [](Text text, JobSpec& job) { return keep(kind_in(text), job.request.kind); },
+     [](const JobSpec& job) { return job.request.kind; },
+     walk_kind},
     {JobPart::devices,
      "prefer",
      "--prefer",

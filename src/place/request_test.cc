@@ -193,6 +193,7 @@ constexpr std::pair<std::string_view, std::string_view> texts[] = {{"devices", "
                                                                    {"memory", "10G"},
                                                                    {"only", "0,*H100*"},
                                                                    {"except", "GPU-1a"},
+                                                                   {"kind", "amd"},
                                                                    {"prefer", "3,1"},
                                                                    {"min_compute", "8.6"},
                                                                    {"need", "bf16,fp8"},
@@ -236,12 +237,13 @@ auto members_of(const JobSpec& job) {
   const auto& [command, name, project, request, cpus, host_memory, priority, after, where, wait,
                cpu_after, time_limit, warning_signal, warning_ahead, linger, hold, isolate, cap,
                cap_action, on_gpu_fault, fault_signal, retry_on, retries] = job;
-  const auto& [devices, memory, only, except, prefer, preferred, min_compute, needs,
+  const auto& [devices, memory, only, except, kind, prefer, preferred, min_compute, needs,
                max_utilization, idle_for, allow_failed] = request;
   return std::tie(name, project, cpus, host_memory, priority, after, where, wait, cpu_after,
                   time_limit, warning_signal, warning_ahead, linger, hold, isolate, cap, cap_action,
                   on_gpu_fault, fault_signal, retry_on, retries, devices, memory, only, except,
-                  prefer, preferred, min_compute, needs, max_utilization, idle_for, allow_failed);
+                  kind, prefer, preferred, min_compute, needs, max_utilization, idle_for,
+                  allow_failed);
 }
 
 using Members = decltype(members_of(std::declval<JobSpec&>()));

@@ -83,7 +83,8 @@ Played played(const Snapshot& snapshot, std::size_t waiters, const PlaceLimits& 
 bool may_have(const Device& device, const Snapshot& snapshot, const Occupancy& occupancy,
               const Request& request, const PlaceLimits& limits) {
   const DeviceOccupancy here = occupancy.of(device);
-  return !refusal_of({snapshot, device, here, request, limits});
+  const auto kinds = kinds_to_choose(snapshot, request, limits);
+  return !refusal_of({snapshot, device, here, request, limits, kinds});
 }
 
 /// The first who started `before` and could not any more once `tried` has been taken.

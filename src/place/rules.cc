@@ -1,5 +1,7 @@
 #include "place/rules.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 
@@ -74,7 +76,8 @@ Verdict usable(const Case& asked) {
 Verdict divided(const Case& asked) {
   const Device& device = asked.device;
   if (device.parent) {
-    if (asked.request.devices == 1) return std::nullopt;
+    const bool may_be_several = facts_of(device.kind).has_numbered_parts;
+    if (asked.request.devices == 1 || may_be_several) return std::nullopt;
     return refuse(
         device, Rule::divided,
         trf("a program can use one MIG instance, and {} devices are wanted", asked.request.devices),
@@ -85,11 +88,17 @@ Verdict divided(const Case& asked) {
       return std::nullopt;
     case Division::divided:
       return refuse(device, Rule::divided,
-                    said("divided by MIG: its instances are offered instead"), false);
+                    device.partition_mode.get()
+                        ? said("divided into partitions: these are offered instead")
+                        : said("divided by MIG: its instances are offered instead"),
+                    false);
     case Division::unknown:
       break;
   }
-  return refuse(device, Rule::divided, said("whether MIG divides it could not be read"));
+  return refuse(device, Rule::divided,
+                facts_of(device.kind).has_numbered_parts
+                    ? said("whether it is divided could not be read")
+                    : said("whether MIG divides it could not be read"));
 }
 
 Verdict allowed(const Case& asked) {
@@ -98,7 +107,7 @@ Verdict allowed(const Case& asked) {
   if (visible && !contains(*visible, device.id)) {
     return refuse(device, Rule::not_visible,
                   asked.limits.visible_by == VisibleBy::variable
-                      ? said("not in CUDA_VISIBLE_DEVICES")
+                      ? trf("not in {}", facts_of(device.kind).visible_variable)
                       : said("not among the devices of the lease this runs inside of"),
                   false);
   }
@@ -109,6 +118,26 @@ Verdict allowed(const Case& asked) {
     return refuse(device, Rule::not_listed, said("not in --only"), false);
   }
   return std::nullopt;
+}
+
+Verdict of_kind(const Case& asked) {
+  const Device& device = asked.device;
+  const Request& request = asked.request;
+  if (!request.kind.empty() && facts_of(device.kind).word != request.kind) {
+    return refuse(device, Rule::other_kind, trf("not of --kind {}", request.kind), false);
+  }
+  if (!asked.kinds_to_choose.empty() && is_given_unasked(device)) {
+    return refuse(device, Rule::kind_not_said,
+                  trf("one of several kinds here ({}): choose with --kind or --only",
+                      fmt::join(asked.kinds_to_choose, ", ")),
+                  false);
+  }
+  if (is_given_unasked(device) || !request.only.empty()) return std::nullopt;
+  return refuse(device, Rule::not_asked_for,
+                device.integrated
+                    ? said("a part of the processor: given only where --only names it")
+                    : said("only its presence is known: given only where --only names it"),
+                false);
 }
 
 Verdict failed(const Case& asked) {
@@ -173,6 +202,14 @@ Verdict chip(const Case& asked) {
   }
   for (const Need need : asked.request.needs) {
     const NeedFacts& facts = facts_of(need);
+    const auto& chip_of_amd = asked.device.architecture.get();
+    if (chip_of_amd && chip_of_amd->starts_with("gfx")) {
+      const bool has_it = std::ranges::any_of(
+          facts.chips, [&](std::string_view name) { return chip_of_amd->starts_with(name); });
+      if (has_it) continue;
+      return refuse(asked.device, Rule::lacks_feature,
+                    trf("{} has no {}", *chip_of_amd, facts.word), false);
+    }
     const auto verdict = capable(
         asked, facts.since, Rule::lacks_feature,
         trf("{} (for {})", fmt::format("{}.{}", facts.since.major, facts.since.minor), facts.word));
@@ -259,7 +296,9 @@ Verdict in_use(const Case& asked) {
   if (asked.request.memory) return std::nullopt;
   const auto others = strangers(asked);
   const auto& listed = asked.device.process_count;
-  if (others.empty() && !listed.has_value() && listed.why() == Absent::failed) {
+  const bool is_unread = !listed.has_value() && (listed.why() == Absent::failed ||
+                                                 facts_of(asked.device.kind).only_presence);
+  if (others.empty() && is_unread) {
     return refuse(asked.device, Rule::idle_unknown, said("who is on it could not be read"));
   }
   if (others.empty()) return ghost_memory(asked);
@@ -323,12 +362,13 @@ Verdict utilization(const Case& asked) {
     if (load.why() != Absent::failed) return std::nullopt;  // the process list has to do
     return refuse(device, Rule::idle_unknown, said("how busy it is could not be read"));
   }
-  if (*load.get() <= limit.value_or(most_load_of_nobody)) return std::nullopt;
   if (limit) {
+    if (*load.get() <= *limit) return std::nullopt;
     return refuse(
         device, Rule::utilization,
         trf("{:.0f} % busy, at most {:.0f} % asked for", load.get()->count(), limit->count()));
   }
+  if (!is_load_of_nobody(device, load)) return std::nullopt;
   return refuse(device, Rule::utilization,
                 trf("{:.0f} % busy by nobody that can be seen", load.get()->count()));
 }
@@ -339,6 +379,24 @@ Verdict idle(const Case& asked) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> kinds_to_choose(const Snapshot& snapshot, const Request& request,
+                                              const PlaceLimits& limits) {
+  std::vector<std::string_view> kinds;
+  if (!request.kind.empty() || !request.only.empty()) return kinds;
+  for (const Device& device : snapshot.devices) {
+    const Obstacle obstacle = obstacle_of(device, snapshot);
+    const std::string_view word = facts_of(device.kind).word;
+    const bool could_be_given = obstacle != Obstacle::unusable && obstacle != Obstacle::lost &&
+                                obstacle != Obstacle::unsupported && is_given_unasked(device);
+    const bool is_visible = !limits.visible || contains(*limits.visible, device.id);
+    const bool is_new = std::ranges::find(kinds, word) == kinds.end();
+    const bool is_left = !any_matches(request.except, device);
+    if (could_be_given && is_visible && is_left && is_new && !word.empty()) kinds.push_back(word);
+  }
+  if (kinds.size() < 2) kinds.clear();
+  return kinds;
+}
 
 Refusal refuse(const Device& device, Rule rule, std::string text, bool may_change) {
   return {device.id, device.index, rule, std::move(text), {}, may_change};
@@ -355,7 +413,7 @@ std::optional<Bytes> wanted_bytes(const MemoryShare& share, const Device& device
 
 std::optional<Refusal> refusal_of(const Case& asked) {
   // First what no waiting changes, then who is there, then how busy it is.
-  constexpr std::array rules = {usable, divided, allowed, failed,   chip,        compute_mode,
+  constexpr std::array rules = {usable, divided, allowed, of_kind,  failed,      chip, compute_mode,
                                 leased, in_use,  memory,  reserved, utilization, idle};
   for (const auto rule : rules) {
     if (auto verdict = rule(asked)) return verdict;

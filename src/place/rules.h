@@ -4,6 +4,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "place/occupancy.h"
 #include "place/placement.h"
@@ -17,7 +19,13 @@ struct Case {
   const DeviceOccupancy& occupancy;
   const Request& request;
   const PlaceLimits& limits;
+  const std::vector<std::string_view>& kinds_to_choose;  // Placement's
 };
+
+/// The makers whose devices could be given, where a request says of none of several.
+[[nodiscard]] std::vector<std::string_view> kinds_to_choose(const Snapshot& snapshot,
+                                                            const Request& request,
+                                                            const PlaceLimits& limits);
 
 /// The first rule that refuses the device; nothing where it may be given.
 [[nodiscard]] std::optional<Refusal> refusal_of(const Case& asked);

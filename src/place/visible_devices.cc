@@ -362,8 +362,9 @@ Result<std::string> write_visible_devices(const std::vector<DeviceId>& devices,
                                           VisibleFormat format, const Snapshot& snapshot) {
   const auto resolved = resolve(devices, snapshot);
   if (!resolved) return std::unexpected(resolved.error());
-  const auto instances = std::count_if(resolved->begin(), resolved->end(),
-                                       [](const Device* d) { return d->parent.has_value(); });
+  const auto instances = std::ranges::count_if(*resolved, [](const Device* d) {
+    return d->parent.has_value() && !facts_of(d->kind).has_numbered_parts;
+  });
   if (instances > 1) {
     return fail(ErrorCode::unsupported,
                 trf("cannot list {} MIG instances: a CUDA program uses one at most", instances));
@@ -371,7 +372,16 @@ Result<std::string> write_visible_devices(const std::vector<DeviceId>& devices,
   // Numbers and UUIDs do not mix, and an instance has no number.
   const bool by_uuid = format == VisibleFormat::uuids || instances > 0;
   std::vector<std::string> entries;
-  for (const Device* device : *resolved) {
+  std::vector<const Device*> ordered = *resolved;
+  if (!ordered.empty() && facts_of(ordered.front()->kind).list_ascends) {
+    std::ranges::stable_sort(ordered, {}, [](const Device* d) { return runtime_number(*d); });
+  }
+  for (const Device* device : ordered) {
+    const bool has_uuid = device->uuid.get() || is_of(Runtime::cuda, *device);
+    if (by_uuid && !has_uuid) {
+      return fail(ErrorCode::unsupported,
+                  trf("device {} has no UUID of its own: ask for indices", device->id.text()));
+    }
     if (by_uuid) {
       entries.emplace_back(uuid_of(*device));
     } else if (const auto number = runtime_number(*device)) {
@@ -382,6 +392,19 @@ Result<std::string> write_visible_devices(const std::vector<DeviceId>& devices,
     }
   }
   return joined(entries);
+}
+
+std::vector<std::string> removed_variables(const std::vector<DeviceId>& devices,
+                                           const Snapshot& snapshot) {
+  std::vector<std::string> removed;
+  for (const DeviceId& id : devices) {
+    const Device* device = find_device(id, snapshot);
+    if (device == nullptr) continue;
+    for (const std::string_view name : facts_of(device->kind).removed_variables) {
+      if (std::ranges::find(removed, name) == removed.end()) removed.emplace_back(name);
+    }
+  }
+  return removed;
 }
 
 Result<std::vector<std::pair<std::string, std::string>>> visible_variables(

@@ -49,6 +49,11 @@ enum class VisibleFormat { indices, uuids };
                                                         VisibleFormat format,
                                                         const Snapshot& snapshot);
 
+/// Variables that a job given these devices must not have: they would number anew what the others
+/// leave (HIP_VISIBLE_DEVICES behind ROCR_VISIBLE_DEVICES).
+[[nodiscard]] std::vector<std::string> removed_variables(const std::vector<DeviceId>& devices,
+                                                         const Snapshot& snapshot);
+
 /// The variables (name, value) that give a job these devices, CUDA_DEVICE_ORDER included, grouped
 /// by the devices' kinds.
 [[nodiscard]] Result<std::vector<std::pair<std::string, std::string>>> visible_variables(

@@ -11,7 +11,10 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "probe/amdgpu/amdgpu_source.h"
+#include "probe/dcmi/dcmi_source.h"
+#include "probe/intel/intel_source.h"
 #include "probe/nvml/nvml_probe.h"
+#include "probe/presence/presence_source.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/fields.h"
 #include "snapshot/questions.h"
@@ -20,9 +23,9 @@ namespace berth {
 
 namespace {
 
-constexpr std::array<SourceFacts, 2> sources_known = {{
+constexpr std::array<SourceFacts, 5> sources_known = {{
     {.kind = DeviceKind::nvidia_gpu,
-     .kernel_driver = "nvidia",
+     .kernel_drivers = {"nvidia"},
      .pci_vendor = "0x10de",
      .opening = as_key("starting NVIDIA's library"),
      .runtime_file = "",
@@ -30,22 +33,49 @@ constexpr std::array<SourceFacts, 2> sources_known = {{
      .starts_slowly = true,
      .make = make_nvml_source},
     {.kind = DeviceKind::amd_gpu,
-     .kernel_driver = "amdgpu",
+     .kernel_drivers = {"amdgpu"},
      .pci_vendor = "0x1002",
      .opening = as_key("listing the GPUs of the amdgpu driver"),
      .runtime_file = "/opt/rocm/.info/version",
      .server = "",
      .starts_slowly = false,
      .make = make_amdgpu_source},
+    {.kind = DeviceKind::intel_gpu,
+     .kernel_drivers = {"xe", "i915"},
+     .pci_vendor = "0x8086",
+     .opening = as_key("listing the GPUs of the xe and i915 drivers"),
+     .runtime_file = "",
+     .starts_slowly = false,
+     .make = make_intel_source},
+    {.kind = DeviceKind::ascend_npu,
+     .kernel_drivers = {},
+     .pci_vendor = "0x19e5",
+     .opening = as_key("starting Huawei's library"),
+     .runtime_file = "",
+     .starts_slowly = true,
+     .make = make_dcmi_source,
+     .sees_any = DcmiSource::sees_any},
+    // One source of all kinds of which only presence is known.
+    {.kind = DeviceKind::hygon_dcu,
+     .kernel_drivers = {},
+     .pci_vendor = "0x1d94",
+     .opening = as_key("listing accelerators of the bus"),
+     .runtime_file = "",
+     .starts_slowly = false,
+     .make = make_presence_source,
+     .sees_any = [](const Sources& sources) { return PresenceSource::sees_any(sources.sys); }},
 }};
 
 /// Whether the kernel's driver has cards.
-bool has_cards(std::string_view kernel_driver, const Sources& sources) {
-  const auto entries =
-      list_directory(sources.sys + "/bus/pci/drivers/" + std::string(kernel_driver));
-  return entries && std::ranges::any_of(*entries, [](const std::string& entry) {
-           return entry.find(':') != std::string::npos;
-         });
+bool has_cards(const SourceFacts& source, const Sources& sources) {
+  if (source.sees_any != nullptr) return source.sees_any(sources);
+  return std::ranges::any_of(source.kernel_drivers, [&](std::string_view driver) {
+    if (driver.empty()) return false;
+    const auto entries = list_directory(sources.sys + "/bus/pci/drivers/" + std::string(driver));
+    return entries && std::ranges::any_of(*entries, [](const std::string& entry) {
+             return entry.find(':') != std::string::npos;
+           });
+  });
 }
 
 /// Whether the bus has a function of this maker.
@@ -78,8 +108,10 @@ const SourceFacts& source_of(DeviceKind kind) {
 }
 
 bool is_asked(std::string_view kernel_driver) {
-  return std::ranges::find(sources_known, kernel_driver, &SourceFacts::kernel_driver) !=
-         sources_known.end();
+  return std::ranges::any_of(sources_known, [&](const SourceFacts& source) {
+    const auto& drivers = source.kernel_drivers;
+    return !kernel_driver.empty() && std::ranges::find(drivers, kernel_driver) != drivers.end();
+  });
 }
 
 void mark_servers(Snapshot& snapshot) {
@@ -102,7 +134,7 @@ std::vector<DeviceKind> drivers_here(const Sources& sources) {
   const SourceFacts& first = sources_known.front();
   std::vector<DeviceKind> here;
   for (const SourceFacts& one : sources_known) {
-    if (&one != &first && has_cards(one.kernel_driver, sources)) here.push_back(one.kind);
+    if (&one != &first && has_cards(one, sources)) here.push_back(one.kind);
   }
   // Most machines have cards of one maker. Who looks for the other's library in vain complains.
   const bool is_first_asked = here.empty() || sources.nvml_library != Sources().nvml_library ||
@@ -152,6 +184,7 @@ Device only_facts(const Device& device, Absent why) {
   kept.runtime_index = device.runtime_index;
   kept.unusable_because = device.unusable_because;
   kept.lost = device.lost;
+  kept.integrated = device.integrated;
   const auto keep = [&](auto... facts) {
     const auto keep_one = [&](auto fact) {
       if ((device.*fact).has_value()) kept.*fact = device.*fact;

@@ -10,6 +10,7 @@
 //
 // Keep it between looks: facts are read once, "not supported" is asked once.
 
+#include <array>
 #include <expected>
 #include <functional>
 #include <memory>
@@ -77,15 +78,18 @@ class DeviceSource {
 
 /// What the watching side has to know of a source before it answers.
 struct SourceFacts {
-  DeviceKind kind;                 // what its whole cards are
-  std::string_view kernel_driver;  // as /sys/bus/pci/drivers calls it
-  std::string_view pci_vendor;     // as /sys/bus/pci/devices/*/vendor has it
-  std::string_view opening;        // what open() does, for people, through tr()
-  std::string_view runtime_file;   // has the runtime's version; empty: the driver tells it
-  std::string_view server;         // executable_name of what serves its jobs; empty: nothing does
+  DeviceKind kind;  // what its whole cards are
+  /// As /sys/bus/pci/drivers calls them; empty: it goes by the bus alone.
+  std::array<std::string_view, 2> kernel_drivers;
+  std::string_view pci_vendor;    // as /sys/bus/pci/devices/*/vendor has it
+  std::string_view opening;       // what open() does, for people, through tr()
+  std::string_view runtime_file;  // has the runtime's version; empty: the driver tells it
+  std::string_view server = {};   // executable_name of what serves its jobs; empty: nothing does
   /// Whether opening it and waking a card up may take seconds (Patience::opening, ::waking).
   bool starts_slowly;
   std::unique_ptr<DeviceSource> (*make)(const Sources& sources);
+  /// Of one that goes by the bus: whether that has any.
+  bool (*sees_any)(const Sources& sources) = nullptr;
 };
 [[nodiscard]] const SourceFacts& source_of(DeviceKind kind);
 /// Sets GpuProcess::server where a vendor's server is seen. Who takes its name for a job of his own

@@ -19,6 +19,7 @@
 #include "host_environment/mps.h"
 #include "record/record_writer.h"
 #include "run/command_words.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/device_name.h"
 
 namespace berth {
@@ -216,15 +217,22 @@ static Result<std::vector<Variable>> hold_by_tier(RunCap& cap, CapMeans means,
                                                   const std::string& directory,
                                                   const RunOptions& options, Clock& clock) {
   std::string why;
-  if (cap.tier == CapTier::kernel) {
+  // These stand before CUDA's driver, or are set through it.
+  const bool is_cuda = std::ranges::all_of(
+      manifest.given.devices, [](const Device& device) { return is_of(unnamed_vendor, device); });
+  const bool is_of_cuda =
+      cap.tier == CapTier::kernel || cap.tier == CapTier::mps || cap.tier == CapTier::shim;
+  if (!is_cuda && is_of_cuda) {
+    why = as_key("it holds devices of NVIDIA alone");
+    means.facts.no_kernel = means.facts.no_mps = means.facts.no_shim = why;
+  } else if (cap.tier == CapTier::kernel) {
     why = no_kernel_limit(means.kernel_limits, manifest);
     if (!why.empty()) means.facts.no_kernel = why;
-  }
-  if (cap.tier == CapTier::mps) {
+  } else if (cap.tier == CapTier::mps) {
     why = prove_mps(means.mps_pipes, manifest, clock);
     if (!why.empty()) means.facts.no_mps = why;
   }
-  if (cap.tier == CapTier::shim) {
+  if (is_cuda && cap.tier == CapTier::shim) {
     // Days may have passed in the queue: its files are looked at again.
     auto shim = shim_for(options);
     why = shim ? make_account(manifest, directory) : shim.error().english();

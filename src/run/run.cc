@@ -79,12 +79,10 @@ class Run {
   }
 
   RunOutcome not_started(Error error) const {
-    const int code = exit_code_of_no_start(error);
     return {.how = RunOutcome::How::not_started,
             .id = manifest_.id,
-            .exit = {.code = code},
-            .error = std::move(error),
-            .refusal = std::nullopt};
+            .exit = {.code = exit_code_of_no_start(error)},
+            .error = std::move(error)};
   }
 
   /// A mistyped command is told at once, not after hours in the queue.
@@ -245,6 +243,7 @@ class Run {
 
   Result<std::vector<std::string>> job_environment() {
     std::vector<Variable> variables;
+    std::vector<std::string> environment = options_.environment;
     std::vector<DeviceId> devices;
     for (const Choice& choice : started_.devices) devices.push_back(choice.device);
     if (auto plan = plan_its_isolation(devices); !plan) return std::unexpected(plan.error());
@@ -254,6 +253,8 @@ class Run {
           isolation_ ? seen_inside(devices, started_.snapshot) : started_.snapshot);
       if (!visible) return std::unexpected(std::move(visible).error());
       variables = *std::move(visible);
+      const auto renumber = removed_variables(devices, started_.snapshot);
+      for (std::string& remark : take_away(renumber, environment)) tell(RunRemark{remark});
     } else {
       manifest_.cpu_only = true;
       manifest_.cap.reset();
@@ -272,7 +273,7 @@ class Run {
     const std::string within = manifest_.inside.empty() ? "" : manifest_.inside + "/";
     if (lease_) variables.emplace_back("BERTH_LEASE", within + lease_->id());
     variables.emplace_back("BERTH_MARKS", *std::move(marks));
-    return with_variables(options_.environment, variables);
+    return with_variables(std::move(environment), variables);
   }
 
   Result<void> hold_to_share(std::vector<Variable>& variables) {

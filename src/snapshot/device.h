@@ -1,6 +1,7 @@
 #pragma once
-// Device: one thing a job can be given, a GPU or a MIG instance. Plain data; what can be asked of
-// it is in snapshot/questions.h, its column names, units and texts in snapshot/fields.h.
+// Device: one thing a job can be given: a GPU, or a part of one (a MIG instance, a partition).
+// Plain data; what can be asked of it is in snapshot/questions.h, its column names, units and texts
+// in snapshot/fields.h.
 //
 // To add a reading: a member here, a row in snapshot/fields.cc, and the probe that fills it.
 
@@ -19,7 +20,24 @@ namespace berth {
 
 /// What sort of device it is. The kind owns the environment variables that show or hide devices to
 /// a program (snapshot/device_kind.h), so that nothing else says CUDA where it means "device".
-enum class DeviceKind { nvidia_gpu, nvidia_mig, amd_gpu, intel_gpu, ascend_npu, other };
+enum class DeviceKind {
+  nvidia_gpu,
+  nvidia_mig,
+  amd_gpu,
+  amd_partition,
+  intel_gpu,
+  ascend_npu,
+  hygon_dcu,
+  cambricon_mlu,
+  mthreads_gpu,
+  metax_gpu,
+  iluvatar_gpu,
+  habana_gaudi,
+  google_tpu,
+  tenstorrent,
+  aws_neuron,
+  other
+};
 
 /// Why clocks are not as high as they could be. The numbers stand in formats
 /// (`throttle_reasons_mask`); a source translates its vendor's into them.
@@ -66,7 +84,7 @@ struct Device {
   // --- identity -----------------------------------------------------------------------------
   DeviceId id;
   DeviceKind kind = DeviceKind::other;
-  std::optional<DeviceId> parent;  // of a partition: a MIG instance
+  std::optional<DeviceId> parent;  // of a part: a MIG instance, a partition of AMD's
   std::optional<Partition> partition;
   /// The index that its tool (nvidia-smi) shows it under today; a partition has its parent's.
   /// Nothing for devices that no driver numbers. Where there are cards of several makers, those of
@@ -81,6 +99,8 @@ struct Device {
   std::string unusable_because;
   /// The device fell off the bus (or answers as if): its other readings are absent.
   bool lost = false;
+  /// It is a part of the processor, with the processor's memory: no job is given it unasked.
+  bool integrated = false;
 
   // --- facts --------------------------------------------------------------------------------
   Reading<std::string> name;
@@ -103,6 +123,8 @@ struct Device {
   // --- state --------------------------------------------------------------------------------
   Reading<bool> persistence_mode;
   Reading<bool> mig_mode;
+  /// How AMD's card is divided, and its memory: "SPX NPS1" is whole, "CPX NPS4" many parts.
+  Reading<std::string> partition_mode;
   Reading<bool> ecc_mode;
   Reading<bool> display_active;
   Reading<bool> display_attached;

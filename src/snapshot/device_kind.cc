@@ -28,6 +28,7 @@ constexpr DeviceKindFacts nvidia{
     .is_supported = true,
     .card_file = "/dev/nvidia",
     .cdi_kind = "nvidia.com/gpu",
+    .word = "nvidia",
 };
 
 constexpr DeviceKindFacts instance_of_nvidia() {
@@ -37,54 +38,115 @@ constexpr DeviceKindFacts instance_of_nvidia() {
   return facts;
 }
 
-constexpr std::array<DeviceKindFacts, 6> kinds = {{
+// HIP reads these behind ROCR_VISIBLE_DEVICES, as numbers of what that has left: what Ray, Slurm
+// and vLLM set there would hide a job's devices. GPU_DEVICE_ORDINAL is OpenCL's.
+constexpr std::array<std::string_view, 3> renumber_amd = {
+    "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"};
+
+constexpr DeviceKindFacts amd{
+    .kind = DeviceKind::amd_gpu,
+    .name = "amd-gpu",
+    .vendor = "AMD",
+    .source = "amdgpu",
+    .runtime = Runtime::rocm,
+    .runtime_name = "ROCm",
+    .runtime_version = RuntimeVersion::installed,
+    .in_kernel = true,
+    .driver_file = "",
+    .log_advice = as_key("look for \"amdgpu\" in the kernel log; a device that hangs may need a "
+                         "reset or a reboot"),
+    .visible_variable = "ROCR_VISIBLE_DEVICES",
+    .order_variable = "",
+    .order_value = "",
+    .is_supported = true,
+    .card_file = "/dev/dri/renderD",
+    .cdi_kind = "amd.com/gpu",
+    .word = "amd",
+    .removed_variables = renumber_amd,
+    .has_numbered_parts = true,
+    .idle_memory = Bytes{std::uint64_t{512} << 20U},  // 284 MiB of an idle MI300X
+    .load_may_lie = true,
+};
+
+constexpr DeviceKindFacts partition_of_amd() {
+  DeviceKindFacts facts = amd;
+  facts.kind = DeviceKind::amd_partition;
+  facts.name = "amd-partition";
+  return facts;
+}
+
+constexpr std::array<std::string_view, 1> renumber_intel = {"ONEAPI_DEVICE_SELECTOR"};
+
+// With FLAT, the default, a number is a tile of a card, with COMPOSITE a card.
+constexpr DeviceKindFacts intel{
+    .kind = DeviceKind::intel_gpu,
+    .name = "intel-gpu",
+    .vendor = "Intel",
+    .source = "intel",
+    .runtime = Runtime::level_zero,
+    .runtime_name = "Level Zero",
+    .runtime_version = RuntimeVersion::installed,
+    .in_kernel = true,
+    .driver_file = "",
+    .log_advice = as_key("look for \"xe\" and \"i915\" in the kernel log; a device that hangs may "
+                         "need a reset or a reboot"),
+    .visible_variable = "ZE_AFFINITY_MASK",
+    .order_variable = "ZE_FLAT_DEVICE_HIERARCHY",
+    .order_value = "COMPOSITE",
+    .is_supported = true,
+    .word = "intel",
+    .removed_variables = renumber_intel,
+};
+
+constexpr DeviceKindFacts ascend{
+    .kind = DeviceKind::ascend_npu,
+    .name = "ascend-npu",
+    .vendor = "Huawei",
+    .source = "dcmi",
+    .runtime = Runtime::cann,
+    .runtime_name = "CANN",
+    .runtime_version = RuntimeVersion::installed,
+    .in_kernel = false,
+    .driver_file = "/dev/davinci_manager",
+    .log_advice = as_key("look at npu-smi info and the kernel log; a device that hangs may need a "
+                         "reset or a reboot"),
+    .visible_variable = "ASCEND_RT_VISIBLE_DEVICES",
+    .order_variable = "",
+    .order_value = "",
+    .is_supported = true,
+    .word = "ascend",
+    .idle_memory = Bytes{std::uint64_t{4} << 30U},  // 3.1 to 3.4 GB of an idle 910B
+    .list_ascends = true,
+};
+
+/// A kind of which only presence is known: a row here and one in probe/presence.
+constexpr DeviceKindFacts presence(DeviceKind kind, std::string_view name, std::string_view vendor,
+                                   std::string_view word, std::string_view variable) {
+  return {.kind = kind,
+          .name = name,
+          .vendor = vendor,
+          .source = "device_files",
+          .runtime = Runtime::none,
+          .runtime_name = "",
+          .runtime_version = RuntimeVersion::installed,
+          .in_kernel = false,
+          .driver_file = "",
+          .log_advice = as_key("look for its driver in the kernel log"),
+          .visible_variable = variable,
+          .order_variable = "",
+          .order_value = "",
+          .is_supported = true,
+          .word = word,
+          .only_presence = true};
+}
+
+constexpr std::array<DeviceKindFacts, 16> kinds = {{
     nvidia,
     instance_of_nvidia(),
-    {.kind = DeviceKind::amd_gpu,
-     .name = "amd-gpu",
-     .vendor = "AMD",
-     .source = "amdgpu",
-     .runtime = Runtime::rocm,
-     .runtime_name = "ROCm",
-     .runtime_version = RuntimeVersion::installed,
-     .in_kernel = true,
-     .driver_file = "",
-     .log_advice = as_key("look for \"amdgpu\" in the kernel log; a device that hangs may need a "
-                          "reset or a reboot"),
-     .visible_variable = "ROCR_VISIBLE_DEVICES",
-     .order_variable = "",
-     .order_value = "",
-     .is_supported = false,
-     .card_file = "/dev/dri/renderD",
-     .cdi_kind = "amd.com/gpu"},
-    {.kind = DeviceKind::intel_gpu,
-     .name = "intel-gpu",
-     .vendor = "Intel",
-     .source = "",
-     .runtime = Runtime::level_zero,
-     .runtime_name = "Level Zero",
-     .runtime_version = RuntimeVersion::installed,
-     .in_kernel = true,
-     .driver_file = "",
-     .log_advice = "",
-     .visible_variable = "ZE_AFFINITY_MASK",
-     .order_variable = "",
-     .order_value = "",
-     .is_supported = false},
-    {.kind = DeviceKind::ascend_npu,
-     .name = "ascend-npu",
-     .vendor = "Huawei",
-     .source = "",
-     .runtime = Runtime::cann,
-     .runtime_name = "CANN",
-     .runtime_version = RuntimeVersion::installed,
-     .in_kernel = false,
-     .driver_file = "",
-     .log_advice = "",
-     .visible_variable = "ASCEND_RT_VISIBLE_DEVICES",
-     .order_variable = "",
-     .order_value = "",
-     .is_supported = false},
+    amd,
+    partition_of_amd(),
+    intel,
+    ascend,
     {.kind = DeviceKind::other,
      .name = "other",
      .vendor = "",
@@ -99,24 +161,43 @@ constexpr std::array<DeviceKindFacts, 6> kinds = {{
      .order_variable = "",
      .order_value = "",
      .is_supported = false},
+    presence(DeviceKind::hygon_dcu, "hygon-dcu", "Hygon", "hygon", "ROCR_VISIBLE_DEVICES"),
+    presence(DeviceKind::cambricon_mlu, "cambricon-mlu", "Cambricon", "cambricon",
+             "MLU_VISIBLE_DEVICES"),
+    presence(DeviceKind::mthreads_gpu, "mthreads-gpu", "Moore Threads", "mthreads",
+             "MUSA_VISIBLE_DEVICES"),
+    presence(DeviceKind::metax_gpu, "metax-gpu", "MetaX", "metax", "CUDA_VISIBLE_DEVICES"),
+    presence(DeviceKind::iluvatar_gpu, "iluvatar-gpu", "Iluvatar", "iluvatar",
+             "CUDA_VISIBLE_DEVICES"),
+    presence(DeviceKind::habana_gaudi, "habana-gaudi", "Habana", "gaudi", "HABANA_VISIBLE_MODULES"),
+    presence(DeviceKind::google_tpu, "google-tpu", "Google", "tpu", "TPU_VISIBLE_CHIPS"),
+    presence(DeviceKind::tenstorrent, "tenstorrent", "Tenstorrent", "tenstorrent",
+             "TT_VISIBLE_DEVICES"),
+    // Its variable counts cores, and how many a device has is not read: no job is given one.
+    presence(DeviceKind::aws_neuron, "aws-neuron", "AWS", "neuron", ""),
 }};
 
 // HIP reads CUDA_VISIBLE_DEVICES too; -1 is what the CUDA guide itself recommends for "none", and
 // an empty value is dropped by some launchers (mpirun, docker -e).
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> cpu_only = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> cpu_only = {{
     {"CUDA_VISIBLE_DEVICES", "-1"},
     {"ROCR_VISIBLE_DEVICES", "-1"},
     {"HIP_VISIBLE_DEVICES", "-1"},
     {"ZE_AFFINITY_MASK", "-1"},
     {"ASCEND_RT_VISIBLE_DEVICES", "-1"},
+    {"MLU_VISIBLE_DEVICES", "-1"},
+    {"MUSA_VISIBLE_DEVICES", "-1"},
     {"JAX_PLATFORMS", "cpu"},
     {"NVIDIA_VISIBLE_DEVICES", "void"},
 }};
 
-// NVIDIA; amdgpu's compute and render nodes, which Intel has too; WSL; Ascend; the kernel's accel
-// subsystem (Gaudi).
-constexpr std::array<std::string_view, 6> file_beginnings = {
-    "/dev/nvidia", "/dev/kfd", "/dev/dri/", "/dev/dxg", "/dev/davinci", "/dev/accel/"};
+// NVIDIA; amdgpu's compute and render nodes, which Intel and others have too; Hygon; WSL; Ascend;
+// the kernel's accel subsystem (Gaudi) and TPUs; Cambricon; Moore Threads; MetaX; Iluvatar;
+// Tenstorrent; Neuron.
+constexpr std::array<std::string_view, 15> file_beginnings = {
+    "/dev/nvidia",  "/dev/kfd",      "/dev/mkfd",   "/dev/dri/",         "/dev/dxg",
+    "/dev/davinci", "/dev/vdavinci", "/dev/accel",  "/dev/cambricon",    "/dev/mtgpu",
+    "/dev/mxcd",    "/dev/iluvatar", "/dev/itrctl", "/dev/tenstorrent/", "/dev/neuron"};
 }  // namespace
 
 const DeviceKindFacts& facts_of(DeviceKind kind) {
@@ -144,6 +225,15 @@ std::optional<DeviceKind> device_kind_from_name(std::string_view name) {
     if (facts.name == name) return facts.kind;
   }
   return std::nullopt;
+}
+
+std::vector<std::string_view> kind_words() {
+  std::vector<std::string_view> words;
+  for (const DeviceKindFacts& facts : kinds) {
+    const bool is_new = std::ranges::find(words, facts.word) == words.end();
+    if (!facts.word.empty() && is_new) words.push_back(facts.word);
+  }
+  return words;
 }
 
 std::optional<Runtime> runtime_of_vendor(std::string_view vendor) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "snapshot/device.h"
 
@@ -41,6 +42,21 @@ struct DeviceKindFacts {
   bool is_supported;                // false: no job is given one yet, and its health is not judged
   std::string_view card_file = {};  // a card's own, before its minor number; empty: not known
   std::string_view cdi_kind = {};   // how CDI calls them: "nvidia.com/gpu"; empty: it does not
+  std::string_view word = {};  // of `--kind`, a maker's for all its kinds; empty: none
+  /// What would number anew the devices that the visible variable leaves: taken from a job.
+  std::span<const std::string_view> removed_variables = {};
+  /// Of a part: a program may use several, and each has a number. Of MIG neither is so.
+  bool has_numbered_parts = false;
+  /// What the driver itself holds of a card that nobody uses.
+  Bytes idle_memory{std::uint64_t{64} << 20U};
+  /// Its load may be shown as 100 % while nobody uses it: where the driver lists all processes,
+  /// nobody listed is nobody.
+  bool load_may_lie = false;
+  /// Its list of numbers must ascend, or the runtime shows nothing (Ascend).
+  bool list_ascends = false;
+  /// Nothing is read of it but that it is there and who has its files open: no job is given it
+  /// unasked.
+  bool only_presence = false;
 };
 
 [[nodiscard]] const DeviceKindFacts& facts_of(DeviceKind kind);
@@ -49,6 +65,10 @@ struct DeviceKindFacts {
 [[nodiscard]] inline bool is_supported(const Device& device) {
   return facts_of(device.kind).is_supported;
 }
+/// Whether no job is given it unless somebody names it.
+[[nodiscard]] inline bool is_given_unasked(const Device& device) {
+  return !device.integrated && !facts_of(device.kind).only_presence;
+}
 /// Whether programs of this runtime compute on it.
 [[nodiscard]] inline bool is_of(Runtime runtime, const Device& device) {
   return facts_of(device.kind).runtime == runtime;
@@ -56,6 +76,8 @@ struct DeviceKindFacts {
 /// Whether this source (SourceReport::source, Problem::source) is the driver of a kind of devices.
 [[nodiscard]] bool is_driver(std::string_view source);
 [[nodiscard]] std::optional<DeviceKind> device_kind_from_name(std::string_view name);
+/// The words of `--kind`, each once.
+[[nodiscard]] std::vector<std::string_view> kind_words();
 [[nodiscard]] std::optional<Runtime> runtime_of_vendor(std::string_view vendor);
 
 /// What the paths of GPUs' device files begin with, all kinds together: a process that has one open

@@ -81,8 +81,7 @@ constexpr Field stored(std::string_view key, std::string_view header, std::strin
           want_members<Member>};
 }
 
-// --- derived
-// --------------------------------------------------------------------------------------
+// --- derived ------------------------------------------------------------------------------------
 
 Cell read_state(const Device& device, const Snapshot& snapshot) {
   return Scalar(std::string(name_of(state_of(device, snapshot))));
@@ -238,6 +237,8 @@ constexpr auto table = std::to_array<Field>({
                                  "Whether the driver stays loaded while nobody uses the card."),
     stored<&D::mig_mode>("mig_mode", "MIG", "mig.mode.current", "berth_device_mig_mode", none,
                          "Whether the card is divided into MIG instances."),
+    stored<&D::partition_mode>("partition_mode", "Partitions", "", "", none,
+                               "How AMD's card and its memory are divided: SPX is whole."),
     stored<&D::ecc_mode>("ecc_mode", "ECC", "ecc.mode.current", "berth_device_ecc_mode", none,
                          "Whether memory errors are corrected."),
     stored<&D::display_active>("display_active", "Display", "display_active", "", none,

@@ -12,7 +12,7 @@ namespace berth {
 
 namespace {
 // An idle driver holds a few MiB (framebuffer console, persistence): not somebody's memory.
-constexpr Bytes negligible_memory{std::uint64_t{64} << 20};
+Bytes negligible_memory(const Device& device) { return facts_of(device.kind).idle_memory; }
 // A desktop uses more than its processes are charged with (frame buffers, the compositor): some
 // 270 MiB on a card with one screen.
 constexpr Bytes desktop_memory{std::uint64_t{1} << 30};
@@ -71,8 +71,10 @@ DeviceState state_under_computing(const Device& device) {
 DeviceState state_without_computing(const Device& device, const Processes& drawing) {
   const Reading<Bytes> memory = memory_of_nobody(device, drawing);
   const Reading<Percent> load = load_now(device);
-  if (drawing.empty() && load.get() && *load.get() > most_load_of_nobody) return DeviceState::busy;
+  if (drawing.empty() && is_load_of_nobody(device, load)) return DeviceState::busy;
   if (failed_to_read(device.process_count) || !memory.get()) return DeviceState::unknown;
+  // Nothing but its files would show somebody.
+  if (facts_of(device.kind).only_presence && is_list_unread(device)) return DeviceState::unknown;
   // A list that is refused for good is no reason to give nobody the device, nor to blame nobody.
   if (*memory.get() > Bytes{0}) {
     return is_list_unread(device) ? DeviceState::unknown : DeviceState::held;
@@ -225,6 +227,10 @@ bool is_ledger_unread(const Snapshot& snapshot) {
 
 Division division_of(const Device& device) {
   if (device.parent) return Division::whole;
+  constexpr std::string_view undivided = "SPX";
+  if (failed_to_read(device.partition_mode)) return Division::unknown;
+  const auto& mode = device.partition_mode.get();
+  if (mode && !mode->starts_with(undivided)) return Division::divided;
   if (failed_to_read(device.mig_mode)) return Division::unknown;
   return device.mig_mode.get() == true ? Division::divided : Division::whole;
 }
@@ -280,7 +286,7 @@ Reading<Bytes> memory_of_nobody(const Device& device, const Processes& processes
   if (!used.get()) return used.why();
   const Reading<Bytes> unexplained = unexplained_by(device, processes);
   if (!unexplained.get()) return Bytes{0};  // it may well be that of the process that hides its own
-  const Bytes most = processes.empty() ? negligible_memory : desktop_memory;
+  const Bytes most = processes.empty() ? negligible_memory(device) : desktop_memory;
   return *unexplained.get() > most ? *unexplained.get() : Bytes{0};
 }
 
@@ -290,6 +296,11 @@ Reading<Percent> load_now(const Device& device) {
   const auto& history = device.utilization_history.get();
   if (history && !history->empty()) return history->front().busy;
   return now;
+}
+
+bool is_load_of_nobody(const Device& device, const Reading<Percent>& load) {
+  if (!load.get() || *load.get() <= most_load_of_nobody) return false;
+  return !facts_of(device.kind).load_may_lie || !device.process_count.has_value();
 }
 
 const Device* find_device(const DeviceId& id, const Snapshot& snapshot) {
@@ -428,7 +439,7 @@ PromisesTaken taken_on(const Device& device, const Processes& processes,
   const Bytes missing = minus(still_promised, *free).value_or(Bytes{0});
   // A lease that is over its own promise takes from the others: that is not these processes' part.
   const Bytes taken = std::min(beyond, missing);
-  if (taken <= negligible_memory) return {};
+  if (taken <= negligible_memory(device)) return {};
   return {.memory = taken, .by = by_user(unleased, process_of), .promised_to = std::move(claims)};
 }
 

@@ -21,9 +21,9 @@ namespace berth {
 /// is an instance of). `busy` no lease, but processes compute on it. `held` no lease, memory is
 /// taken and nothing runs. `unknown` nobody can be seen on it, and what would show them, whose
 /// lease it is, or whether it is broken, could not be read. `failed` nobody is on it, and nobody is
-/// to be: its health forbids it. `divided` by MIG: its instances are what a job is given. `lost` it
-/// fell off the bus. `unusable` no job can be given it (no driver, unsupported kind, compute mode
-/// Prohibited).
+/// to be: its health forbids it. `divided` into parts (MIG, AMD's partitions), which are what a job
+/// is given. `lost` it fell off the bus. `unusable` no job can be given it (no driver, unsupported
+/// kind, compute mode Prohibited).
 ///
 /// Where several hold: what takes it away for good (lost, unusable) comes first, then who is on it
 /// (leased, busy, held), because whoever looks for a process or wants to repair the card has to
@@ -75,7 +75,8 @@ enum class Obstacle { none, silent, lost, unusable, unsupported, failed, unjudge
 /// nothing. A source that never tells (an old capture) is not that.
 [[nodiscard]] bool is_ledger_unread(const Snapshot& snapshot);
 
-/// Whether MIG divides a card into instances. `unknown`: reading its mode failed. A source that
+/// Whether a card is divided, by MIG into instances or as AMD's into partitions. `unknown`: reading
+/// its mode failed. A source that
 /// says nothing of it (an old capture, a card without MIG) means whole, and an instance is whole
 /// itself.
 enum class Division { whole, divided, unknown };
@@ -151,6 +152,9 @@ inline constexpr std::string_view in_tree_driver = as_key("in-tree driver of thi
 [[nodiscard]] Reading<Percent> load_now(const Device& device);
 /// Load above this has a cause, seen or not: below it the counter flickers on an idle card.
 inline constexpr Percent most_load_of_nobody{10.0};
+/// Whether a device on which no process is seen is used all the same. Of AMD's the load alone is no
+/// proof: some stand at 100 % until they are reset (the KFD lists who computes).
+[[nodiscard]] bool is_load_of_nobody(const Device& device, const Reading<Percent>& load);
 
 /// User names with a process or a claim on the device, sorted, each once: those that are known,
 /// although there may be others where is_list_unread() or is_ledger_unread().

@@ -13,11 +13,8 @@ namespace berth {
 inline constexpr std::string_view does_not_answer = as_key("it does not answer");
 inline constexpr std::string_view no_answer_for_it = as_key("the driver does not answer for it");
 
-/// Likewise, of a card that sleeps and was not woken up to be asked, and of one of a kind that no
-/// job is given.
+/// Likewise, of a card that sleeps and was not woken up to be asked.
 inline constexpr std::string_view asleep = as_key("it sleeps, and was not woken up to be asked");
-inline constexpr std::string_view not_given_yet =
-    as_key("shown only: no job is given a device of this kind yet");
 
 /// Whether it may well be usable, and the driver did not answer for it this time.
 [[nodiscard]] inline bool is_silent(const Device& device) {

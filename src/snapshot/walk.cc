@@ -130,6 +130,7 @@ void walk(Archive& archive, Device& device, const Snapshot& snapshot, FieldList 
   archive.member("mig", device.partition);
   archive.member("runtime_index", device.runtime_index, Form::sparse);
   archive.member("lost", device.lost);
+  archive.member("integrated", device.integrated, Form::sparse);
   archive.member("unusable_because", device.unusable_because);
   if (!asked.empty()) return write_fields(archive, device, snapshot, asked);
   if (archive.is_text() && !archive.is_reading()) {

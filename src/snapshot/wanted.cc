@@ -18,9 +18,9 @@ void add_placement(Wanted& wanted) {
     wanted.add(extra);
   }
   wanted.add<&D::name, &D::minor_number, &D::compute_capability, &D::multiprocessors,
-             &D::clock_sm_max, &D::mig_mode, &D::memory_total, &D::memory_used, &D::memory_free,
-             &D::memory_reserved, &D::process_count, &D::utilization_gpu, &D::utilization_history,
-             &D::compute_mode>();
+             &D::clock_sm_max, &D::mig_mode, &D::partition_mode, &D::architecture, &D::memory_total,
+             &D::memory_used, &D::memory_free, &D::memory_reserved, &D::process_count,
+             &D::utilization_gpu, &D::utilization_history, &D::compute_mode>();
 }
 
 /// What a sampler records, and what it judges a device by.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -146,6 +148,10 @@ std::string holders_in_short(const Placement& placement, const Style& style) {
 }
 
 std::string why_never(const Placement& placement) {
+  if (!placement.kinds_to_choose.empty()) {
+    return trf("this machine has several kinds of devices ({}). Say which: --kind {} (or --only).",
+               fmt::join(placement.kinds_to_choose, ", "), placement.kinds_to_choose.front());
+  }
   const auto perhaps = placement.available.size() +
                        static_cast<std::size_t>(std::ranges::count_if(
                            placement.refused, [](const Refusal& one) { return one.may_change; }));
@@ -171,16 +177,16 @@ std::string why_never(const Placement& placement) {
 std::string hidden_text(const Placement& placement, const Style& style) {
   if (placement.hidden_by_variable == 0 || placement.satisfied()) return "";
   if (placement.variable_hides_all) {
-    return advice_line(own(tr("CUDA_VISIBLE_DEVICES hides every GPU. For a GPU: unset "
-                              "CUDA_VISIBLE_DEVICES. To run on the CPU on purpose: --cpu"),
+    return advice_line(own(trf("{0} hides every GPU. For a GPU: unset {0}. To run on the CPU on "
+                               "purpose: --cpu",
+                               placement.hiding_variable),
                            style),
                        style, Paint::yellow);
   }
   return advice_line(
-      own(trf("CUDA_VISIBLE_DEVICES is set and keeps {} of the devices out. Unless a "
-              "batch system set it (`berth pick --format env` does too): unset "
-              "CUDA_VISIBLE_DEVICES",
-              placement.hidden_by_variable),
+      own(trf("{1} is set and keeps {0} of the devices out. Unless a batch system set it "
+              "(`berth pick --format env` does too): unset {1}",
+              placement.hidden_by_variable, placement.hiding_variable),
           style),
       style, Paint::yellow);
 }

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -166,13 +168,17 @@ std::string why_never_possible(const NotAcquired& refusal) {
     return std::string(tr("nothing can be given while the driver does not say what there is"));
   }
   if (refusal.placement.variable_hides_all) {
-    return std::string(tr("CUDA_VISIBLE_DEVICES hides every GPU: none can be given"));
+    return trf("{} hides every GPU: none can be given", refusal.placement.hiding_variable);
   }
-  return std::string(
-      refusal.placement.hidden_by_variable > 0
-          ? tr("the devices in CUDA_VISIBLE_DEVICES can never satisfy the request, not "
-               "even when all are free")
-          : tr("this machine can never satisfy the request, not even when it is idle"));
+  if (!refusal.placement.kinds_to_choose.empty()) {
+    return trf("there are several kinds of devices here ({}): say which, with --kind or --only",
+               fmt::join(refusal.placement.kinds_to_choose, ", "));
+  }
+  if (refusal.placement.hidden_by_variable > 0) {
+    return trf("the devices in {} can never satisfy the request, not even when all are free",
+               refusal.placement.hiding_variable);
+  }
+  return std::string(tr("this machine can never satisfy the request, not even when it is idle"));
 }
 
 }  // namespace

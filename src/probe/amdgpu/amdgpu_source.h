@@ -1,25 +1,41 @@
 #pragma once
-// AmdgpuSource: what the amdgpu driver tells in /sys of its GPUs, and the KFD of the processes that
-// compute on them. No library: AMD's open /dev/kfd, and who opens it is listed as computing.
+// AmdgpuSource: what the amdgpu driver tells in /sys of its GPUs, and who is on them by the KFD and
+// by what DRM tells of open device files. No library: AMD's open /dev/kfd, and who opens it is
+// listed as computing.
 //
 // Nearly every reading wakes a card that sleeps. So `power/runtime_status`, which never does, comes
 // first; of a card that sleeps only what the kernel remembers is read.
 //
+// A divided card stands with its partitions behind it. What is of the whole socket (power, heat,
+// clocks, links) is the card's alone.
+//
 // Sources: Documentation/gpu/amdgpu and drivers/gpu/drm/amd/amdkfd of Linux 6.15; trees of real
 // cards (tests/data/amdgpu).
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/clock.h"
+#include "probe/amdgpu/cards.h"
+#include "probe/amdgpu/gpu_metrics.h"
 #include "probe/device_source.h"
+#include "probe/drm/clients.h"
+#include "probe/drm/load.h"
 
 namespace berth {
 
 class AmdgpuSource final : public DeviceSource {
  public:
-  explicit AmdgpuSource(std::string sys) : sys_(std::move(sys)) {}
+  /// `now`: for how busy a process has been since the look before.
+  explicit AmdgpuSource(
+      std::string sys, std::string proc = "/proc",
+      std::function<Instant()> now = [] { return SystemClock().now(); })
+      : sys_(std::move(sys)), proc_(std::move(proc)), now_(std::move(now)) {}
 
   /// Problem codes: driver_not_loaded.
   [[nodiscard]] std::expected<int, Problem> open() override;
@@ -30,29 +46,31 @@ class AmdgpuSource final : public DeviceSource {
   [[nodiscard]] Device skipped_device(int index) const override;
 
  private:
-  /// A GPU as the KFD numbers it, which is the order of ROCm's programs.
-  struct Node {
-    int runtime_index = 0;
-    std::string gpu_id;  // in the names of its processes' files
-  };
-  struct Card {
-    std::string folder;   // below /sys
-    std::string address;  // as Device::pci_address
-    std::optional<Node> node;
+  struct Known {
+    amdgpu::Card card;
     Device facts;
+    bool is_told = false;  // the facts have been read
+    std::optional<amdgpu::Residencies> residencies;
+    drm::Load load;
   };
 
-  [[nodiscard]] std::vector<Card> cards_here() const;
-  void find_nodes(std::vector<Card>& cards) const;
-  void read_processes(const Card& card, DeviceLook& look) const;
+  [[nodiscard]] Known& known(int index) { return known_[static_cast<std::size_t>(index)]; }
+  void find_cards();
+  void read_facts(Known& known);
+  [[nodiscard]] Device partition_of(const Known& known, const amdgpu::Node& node) const;
+  void read_processes(Known& known, const Wanted& wanted, DeviceLook& look);
 
   std::string sys_;
+  std::string proc_;
+  std::function<Instant()> now_;
   bool is_open_ = false;
-  std::vector<Card> cards_;
+  std::vector<Known> known_;
+  std::string topology_;
+  std::optional<drm::OpenDeviceFiles> files_;  // of the look under way
 };
 
 [[nodiscard]] inline std::unique_ptr<DeviceSource> make_amdgpu_source(const Sources& sources) {
-  return std::make_unique<AmdgpuSource>(sources.sys);
+  return std::make_unique<AmdgpuSource>(sources.sys, sources.proc);
 }
 
 }  // namespace berth

@@ -13,6 +13,7 @@
 #include "base/process.h"
 #include "base/temporary_directory.h"
 #include "base/text.h"
+#include "probe/amdgpu/fake_sys_test.h"
 #include "probe/collector.h"
 #include "probe/nvml/fake_machine_test.h"
 #include "snapshot/device_kind.h"
@@ -27,67 +28,8 @@ using testing::Field;
 using testing::Ne;
 using testing::SizeIs;
 
-std::string captured(const std::string& name) {
-  // __FILE__ may be relative to where the compiler ran, which is where the test program lies.
-  const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  const auto folder = (program / __FILE__).parent_path() / "../../../tests/data/amdgpu";
-  return read_file(folder / (name + ".tree")).value_or("");
-}
-
-class AmdgpuSys {
- public:
-  void put(const std::string& path, const std::string& text) {
-    const std::string file = root_ / path;
-    std::filesystem::create_directories(std::filesystem::path(file).parent_path());
-    ASSERT_TRUE(write_file_atomically(file, text));
-  }
-  static std::string folder(const std::string& address) { return "bus/pci/devices/" + address; }
-  /// A card as its capture has it, at this address.
-  void add(const std::string& address, const std::string& capture, int render) {
-    put(folder(address) + "/class", "0x038000\n");
-    put(folder(address) + "/vendor", "0x1002\n");
-    put(folder(address) + "/device", "0x740f\n");
-    std::string name;
-    std::string lines;
-    const auto finish = [&] {
-      constexpr std::string_view mark = "/device/";
-      const std::size_t at = name.find(mark);
-      if (at != std::string::npos)
-        put(folder(address) + "/" + name.substr(at + mark.size()), lines);
-    };
-    const std::string text = captured(capture);
-    ASSERT_FALSE(text.empty()) << capture;
-    for (const std::string_view line : split(text, '\n')) {
-      if (line.starts_with("@ ")) {
-        finish();
-        const auto words = split(line, ' ');
-        name = words.size() == 2 || words[2] == "no-newline" ? words[1] : "";
-        lines.clear();
-      } else if (line.starts_with("|")) {
-        lines += std::string(line.substr(1)) + "\n";
-      }
-    }
-    finish();
-    std::filesystem::create_directories(
-        root_ / (folder(address) + "/drm/renderD" + std::to_string(render)));
-    std::filesystem::create_directories(root_ / ("bus/pci/drivers/amdgpu/" + address));
-  }
-  void add_node(int number, std::uint64_t location, std::uint64_t simds,
-                const std::string& gpu_id) {
-    const std::string node = fmt::format("class/kfd/kfd/topology/nodes/{}/", number);
-    put(node + "properties",
-        fmt::format("simd_count {}\nlocation_id {}\ndomain 0\n", simds, location));
-    put(node + "gpu_id", gpu_id + "\n");
-  }
-  [[nodiscard]] std::string path() const { return root_.path(); }
-  [[nodiscard]] std::string operator/(const std::string& name) const { return root_ / name; }
-
- private:
-  TemporaryDirectory root_;
-};
-
 DeviceLook only_look(AmdgpuSys& sys) {
-  AmdgpuSource source(sys.path());
+  AmdgpuSource source(sys.path(), sys / "proc");
   const auto count = source.open();
   EXPECT_TRUE(count && *count == 1);
   return source.observe_device(0, Depth::state, {});
@@ -113,7 +55,7 @@ TEST(AmdgpuSource, ReadsWhatACardShows) {
   EXPECT_EQ(card.vbios_version.get(), "113-EXT90249-100");
   EXPECT_EQ(card.memory_used.why(), Absent::unsupported) << "its capture lacks the file";
   EXPECT_EQ(card.ecc_corrected.why(), Absent::unsupported);
-  EXPECT_EQ(card.unusable_because, not_given_yet);
+  EXPECT_EQ(card.unusable_because, "");
 }
 
 TEST(AmdgpuSource, ReadsMemoryAndWhoACardIs) {
@@ -179,12 +121,14 @@ TEST(AmdgpuSource, NumbersOfRocmAndProcessesComeFromTheKfd) {
   EXPECT_EQ(look.processes[0].memory, Bytes{1'048'576});
 }
 
-TEST(AmdgpuSource, WithoutTheKfdNobodyKnowsWhoIsThere) {
+TEST(AmdgpuSource, WithoutTheKfdOpenFilesTellWhoIsThere) {
   AmdgpuSys sys;
   sys.add("0000:09:00.0", "vega10", 128);
-  const Device card = only_look(sys).devices.at(0);
-  EXPECT_EQ(card.process_count.why(), Absent::unsupported);
-  EXPECT_FALSE(card.runtime_index);
+  EXPECT_EQ(only_look(sys).devices.at(0).process_count.why(), Absent::failed) << "no /proc either";
+  sys.add_process("61", "/dev/dri/renderD128", "");
+  const DeviceLook look = only_look(sys);
+  EXPECT_EQ(look.devices.at(0).process_count, 0U) << "it tells of no client";
+  EXPECT_FALSE(look.devices.at(0).runtime_index);
 }
 
 Reading<std::string> driver_told(AmdgpuSys& sys) {
@@ -364,7 +308,8 @@ TEST(DriversHere, EachKindWithASourceHasItsRow) {
                                 DeviceKind::ascend_npu, DeviceKind::other}) {
     if (facts_of(kind).source.empty()) continue;
     const SourceFacts& source = source_of(kind);  // aborts where there is none
-    EXPECT_TRUE(is_asked(source.kernel_driver)) << facts_of(kind).name;
+    EXPECT_TRUE(is_asked(source.kernel_drivers.front()) || source.sees_any != nullptr)
+        << facts_of(kind).name;
     EXPECT_NE(source.make, nullptr);
     EXPECT_TRUE(source.pci_vendor.starts_with("0x"));
   }

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "base/tr.h"
 #include "snapshot/device_fault.h"
 
 namespace berth::pci {
@@ -110,6 +111,18 @@ std::string unusable_because(const Function& function, bool nvml_answered) {
     if (*function.driver != "nvidia") return "another kernel driver has it";
     if (!nvml_answered) return std::string(library_is_silent);
     return "the nvidia driver has it, but NVIDIA's library does not list it";
+  }
+  if (kind == DeviceKind::ascend_npu) {
+    if (!function.driver) return std::string(no_driver_has_it);
+    return std::string(as_key("Huawei's library does not list it"));
+  }
+  if (kind == DeviceKind::amd_gpu || kind == DeviceKind::intel_gpu) {
+    if (!function.driver) return std::string(no_driver_has_it);
+    constexpr std::array<std::string_view, 3> asked = {"amdgpu", "xe", "i915"};
+    if (std::ranges::find(asked, *function.driver) == asked.end()) {
+      return "another kernel driver has it";
+    }
+    return "its driver does not list it";
   }
   if (kind == DeviceKind::other && (function.pci_class >> 16) == 0x03) {
     return "a display adapter, nothing to compute on";

@@ -205,6 +205,10 @@ BERTH_SCENARIO_SYMBOL(h100_mig)
 BERTH_SCENARIO_SYMBOL(no_history)
 BERTH_SCENARIO_SYMBOL(faults)
 BERTH_SCENARIO_SYMBOL(driver_mismatch)
+BERTH_SCENARIO_SYMBOL(mi300x_8)
+BERTH_SCENARIO_SYMBOL(mi300x_cpx)
+BERTH_SCENARIO_SYMBOL(arc_mixed)
+BERTH_SCENARIO_SYMBOL(ascend_910b_8)
 }
 #undef BERTH_SCENARIO_SYMBOL
 
@@ -219,7 +223,7 @@ struct Builtin {
 };
 
 // The first is the default of `berth demo`.
-constexpr std::array<Builtin, 7> builtins = {{
+constexpr std::array<Builtin, 11> builtins = {{
     {{"server-8xh100", "An 8xH100 server: three cards in use, five free."},
      berth_scenario_server_8xh100,
      berth_scenario_server_8xh100_end},
@@ -241,6 +245,18 @@ constexpr std::array<Builtin, 7> builtins = {{
     {{"driver-mismatch", "Driver and library of different versions: only PCI speaks."},
      berth_scenario_driver_mismatch,
      berth_scenario_driver_mismatch_end},
+    {{"mi300x-8", "Eight MI300X of AMD's: three in use, five free."},
+     berth_scenario_mi300x_8,
+     berth_scenario_mi300x_8_end},
+    {{"mi300x-cpx", "Two MI300X divided into sixteen partitions, one in use."},
+     berth_scenario_mi300x_cpx,
+     berth_scenario_mi300x_cpx_end},
+    {{"arc-mixed", "A laptop with devices of NVIDIA, AMD and Intel."},
+     berth_scenario_arc_mixed,
+     berth_scenario_arc_mixed_end},
+    {{"ascend-910b-8", "Eight Ascend 910B2 of Huawei's: two in use, six free."},
+     berth_scenario_ascend_910b_8,
+     berth_scenario_ascend_910b_8_end},
 }};
 
 }  // namespace

@@ -46,9 +46,9 @@ TEST(BuiltinScenarios, HaveDistinctDevicesAndMemoryThatAddsUp) {
     std::set<std::string> ids;
     for (const Device& device : host.devices) {
       EXPECT_TRUE(ids.insert(device.id.text()).second) << known.name << " " << device.id.text();
-      if (!device.memory_total.get()) continue;
-      const Bytes parts =
-          *device.memory_used.get() + *device.memory_free.get() + *device.memory_reserved.get();
+      if (!device.memory_total.get() || !device.memory_used.get()) continue;
+      const Bytes parts = *device.memory_used.get() + *device.memory_free.get() +
+                          device.memory_reserved.get().value_or(Bytes{0});
       EXPECT_EQ(parts, *device.memory_total.get()) << known.name << " " << device.id.text();
     }
     for (const GpuProcess& process : host.gpu_processes) {

@@ -16,4 +16,8 @@ berth_scenario_\symbol\()_end:
         scenario no_history, "no-history.json"
         scenario faults, "faults.json"
         scenario driver_mismatch, "driver-mismatch.json"
+        scenario mi300x_8, "mi300x-8.json"
+        scenario mi300x_cpx, "mi300x-cpx.json"
+        scenario arc_mixed, "arc-mixed.json"
+        scenario ascend_910b_8, "ascend-910b-8.json"
         .section .note.GNU-stack,"",%progbits

@@ -33,7 +33,22 @@ export type DeviceState =
   | "unusable";
 
 export type DeviceKind =
-  "nvidia-gpu" | "nvidia-mig" | "amd-gpu" | "intel-gpu" | "ascend-npu" | "other";
+  | "nvidia-gpu"
+  | "nvidia-mig"
+  | "amd-gpu"
+  | "amd-partition"
+  | "intel-gpu"
+  | "ascend-npu"
+  | "hygon-dcu"
+  | "cambricon-mlu"
+  | "mthreads-gpu"
+  | "metax-gpu"
+  | "iluvatar-gpu"
+  | "habana-gaudi"
+  | "google-tpu"
+  | "tenstorrent"
+  | "aws-neuron"
+  | "other";
 
 /// As nvidia-smi writes it: compute, graphics, both, or through MPS.
 export type GpuUse = "C" | "G" | "C+G" | "M+C";
@@ -439,12 +454,12 @@ export interface Snapshot {
   /// The simulated server's name; null: a real machine.
   simulated: string | null;
   host: Host;
-  /// Each has the fields of doc/METRICS.md under their keys. `kind`: `nvidia-gpu`, `nvidia-mig`,
-  /// `amd-gpu`, `intel-gpu`, `ascend-npu` or `other`. `parent` and `mig` are of a MIG instance.
-  /// `runtime_index`: the number that a program of its runtime takes, where it is not `index`,
-  /// which counts the cards of all makers. `lost`; `unusable_because` (empty: a job can be given
-  /// it); `utilization_history_ms_percent`: the driver's own recent samples, pairs of age and
-  /// percent, newest first.
+  /// Each has the fields of doc/METRICS.md under their keys. `kind` says the maker. `parent` and
+  /// `mig` are of a part of a card: a MIG instance, a partition of AMD's. `integrated`: it is a
+  /// part of the processor. `runtime_index`: the number that a program of its runtime takes, where
+  /// it is not `index`, which counts the cards of all makers. `lost`; `unusable_because` (empty: a
+  /// job can be given it); `utilization_history_ms_percent`: the driver's own recent samples, pairs
+  /// of age and percent, newest first.
   devices: SnapshotDevice[];
   /// One per process and device: `device` (an id), `pid`, `type` (`C`, `G`, `C+G`, `M+C`), `mig`,
   /// `memory_used_bytes` and `utilization_…_percent`; engines that nothing was sampled of are left
@@ -906,6 +921,9 @@ export interface Refusal {
     | "not_visible"
     | "excluded"
     | "not_listed"
+    | "other_kind"
+    | "kind_not_said"
+    | "not_asked_for"
     | "failed"
     | "compute_mode"
     | "too_old"

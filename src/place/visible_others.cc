@@ -1,0 +1,248 @@
+#include "place/visible_others.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "snapshot/device_kind.h"
+#include "snapshot/questions.h"
+
+namespace berth {
+
+namespace {
+
+using Devices = std::vector<const Device*>;
+
+/// Those that a program of the runtime numbers, by number: of a divided card its parts.
+Devices numbered(Runtime runtime, const Snapshot& snapshot) {
+  Devices devices;
+  for (const Device& device : snapshot.devices) {
+    const bool is_whole = division_of(device) != Division::divided;
+    if (is_of(runtime, device) && is_whole && runtime_number(device)) devices.push_back(&device);
+  }
+  std::ranges::stable_sort(devices, {}, [](const Device* one) { return runtime_number(*one); });
+  return devices;
+}
+
+const Device* with_number(std::uint64_t number, const Devices& devices) {
+  const auto found = std::ranges::find_if(devices, [&](const Device* one) {
+    return static_cast<std::uint64_t>(*runtime_number(*one)) == number;
+  });
+  return found == devices.end() ? nullptr : *found;
+}
+
+bool is_listed(const VisibleDevices& visible, const Device& device) {
+  return std::ranges::find(visible.devices, device.id) != visible.devices.end();
+}
+
+std::string stopped(int place, std::string_view entry) {
+  return trf("entry {} (\"{}\") is no device: the list ends there", place, printable(entry));
+}
+
+/// "GPU-" and what follows, any case; null: none, or several.
+const Device* with_beginning(std::string_view entry, const Devices& devices) {
+  constexpr std::size_t mark = 4;
+  const Device* found = nullptr;
+  const std::string wanted = small_letters(entry);
+  if (!wanted.starts_with("gpu-") || wanted.size() == mark) return nullptr;
+  for (const Device* device : devices) {
+    const auto& uuid = device->uuid.get();
+    if (!uuid || !small_letters(*uuid).starts_with(wanted)) continue;
+    if (found != nullptr) return nullptr;
+    found = device;
+  }
+  return found;
+}
+
+}  // namespace
+
+VisibleDevices parse_rocr_visible_devices(std::string_view list, const Snapshot& snapshot) {
+  VisibleDevices visible;
+  const Devices devices = numbered(Runtime::rocm, snapshot);
+  if (trimmed(list).empty() || trimmed(list) == "-1") return visible;
+  int place = 0;
+  for (const std::string_view part : split(list, ',')) {
+    ++place;
+    const std::string_view entry = trimmed(part);
+    const auto number = parse_unsigned(entry);
+    const Device* device = number ? with_number(*number, devices) : with_beginning(entry, devices);
+    if (device == nullptr || is_listed(visible, *device)) {
+      visible.remarks.push_back(stopped(place, entry));
+      break;
+    }
+    visible.devices.push_back(device->id);
+  }
+  return visible;
+}
+
+VisibleDevices parse_hip_visible_devices(std::string_view list, const std::vector<DeviceId>& left,
+                                         const Snapshot& snapshot) {
+  VisibleDevices visible;
+  if (list.empty()) {
+    visible.devices = left;
+    return visible;
+  }
+  int place = 0;
+  for (const std::string_view entry : split(list, ',')) {
+    ++place;
+    const auto number = parse_unsigned(entry);
+    const bool is_plain = number && std::to_string(*number) == entry;
+    const Device* device = nullptr;
+    if (is_plain && *number < left.size()) device = find_device(left[*number], snapshot);
+    for (const DeviceId& id : left) {
+      const Device* one = find_device(id, snapshot);
+      if (!number && one != nullptr && one->uuid.get() == std::string(entry)) device = one;
+    }
+    if (device == nullptr || is_listed(visible, *device)) {
+      if (trimmed(list) != "-1") visible.remarks.push_back(stopped(place, entry));
+      break;
+    }
+    visible.devices.push_back(device->id);
+  }
+  return visible;
+}
+
+VisibleDevices parse_affinity_mask(std::string_view list, const Snapshot& snapshot) {
+  VisibleDevices visible;
+  const Devices devices = numbered(Runtime::level_zero, snapshot);
+  std::vector<bool> is_named(devices.size(), list.empty());
+  int place = 0;
+  for (const std::string_view part : split(list, ',')) {
+    ++place;
+    const std::string_view entry = trimmed(part);
+    const auto number = parse_unsigned(entry.substr(0, entry.find('.')));
+    const Device* device = number ? with_number(*number, devices) : nullptr;
+    const auto at = std::ranges::find(devices, device);
+    if (at != devices.end()) {
+      is_named[static_cast<std::size_t>(at - devices.begin())] = true;
+    } else if (!list.empty() && entry != "-1") {
+      visible.remarks.push_back(
+          trf("entry {} (\"{}\") is no device: it is passed over", place, printable(entry)));
+    }
+  }
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (is_named[i]) visible.devices.push_back(devices[i]->id);
+  }
+  return visible;
+}
+
+VisibleDevices parse_ascend_visible_devices(std::string_view list, const Snapshot& snapshot) {
+  VisibleDevices visible;
+  const Devices devices = numbered(Runtime::cann, snapshot);
+  std::optional<std::uint64_t> before;
+  int place = 0;
+  for (const std::string_view entry : split(list, ',')) {
+    ++place;
+    const auto number = parse_unsigned(entry);
+    const Device* device = number ? with_number(*number, devices) : nullptr;
+    if (device == nullptr) {
+      if (!list.empty() && list != "-1") visible.remarks.push_back(stopped(place, entry));
+      break;
+    }
+    if (before && *number <= *before) {
+      visible.devices.clear();
+      visible.remarks.push_back(
+          trf("entry {} (\"{}\") does not ascend: none is shown", place, printable(entry)));
+      break;
+    }
+    before = number;
+    visible.devices.push_back(device->id);
+  }
+  return visible;
+}
+
+namespace {
+
+/// Collects what is left of each maker's devices.
+class Left {
+ public:
+  explicit Left(const Snapshot& snapshot) : snapshot_(snapshot) {}
+
+  void take(Runtime runtime, std::string_view variable, VisibleDevices visible) {
+    limited_.push_back(runtime);
+    for (DeviceId& id : visible.devices) left_.devices.push_back(std::move(id));
+    for (const std::string& remark : visible.remarks) {
+      left_.remarks.push_back(fmt::format("{}: {}", variable, remark));
+    }
+  }
+
+  std::optional<VisibleDevices> all() && {
+    if (limited_.empty()) return std::nullopt;
+    for (const Device& device : snapshot_.devices) {
+      const Runtime runtime = facts_of(device.kind).runtime;
+      const bool is_limited = std::ranges::find(limited_, runtime) != limited_.end();
+      if (is_supported(device) && !is_limited) {
+        left_.devices.push_back(device.id);
+      }
+    }
+    return std::move(left_);
+  }
+
+ private:
+  const Snapshot& snapshot_;
+  std::vector<Runtime> limited_;
+  VisibleDevices left_;
+};
+
+bool has_any(Runtime runtime, const Snapshot& snapshot) {
+  return std::ranges::any_of(snapshot.devices,
+                             [&](const Device& device) { return is_of(runtime, device); });
+}
+
+/// Both layers of ROCm, one after the other.
+void take_rocm(const VisibleSettings& settings, Left& left, const Snapshot& snapshot) {
+  const bool is_cuda_meant = !has_any(Runtime::cuda, snapshot);
+  const auto& second = settings.hip && !settings.hip->empty() ? settings.hip
+                       : is_cuda_meant                        ? settings.cuda
+                                                              : settings.hip;
+  if (!settings.rocr && (!second || second->empty())) return;
+  VisibleDevices first;
+  if (settings.rocr) {
+    first = parse_rocr_visible_devices(*settings.rocr, snapshot);
+  } else {
+    for (const Device* one : numbered(Runtime::rocm, snapshot)) first.devices.push_back(one->id);
+  }
+  if (!second || second->empty()) {
+    left.take(Runtime::rocm, "ROCR_VISIBLE_DEVICES", std::move(first));
+    return;
+  }
+  VisibleDevices both = parse_hip_visible_devices(*second, first.devices, snapshot);
+  both.remarks.insert(both.remarks.begin(), first.remarks.begin(), first.remarks.end());
+  const bool is_hip = settings.hip && !settings.hip->empty();
+  left.take(Runtime::rocm, is_hip ? "HIP_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES",
+            std::move(both));
+}
+
+}  // namespace
+
+Result<std::optional<VisibleDevices>> devices_left_by(const VisibleSettings& settings,
+                                                      const Snapshot& snapshot,
+                                                      std::string_view user) {
+  Left left(snapshot);
+  const bool has_rocm = has_any(Runtime::rocm, snapshot);
+  // Where nothing is known of any device, it is CUDA's all the same.
+  if (settings.cuda && (has_any(Runtime::cuda, snapshot) || !has_rocm)) {
+    auto visible = parse_visible_devices(
+        settings.cuda,
+        settings.cuda_order == "PCI_BUS_ID" ? DeviceOrder::pci_bus_id : DeviceOrder::fastest_first,
+        snapshot, user);
+    if (!visible) return std::unexpected(std::move(visible).error());
+    // What was meant needs no remark on how CUDA reads it.
+    if (hides_devices_on_purpose(*settings.cuda)) visible->remarks.clear();
+    left.take(Runtime::cuda, "CUDA_VISIBLE_DEVICES", *std::move(visible));
+  }
+  if (has_rocm) take_rocm(settings, left, snapshot);
+  if (settings.affinity_mask && !settings.affinity_mask->empty() &&
+      has_any(Runtime::level_zero, snapshot)) {
+    left.take(Runtime::level_zero, "ZE_AFFINITY_MASK",
+              parse_affinity_mask(*settings.affinity_mask, snapshot));
+  }
+  if (settings.ascend && has_any(Runtime::cann, snapshot)) {
+    left.take(Runtime::cann, "ASCEND_RT_VISIBLE_DEVICES",
+              parse_ascend_visible_devices(*settings.ascend, snapshot));
+  }
+  return std::move(left).all();
+}
+
+}  // namespace berth

@@ -1,0 +1,238 @@
+#include "place/visible_others.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "place/placement.h"
+#include "snapshot/builder.h"
+#include "snapshot/questions.h"
+
+namespace berth {
+namespace {
+
+using namespace literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::SizeIs;
+
+auto of_kind(DeviceKind kind, int runtime_index) {
+  return [=](Device& device) {
+    device.kind = kind;
+    device.runtime_index = runtime_index;
+    device.compute_capability = Absent::unsupported;
+    device.utilization_history = Absent::unsupported;
+    device.process_count = std::uint64_t{0};
+  };
+}
+
+Snapshot three_of_amd() {
+  return SnapshotBuilder()
+      .gpu("GPU-aa00", 64_GiB)
+      .with(of_kind(DeviceKind::amd_gpu, 0))
+      .gpu("GPU-ab11", 64_GiB)
+      .with(of_kind(DeviceKind::amd_gpu, 1))
+      .gpu("GPU-bb22", 64_GiB)
+      .with(of_kind(DeviceKind::amd_gpu, 2))
+      .build();
+}
+
+/// A card in CPX with three partitions.
+Snapshot divided_card() {
+  SnapshotBuilder host;
+  host.gpu("GPU-aa", 192_GiB).with(of_kind(DeviceKind::amd_gpu, 0)).with([](Device& card) {
+    card.partition_mode = std::string("CPX NPS1");
+    card.runtime_index.reset();
+  });
+  for (int i = 0; i < 3; ++i) {
+    host.gpu("GPU-aa-p" + std::to_string(i), 64_GiB)
+        .with(of_kind(DeviceKind::amd_partition, i))
+        .with([=](Device& part) {
+          part.parent = DeviceId("GPU-aa");
+          part.index = 0;
+          part.partition = Partition{static_cast<std::uint32_t>(i), 0};
+          part.uuid = Absent::unsupported;
+          part.memory_used = part.memory_free = part.memory_reserved = Absent::unsupported;
+        });
+  }
+  return host.build();
+}
+
+std::vector<std::string> ids(const VisibleDevices& visible) {
+  std::vector<std::string> texts;
+  for (const DeviceId& id : visible.devices) texts.push_back(id.text());
+  return texts;
+}
+
+TEST(RocrVisibleDevices, ReadsNumbersAndBeginningsOfUuids) {
+  const Snapshot host = three_of_amd();
+  const auto read = [&](std::string_view list) { return parse_rocr_visible_devices(list, host); };
+  EXPECT_THAT(ids(read("2, 0")), ElementsAre("GPU-bb22", "GPU-aa00"));
+  EXPECT_THAT(ids(read("gpu-BB,1")), ElementsAre("GPU-bb22", "GPU-ab11"));
+  EXPECT_THAT(ids(read("GPU-a,1")), IsEmpty()) << "fits two";
+  EXPECT_THAT(ids(read("1,7,0")), ElementsAre("GPU-ab11")) << "the unknown ends it";
+  EXPECT_THAT(ids(read("1,1,0")), ElementsAre("GPU-ab11")) << "so does a repeated one";
+  for (const char* none : {"", "-1", " "}) EXPECT_THAT(ids(read(none)), IsEmpty()) << none;
+  EXPECT_THAT(read("").remarks, IsEmpty());
+  EXPECT_THAT(read("9").remarks, SizeIs(1));
+}
+
+TEST(HipVisibleDevices, NumberWhatRocrHasLeft) {
+  const Snapshot host = three_of_amd();
+  const std::vector<DeviceId> left = {DeviceId("GPU-ab11"), DeviceId("GPU-bb22")};
+  const auto read = [&](std::string_view list) {
+    return ids(parse_hip_visible_devices(list, left, host));
+  };
+  EXPECT_THAT(read("1"), ElementsAre("GPU-bb22"));
+  EXPECT_THAT(read("2"), IsEmpty()) << "there are two";
+  EXPECT_THAT(read("0, 1"), ElementsAre("GPU-ab11")) << "a blank is no digit";
+  EXPECT_THAT(read("01"), IsEmpty());
+  EXPECT_THAT(read("GPU-bb22"), ElementsAre("GPU-bb22"));
+  EXPECT_THAT(read("GPU-BB22"), IsEmpty()) << "small letters only";
+  EXPECT_THAT(read(""), SizeIs(2)) << "as if it were not set";
+  EXPECT_THAT(read("-1"), IsEmpty());
+}
+
+TEST(AffinityMask, PassesOverWhatItDoesNotKnow) {
+  const Snapshot host = SnapshotBuilder()
+                            .gpu("a", 16_GiB)
+                            .with(of_kind(DeviceKind::intel_gpu, 0))
+                            .gpu("b", 16_GiB)
+                            .with(of_kind(DeviceKind::intel_gpu, 1))
+                            .build();
+  EXPECT_THAT(ids(parse_affinity_mask("1,7,0", host)), ElementsAre("a", "b"));
+  EXPECT_THAT(ids(parse_affinity_mask("", host)), ElementsAre("a", "b"));
+  EXPECT_THAT(ids(parse_affinity_mask("1.0", host)), ElementsAre("b"));
+  EXPECT_THAT(ids(parse_affinity_mask("-1", host)), IsEmpty());
+}
+
+TEST(AscendVisibleDevices, MustAscend) {
+  const Snapshot host = SnapshotBuilder()
+                            .gpu("a", 64_GiB)
+                            .with(of_kind(DeviceKind::ascend_npu, 0))
+                            .gpu("b", 64_GiB)
+                            .with(of_kind(DeviceKind::ascend_npu, 1))
+                            .build();
+  EXPECT_THAT(ids(parse_ascend_visible_devices("0,1", host)), ElementsAre("a", "b"));
+  EXPECT_THAT(ids(parse_ascend_visible_devices("1,0", host)), IsEmpty());
+  EXPECT_THAT(ids(parse_ascend_visible_devices("0, 1", host)), ElementsAre("a"));
+  EXPECT_THAT(ids(parse_ascend_visible_devices("-1", host)), IsEmpty());
+  // What berth writes ascends, whatever the order of the choice.
+  EXPECT_EQ(write_visible_devices({DeviceId("b"), DeviceId("a")}, VisibleFormat::indices, host)
+                .value_or(""),
+            "0,1");
+}
+
+TEST(DevicesLeft, EachMakersVariableLimitsItsOwn) {
+  Snapshot host = three_of_amd();
+  const Snapshot nvidia = SnapshotBuilder().gpu("GPU-n0", 24_GiB).gpu("GPU-n1", 24_GiB).build();
+  host.devices.insert(host.devices.end(), nvidia.devices.begin(), nvidia.devices.end());
+  const auto left = [&](const VisibleSettings& settings) {
+    const auto visible = devices_left_by(settings, host);
+    return visible && *visible ? ids(**visible) : std::vector<std::string>{"unlimited"};
+  };
+  EXPECT_THAT(left({}), ElementsAre("unlimited"));
+  EXPECT_THAT(left({.rocr = "1"}), ElementsAre("GPU-ab11", "GPU-n0", "GPU-n1"));
+  EXPECT_THAT(left({.cuda = "0", .cuda_order = "PCI_BUS_ID"}),
+              ElementsAre("GPU-n0", "GPU-aa00", "GPU-ab11", "GPU-bb22"));
+  EXPECT_THAT(left({.rocr = "1,2", .hip = "1"}), ElementsAre("GPU-bb22", "GPU-n0", "GPU-n1"));
+  EXPECT_THAT(left({.rocr = "2", .hip = "2"}), ElementsAre("GPU-n0", "GPU-n1"))
+      << "HIP numbers what ROCr has left";
+}
+
+TEST(DevicesLeft, HipReadsCudasVariableWhereThereIsNoneOfNvidias) {
+  const auto visible = devices_left_by({.cuda = "2"}, three_of_amd());
+  ASSERT_TRUE(visible && *visible);
+  EXPECT_THAT(ids(**visible), ElementsAre("GPU-bb22"));
+}
+
+TEST(VisibleVariables, OfAmdAreTheRuntimesNumbersAndNothingNumbersThemAnew) {
+  Snapshot host = three_of_amd();
+  host.devices[0].index = 5;  // behind others' cards
+  const std::vector<DeviceId> given = {DeviceId("GPU-aa00"), DeviceId("GPU-bb22")};
+  EXPECT_THAT(visible_variables(given, VisibleFormat::indices, host).value(),
+              ElementsAre(Pair("ROCR_VISIBLE_DEVICES", "0,2")));
+  EXPECT_THAT(removed_variables(given, host),
+              ElementsAre("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"));
+  EXPECT_THAT(removed_variables({DeviceId("GPU-n0")}, host), IsEmpty());
+}
+
+TEST(Partitions, AreGivenBySeveralAndHaveNumbers) {
+  const Snapshot host = divided_card();
+  EXPECT_EQ(state_of(host.devices[0], host), DeviceState::divided);
+  EXPECT_EQ(state_of(host.devices[1], host), DeviceState::free);
+  const Placement two = place(host, Request{.devices = 2});
+  ASSERT_THAT(two.chosen, SizeIs(2));
+  std::vector<DeviceId> given;
+  for (const Choice& one : two.chosen) given.push_back(one.device);
+  EXPECT_THAT(visible_variables(given, VisibleFormat::indices, host).value(),
+              ElementsAre(Pair("ROCR_VISIBLE_DEVICES", "0,1")));
+  EXPECT_FALSE(visible_variables(given, VisibleFormat::uuids, host)) << "they share the card's";
+}
+
+TEST(Kinds, OfSeveralOneHasToBeSaid) {
+  Snapshot host = three_of_amd();
+  const Snapshot nvidia = SnapshotBuilder().gpu("GPU-n0", 24_GiB).build();
+  host.devices.push_back(nvidia.devices[0]);
+  const Placement unsaid = place(host, Request{});
+  EXPECT_FALSE(unsaid.satisfied());
+  EXPECT_FALSE(unsaid.possible);
+  EXPECT_THAT(unsaid.kinds_to_choose, ElementsAre("amd", "nvidia"));
+  const Placement said = place(host, Request{.kind = "amd"});
+  ASSERT_THAT(said.chosen, SizeIs(1));
+  EXPECT_EQ(said.chosen[0].device.text(), "GPU-aa00");
+  EXPECT_TRUE(place(host, Request{.only = {{"GPU-n0"}}}).satisfied());
+  EXPECT_TRUE(place(host, Request{}, {.visible = {{DeviceId("GPU-n0")}}}).satisfied())
+      << "what is visible is of one kind";
+}
+
+TEST(Kinds, WhatIsIntegratedIsGivenOnlyByName) {
+  Snapshot host = three_of_amd();
+  host.devices.resize(2);
+  host.devices[0].integrated = true;
+  const Placement one = place(host, Request{.devices = 1});
+  ASSERT_THAT(one.chosen, SizeIs(1));
+  EXPECT_EQ(one.chosen[0].device.text(), "GPU-ab11");
+  EXPECT_THAT(one.refused[0].rule, Rule::not_asked_for);
+  EXPECT_TRUE(place(host, Request{.only = {{"GPU-aa00"}}}).satisfied());
+}
+
+TEST(Kinds, WhoIsOnADeviceOfWhichOnlyPresenceIsKnownMustBeSeen) {
+  Snapshot host = SnapshotBuilder().gpu("a", 16_GiB).build();
+  Device& device = host.devices[0];
+  device.kind = DeviceKind::cambricon_mlu;
+  device.memory_used = device.memory_free = device.memory_total = Absent::unsupported;
+  device.utilization_gpu = Absent::unsupported;
+  device.process_count = Absent::no_permission;
+  EXPECT_EQ(state_of(device, host), DeviceState::unknown);
+  EXPECT_FALSE(place(host, Request{.only = {{"a"}}}).satisfied());
+  device.process_count = std::uint64_t{0};
+  EXPECT_EQ(state_of(device, host), DeviceState::free);
+  EXPECT_TRUE(place(host, Request{.only = {{"a"}}}).satisfied());
+  EXPECT_FALSE(place(host, Request{}).satisfied());
+}
+
+TEST(Load, OfAmdsThatLiesIsNobodysWhereAllAreListed) {
+  Snapshot host = three_of_amd();
+  host.devices[0].utilization_gpu = Percent{100};
+  EXPECT_EQ(state_of(host.devices[0], host), DeviceState::free);
+  host.devices[0].process_count = Absent::unsupported;
+  EXPECT_EQ(state_of(host.devices[0], host), DeviceState::busy);
+}
+
+TEST(Needs, OfAmdAreByChip) {
+  Snapshot host = three_of_amd();
+  host.devices[0].architecture = std::string("gfx90a");
+  host.devices[1].architecture = std::string("gfx942");
+  host.devices[2].architecture = std::string("gfx906");
+  const auto first = [&](Need need) {
+    const Placement got = place(host, Request{.needs = {need}});
+    return got.satisfied() ? got.chosen[0].device.text() : "none";
+  };
+  EXPECT_EQ(first(Need::bf16), "GPU-aa00");
+  EXPECT_EQ(first(Need::fp8), "GPU-ab11");
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,34 @@
+#pragma once
+// Who is on a GPU of AMD's. Two lists overlap: the KFD's (ROCm; everybody may read it, numbers are
+// the host's) and the clients that DRM tells of open device files (graphics, video, and the memory
+// of ROCm's programs once more; one's own files alone, unless one is root). A process is told
+// once: the KFD's memory, and what DRM tells of engines.
+
+#include <string>
+#include <vector>
+
+#include "probe/amdgpu/cards.h"
+#include "probe/drm/clients.h"
+#include "probe/drm/load.h"
+#include "snapshot/device.h"
+#include "snapshot/process.h"
+
+namespace berth::amdgpu {
+
+struct ProcessSources {
+  const std::string& sys;
+  const drm::OpenDeviceFiles& files;
+  /// Whether numbers of processes here are the host's: else one number may be two processes.
+  bool sees_all = true;
+  bool is_integrated = false;  // its memory is the processor's
+};
+
+/// Adds them, and Device::process_count. `node`: the partition; null: ROCm does not know the card.
+/// `load`: how busy each is, where wanted.
+void read_processes(const ProcessSources& sources, const Card& card, const Node* node,
+                    drm::Load* load, Device& device, std::vector<GpuProcess>& processes);
+
+/// Whether /proc is of the first PID namespace, or does not tell.
+[[nodiscard]] bool sees_all_processes(const std::string& proc);
+
+}  // namespace berth::amdgpu

@@ -1,0 +1,56 @@
+#pragma once
+// OpenDeviceFiles: which processes have device files open, as the links of /proc/PID/fd say: none
+// is opened. One walk serves all cards of a look. What a client of a DRM driver holds is read
+// where it is asked for, of that card alone: the kernel may keep the reader waiting there, and
+// then only for that card.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/reading.h"
+#include "probe/drm/fdinfo.h"
+
+namespace berth::drm {
+
+struct OpenFile {
+  pid_t pid = 0;
+  std::string number;  // of the descriptor
+  std::string path;    // "/dev/dri/renderD128"
+};
+
+/// A client, and the process that it is counted for: of several that have it (a descriptor was
+/// inherited, or passed on) the first that does not own the display, else the first.
+struct ClientOf {
+  pid_t pid = 0;
+  Client client;
+};
+
+class OpenDeviceFiles {
+ public:
+  /// Walks /proc: links that begin with one of `beginnings`. `failed`, `no_permission`: /proc
+  /// itself cannot be listed; nobody is known then.
+  OpenDeviceFiles(std::string proc, std::vector<std::string> beginnings);
+
+  [[nodiscard]] const std::vector<OpenFile>& files() const { return files_; }
+  /// Processes with at least one of these files open, by number.
+  [[nodiscard]] std::vector<pid_t> holders_of(const std::vector<std::string>& paths) const;
+  /// Whether there are processes whose files may not be seen: other users', for all but root.
+  [[nodiscard]] bool hides_some() const { return hides_some_; }
+  [[nodiscard]] std::optional<Absent> why_none() const { return why_none_; }
+
+  /// Of the card with these files (its card and render node); what cannot be read is left out.
+  [[nodiscard]] std::vector<ClientOf> clients_of(const std::vector<std::string>& paths) const;
+
+ private:
+  std::string proc_;
+  std::vector<OpenFile> files_;
+  bool hides_some_ = false;
+  std::optional<Absent> why_none_;
+};
+
+}  // namespace berth::drm

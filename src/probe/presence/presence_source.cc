@@ -1,0 +1,217 @@
+#include "probe/presence/presence_source.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "probe/pci/parse.h"
+#include "probe/sysfs/files.h"
+#include "snapshot/device_kind.h"
+
+namespace berth {
+
+namespace {
+
+// Inferentia and Trainium, as the neuron driver lists them.
+constexpr std::array<std::uint32_t, 5> neuron_devices = {0x7064, 0x7164, 0x7264, 0x7364, 0x7365};
+
+// Sources: the makers' drivers and container tools. No tree of a real machine was found of any:
+// whatever has been seen of them here is their PCI class and their files' names.
+constexpr std::array<PresenceRow, 9> presence_table = {{
+    {.kind = DeviceKind::hygon_dcu, .pci_vendor = 0x1d94, .file = "/dev/dri/renderD"},
+    {.kind = DeviceKind::cambricon_mlu, .pci_vendor = 0xcabc, .file = "/dev/cambricon_dev"},
+    {.kind = DeviceKind::mthreads_gpu, .pci_vendor = 0x1ed5, .file = "/dev/dri/renderD"},
+    {.kind = DeviceKind::metax_gpu, .pci_vendor = 0x9999, .file = "/dev/dri/renderD"},
+    {.kind = DeviceKind::iluvatar_gpu, .pci_vendor = 0x1e3e, .file = "/dev/iluvatar"},
+    {.kind = DeviceKind::habana_gaudi,
+     .pci_vendor = 0x1da3,
+     .class_folder = "/class/accel",
+     .file = "/dev/accel/accel"},
+    {.kind = DeviceKind::google_tpu, .pci_vendor = 0x1ae0, .file = "/dev/accel"},
+    {.kind = DeviceKind::tenstorrent,
+     .pci_vendor = 0x1e52,
+     .class_folder = "/class/tenstorrent",
+     .file = "/dev/tenstorrent/"},
+    {.kind = DeviceKind::aws_neuron,
+     .pci_vendor = 0x1d0f,
+     .pci_devices = neuron_devices,
+     .file = "/dev/neuron"},
+}};
+
+std::optional<std::uint32_t> hex_in(const std::string& path) {
+  const auto line = sysfs::line_of(path);
+  return line.get() ? pci::parse_hex(*line.get()) : std::nullopt;
+}
+
+/// The row of a function of the bus; null: another device.
+const PresenceRow* row_of(const std::string& folder) {
+  const auto vendor = hex_in(folder + "/vendor");
+  const auto row = std::ranges::find_if(
+      presence_table, [&](const PresenceRow& one) { return vendor && one.pci_vendor == *vendor; });
+  if (row == presence_table.end()) return nullptr;
+  if (!row->pci_devices.empty()) {
+    const auto device = hex_in(folder + "/device");
+    return device && std::ranges::find(row->pci_devices, *device) != row->pci_devices.end()
+               ? row
+               : nullptr;
+  }
+  const auto pci_class = hex_in(folder + "/class");
+  return pci_class && pci::is_wanted_class(*pci_class) ? row : nullptr;
+}
+
+std::vector<std::string> entries_in(const std::string& folder) {
+  return list_directory(folder).value_or(std::vector<std::string>{});
+}
+
+/// N of "accel3" and of "tenstorrent!3".
+std::optional<std::uint64_t> number_at_end(std::string_view name) {
+  const std::size_t last = name.find_last_not_of("0123456789");
+  return parse_unsigned(last == name.npos ? name : name.substr(last + 1));
+}
+
+}  // namespace
+
+std::span<const PresenceRow> presence_rows() { return presence_table; }
+
+bool PresenceSource::sees_any(const std::string& sys) {
+  const std::string folder = sys + "/bus/pci/devices";
+  return std::ranges::any_of(entries_in(folder), [&](const std::string& entry) {
+    return row_of(folder + "/" + entry) != nullptr;
+  });
+}
+
+/// By what /sys says whose a file is; else by their order, where there are as many as devices.
+void PresenceSource::find_files(std::vector<Found>& found) const {
+  std::map<const PresenceRow*, std::vector<Found*>> by_row;
+  for (Found& one : found) by_row[one.row].push_back(&one);
+  for (auto& [row, ones] : by_row) {
+    const bool is_drm = row->file.starts_with("/dev/dri/");
+    if (!row->class_folder.empty()) {
+      const std::string folder = sys_ + std::string(row->class_folder);
+      for (const std::string& name : entries_in(folder)) {
+        const auto link = read_link(folder + "/" + name + "/device");
+        const auto address =
+            link ? normal_pci_address(link->substr(link->rfind('/') + 1)) : std::nullopt;
+        const auto number = number_at_end(name);
+        for (Found* one : ones) {
+          if (address == one->address && number) one->minor = number;
+        }
+      }
+    } else if (is_drm) {
+      constexpr std::string_view render = "renderD";
+      for (Found* one : ones) {
+        for (const std::string& name : entries_in(one->folder + "/drm")) {
+          if (name.starts_with(render)) one->minor = number_at_end(name);
+          one->files.push_back("/dev/dri/" + name);
+        }
+      }
+      continue;
+    } else {
+      const std::size_t slash = row->file.rfind('/');
+      const std::string_view beginning = row->file.substr(slash + 1);
+      std::vector<std::uint64_t> numbers;
+      for (const std::string& name : entries_in(dev_ + std::string(row->file.substr(4, slash - 4)))) {
+        const auto number = name.starts_with(beginning)
+                                ? parse_unsigned(std::string_view(name).substr(beginning.size()))
+                                : std::nullopt;
+        if (number) numbers.push_back(*number);
+      }
+      std::ranges::sort(numbers);
+      for (std::size_t i = 0; i < ones.size() && numbers.size() == ones.size(); ++i) {
+        ones[i]->minor = numbers[i];
+      }
+    }
+    for (Found* one : ones) {
+      if (one->minor) one->files.push_back(std::string(row->file) + std::to_string(*one->minor));
+    }
+  }
+}
+
+std::expected<int, Problem> PresenceSource::open() {
+  files_.reset();
+  std::vector<Found> found;
+  const std::string folder = sys_ + "/bus/pci/devices";
+  std::map<const PresenceRow*, int> counts;
+  for (const std::string& entry : entries_in(folder)) {
+    const PresenceRow* row = row_of(folder + "/" + entry);
+    auto address = normal_pci_address(entry);
+    if (row == nullptr || !address) continue;
+    found.push_back({.row = row,
+                     .folder = folder + "/" + entry,
+                     .address = std::move(*address),
+                     .number = counts[row]++,
+                     .files = {},
+                     .minor = {}});
+  }
+  find_files(found);
+  found_ = std::move(found);
+  if (found_.empty()) {
+    return std::unexpected(
+        Problem{.source = "device_files",
+                .code = "device_gone",
+                .message = std::string(tr("the bus has no accelerator any more")),
+                .remedy = ""});
+  }
+  return static_cast<int>(found_.size());
+}
+
+Device PresenceSource::identify_device(int index, const Wanted&) {
+  const Found& one = found_[static_cast<std::size_t>(index)];
+  Device device;
+  device.kind = one.row->kind;
+  device.id = DeviceId(one.address);
+  device.index = index;
+  device.runtime_index = one.number;
+  device.pci_address = one.address;
+  device.name = Absent::unsupported;  // the list of PCI devices has it
+  device.minor_number =
+      one.minor ? Reading<std::uint64_t>(*one.minor) : Reading<std::uint64_t>(Absent::unsupported);
+  return device;
+}
+
+DeviceLook PresenceSource::observe_device(int index, const Wanted& wanted, WallTime) {
+  const Found& one = found_[static_cast<std::size_t>(index)];
+  DeviceLook look;
+  look.devices.push_back(only_facts(identify_device(index, wanted), Absent::unsupported));
+  Device& device = look.devices.front();
+  if (!wanted.has(Extra::processes)) return look;
+  if (!files_) {
+    std::vector<std::string> beginnings;
+    for (const PresenceRow& row : presence_table) beginnings.emplace_back(row.file);
+    beginnings.emplace_back("/dev/dri/card");
+    files_.emplace(proc_, std::move(beginnings));
+  }
+  if (one.files.empty()) {  // which files are its own is not known
+    device.process_count = Absent::failed;
+    return look;
+  }
+  for (const pid_t pid : files_->holders_of(one.files)) {
+    GpuProcess process;
+    process.device = device.id;
+    process.pid = pid;
+    process.memory = Absent::unsupported;
+    process.utilization_sm = Absent::unsupported;
+    look.processes.push_back(std::move(process));
+  }
+  const auto unread = files_->why_none()     ? files_->why_none()
+                      : files_->hides_some() ? std::optional(Absent::no_permission)
+                                             : std::nullopt;
+  device.process_count =
+      unread ? Reading<std::uint64_t>(*unread) : Reading<std::uint64_t>(look.processes.size());
+  return look;
+}
+
+Device PresenceSource::skipped_device(int index) const {
+  const Found& one = found_[static_cast<std::size_t>(index)];
+  Device device = only_facts(Device{}, Absent::failed);
+  device.kind = one.row->kind;
+  device.id = DeviceId(one.address);
+  device.index = index;
+  device.pci_address = one.address;
+  return device;
+}
+
+}  // namespace berth

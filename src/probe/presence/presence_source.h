@@ -1,0 +1,69 @@
+#pragma once
+// PresenceSource: accelerators of which nothing is read but that they are there, by the bus, and
+// who has their device files open. One that is added is a row in presence_source.cc and one in
+// snapshot/device_kind.cc.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "probe/device_source.h"
+#include "probe/drm/clients.h"
+
+namespace berth {
+
+/// How a kind is found.
+struct PresenceRow {
+  DeviceKind kind;
+  std::uint32_t pci_vendor = 0;
+  std::span<const std::uint32_t> pci_devices = {};  // empty: all of the maker's accelerators
+  std::string_view class_folder = {};  // "/sys/class/accel": has a folder with a "device" for each
+  std::string_view file;               // "/dev/accel/accel": its number follows
+};
+[[nodiscard]] std::span<const PresenceRow> presence_rows();
+
+class PresenceSource final : public DeviceSource {
+ public:
+  PresenceSource(std::string sys, std::string proc, std::string dev = "/dev")
+      : sys_(std::move(sys)), proc_(std::move(proc)), dev_(std::move(dev)) {}
+
+  /// Whether the bus has any. Reads /sys alone.
+  [[nodiscard]] static bool sees_any(const std::string& sys);
+
+  /// Problem codes: device_gone.
+  [[nodiscard]] std::expected<int, Problem> open() override;
+  [[nodiscard]] bool is_open() const override { return !found_.empty(); }
+  void observe_host(Host&, const Wanted&, std::vector<Problem>&) override {}
+  [[nodiscard]] Device identify_device(int index, const Wanted& wanted) override;
+  [[nodiscard]] DeviceLook observe_device(int index, const Wanted& wanted, WallTime taken) override;
+  [[nodiscard]] Device skipped_device(int index) const override;
+
+ private:
+  struct Found {
+    const PresenceRow* row = nullptr;
+    std::string folder;   // below /sys
+    std::string address;  // as Device::pci_address
+    int number = 0;       // among its kind, by address
+    std::vector<std::string> files;
+    std::optional<std::uint64_t> minor;
+  };
+
+  void find_files(std::vector<Found>& found) const;
+
+  std::string sys_;
+  std::string proc_;
+  std::string dev_;
+  std::vector<Found> found_;
+  std::optional<drm::OpenDeviceFiles> files_;  // of the look under way
+};
+
+[[nodiscard]] inline std::unique_ptr<DeviceSource> make_presence_source(const Sources& sources) {
+  return std::make_unique<PresenceSource>(sources.sys, sources.proc);
+}
+
+}  // namespace berth

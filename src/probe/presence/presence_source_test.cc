@@ -1,0 +1,106 @@
+#include "probe/presence/presence_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/fd.h"
+#include "base/temporary_directory.h"
+#include "snapshot/device_kind.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+
+class PresenceSys : public testing::Test {
+ protected:
+  void put(const std::string& path, const std::string& text) {
+    const std::string file = root / path;
+    std::filesystem::create_directories(std::filesystem::path(file).parent_path());
+    ASSERT_TRUE(write_file_atomically(file, text));
+  }
+  void add(const std::string& address, const std::string& vendor,
+           const std::string& pci_class = "0x120000", const std::string& device = "0x0001") {
+    const std::string folder = "sys/bus/pci/devices/" + address;
+    put(folder + "/vendor", vendor + "\n");
+    put(folder + "/class", pci_class + "\n");
+    put(folder + "/device", device + "\n");
+  }
+  void open_by(const std::string& pid, const std::string& path) {
+    std::filesystem::create_directories(root / ("proc/" + pid + "/fd"));
+    std::filesystem::create_symlink(path, root / ("proc/" + pid + "/fd/3"));
+  }
+  PresenceSource source() { return {root / "sys", root / "proc", root / "dev"}; }
+  TemporaryDirectory root;
+};
+
+TEST_F(PresenceSys, EachRowIsAKindWithItsFacts) {
+  for (const PresenceRow& row : presence_rows()) {
+    EXPECT_TRUE(facts_of(row.kind).only_presence);
+    EXPECT_EQ(facts_of(row.kind).source, "device_files");
+    EXPECT_FALSE(facts_of(row.kind).word.empty());
+  }
+}
+
+TEST_F(PresenceSys, FreeOrBusyByWhoHasTheFileOpen) {
+  add("0000:65:00.0", "0xcabc");
+  add("0000:17:00.0", "0xcabc");
+  add("0000:18:00.0", "0x8086");  // a network card
+  put("dev/cambricon_dev0", "");
+  put("dev/cambricon_dev1", "");
+  put("dev/cambricon_ctl", "");
+  open_by("81", "/dev/cambricon_dev1");
+  PresenceSource presence = source();
+  ASSERT_EQ(presence.open().value_or(0), 2);
+  const DeviceLook first = presence.observe_device(0, Depth::state, {});
+  const DeviceLook second = presence.observe_device(1, Depth::state, {});
+  EXPECT_EQ(first.devices[0].pci_address.get(), "00000000:17:00.0");
+  EXPECT_EQ(first.devices[0].process_count, 0U);
+  EXPECT_EQ(first.devices[0].minor_number, 0U) << "by their order";
+  EXPECT_THAT(second.processes, ElementsAre(testing::Field(&GpuProcess::pid, 81)));
+  EXPECT_EQ(second.devices[0].runtime_index, 1);
+  EXPECT_EQ(second.devices[0].kind, DeviceKind::cambricon_mlu);
+}
+
+TEST_F(PresenceSys, WhereFilesAndDevicesDoNotMatchNobodyKnowsWhoIsThere) {
+  add("0000:65:00.0", "0xcabc");
+  put("dev/cambricon_dev0", "");
+  put("dev/cambricon_dev1", "");
+  open_by("81", "/dev/cambricon_dev1");
+  PresenceSource presence = source();
+  ASSERT_TRUE(presence.open());
+  EXPECT_EQ(presence.observe_device(0, Depth::state, {}).devices[0].process_count.why(),
+            Absent::failed);
+}
+
+TEST_F(PresenceSys, TheKernelsClassTellsWhoseAFileIs) {
+  add("0000:b3:00.0", "0x1da3");
+  add("0000:19:00.0", "0x1da3");
+  for (const auto& [name, address] :
+       {std::pair{"accel0", "0000:b3:00.0"}, std::pair{"accel1", "0000:19:00.0"}}) {
+    std::filesystem::create_directories(root / (std::string("sys/class/accel/") + name));
+    std::filesystem::create_symlink(std::string("../../../") + address,
+                                    root / (std::string("sys/class/accel/") + name + "/device"));
+  }
+  open_by("90", "/dev/accel/accel0");
+  PresenceSource presence = source();
+  ASSERT_EQ(presence.open().value_or(0), 2);
+  EXPECT_EQ(presence.observe_device(0, Depth::state, {}).devices[0].process_count, 0U);
+  EXPECT_THAT(presence.observe_device(1, Depth::state, {}).processes,
+              ElementsAre(testing::Field(&GpuProcess::pid, 90)));
+}
+
+TEST_F(PresenceSys, OtherFunctionsOfAMakerAreNotAccelerators) {
+  add("0000:00:00.0", "0x1d94", "0x060000");            // a bridge of Hygon's processor
+  add("0000:00:1f.0", "0x1d0f", "0x010802", "0x8061");  // a disk of AWS
+  PresenceSource presence = source();
+  EXPECT_FALSE(presence.open());
+  EXPECT_FALSE(PresenceSource::sees_any(root / "sys"));
+  add("0000:00:1e.0", "0x1d0f", "0x088000", "0x7364");
+  EXPECT_TRUE(PresenceSource::sees_any(root / "sys"));
+}
+
+}  // namespace
+}  // namespace berth
