@@ -92,8 +92,8 @@ std::vector<std::string> take_away(const std::vector<std::string>& names,
                                    std::vector<std::string>& environment) {
   std::vector<std::string> remarks;
   for (const std::string& name : names) {
-    const auto erased =
-        std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(name + "="); });
+    const auto erased = std::erase_if(
+        environment, [&](const std::string& entry) { return entry.starts_with(name + "="); });
     if (erased == 0) continue;
     remarks.push_back(
         trf("{} is taken from the job: it would number anew what the job was given", name));

@@ -42,7 +42,7 @@ struct DeviceKindFacts {
   bool is_supported;                // false: no job is given one yet, and its health is not judged
   std::string_view card_file = {};  // a card's own, before its minor number; empty: not known
   std::string_view cdi_kind = {};   // how CDI calls them: "nvidia.com/gpu"; empty: it does not
-  std::string_view word = {};  // of `--kind`, a maker's for all its kinds; empty: none
+  std::string_view word = {};       // of `--kind`, a maker's for all its kinds; empty: none
   /// What would number anew the devices that the visible variable leaves: taken from a job.
   std::span<const std::string_view> removed_variables = {};
   /// Of a part: a program may use several, and each has a number. Of MIG neither is so.
