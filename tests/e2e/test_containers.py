@@ -157,7 +157,8 @@ def test_killed_for_want_of_memory_is_told_also_where_the_container_is_removed(m
     # 40 MB into a tmpfs are charged to the container, which has 20.
     words = run_words(engine, "--rm", "--memory", "20m", "--tmpfs", "/big",
                       job=("dd", "if=/dev/zero", "of=/big/x", "bs=1M", "count=40"))
-    done = machine.run("run", "--", *words, timeout=120)
+    # podman's conmon leaves a file named "oom" where it was started.
+    done = machine.run("run", "--", *words, timeout=120, cwd=machine.directory)
     if done.returncode == 125:
         pytest.skip(f"no memory limit here: {done.stderr[-300:]}")
     container = container_of(machine)
