@@ -326,7 +326,7 @@ const JobKey request_key_table[] = {
      "kind",
      "--kind",
      "MAKER",
-     as_key("of this maker: nvidia, amd, intel, ascend, …; needed where there are several"),
+     as_key("of this maker (nvidia, amd, intel, ascend); needed where there are several"),
      {},
      true,
      [](Text text, JobSpec& job) { return keep(kind_in(text), job.request.kind); },

@@ -239,7 +239,9 @@ DeviceRow device_row(const Device& device, const SnapshotIndex& index, const std
   row.cells[fan_column] = reading_text(device.fan_speed, style, percent_text);
   row.cells[address_column] = reading_text(device.pci_address, style,
                                            [&](const std::string& a) { return outside(a, style); });
-  row.cells[state_column] = {row.divided ? "MIG" : own(state_word(row.state), style),
+  const auto& mode = device.partition_mode.get();
+  const std::string how = mode ? outside(mode->substr(0, mode->find(' ')), style) : "MIG";
+  row.cells[state_column] = {row.divided ? how : own(state_word(row.state), style),
                              row.divided ? Paint::plain : state_paint(row.state)};
   row.cells[users_column] = users;
   return row;

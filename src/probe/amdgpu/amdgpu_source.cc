@@ -134,6 +134,7 @@ Device AmdgpuSource::partition_of(const Known& one, const Node& node) const {
   part.parent = one.facts.id;
   part.partition = Partition{.gpu_instance = node.partition, .compute_instance = 0};
   part.id = DeviceId(fmt::format("{}-p{}", one.facts.id.text(), node.partition));
+  if (part.name.get()) part.name = fmt::format("{} p{}", *part.name.get(), node.partition);
   part.uuid = Absent::unsupported;  // the card's is that of all its partitions
   part.runtime_index = node.runtime_index;
   part.architecture = text_or_none(node.chip);

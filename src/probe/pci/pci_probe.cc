@@ -245,8 +245,8 @@ void PciProbe::observe(Snapshot& snapshot) {
     complete(device, function, entry);
     // One that sleeps stays as it is: nobody has asked.
     if (device.unusable_because != asleep) {
-      mark_unread(device, facts_of(device.kind).source.empty() ? Absent::unsupported
-                                                              : Absent::failed);
+      mark_unread(device,
+                  facts_of(device.kind).source.empty() ? Absent::unsupported : Absent::failed);
     }
     snapshot.devices.push_back(std::move(device));
   }

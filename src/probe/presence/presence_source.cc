@@ -113,7 +113,8 @@ void PresenceSource::find_files(std::vector<Found>& found) const {
       const std::size_t slash = row->file.rfind('/');
       const std::string_view beginning = row->file.substr(slash + 1);
       std::vector<std::uint64_t> numbers;
-      for (const std::string& name : entries_in(dev_ + std::string(row->file.substr(4, slash - 4)))) {
+      for (const std::string& name :
+           entries_in(dev_ + std::string(row->file.substr(4, slash - 4)))) {
         const auto number = name.starts_with(beginning)
                                 ? parse_unsigned(std::string_view(name).substr(beginning.size()))
                                 : std::nullopt;

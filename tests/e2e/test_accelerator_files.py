@@ -1,0 +1,69 @@
+"""What a look at AMD's cards opens, and what it makes of processes: on an injected /sys and /proc."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+from accelerator_trees import Sys, put
+from conftest import BUILD, ROOT
+
+LOOK = BUILD / "tests/accelerators/look_at_tree"
+CARD = ROOT / "tests/data/amdgpu/vega10.tree"
+
+
+def cards(tree, count):
+    for number in range(count):
+        tree.add(CARD, address=f"0000:{5 + number:02x}:00.0", render=128 + number)
+        node = tree.sys / f"class/kfd/kfd/topology/nodes/{2 + number}"
+        put(node / "properties", f"simd_count 256\nsimd_per_cu 4\nlocation_id {(5 + number) << 8}\ndomain 0\n")
+        put(node / "gpu_id", f"{100 + number}\n")
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+def test_no_look_opens_a_device_file(tmp_path):
+    tree = Sys(tmp_path)
+    cards(tree, 2)
+    tree.add_process(50, ["/dev/kfd", "/dev/dri/renderD128"], "drm-driver:\tamdgpu\ndrm-client-id:\t1\n")
+    calls = tmp_path / "calls"
+    subprocess.run(
+        ["strace", "-f", "-e", "trace=open,openat,openat2", "-o", calls, LOOK, tree.sys, tree.proc, "2"],
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    opened = [line.split('"')[1] for line in calls.read_text().splitlines() if '"' in line]
+    assert any(path.endswith("gpu_busy_percent") for path in opened)
+    assert [path for path in opened if path.startswith(("/dev/kfd", "/dev/dri", "/dev/accel"))] == []
+
+
+def test_a_file_that_changes_between_reads_is_read_or_absent(tmp_path):
+    tree = Sys(tmp_path)
+    cards(tree, 1)
+    busy = tree.folder("0000:05:00.0") / "gpu_busy_percent"
+    looks = subprocess.Popen([LOOK, tree.sys, tree.proc, "40"], stdout=subprocess.PIPE, text=True)
+    contents = ["7\n", "", "99999\n", "\xff\xfe\n", "12\n"]
+    for number in range(200):
+        busy.write_text(contents[number % len(contents)], encoding="latin-1")
+        if looks.poll() is not None:
+            break
+    lines = looks.communicate(timeout=120)[0].splitlines()
+    assert len(lines) == 40 and looks.returncode == 0
+    for line in lines:
+        [card] = json.loads(line)["devices"]
+        assert card["utilization_gpu_percent"] in (4.0, 7.0, 12.0, None)
+
+
+def test_a_card_that_is_pulled_out_is_lost(tmp_path):
+    tree = Sys(tmp_path)
+    cards(tree, 2)
+    looks = subprocess.Popen([LOOK, tree.sys, tree.proc, "30"], stdout=subprocess.PIPE, text=True)
+    first = json.loads(looks.stdout.readline())
+    assert len(first["devices"]) == 2
+    for path in ("bus/pci/drivers/amdgpu/0000:06:00.0", "bus/pci/devices/0000:06:00.0"):
+        shutil.rmtree(tree.sys / path)
+    last = json.loads(looks.communicate(timeout=120)[0].splitlines()[-1])
+    [gone] = [one for one in last["devices"] if one["pci_address"] == "00000000:06:00.0"]
+    assert gone["state"] == "lost" and gone["lost"]
+    [there] = [one for one in last["devices"] if one["pci_address"] == "00000000:05:00.0"]
+    assert there["state"] != "lost"
