@@ -40,6 +40,7 @@ bool read_uuid(std::string_view text, std::uint8_t (&uuid)[16]) {
 std::uint64_t sum_of_charges(const berth_account& account, std::size_t device) {
   std::uint64_t sum = 0;
   for (const berth_account_slot& slot : account.slots) {
+    if (slot.pid == 0 || slot.pid == BERTH_ACCOUNT_EMPTYING) continue;
     sum += BERTH_ACCOUNT_BYTES(slot.charged[device]);
   }
   return sum;
