@@ -63,9 +63,9 @@ class RunVerb final : public Verb {
                           : said_of_cpu(unlooked));
       return exit_code::ok;
     }
-    auto looked = context.look_without_claims(Depth::placement);
+    auto looked = context.look_without_claims(wanted_for(options.job));
     if (!looked) return report(looked.error(), usage_code());
-    const auto found = considered(context, options.job.request, *std::move(looked));
+    const auto found = considered(context, options.job, *std::move(looked));
     if (context.ledger_error()) return report(*context.ledger_error(), usage_code());
     if (!found) return report(found.error(), usage_code());
     const auto& [request, snapshot, placement] = *found;
@@ -127,12 +127,14 @@ class RunVerb final : public Verb {
       say_whose_ledger(context, ledger->place());
     }
     WaitingReporter reporter(context);
-    RunServices services{.clock = context.clock(),
-                         .ledger = ledger ? &*ledger : nullptr,
-                         .look = [&] { return context.look_without_claims(Depth::placement); },
-                         .faults = faults_of,
-                         .sight = [&] { return open_sight(context, context.clock()); },
-                         .simulated = context.sources().simulated};
+    RunServices services{
+        .clock = context.clock(),
+        .ledger = ledger ? &*ledger : nullptr,
+        .look = [&] { return context.look_without_claims(wanted_for(options.job)); },
+        .policy = [&] { return context.policy(); },
+        .faults = faults_of,
+        .sight = [&] { return open_sight(context, context.clock()); },
+        .simulated = context.sources().simulated};
     if (const auto limited = take_inherited_limits(context, options); !limited) {
       return report(limited.error(), usage_code());
     }
@@ -153,7 +155,7 @@ class RunVerb final : public Verb {
   static bool waits_detached(const RunOptions& options) {
     if (!options.detach || options.job.where == RunWhere::cpu) return false;
     const auto wait = wait_for_devices(options.job);
-    return !wait || wait->count() > 0;
+    return !options.job.after.empty() || !wait || wait->count() > 0;
   }
 
   void tell_that_it_waits(const RunWaits& waits) const {

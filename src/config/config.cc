@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
 #include <utility>
 
 #include "base/check.h"
@@ -80,54 +79,6 @@ Result<void> check(const ConfigKey& key, std::string_view text) {
   return key.job->parse(text, job);
 }
 
-/// How many letters have to be added, dropped or changed.
-std::size_t distance(std::string_view from, std::string_view to) {
-  std::vector<std::size_t> row(to.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < to.size(); ++j) {
-      const std::size_t changed = diagonal + (from[i] == to[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
-/// The known name that this one was probably meant to be; empty: none is near.
-std::string nearest_name(std::string_view unknown) {
-  constexpr std::size_t longest = 64;
-  std::string nearest;
-  std::size_t least = 4;
-  if (unknown.size() > longest) return nearest;
-  for (const ConfigKey& key : config_keys()) {
-    const std::size_t far = distance(unknown, key.name);
-    if (far < least) {
-      least = far;
-      nearest = key.name;
-    }
-  }
-  return nearest;
-}
-
-/// As one would type it: "10G", "2", "true", "0,2"; nothing: it is no such value.
-std::optional<std::string> text_of(const toml::node& node) {
-  if (const auto text = node.value_exact<std::string>()) return text;
-  if (const auto number = node.value_exact<std::int64_t>()) return std::to_string(*number);
-  if (const auto number = node.value_exact<double>()) return fmt::format("{}", *number);
-  if (const auto flag = node.value_exact<bool>()) return *flag ? "true" : "false";
-  const toml::array* list = node.as_array();
-  if (list == nullptr || list->empty()) return std::nullopt;
-  std::string joined;
-  for (const toml::node& one : *list) {
-    const auto text = one.is_array() ? std::nullopt : text_of(one);
-    if (!text) return std::nullopt;
-    joined += (joined.empty() ? "" : ",") + *text;
-  }
-  return joined;
-}
-
 /// A file on its way into a Config.
 struct FileReader {
   Config& config;
@@ -141,7 +92,9 @@ struct FileReader {
     config.mistakes.push_back(Error(why).because(name).because(place(node)));
   }
   void tell_unknown(const toml::node& node, const std::string& name) const {
-    const std::string nearest = nearest_name(name);
+    std::vector<std::string_view> known;
+    for (const ConfigKey& key : config_keys()) known.push_back(key.name);
+    const std::string nearest = nearest_word(name, known);
     constexpr int widest = 80;
     const std::string shown = cut_to_width(printable(name), widest, true);
     config.unknown.push_back(
@@ -205,6 +158,13 @@ void Config::add_flag(std::string_view name, const std::string& text) {
   const ConfigKey* key = find_key(name);
   BERTH_CHECK(key != nullptr && !key->flag.empty(), "a flag is of a key in the table");
   add(*key, {text, ConfigSource::flag, std::string(key->flag)});
+}
+
+void Config::add_default(std::string_view name, const std::string& text,
+                         const std::string& origin) {
+  const ConfigKey* key = find_key(name);
+  BERTH_CHECK(key != nullptr, "a default is of a key in the table");
+  if (find(name) == nullptr) add(*key, {text, ConfigSource::machine, origin});
 }
 
 void Config::add_file(ConfigSource source, const std::string& path, std::string_view text) {

@@ -17,7 +17,11 @@ struct Case {
   const DeviceOccupancy& occupancy;
   const Request& request;
   const PlaceLimits& limits;
+  int held = 0;  // held_under_limit()
 };
+
+/// Devices that the user holds, where the policy limits their number; else 0.
+[[nodiscard]] int held_under_limit(const Snapshot& snapshot, const PlaceLimits& limits);
 
 /// The first rule that refuses the device; nothing where it may be given.
 [[nodiscard]] std::optional<Refusal> refusal_of(const Case& asked);

@@ -7,6 +7,7 @@
 
 #include "base/process.h"
 #include "host_environment/environment.h"
+#include "run/binding.h"
 
 namespace berth {
 
@@ -39,6 +40,7 @@ Error become_job(const KeeperTask& task) {
     auto restricted = restrict_to(*task.isolation);
     if (!restricted) return own_failure(restricted.error());
   }
+  if (task.binding != nullptr) bind_to(*task.binding);
   task.signals->restore_original();
   const Error failed = execute(options.job.command, task.environment,
                                value_of(task.environment, "PATH").value_or(default_search_path));

@@ -31,16 +31,6 @@ std::string cell_text(const Cell& cell) {
       *cell.get());
 }
 
-std::string csv_quoted(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
-}
-
 /// How many letters have to change to get from one to the other (Levenshtein's distance).
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -99,6 +89,16 @@ constexpr auto unit_names = std::to_array<MetricUnit>({
 });
 
 }  // namespace
+
+std::string csv_quoted(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
 
 std::string_view name_of(Unit unit) {
   for (const MetricUnit& row : unit_names) {

@@ -132,6 +132,8 @@ export interface Lease {
   /// `none`, `watchdog`, `shim`, `mps` or `kernel`: what holds the job to its share. Null: it has
   /// its devices whole, or the lease does not say.
   held_by: string | null;
+  /// When its time limit ends it at the latest.
+  ends_unix_ms: number | null;
   devices: ClaimedDevice[];
 }
 
@@ -148,6 +150,10 @@ export interface Waiter {
   /// As JSON: doc/FORMATS.md, "Request".
   request: string;
   since_unix_ms: number;
+  /// No more than the policy allows its owner.
+  priority: "low" | "normal" | "high";
+  time_limit_ms: number | null;
+  gathers_until_unix_ms: number | null;
   /// Devices that nobody else is given once they are free, until it has all that it wants.
   gathered: string[];
   /// It does not answer: it keeps its place, and others pass it.
@@ -874,10 +880,13 @@ export interface Refusal {
     | "not_visible"
     | "excluded"
     | "not_listed"
+    | "not_permitted"
     | "failed"
     | "compute_mode"
     | "too_old"
     | "lacks_feature"
+    | "at_limit"
+    | "quiet_hours"
     | "leased"
     | "in_use"
     | "memory"
@@ -886,6 +895,7 @@ export interface Refusal {
     | "not_idle"
     | "idle_unknown"
     | "not_watched_long"
+    | "apart"
     | "reserved";
   text: string;
   may_change: boolean;
