@@ -2,9 +2,12 @@
 // How long choosing takes: sixteen devices, a server in use. The promise is 100 µs in a release.
 
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
 #include "place/placement.h"
+#include "place/queue_lab.h"
 #include "snapshot/builder.h"
+#include "snapshot/details.h"
 
 namespace berth {
 namespace {
@@ -42,6 +45,52 @@ void choose_share(benchmark::State& state) {
   state.counters["limit"] = 100;  // microseconds
 }
 BENCHMARK(choose_share)->Unit(benchmark::kMicrosecond);
+
+/// Sixteen free cards on two sockets, below four switches each, all linked through six NVSwitches.
+Snapshot linked_server() {
+  SnapshotBuilder builder;
+  for (int i = 0; i < 16; ++i) {
+    const std::string socket = std::to_string(i / 8);
+    const std::string port = std::to_string(i / 2);
+    builder.gpu("GPU-" + std::to_string(i), 80_GiB).with([&](Device& device) {
+      const std::string address = fmt::format("00000000:{:02x}:00.0", 0x30 + i);
+      device.pci_address = address;
+      device.numa_node = static_cast<std::uint64_t>(i / 8);
+      device.details.set(Detail::pci_path,
+                         Reading<std::string>("pci000" + socket + ":00/0000:00:0" + port +
+                                              ".0/0000:1" + port + ":00.0/" + address));
+      std::vector<NvLink> links;
+      for (std::uint32_t link = 0; link < 18; ++link) {
+        links.push_back({link, true, {}, fmt::format("00000000:c{}:00.0", link / 3)});
+      }
+      device.lists.nvlinks = std::move(links);
+    });
+  }
+  return builder.build();
+}
+
+void choose_linked(benchmark::State& state) {
+  const Snapshot host = linked_server();
+  const Request request{.devices = 8};
+  for (auto _ : state) benchmark::DoNotOptimize(place(host, request));
+  state.counters["limit"] = 100;  // microseconds
+}
+BENCHMARK(choose_linked)->Unit(benchmark::kMicrosecond);
+
+/// A year of a lab with 64 GPUs, some 25,000 jobs.
+void year_of_a_lab(benchmark::State& state) {
+  constexpr std::int64_t year_ms = 365LL * 24 * 3'600'000;
+  std::size_t jobs = 0;
+  for (auto _ : state) {
+    QueueLab lab(64, Policy{}, lab_jobs(64, year_ms, 0.8, 3));
+    lab.run(2 * year_ms);
+    jobs = lab.jobs().size();
+    if (!lab.faults.empty() || lab.waiting() > 0) state.SkipWithError("the queue went wrong");
+  }
+  state.counters["jobs"] = static_cast<double>(jobs);
+  state.counters["limit"] = 10'000;  // milliseconds
+}
+BENCHMARK(year_of_a_lab)->Unit(benchmark::kMillisecond)->Iterations(1);
 
 }  // namespace
 }  // namespace berth

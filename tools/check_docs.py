@@ -273,6 +273,8 @@ GUIDES = {
     Path("doc/CAPS.md"): 1_000,
     Path("doc/CLUSTER.md"): 1_400,
     Path("doc/HARDWARE.md"): 900,
+    Path("doc/CONFIG.md"): 500,
+    Path("doc/SHARING.md"): 900,
 }
 MADE_PAGES = {Path("doc/COMMANDS.md"), Path("doc/METRICS.md")}
 LONGEST_LINE = 100

@@ -21,7 +21,7 @@ import repository
 
 CATALOGUE = Path("po/zh_CN.po")
 # said() is place's std::string(tr(...)); the rest are those of app/options.h.
-OPTIONS = ["flag", "value", "filled_value", "number", "choice", "word", "words", "required_word", "required_words"]
+OPTIONS = ["flag", "value", "filled_value", "repeated", "number", "choice", "word", "words", "required_word", "required_words"]
 KEYWORDS = ["tr", "trf", "as_key", "said", "sentence", "begin_group", *(f"{name}:3" for name in OPTIONS)]
 LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"(?:\s*"(?:\\.|[^"\\\n])*")*')
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")

@@ -242,10 +242,10 @@ int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> 
     return refuse(entry, *verb, not_taken(*app, {rest.front()}));
   }
   if (split.separated) {
-    if (!rest.empty()) {
+    if (!rest.empty() && !verb->takes_words_before_dashes()) {
       return refuse(entry, *verb, trf("unexpected word \"{}\" before --", rest.front()));
     }
-    rest = std::move(split.command);
+    rest.insert(rest.end(), split.command.begin(), split.command.end());
   }
   if (const auto mistake = mistake_in_machine(globals)) return refuse(entry, *verb, *mistake);
   context.apply(globals);

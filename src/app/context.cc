@@ -1,6 +1,8 @@
 #include "app/context.h"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -87,7 +89,14 @@ Config Context::read_config(const std::string& working_directory) const {
 }
 
 Config Context::config_of_job() const {
-  return read_config(read_link("/proc/self/cwd").value_or(""));
+  Config config = read_config(read_link("/proc/self/cwd").value_or(""));
+  // Where it cannot be read nothing is claimed, and that is told then.
+  const auto rules = policy();
+  if (!rules || !*rules) return config;
+  const UserRules& own = (*rules)->of(::geteuid());
+  config.add_default("request.memory", own.memory.value_or(""), (*rules)->path);
+  config.add_default("request.time", own.time.value_or(""), (*rules)->path);
+  return config;
 }
 
 std::optional<std::string> Context::variable(const char* name) const {
@@ -190,7 +199,40 @@ Result<Ledger> Context::open_ledger() {
     auto made = make_directories(parent, 0700);
     if (!made) return std::unexpected(std::move(made).error());
   }
-  return Ledger::open(std::move(*place), clock_);
+  auto ledger = Ledger::open(std::move(*place), clock_);
+  // Who claims asks again, and is told what is wrong with it.
+  const auto rules = policy();
+  if (ledger && rules && *rules) ledger->set_policy(*rules);
+  return ledger;
+}
+
+PolicyPlaces Context::policy_places() const {
+  const auto etc = variable("BERTH_ETC");
+  PolicyPlaces places{.file = etc.value_or("/etc") + "/berth/berth.toml"};
+  if (etc) {  // of a test
+    places.owner = ::geteuid();
+    places.hours = *etc + "/berth/hours";
+  }
+  return places;
+}
+
+Result<std::shared_ptr<const Policy>> Context::policy() const {
+  const PolicyPlaces places = policy_places();
+  struct stat facts{};
+  const bool is_there = ::stat(places.file.c_str(), &facts) == 0;
+  if (!is_there && (errno == ENOENT || errno == ENOTDIR)) return std::shared_ptr<const Policy>();
+  constexpr std::int64_t fresh_ms = 60'000;  // the hours used, and how far local time is off
+  const WallTime now = clock_.wall_now();
+  std::string stamp =
+      fmt::format("{} {} {} {}.{} {}", facts.st_ino, facts.st_mode, facts.st_uid,
+                  facts.st_ctim.tv_sec, facts.st_ctim.tv_nsec, now.unix_ms / fresh_ms);
+  if (policy_ && is_there && stamp == policy_stamp_) return policy_;
+  auto read = read_policy(places);
+  if (!read) return std::unexpected(std::move(read).error());
+  read->local_offset = local_offset_at(now);
+  policy_ = std::make_shared<const Policy>(*std::move(read));
+  policy_stamp_ = std::move(stamp);
+  return policy_;
 }
 
 LedgerView Context::read_ledger() {
@@ -281,18 +323,19 @@ Result<Snapshot> Context::look(const Wanted& wanted, Relations relations) {
   CollectRequest request{.wanted = wanted, .relations = relations, .claims = view.claims};
   auto snapshot = judged(collected(std::move(request)), wanted);
   if (!snapshot || replay_ || !wanted.has(Extra::leases)) return snapshot;
-  add_ledger(*snapshot, std::move(view), clock_.now(), names_);
+  add_ledger(*snapshot, std::move(view), clock_.now(), names_, policy_.get());
   return snapshot;
 }
 
-void add_ledger(Snapshot& snapshot, LedgerView view, Instant now, HolderNames& names) {
+void add_ledger(Snapshot& snapshot, LedgerView view, Instant now, HolderNames& names,
+                const Policy* policy) {
   for (std::size_t i = 0; i < view.states.size(); ++i) {
     view.waiters[i].stuck = is_stuck(view.states[i], now);
   }
   snapshot.sources.push_back({.source = std::string(ledger_source), .succeeded = !view.is_unread});
   add_holders(snapshot, std::move(view.claims), std::move(view.waiters), names);
   snapshot.problems.insert(snapshot.problems.end(), view.problems.begin(), view.problems.end());
-  keep_for_waiters(snapshot);
+  keep_for_waiters(snapshot, policy);
 }
 
 }  // namespace berth

@@ -3,6 +3,7 @@
 // once, here, and handed to the verbs. Nothing outside app/ looks at the environment or the
 // terminal.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "config/config.h"
+#include "config/policy_file.h"
 #include "lease/ledger.h"
 #include "probe/collector.h"
 #include "snapshot/holders.h"
@@ -85,6 +87,11 @@ class Context {
   /// ~/.config/berth; nothing where neither can be told.
   [[nodiscard]] std::optional<std::string> config_directory() const;
 
+  /// The administrator's rules as they are now; null: there are none. An error: they cannot be
+  /// read, and nothing is to be claimed.
+  [[nodiscard]] Result<std::shared_ptr<const Policy>> policy() const;
+  [[nodiscard]] PolicyPlaces policy_places() const;
+
   [[nodiscard]] Result<LedgerPlace> ledger_place() const;
   /// The ledger of this machine, or the simulated server's own. Creates what it needs.
   [[nodiscard]] Result<Ledger> open_ledger();
@@ -119,6 +126,8 @@ class Context {
   std::optional<Collector> opened_;  // for the look that comes next
   std::optional<Collector> ending_;  // its process is still on its way out
   std::optional<Error> ledger_error_;
+  mutable std::shared_ptr<const Policy> policy_;
+  mutable std::string policy_stamp_;  // of the file that it was read from
   HolderNames names_;
   Style out_;
   Style err_;
@@ -131,6 +140,7 @@ class Context {
 
 /// Adds to a look that has been judged what the ledger says, and whether it could be read: who
 /// holds what, who waits, and what is reserved for whom.
-void add_ledger(Snapshot& snapshot, LedgerView view, Instant now, HolderNames& names);
+void add_ledger(Snapshot& snapshot, LedgerView view, Instant now, HolderNames& names,
+                const Policy* policy);
 
 }  // namespace berth

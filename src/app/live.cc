@@ -45,7 +45,8 @@ std::optional<Snapshot> Live::advance() {
   if (wanted_.has(Extra::verdicts)) snapshot->faults = failed_devices(*snapshot);
   const bool shows_leases = !context_->replay() && wanted_.has(Extra::leases);
   if (shows_leases) {
-    add_ledger(*snapshot, std::exchange(view_, {}), context_->clock().now(), names_);
+    add_ledger(*snapshot, std::exchange(view_, {}), context_->clock().now(), names_,
+               context_->policy().value_or(nullptr).get());
   }
   return snapshot;
 }

@@ -50,6 +50,11 @@ void Options::filled_value(const char* names, std::string& into, std::string_vie
   added(app_, names, into, what, form, group_)->check(mistake_of_nothing);
 }
 
+void Options::repeated(const char* names, std::vector<std::string>& into, std::string_view what,
+                       const char* form) {
+  added(app_, names, into, what, form, group_)->allow_extra_args(false)->check(mistake_of_nothing);
+}
+
 void Options::number(const char* names, int& into, std::string_view what, const char* form,
                      int least, int most) {
   added(app_, names, into, what, form, group_)->check([least, most](const std::string& value) {

@@ -34,6 +34,9 @@ class Options {
   void hidden_value(const char* names, std::string& into);
   /// As value(), and an empty one is refused: `--only "$GPUS"` with GPUS unset must not mean "any".
   void filled_value(const char* names, std::string& into, std::string_view what, const char* form);
+  /// One that may be given several times, a value each time.
+  void repeated(const char* names, std::vector<std::string>& into, std::string_view what,
+                const char* form);
   void number(const char* names, int& into, std::string_view what, const char* form, int least,
               int most);
   void choice(const char* names, std::string& into, std::string_view what, const char* form,

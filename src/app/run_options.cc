@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -27,6 +28,7 @@ void RunFlags::declare(Options& options) {
   options.flag("-d,--detach", detach_, "leave it running, or waiting, also after logout");
   options.filled_value("--log", log_, "where a detached job's output goes", "FILE");
   request_.declare_part(options, JobPart::life);
+  options.flag("--no-bind", no_bind_, "as without --bind");
   options.begin_group("For a cluster: recorded, and berth itself holds no job to it");
   request_.declare_part(options, JobPart::cluster);
 }
@@ -37,6 +39,7 @@ Result<RunOptions> RunFlags::options(const Context& context,
   auto job = request_.job(context);
   if (!job) return std::unexpected(std::move(job).error());
   options.job = std::move(*job);
+  if (no_bind_) options.job.bind = false;
   options.job.command = command;
   options.visible_format = uuids_ ? VisibleFormat::uuids : VisibleFormat::indices;
   options.environment = context.environment();
@@ -91,6 +94,8 @@ void RequestOptions::declare(Options& options, MayWait may_wait) {
     declare_one(options, "wait");
     options.flag("--no-wait", no_wait_, "answer at once, as without --wait");
     declare_one(options, "or_cpu");
+    declare_one(options, "priority");
+    declare_one(options, "after");
   } else {
     options.hidden_value("--wait", typed("wait"));
     options.flag("--no-wait", no_wait_, "answer at once, as pick always does");
@@ -99,6 +104,45 @@ void RequestOptions::declare(Options& options, MayWait may_wait) {
   declare_one(options, "cpu");
   options.begin_group("Options");
   options.flag("--dry-run", dry_run_, "show the whole reasoning, take nothing");
+}
+
+Result<void> RequestOptions::add(const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--") continue;
+    const std::size_t equals = words[i].find('=');
+    const std::string flag = words[i].substr(0, equals);
+    const auto known = std::ranges::find_if(job_keys(), [&](const JobKey& key) {
+      const auto flags = split(key.flag, ',');
+      return std::ranges::find(flags, flag) != flags.end();
+    });
+    if (known == job_keys().end()) {
+      return fail(ErrorCode::invalid, trf("\"{}\" is no part of a request", printable(words[i])));
+    }
+    std::string& text = typed(known->name);
+    if (equals != std::string::npos) {
+      text = words[i].substr(equals + 1);
+    } else if (!known->alone.empty()) {
+      text = known->alone;
+    } else if (++i < words.size()) {
+      text = words[i];
+    } else {
+      return fail(ErrorCode::invalid, trf("{} needs a value behind it", flag));
+    }
+  }
+  return {};
+}
+
+std::vector<std::string> RequestOptions::words() const {
+  std::vector<std::string> words;
+  const auto keys = job_keys();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (typed_[i].empty()) continue;
+    const std::string flag(keys[i].flag);
+    const std::string full = flag.substr(flag.find("--"));
+    words.push_back(*keys[i].form == '\0' ? full : full + "=" + typed_[i]);
+  }
+  if (no_wait_) words.emplace_back("--no-wait");
+  return words;
 }
 
 std::vector<OptionalValue> RequestOptions::optional_values() {
@@ -174,6 +218,18 @@ bool limits_devices(const VisibleSettings& settings) {
          settings.ascend;
 }
 
+Wanted wanted_for(const JobSpec& job) {
+  Wanted wanted(Depth::placement);
+  if (job.request.devices > 1) {
+    wanted.add(Extra::nvlinks).add<&Device::numa_node>();
+  }
+  // Not for every job: where the kernel's device tree is read, a verdict on a card that could not
+  // be read counts as a good one.
+  if (job.request.together == Together::pcie) wanted.add(Detail::pci_path);
+  if (job.bind) wanted.add(Detail::cpu_affinity).add<&Device::numa_node>();
+  return wanted;
+}
+
 Result<PlaceLimits> inherited_limits(const Context& context, const Snapshot& snapshot) {
   PlaceLimits limits;
   auto visible = devices_left_by(visible_settings(context), snapshot, local_user_name(::geteuid()));
@@ -185,9 +241,15 @@ Result<PlaceLimits> inherited_limits(const Context& context, const Snapshot& sna
   return limits;
 }
 
-Result<Considered> considered(Context& context, const Request& request, Snapshot looked) {
+Result<Considered> considered(Context& context, const JobSpec& job, Snapshot looked) {
+  const Request& request = job.request;
   auto limits = inherited_limits(context, looked);
   if (!limits) return std::unexpected(std::move(limits).error());
+  const auto policy = context.policy();
+  if (!policy) return std::unexpected(policy.error());
+  if (!context.replay()) limits->policy = policy->get();
+  limits->uid = ::geteuid();
+  limits->time_limit = job.time_limit;
   AcquireOptions options{.request = request, .limits = std::move(*limits)};
   Considered made{.snapshot = std::move(looked)};
   // A recording has its own leases, and we are in none of them.
@@ -208,7 +270,7 @@ Result<Considered> considered(Context& context, const Request& request, Snapshot
       made.snapshot = std::move(*look());
     }
     HolderNames names;
-    add_ledger(made.snapshot, std::move(view), context.clock().now(), names);
+    add_ledger(made.snapshot, std::move(view), context.clock().now(), names, options.limits.policy);
   }
   made.placement = place_newcomer(made.snapshot, options.request, options.limits);
   made.request = std::move(options.request);

@@ -28,6 +28,8 @@ class RequestOptions {
   void declare(Options& options, MayWait may_wait);
   /// Those of a job's life and its names: whoever only picks has none.
   void declare_part(Options& options, JobPart part);
+  /// Words that were not declared as options: "-n 2", "--memory=10G".
+  [[nodiscard]] Result<void> add(const std::vector<std::string>& words);
   /// `--wait` and `--or-cpu` may stand without a value.
   [[nodiscard]] static std::vector<OptionalValue> optional_values();
 
@@ -37,6 +39,10 @@ class RequestOptions {
   /// With MayWait::no: what was given that only waiting could do.
   [[nodiscard]] std::optional<Error> mistake_in_patience() const;
   [[nodiscard]] bool dry_run() const { return dry_run_; }
+  /// What was given, as words of a command line.
+  [[nodiscard]] std::vector<std::string> words() const;
+  /// Whether it was given.
+  [[nodiscard]] bool has(std::string_view name) const { return !typed(name).empty(); }
 
  private:
   void declare_one(Options& options, std::string_view name);
@@ -49,6 +55,9 @@ class RequestOptions {
   bool no_wait_ = false;
   bool dry_run_ = false;
 };
+
+/// What a look has to read for the choice of devices, and for what becomes of the job on them.
+[[nodiscard]] Wanted wanted_for(const JobSpec& job);
 
 /// What the environment says of devices, and whether it says anything.
 [[nodiscard]] VisibleSettings visible_settings(const Context& context);
@@ -70,8 +79,7 @@ struct Considered {
 /// From a look without claims. invalid: more is asked for than the lease has that we are in, or
 /// CUDA_VISIBLE_DEVICES cannot be understood. Where the ledger could not be read, the context says
 /// why, and nothing here counts.
-[[nodiscard]] Result<Considered> considered(Context& context, const Request& request,
-                                            Snapshot looked);
+[[nodiscard]] Result<Considered> considered(Context& context, const JobSpec& job, Snapshot looked);
 
 class RunFlags {
  public:
@@ -91,6 +99,7 @@ class RunFlags {
   RequestOptions request_;
   std::string log_;
   bool json_ = false;
+  bool no_bind_ = false;
   bool uuids_ = false;
   bool detach_ = false;
   bool quiet_ = false;

@@ -51,6 +51,8 @@ class Verb {
   [[nodiscard]] virtual bool takes_words_as_they_are() const { return false; }
   /// Decides by the configuration: it says itself what is wrong with it, and does not go on.
   [[nodiscard]] virtual bool decides_by_config() const { return false; }
+  /// Words of its own stand before "--", and arrive in `rest` with those behind it.
+  [[nodiscard]] virtual bool takes_words_before_dashes() const { return false; }
   /// Takes a command line behind its options.
   [[nodiscard]] virtual bool takes_command() const { return false; }
 };
@@ -92,6 +94,9 @@ std::unique_ptr<Verb> make_pick();
 std::unique_ptr<Verb> make_run();
 std::unique_ptr<Verb> make_isolate();
 std::unique_ptr<Verb> make_leases();
+std::unique_ptr<Verb> make_queue();
+std::unique_ptr<Verb> make_topo();
+std::unique_ptr<Verb> make_sweep();
 std::unique_ptr<Verb> make_runs();
 std::unique_ptr<Verb> make_show();
 std::unique_ptr<Verb> make_explain();
@@ -107,6 +112,7 @@ std::unique_ptr<Verb> make_spec();
 std::unique_ptr<Verb> make_fit();
 std::unique_ptr<Verb> make_support();
 std::unique_ptr<Verb> make_config();
+std::unique_ptr<Verb> make_policy();
 std::unique_ptr<Verb> make_setup();
 std::unique_ptr<Verb> make_serve();
 std::unique_ptr<Verb> make_alert();

@@ -3,6 +3,7 @@
 #include "app/verb.h"
 #include "base/tr.h"
 #include "view/config_text.h"
+#include "view/policy_text.h"
 
 namespace berth {
 
@@ -13,6 +14,9 @@ class ConfigVerb final : public Verb {
     options.flag("--origin", origin_,
                  "where each value comes from, and which files were looked for");
     options.flag("--json", json_, "as JSON");
+    options.filled_value("--install", install_,
+                         "check a policy and put it in the place of the one in force (root)",
+                         "FILE");
   }
   [[nodiscard]] bool decides_by_config() const override { return true; }
   int run(Context& context, const std::vector<std::string>& rest) override {
@@ -20,6 +24,7 @@ class ConfigVerb final : public Verb {
       complain(trf("config takes no word \"{}\"", rest.front()));
       return exit_code::usage;
     }
+    if (!install_.empty()) return install(context);
     // JSON is for programs: its sentences are the same in every language.
     if (json_) set_language(Language::english);
     const Config config = context.config_of_job();
@@ -29,6 +34,16 @@ class ConfigVerb final : public Verb {
   }
 
  private:
+  int install(Context& context) {
+    const PolicyPlaces places = context.policy_places();
+    const auto installed = install_policy(install_, places);
+    if (!installed) return report(installed.error(), exit_code::berth_failed);
+    complain(trf("{} is in force from now on", places.file));
+    print(render_policy(*installed, context.out()));
+    return exit_code::ok;
+  }
+
+  std::string install_;
   bool origin_ = false;
   bool json_ = false;
 };

@@ -271,7 +271,7 @@ class Helper {
     if (!job) return std::unexpected(job.error());
     auto snapshot = seen(Depth::placement);
     if (!snapshot) return std::unexpected(std::move(snapshot).error());
-    const auto found = considered(context_, job->request, *std::move(snapshot));
+    const auto found = considered(context_, *job, *std::move(snapshot));
     if (context_.ledger_error()) return std::unexpected(*context_.ledger_error());
     if (!found) return std::unexpected(found.error());
     asker_.tell(fmt::format(R"({{"placement":{}}})",
@@ -320,6 +320,8 @@ class Helper {
       options.held_by = manifest.cap->tier;
       manifest.cap->stops = false;  // the program was there before: it is not ours to end
     }
+    if (!*inside) options.policy = [this] { return context_.policy(); };
+    options.priority = job->priority;
     options.run = manifest.id;
     options.command = command_for_others(manifest.command);
     const std::int64_t wait = question.value("wait_ms", std::int64_t{0});

@@ -96,9 +96,9 @@ class PickVerb final : public Verb {
     auto job = request_.job(context);
     if (!job) return report(job.error(), exit_code::usage);
     if (job->where == RunWhere::cpu) return answer_cpu(context, {}, *job, unlooked(context));
-    auto looked = context.look_without_claims(Depth::placement);
+    auto looked = context.look_without_claims(wanted_for(*job));
     if (!looked) return report(looked.error());
-    const auto found = considered(context, job->request, *std::move(looked));
+    const auto found = considered(context, *job, *std::move(looked));
     if (context.ledger_error()) return report(*context.ledger_error());
     if (!found) return report(found.error(), exit_code::usage);
     job->request = found->request;

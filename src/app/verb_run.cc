@@ -46,7 +46,7 @@ class RunVerb final : public Verb {
     auto options = flags_.options(context, command);
     if (!options) return report(options.error(), usage_code());
     if (options->job.cap) {  // it was asked for by name: before anything is printed
-      const CapMeans means = cap_means(*options, services_of(context, nullptr));
+      const CapMeans means = cap_means(*options, services_of(context, nullptr, *options));
       if (const auto cap = cap_of(options->job, means.facts); !cap) {
         return report(Error(cap.error()).because(tr("run")), usage_code());
       }
@@ -64,9 +64,9 @@ class RunVerb final : public Verb {
                           : said_of_cpu(unlooked));
       return exit_code::ok;
     }
-    auto looked = context.look_without_claims(Depth::placement);
+    auto looked = context.look_without_claims(wanted_for(options.job));
     if (!looked) return report(looked.error(), usage_code());
-    const auto found = considered(context, options.job.request, *std::move(looked));
+    const auto found = considered(context, options.job, *std::move(looked));
     if (context.ledger_error()) return report(*context.ledger_error(), usage_code());
     if (!found) return report(found.error(), usage_code());
     const auto& [request, snapshot, placement] = *found;
@@ -128,7 +128,7 @@ class RunVerb final : public Verb {
       say_whose_ledger(context, ledger->place());
     }
     WaitingReporter reporter(context);
-    const RunServices services = services_of(context, ledger ? &*ledger : nullptr);
+    RunServices services = services_of(context, ledger ? &*ledger : nullptr, options);
     if (const auto limited = take_inherited_limits(context, options); !limited) {
       return report(limited.error(), usage_code());
     }
@@ -146,11 +146,12 @@ class RunVerb final : public Verb {
     return finish(context, options, *outcome);
   }
 
-  static RunServices services_of(Context& context, Ledger* ledger) {
+  static RunServices services_of(Context& context, Ledger* ledger, const RunOptions& options) {
     return {
         .clock = context.clock(),
         .ledger = ledger,
-        .look = [&] { return context.look_without_claims(Depth::placement); },
+        .look = [&] { return context.look_without_claims(wanted_for(options.job)); },
+        .policy = [&] { return context.policy(); },
         .faults = faults_of,
         .sight = [&] { return open_sight(context, context.clock()); },
         .kernel_limits = [&] { return nvml::memory_limits(context.sources(), context.clock()); },
@@ -160,7 +161,7 @@ class RunVerb final : public Verb {
   static bool waits_detached(const RunOptions& options) {
     if (!options.detach || options.job.where == RunWhere::cpu) return false;
     const auto wait = wait_for_devices(options.job);
-    return !wait || wait->count() > 0;
+    return !options.job.after.empty() || !wait || wait->count() > 0;
   }
 
   void tell_that_it_waits(const RunWaits& waits) const {

@@ -1,5 +1,6 @@
 #include "base/user_name.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/fd.h"
@@ -39,6 +40,29 @@ std::optional<gid_t> local_group_of(uid_t uid, const std::string& passwd) {
   const auto gid = fields.empty() ? std::nullopt : parse_unsigned(fields[3]);
   if (!gid || *gid > std::numeric_limits<gid_t>::max()) return std::nullopt;
   return static_cast<gid_t>(*gid);
+}
+
+std::vector<std::string> groups_in(std::string_view group_text, std::string_view user,
+                                   std::optional<gid_t> first) {
+  std::vector<std::string> groups;
+  for (const std::string_view line : split(group_text, '\n')) {
+    const auto fields = split(line, ':');
+    if (fields.size() < 4 || fields[0].empty()) continue;
+    const auto members = split(fields[3], ',');
+    const bool is_listed = std::ranges::find(members, user) != members.end();
+    if (is_listed || (first && parse_unsigned(fields[2]) == *first)) groups.emplace_back(fields[0]);
+  }
+  return groups;
+}
+
+std::optional<uid_t> uid_in_passwd(std::string_view text, std::string_view user) {
+  for (const std::string_view line : split(text, '\n')) {
+    const auto fields = split(line, ':');
+    if (fields.size() < 4 || fields[0] != user) continue;
+    const auto uid = parse_unsigned(fields[2]);
+    if (uid && *uid <= std::numeric_limits<uid_t>::max()) return static_cast<uid_t>(*uid);
+  }
+  return std::nullopt;
 }
 
 std::string local_user_name(uid_t uid, const std::string& passwd) {

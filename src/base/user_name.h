@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace berth {
 
@@ -18,6 +19,12 @@ namespace berth {
 /// Their first group, as /etc/passwd says; nothing: not there.
 [[nodiscard]] std::optional<gid_t> local_group_of(uid_t uid,
                                                   const std::string& passwd = "/etc/passwd");
+
+/// The names of the groups in the text of /etc/group that list the user, and of the first one.
+[[nodiscard]] std::vector<std::string> groups_in(std::string_view group_text, std::string_view user,
+                                                 std::optional<gid_t> first);
+/// A user's number in the text of /etc/passwd; nothing: not there.
+[[nodiscard]] std::optional<uid_t> uid_in_passwd(std::string_view text, std::string_view user);
 
 /// The name, or the number as text where the file has none.
 [[nodiscard]] std::string local_user_name(uid_t uid, const std::string& passwd = "/etc/passwd");

@@ -80,39 +80,6 @@ Result<void> check(const ConfigKey& key, std::string_view text) {
   return key.job->parse(text, job);
 }
 
-/// The known name that this one was probably meant to be; empty: none is near.
-std::string nearest_name(std::string_view unknown) {
-  constexpr std::size_t longest = 64;
-  std::string nearest;
-  std::size_t least = 4;
-  if (unknown.size() > longest) return nearest;
-  for (const ConfigKey& key : config_keys()) {
-    const std::size_t far = letters_apart(unknown, key.name);
-    if (far < least) {
-      least = far;
-      nearest = key.name;
-    }
-  }
-  return nearest;
-}
-
-/// As one would type it: "10G", "2", "true", "0,2"; nothing: it is no such value.
-std::optional<std::string> text_of(const toml::node& node) {
-  if (const auto text = node.value_exact<std::string>()) return text;
-  if (const auto number = node.value_exact<std::int64_t>()) return std::to_string(*number);
-  if (const auto number = node.value_exact<double>()) return fmt::format("{}", *number);
-  if (const auto flag = node.value_exact<bool>()) return *flag ? "true" : "false";
-  const toml::array* list = node.as_array();
-  if (list == nullptr || list->empty()) return std::nullopt;
-  std::string joined;
-  for (const toml::node& one : *list) {
-    const auto text = one.is_array() ? std::nullopt : text_of(one);
-    if (!text) return std::nullopt;
-    joined += (joined.empty() ? "" : ",") + *text;
-  }
-  return joined;
-}
-
 /// A file on its way into a Config.
 struct FileReader {
   Config& config;
@@ -126,7 +93,9 @@ struct FileReader {
     config.mistakes.push_back(Error(why).because(name).because(place(node)));
   }
   void tell_unknown(const toml::node& node, const std::string& name) const {
-    const std::string nearest = nearest_name(name);
+    std::vector<std::string_view> known;
+    for (const ConfigKey& key : config_keys()) known.push_back(key.name);
+    const std::string nearest = nearest_word(name, known);
     constexpr int widest = 80;
     const std::string shown = cut_to_width(printable(name), widest, true);
     config.unknown.push_back(
@@ -190,6 +159,13 @@ void Config::add_flag(std::string_view name, const std::string& text) {
   const ConfigKey* key = find_key(name);
   BERTH_CHECK(key != nullptr && !key->flag.empty(), "a flag is of a key in the table");
   add(*key, {text, ConfigSource::flag, std::string(key->flag)});
+}
+
+void Config::add_default(std::string_view name, const std::string& text,
+                         const std::string& origin) {
+  const ConfigKey* key = find_key(name);
+  BERTH_CHECK(key != nullptr, "a default is of a key in the table");
+  if (find(name) == nullptr) add(*key, {text, ConfigSource::machine, origin});
 }
 
 void Config::add_file(ConfigSource source, const std::string& path, std::string_view text) {

@@ -69,6 +69,9 @@ class Config {
   /// What a flag says; nothing where it was not given.
   void add_flag(std::string_view name, const std::string& text);
 
+  /// What the policy says of a job that says nothing; empty: nothing.
+  void add_default(std::string_view name, const std::string& text, const std::string& origin);
+
   /// What is in force; null: nobody says anything, and the default holds.
   [[nodiscard]] const ConfigValue* find(std::string_view name) const;
   /// The same as text, where it is not the default.

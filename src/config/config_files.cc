@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "base/user_name.h"
 
 namespace berth {
 
@@ -24,7 +25,15 @@ std::string folder_of(const std::string& path) {
 }
 
 /// Nothing: it is ours or root's, and nobody else can write it.
-std::optional<Error> distrusted(const std::string& path, const struct stat& facts) {
+std::optional<Error> distrusted(const std::string& path, const struct stat& facts,
+                                std::optional<uid_t> by) {
+  if (by && facts.st_uid != *by) {
+    return Error(
+        ErrorCode::no_permission,
+        trf("{} is not read: it is of the user with the number {} and has to be {}'s; run: "
+            "sudo chown root {}",
+            printable(path), facts.st_uid, local_user_name(*by), shell_quoted(printable(path))));
+  }
   if (facts.st_uid != ::geteuid() && facts.st_uid != 0) {
     return Error(ErrorCode::no_permission,
                  trf("{} is not read: it is another user's (uid {}); a configuration has to be "
@@ -55,16 +64,16 @@ std::string find_project_file(const std::string& working_directory) {
   return {};
 }
 
-Result<std::string> read_config_file(const std::string& path) {
+Result<std::string> read_config_file(const std::string& path, std::optional<uid_t> by) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file.is_open()) return fail_system("open " + path, errno);
   struct stat facts{};
   if (::fstat(file.get(), &facts) != 0) return fail_system("look at " + path, errno);
   if (!S_ISREG(facts.st_mode)) return fail(ErrorCode::invalid, trf("{} is no file", path));
-  if (auto why = distrusted(path, facts)) return std::unexpected(*std::move(why));
+  if (auto why = distrusted(path, facts, by)) return std::unexpected(*std::move(why));
   const std::string folder = folder_of(path);
   if (::stat(folder.c_str(), &facts) != 0) return fail_system("look at " + folder, errno);
-  if (auto why = distrusted(folder, facts)) {
+  if (auto why = distrusted(folder, facts, by)) {
     return std::unexpected(std::move(*why).because(path));
   }
   return read_all(file.get(), 1 << 20);

@@ -2,6 +2,9 @@
 // The files of a configuration, each read only where nobody but its owner and root can write it:
 // who can write one decides what becomes of jobs.
 
+#include <sys/types.h>
+
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,7 +26,9 @@ struct ConfigPlaces {
 
 /// The text of a file that is ours or root's, in a folder that is, and that nobody else can write.
 /// not_found: there is none. no_permission: says who else could write it, and what to do.
-[[nodiscard]] Result<std::string> read_config_file(const std::string& path);
+/// `by`: nobody else's will do.
+[[nodiscard]] Result<std::string> read_config_file(const std::string& path,
+                                                   std::optional<uid_t> by = std::nullopt);
 
 /// Adds what the files say; one that cannot be read, or must not be, is a mistake.
 void add_files(Config& config, const ConfigPlaces& places);

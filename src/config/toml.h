@@ -1,6 +1,9 @@
 #pragma once
 // toml++, and a text parsed by it. Only few .cc include this: its headers take long to compile.
 
+#include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 
 // toml++ 3.3 asserts of a key's first character what it checks right after; where asserts are off
@@ -19,5 +22,12 @@ namespace berth {
 
 /// invalid: says the line.
 [[nodiscard]] Result<toml::table> parse_toml(std::string_view text);
+
+/// As one would type it: "10G", "2", "true", "0,2"; nothing: it is no such value.
+[[nodiscard]] std::optional<std::string> text_of(const toml::node& node);
+
+/// The known word that this one was probably meant to be; empty: none is near.
+[[nodiscard]] std::string nearest_word(std::string_view unknown,
+                                       std::span<const std::string_view> known);
 
 }  // namespace berth

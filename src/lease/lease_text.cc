@@ -87,6 +87,18 @@ bool read_number(std::string_view text, T& number) {
   return true;
 }
 
+std::string time_line(std::optional<std::chrono::milliseconds> limit) {
+  return limit ? "time_ms=" + std::to_string(limit->count()) + "\n" : std::string();
+}
+
+/// Nothing also where it is longer than a century: no clock of ours is to overflow.
+std::optional<std::chrono::milliseconds> parse_time(std::string_view text) {
+  constexpr std::int64_t longest_ms = 3'155'760'000'000;
+  std::int64_t number = 0;
+  if (!read_number(text, number) || number > longest_ms) return std::nullopt;
+  return std::chrono::milliseconds(number);
+}
+
 std::optional<std::int64_t> parse_steady(std::string_view text) {
   std::int64_t number = 0;
   return read_number(text, number) ? std::optional(number) : std::nullopt;
@@ -169,6 +181,7 @@ Result<std::string> write_lease(const LeaseText& lease) {
   text += " " + std::to_string(lease.format) + " " + std::to_string(lease.uid) + " " + bytes +
           (exclusive ? " 1 " : " 0 ") + names + "\n";
   if (lease.steady_ms) text += "steady_ms=" + std::to_string(*lease.steady_ms) + "\n";
+  text += time_line(lease.time_limit);
   text += "run=" + escaped(lease.run) + "\ncommand=" + escaped(lease.command) + "\n";
   if (lease.held_by) text += "held_by=" + std::string(word_of(*lease.held_by)) + "\n";
   if (!lease.isolated_by.empty()) text += "isolated_by=" + lease.isolated_by + "\n";
@@ -200,6 +213,7 @@ Result<LeaseText> parse_lease(std::string_view text) {
   if (lease.format > ledger_format) return lease;
   for_each_field(text, [&lease](std::string_view key, std::string_view value) {
     if (key == "steady_ms") lease.steady_ms = parse_steady(value);
+    if (key == "time_ms") lease.time_limit = parse_time(value);
     if (key == "run") lease.run = unescaped(value);
     if (key == "command") lease.command = unescaped(value);
     if (key == "held_by") lease.held_by = cap_tier_in(value);
@@ -216,6 +230,7 @@ std::string write_ticket(const TicketText& ticket) {
   text += " " + std::to_string(ticket.format) + " " + std::to_string(ticket.uid) + " " +
           std::to_string(ticket.order) + " " + std::to_string(ticket.not_before_ns) + "\n";
   if (ticket.steady_ms) text += "steady_ms=" + std::to_string(*ticket.steady_ms) + "\n";
+  text += time_line(ticket.time_limit);
   text += "process=" + as_text(ticket.process) + "\n";
   text += "run=" + escaped(ticket.run) + "\n";
   text += "command=" + escaped(ticket.command) + "\n";
@@ -237,6 +252,7 @@ Result<TicketText> parse_ticket(std::string_view text) {
   if (ticket.format > ledger_format) return ticket;
   for_each_field(text, [&ticket](std::string_view key, std::string_view value) {
     if (key == "steady_ms") ticket.steady_ms = parse_steady(value);
+    if (key == "time_ms") ticket.time_limit = parse_time(value);
     if (key == "process") ticket.process = parse_process(value).value_or(ProcessId{});
     if (key == "run") ticket.run = unescaped(value);
     if (key == "command") ticket.command = unescaped(value);

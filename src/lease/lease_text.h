@@ -2,6 +2,7 @@
 // The ledger's files as text (doc/FORMATS.md, "Ledger"): pure, bytes in and values out. What is
 // read here was written by strangers.
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,9 +17,9 @@ namespace berth {
 
 /// The newest format this program writes and understands beyond line 1.
 constexpr unsigned ledger_format = 1;
-/// How the queue is ordered (lease/ledger_directory.h). There is this rule alone, and nothing
-/// compares it; once there are more, the lowest number in the queue is to apply.
-constexpr unsigned order_rule = 1;
+/// How its writer orders the queue: 1 by arrival alone (berth 0.1.0), 2 as place/order.h has it.
+/// For people: each keeps to its own rule, and who disagrees about a turn takes it 4.5 s later.
+constexpr unsigned order_rule = 2;
 
 /// A lease file's content. Line 1 gives the claim; the rest only describes.
 struct LeaseText {
@@ -30,6 +31,8 @@ struct LeaseText {
   /// The machine's steady clock (base/clock.h steady_ms) when it was taken: its age, for people,
   /// where the date was set since.
   std::optional<std::int64_t> steady_ms;
+  /// The job is ended after so long; nothing: it has no limit.
+  std::optional<std::chrono::milliseconds> time_limit;
   std::optional<CapTier> held_by;  // nothing: whole devices, or an older berth's
   std::string isolated_by = {};    // empty: it is not, or an older berth's
   std::optional<ProcessId> keeper;
@@ -57,6 +60,7 @@ struct TicketText {
   /// move its own ticket backwards, nobody gains by lying.
   std::int64_t not_before_ns = 0;
   std::optional<std::int64_t> steady_ms;  // as in LeaseText
+  std::optional<std::chrono::milliseconds> time_limit;
   ProcessId process;
   std::string run;  // empty: a ticket of an older berth
   std::string command;

@@ -14,6 +14,7 @@ LeaseText a_share() {
           .devices = {{DeviceId("GPU-a"), 10_GiB}, {DeviceId("GPU-b"), 5_GiB}},
           .run = "r1",
           .command = "python -c 'print(1)\n' 100%",
+          .time_limit = std::chrono::hours(2),
           .held_by = CapTier::watchdog,
           .isolated_by = "landlock",
           .keeper = ProcessId{.pid = 4711, .start_ticks = 99},
@@ -37,6 +38,15 @@ TEST(LeaseText, NamesTheContainerOnceItIsKnown) {
   const auto long_one =
       parse_lease("berth-lease 1 1 0 1 GPU-a\ncontainer=" + std::string(65, 'a') + "\n");
   EXPECT_EQ(long_one->container, "") << "written by a stranger";
+}
+
+TEST(LeaseText, OfATimeThatNoClockHoldsSaysNone) {
+  for (const char* time : {"99999999999999999999", "3155760000001", "-1", "soon", ""}) {
+    const auto lease =
+        parse_lease(std::string("berth-lease 1 1 0 1 GPU-a\ntime_ms=") + time + "\n");
+    ASSERT_TRUE(lease) << time;
+    EXPECT_EQ(lease->time_limit, std::nullopt) << time;
+  }
 }
 
 TEST(LeaseText, LineOneIsFrozen) {

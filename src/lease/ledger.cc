@@ -200,7 +200,12 @@ Error no_room(Error error, const LedgerPlace& place) {
 }  // namespace
 
 Ledger::Ledger(LedgerPlace place, Fd directory, Clock& clock)
-    : place_(std::move(place)), directory_(std::move(directory)), clock_(&clock) {}
+    : place_(std::move(place)), directory_(std::move(directory)), clock_(&clock) {
+  // In a ledger of one's own nobody else is gone before.
+  Policy none;
+  if (place_.kind == LedgerPlace::Kind::own) none.highest_by_itself = Priority::high;
+  policy_ = std::make_shared<const Policy>(std::move(none));
+}
 
 Result<Ledger> Ledger::open(LedgerPlace place, Clock& clock) {
   auto directory = open_ledger_directory(place);
@@ -239,6 +244,7 @@ Result<Lease> Ledger::claim(const HostLock& lock, const LeaseTerms& terms) {
                            .run = terms.run,
                            .command = terms.command,
                            .steady_ms = steady_ms(clock_->now()),
+                           .time_limit = terms.time_limit,
                            .held_by = terms.held_by,
                            .isolated_by = terms.isolated_by});
   if (!text) return std::unexpected(std::move(text).error());
@@ -256,11 +262,12 @@ Result<Ticket> Ledger::queue(const TicketTerms& terms) const {
   auto random = new_id();
   if (!random) return std::unexpected(std::move(random).error());
   const std::int64_t place = next_place(*names, clock_->wall_now());
-  const std::string id = fmt::format("{:019}-{}", place, *random);
+  const std::string id = fmt::format("{:019}-{}{}", place, *random, name_suffix(terms.priority));
   const Instant now = clock_->now();
   const std::string text = write_ticket({.uid = ::geteuid(),
                                          .not_before_ns = place - 1,
                                          .steady_ms = steady_ms(now),
+                                         .time_limit = terms.time_limit,
                                          .process = own_process_id(),
                                          .run = terms.run,
                                          .command = terms.command,
@@ -360,7 +367,8 @@ Ticket::Ticket(std::string id, std::vector<DeviceId> devices, Fd fd, Instant awa
       fd_(std::move(fd)),
       ledger_(&ledger),
       awake_(awake),
-      changes_(std::min<std::size_t>(first_gathered + devices_.size(), most_flags)) {}
+      changes_(std::min<std::size_t>(first_gathered + devices_.size(), until_flag)),
+      made_(awake) {}
 
 Ticket::~Ticket() { leave(); }
 
@@ -387,6 +395,13 @@ void Ticket::set_gathered(const std::vector<DeviceId>& devices) {
     const bool wanted = std::find(devices.begin(), devices.end(), devices_[i]) != devices.end();
     set_flag(first_gathered + i, wanted, ticket_gathered_0_1.start + static_cast<off_t>(i));
   }
+}
+
+void Ticket::set_gathers_until(Instant until) {
+  const off_t seconds = std::chrono::ceil<std::chrono::seconds>(until - made_).count();
+  if (seconds <= until_ || seconds >= flag_length) return;
+  const off_t start = flag_change(until_flag, until_).start;
+  if (drop_ofd_lock(fd_.get(), {.start = start, .length = seconds - until_})) until_ = seconds;
 }
 
 void Ticket::set_passed(bool passed) { set_flag(passed_flag, passed, ticket_passed_0_1.start); }

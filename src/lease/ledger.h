@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "base/fd.h"
 #include "base/ids.h"
 #include "base/result.h"
+#include "place/policy.h"
 #include "snapshot/snapshot.h"
 
 namespace berth {
@@ -55,6 +57,7 @@ struct LeaseTerms {
   std::string command;  // masked
   std::vector<ClaimedDevice> devices;
   std::optional<CapTier> held_by = {};  // of shares
+  std::optional<std::chrono::milliseconds> time_limit = {};
   std::string isolated_by = {};
 };
 
@@ -66,6 +69,8 @@ struct TicketTerms {
   std::string request;
   /// What it could ever be given: set_gathered() names devices by their place in this list.
   std::vector<DeviceId> devices;
+  Priority priority = Priority::normal;
+  std::optional<std::chrono::milliseconds> time_limit = {};
 };
 
 /// The host lock, held while this object lives. Nobody else claims meanwhile; that is all it is
@@ -119,6 +124,8 @@ class Ticket {
   [[nodiscard]] const std::string& id() const { return id_; }
   /// Shows the others which devices it gathers.
   void set_gathered(const std::vector<DeviceId>& devices);
+  /// Shows the others until when. It can be moved further away alone.
+  void set_gathers_until(Instant until);
   /// Shows the others that it leaves something of what is free to them.
   void set_passed(bool passed);
   /// Shows the others that it is awake.
@@ -134,6 +141,8 @@ class Ticket {
   const Ledger* ledger_;
   Instant awake_;               // the last beat
   std::vector<off_t> changes_;  // how often each flag was changed
+  Instant made_;
+  off_t until_ = 0;  // seconds after that
 };
 
 /// What a waiter shows of itself besides its ticket.
@@ -163,6 +172,10 @@ class Ledger {
   [[nodiscard]] static Result<Ledger> open(LedgerPlace place, Clock& clock);
 
   [[nodiscard]] const LedgerPlace& place() const { return place_; }
+  /// The rules by which everything that is read here is put in order; without any, those of a
+  /// machine that has no policy.
+  void set_policy(std::shared_ptr<const Policy> policy) { policy_ = std::move(policy); }
+  [[nodiscard]] const Policy& policy() const { return *policy_; }
   [[nodiscard]] int directory() const { return directory_.get(); }
 
   /// timeout: one and the same process has held it all that time; the message names it. While it
@@ -198,6 +211,7 @@ class Ledger {
   [[nodiscard]] Result<LedgerView> scan(const std::vector<std::string>* tickets) const;
 
   LedgerPlace place_;
+  std::shared_ptr<const Policy> policy_;
   Fd directory_;
   Clock* clock_;
   mutable std::map<uid_t, std::string> user_names_;  // asked of /etc/passwd once each

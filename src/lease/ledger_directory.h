@@ -3,7 +3,6 @@
 
 #include <sys/stat.h>
 
-#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "lease/ledger.h"
+#include "place/order.h"
 
 namespace berth {
 
@@ -24,17 +24,10 @@ constexpr std::string_view temporary_prefix = ".new-";
 /// The place in the queue that a ticket's name claims, in nanoseconds since 1970; 0: none.
 [[nodiscard]] std::int64_t place_in(std::string_view ticket_name);
 
-/// The queue's order: the smaller key comes first, and nothing else says who is before whom.
-struct QueueKey {
-  /// When it came, in nanoseconds since 1970. Not before its file appeared (st_ctime, which nobody
-  /// can set). Its name moves it further back, behind those that were there when it came, where the
-  /// date was set back in between. Nobody gains by lying.
-  std::int64_t place;
-  std::int64_t arrived;  // when its file appeared
-  std::string ticket;    // its file's name
-  [[nodiscard]] auto operator<=>(const QueueKey&) const = default;
-};
-[[nodiscard]] QueueKey queue_key(const std::string& ticket_name, const struct stat& facts);
+/// What the queue's order (place/order.h) asks of a ticket.
+[[nodiscard]] TicketFacts ticket_facts(const std::string& ticket_name, const struct stat& facts);
+/// "-high", "-low": the end of a ticket's name; empty: normal, as berth 0.1.0 writes it.
+[[nodiscard]] std::string name_suffix(Priority priority);
 
 /// False for file systems whose locks other machines or a user's own program decide about.
 [[nodiscard]] bool is_local_file_system(std::uint64_t magic);

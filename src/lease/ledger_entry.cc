@@ -52,15 +52,23 @@ std::int64_t place_in(std::string_view ticket_name) {
   return place ? std::min(*place, furthest) : 0;
 }
 
-QueueKey queue_key(const std::string& ticket_name, const struct stat& facts) {
-  const std::int64_t arrived =
-      std::int64_t{facts.st_ctim.tv_sec} * 1'000'000'000 + facts.st_ctim.tv_nsec;
-  return {std::max(arrived, place_in(ticket_name)), arrived, ticket_name};
+TicketFacts ticket_facts(const std::string& ticket_name, const struct stat& facts) {
+  TicketFacts ticket{.uid = facts.st_uid, .name = ticket_name};
+  ticket.arrived = std::int64_t{facts.st_ctim.tv_sec} * 1'000'000'000 + facts.st_ctim.tv_nsec;
+  ticket.place = std::max(ticket.arrived, place_in(ticket_name));
+  for (const auto priority : {Priority::low, Priority::high}) {
+    if (ticket_name.ends_with(name_suffix(priority))) ticket.asked = priority;
+  }
+  return ticket;
+}
+
+std::string name_suffix(Priority priority) {
+  return priority == Priority::normal ? std::string() : "-" + std::string(word_of(priority));
 }
 
 std::optional<std::vector<std::size_t>> flags_on(int fd) {
   std::vector<std::size_t> on;
-  const off_t end = ticket_flags.start + ticket_flags.length;
+  const off_t end = flag_change(until_flag, 0).start;
   off_t from = ticket_flags.start;
   while (from < end) {
     const auto locked = find_ofd_lock(fd, {.start = from, .length = end - from});
@@ -72,6 +80,13 @@ std::optional<std::vector<std::size_t>> flags_on(int fd) {
   }
   if (from == ticket_flags.start) return std::nullopt;
   return on;
+}
+
+std::optional<std::int64_t> gathers_until_s(int fd) {
+  const off_t start = flag_change(until_flag, 0).start;
+  const auto locked = find_ofd_lock(fd, {.start = start, .length = flag_length});
+  if (!locked || !*locked || (*locked)->start <= start) return std::nullopt;
+  return (*locked)->start - start;
 }
 
 }  // namespace berth

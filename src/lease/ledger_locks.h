@@ -33,6 +33,9 @@ constexpr ByteRange ticket_flags{.start = off_t{1} << 62, .length = flag_length 
 /// list, from `first_gathered` on: it gathers that device.
 constexpr std::size_t passed_flag = 0;
 constexpr std::size_t first_gathered = 1;
+/// The last one's bytes are no flag: so many have been let go as there are seconds from the
+/// ticket's beginning to the end of its gathering.
+constexpr std::size_t until_flag = most_flags - 1;
 
 /// berth 0.1.0 takes these while they are so, and reads no others of the flags. A reader's lock may
 /// refuse them.
@@ -57,5 +60,7 @@ constexpr ByteRange ticket_gathered_0_1{.start = off_t{1} << 31, .length = most_
 
 /// The flags that are on, ascending, as somebody else reads them. Nothing: a ticket of berth 0.1.0.
 [[nodiscard]] std::optional<std::vector<std::size_t>> flags_on(int fd);
+/// How many seconds after it came a ticket gathers no longer; nothing: it has not gathered yet.
+[[nodiscard]] std::optional<std::int64_t> gathers_until_s(int fd);
 
 }  // namespace berth

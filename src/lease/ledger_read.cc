@@ -100,7 +100,7 @@ std::string without(std::string_view prefix, const std::string& name) {
 }
 
 struct FoundTicket {
-  QueueKey key;
+  TicketFacts facts;
   Waiter waiter;
   WaiterState state;
 };
@@ -172,6 +172,7 @@ Claim claim_from(LeaseText text, std::string id, const struct stat& facts, const
   claim.devices = std::move(text.devices);
   claim.held_by = text.held_by;
   claim.isolated_by = std::move(text.isolated_by);
+  if (text.time_limit) claim.ends = WallTime{claim.since.unix_ms + text.time_limit->count()};
   claim.parsed = text.format <= ledger_format;
   return claim;
 }
@@ -194,18 +195,17 @@ std::optional<WaiterState> Ledger::waiter_state(const std::string& id) const {
 Result<std::vector<std::string>> Ledger::tickets_before(const std::string& own) const {
   const auto names = names_in(directory_.get());
   if (!names) return std::unexpected(names.error());
-  std::vector<QueueKey> keys;
+  std::vector<TicketFacts> tickets;
   for (const std::string& name : *names) {
     if (!name.starts_with(ticket_prefix)) continue;
     struct stat facts{};
     const bool there = ::fstatat(directory_.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0;
     if (!there && errno != ENOENT) return fail_system("examine " + name, errno);
-    if (there && S_ISREG(facts.st_mode)) keys.push_back(queue_key(name, facts));
+    if (there && S_ISREG(facts.st_mode)) tickets.push_back(ticket_facts(name, facts));
   }
-  std::ranges::sort(keys);
   std::vector<std::string> ids;
-  for (const QueueKey& key : keys) {
-    std::string id = without(ticket_prefix, key.ticket);
+  for (const QueueTurn& turn : order(tickets, *policy_)) {
+    std::string id = without(ticket_prefix, tickets[turn.ticket].name);
     if (id == own) break;
     ids.push_back(std::move(id));
   }
@@ -223,9 +223,9 @@ namespace {
 /// One reading of the directory.
 class Scan {
  public:
-  Scan(int directory, const LedgerPlace& place, std::map<uid_t, std::string>& user_names,
-       const Moment& now)
-      : directory_(directory), place_(place), user_names_(user_names), now_(now) {}
+  Scan(int directory, const LedgerPlace& place, const Policy& policy,
+       std::map<uid_t, std::string>& user_names, const Moment& now)
+      : directory_(directory), place_(place), policy_(policy), user_names_(user_names), now_(now) {}
 
   void add_lease(const std::string& name) {
     Fd fd;
@@ -253,7 +253,7 @@ class Scan {
     }
     compare(name, text->uid, entry->facts.st_uid, text->format);
     FoundTicket ticket;
-    ticket.key = queue_key(name, entry->facts);
+    ticket.facts = ticket_facts(name, entry->facts);
     const auto flags = flags_of(fd.get());
     ticket.state = state_of(fd.get(), flags, without(ticket_prefix, name));
     Waiter& waiter = ticket.waiter;
@@ -266,7 +266,10 @@ class Scan {
     waiter.wants = std::move(text->wants);
     waiter.request = std::move(text->request);
     waiter.since = appeared_at(entry->facts, text->steady_ms, now_);
+    waiter.time_limit = text->time_limit;
     waiter.gathered = gathered_by(flags, text->devices);
+    const auto until = waiter.gathered.empty() ? std::nullopt : gathers_until_s(fd.get());
+    if (until) waiter.gathers_until = WallTime{waiter.since.unix_ms + *until * 1000};
     tickets_.push_back(std::move(ticket));
   }
 
@@ -280,8 +283,11 @@ class Scan {
     std::sort(view.claims.begin(), view.claims.end(), [](const Claim& a, const Claim& b) {
       return std::tie(a.since, a.id) < std::tie(b.since, b.id);
     });
-    std::ranges::sort(tickets_, {}, &FoundTicket::key);
-    for (FoundTicket& ticket : tickets_) {
+    std::vector<TicketFacts> facts;
+    for (const FoundTicket& ticket : tickets_) facts.push_back(ticket.facts);
+    for (const QueueTurn& turn : order(facts, policy_)) {
+      FoundTicket& ticket = tickets_[turn.ticket];
+      ticket.waiter.priority = turn.counted;
       view.waiters.push_back(std::move(ticket.waiter));
       view.states.push_back(std::move(ticket.state));
     }
@@ -327,6 +333,7 @@ class Scan {
 
   int directory_;
   const LedgerPlace& place_;
+  const Policy& policy_;
   std::map<uid_t, std::string>& user_names_;
   Moment now_;
   std::set<std::pair<dev_t, ino_t>> seen_;
@@ -341,7 +348,7 @@ Result<LedgerView> Ledger::scan(const std::vector<std::string>* tickets) const {
   };
   auto names = names_in(directory_.get());
   if (!names) return unread(std::move(names).error());
-  Scan scan(directory_.get(), place_, user_names_, clock_->moment());
+  Scan scan(directory_.get(), place_, *policy_, user_names_, clock_->moment());
   for (const std::string& name : *names) {
     if (name.starts_with(lease_prefix)) {
       scan.add_lease(name);

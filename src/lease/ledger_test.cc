@@ -428,6 +428,44 @@ TEST_F(LedgerTest, QueuesInTheOrderOfArrivalWithWhatEachShows) {
   EXPECT_THAT(read(ledger).waiters[0].gathered, IsEmpty());
 }
 
+TEST_F(LedgerTest, ShowsUntilWhenATicketGathersAndMovesItFurtherAwayAlone) {
+  Ledger ledger = open_ledger();
+  Ticket ticket = queue(ledger, "gathers");
+  const Instant came = clock_.now();
+  const auto until = [&]() -> std::optional<std::int64_t> {
+    const Waiter waiter = read(ledger).waiters[0];
+    if (!waiter.gathers_until) return std::nullopt;
+    return waiter.gathers_until->unix_ms - waiter.since.unix_ms;
+  };
+  ticket.set_gathers_until(came + std::chrono::minutes(10));
+  EXPECT_EQ(until(), std::nullopt) << "it gathers nothing";
+  ticket.set_gathered({DeviceId("B")});
+  EXPECT_EQ(until(), 600'000);
+  ticket.set_gathers_until(came + std::chrono::minutes(5));
+  EXPECT_EQ(until(), 600'000);
+  ticket.set_gathers_until(came + std::chrono::hours(2));
+  EXPECT_EQ(until(), 7'200'000);
+  EXPECT_THAT(read(ledger).waiters[0].gathered, ElementsAre(DeviceId("B")));
+}
+
+TEST_F(LedgerTest, PutsWhoMayGoFirstFirstWhateverAnybodyElseClaims) {
+  Ledger ledger = open_ledger();
+  Policy policy;
+  policy.rules.push_back({.rules = {.highest_priority = Priority::high}});
+  const TicketTerms low{.command = "low", .priority = Priority::low};
+  const TicketTerms high{.command = "high", .priority = Priority::high};
+  const auto first = ledger.queue(low);
+  const Ticket second = queue(ledger, "normal");
+  const auto third = ledger.queue(high);
+  ledger.set_policy(std::make_shared<const Policy>(policy));
+  EXPECT_THAT(commands(read(ledger)), ElementsAre("high", "normal", "low"));
+  EXPECT_THAT(ledger.tickets_before(second.id()).value(), ElementsAre(third->id()));
+  ledger.set_policy(std::make_shared<const Policy>());
+  EXPECT_THAT(commands(read(ledger)), ElementsAre("normal", "high", "low"));
+  EXPECT_EQ(read(ledger).waiters[1].priority, Priority::normal)
+      << "it counts as what its owner may";
+}
+
 TEST_F(LedgerTest, ForgetsATicketThatGoes) {
   Ledger ledger = open_ledger();
   std::string id;
@@ -544,15 +582,19 @@ TEST_F(LedgerTest, NamedComesFirstAndABrokenSharedOneIsSaidNotPassedOver) {
   EXPECT_THAT(opened.error().message(), HasSubstr("sudo berth setup"));
 }
 
-TEST(LedgerDirectory, QueueKeyIsFilledFromNameAndFactsAlone) {
+TEST(LedgerDirectory, TicketFactsAreFilledFromNameAndFileAlone) {
   struct stat facts{};
+  facts.st_uid = 1001;
   facts.st_ctim = {.tv_sec = 5, .tv_nsec = 7};
-  const std::string name = "ticket-0000000006000000000-x";
-  // A member that is new does not compile until it is here: queue_key() has to fill it.
-  const auto& [place, arrived, ticket] = queue_key(name, facts);
+  const std::string name = "ticket-0000000006000000000-x-high";
+  // A member that is new does not compile until it is here: ticket_facts() has to fill it.
+  const auto& [uid, asked, place, arrived, ticket] = ticket_facts(name, facts);
+  EXPECT_EQ(uid, 1001U);
+  EXPECT_EQ(asked, Priority::high);
   EXPECT_EQ(arrived, 5'000'000'007);
   EXPECT_EQ(place, 6'000'000'000);
   EXPECT_EQ(ticket, name);
+  EXPECT_EQ(ticket_facts("ticket-0000000006000000000-x", facts).asked, Priority::normal);
 }
 
 TEST(LedgerDirectory, TrustsNoNetworkFileSystem) {

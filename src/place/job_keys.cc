@@ -200,11 +200,9 @@ Result<void> parse_cpus(std::string_view text, JobSpec& job) {
 }
 
 Result<void> parse_priority(std::string_view text, JobSpec& job) {
-  const auto priority = parse_signed(text);
-  if (!priority || *priority < -1'000'000 || *priority > 1'000'000) {
-    return refused(trf("\"{}\" is not a number from -1000000 to 1000000", printable(text)), text);
-  }
-  job.priority = static_cast<int>(*priority);
+  const auto priority = priority_in(trimmed(text));
+  if (!priority) return refused(trf("\"{}\" is not low, normal or high", printable(text)), text);
+  job.priority = *priority;
   return {};
 }
 
@@ -226,10 +224,10 @@ std::string typed_after(const JobSpec& job) { return fmt::format("{}", fmt::join
 
 /// A member that is added does not compile until it is named here: it wants a row below.
 [[maybe_unused]] void each_member_has_its_row(const JobSpec& job) {
-  [[maybe_unused]] const auto& [command, name, project, request, cpus, host_memory, priority, after,
+  [[maybe_unused]] const auto& [command, name, project, request, priority, after, cpus, host_memory,
                                 where, wait, cpu_after, time_limit, warning_signal, warning_ahead,
-                                linger, hold, isolate, cap, cap_action, on_gpu_fault, fault_signal,
-                                retry_on, retries] = job;
+                                linger, hold, bind, isolate, cap, cap_action, on_gpu_fault,
+                                fault_signal, retry_on, retries] = job;
 }
 
 // --- the table ----------------------------------------------------------------------------
@@ -249,6 +247,28 @@ const JobKey other_keys[] = {
             "number of threads, those of libraries are set"),
      "true", false, parse_cpu,
      [](const JobSpec& job) { return typed_switch(job.where == RunWhere::cpu); }, nullptr},
+    {JobPart::patience,
+     "priority",
+     "--priority",
+     "WHICH",
+     as_key("low, normal or high in the queue; the policy says how high at most"),
+     {},
+     true,
+     parse_priority,
+     [](const JobSpec& job) {
+       return job.priority == Priority::normal ? std::string() : std::string(word_of(job.priority));
+     },
+     nullptr},
+    {JobPart::patience,
+     "after",
+     "--after",
+     "RUNS",
+     as_key("wait first until these runs have ended well"),
+     {},
+     true,
+     parse_after,
+     typed_after,
+     nullptr},
     {JobPart::life,
      "time",
      "--time",
@@ -289,6 +309,10 @@ const JobKey other_keys[] = {
      as_key("let it open no device file of a card that is not its own"), "true", true,
      [](Text text, JobSpec& job) { return parse_switch(text, job.isolate); },
      [](const JobSpec& job) { return typed_switch(job.isolate); }, nullptr},
+    {JobPart::life, "bind", "--bind", "",
+     as_key("keep it on the CPUs and in the memory of its devices' NUMA node"), "true", true,
+     [](Text text, JobSpec& job) { return parse_switch(text, job.bind); },
+     [](const JobSpec& job) { return typed_switch(job.bind); }, nullptr},
     {JobPart::life,
      "linger",
      "--linger",
@@ -395,28 +419,6 @@ const JobKey other_keys[] = {
      [](const JobSpec& job) {
        return job.host_memory ? typed_size(*job.host_memory) : std::string();
      },
-     nullptr},
-    {JobPart::cluster,
-     "priority",
-     "--priority",
-     "N",
-     as_key("higher goes first; 0 by itself"),
-     {},
-     true,
-     parse_priority,
-     [](const JobSpec& job) {
-       return job.priority != 0 ? std::to_string(job.priority) : std::string();
-     },
-     nullptr},
-    {JobPart::cluster,
-     "after",
-     "--after",
-     "RUNS",
-     as_key("runs that have to end well first"),
-     {},
-     true,
-     parse_after,
-     typed_after,
      nullptr},
 };
 

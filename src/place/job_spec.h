@@ -35,12 +35,12 @@ struct JobSpec {
   std::string name;
   std::string project;
   Request request;
+  Priority priority = Priority::normal;
+  std::vector<std::string> after;  // runs that have to end well first
   /// What a cluster's scheduler would be told. Carried and recorded: berth itself holds no job to
   /// it.
   std::optional<int> cpus;
   std::optional<Bytes> host_memory;
-  int priority = 0;                // higher goes first
-  std::vector<std::string> after;  // runs that have to end well first
   RunWhere where = RunWhere::gpu;
   /// 0: answer at once. Nothing: wait as long as it takes.
   std::optional<std::chrono::milliseconds> wait = std::chrono::milliseconds(0);
@@ -54,6 +54,8 @@ struct JobSpec {
   std::chrono::milliseconds linger{60'000};
   /// True: the lease lasts as long as any process of the job, for those that open the GPU late.
   bool hold = false;
+  /// True: its CPUs and memory are those of the NUMA node that its devices are attached to.
+  bool bind = false;
   /// True: the job can open no device file of a card that is not its own (run/isolate.h).
   bool isolate = false;
 

@@ -51,6 +51,12 @@ constexpr std::array<std::pair<Preference, std::string_view>, 3> preference_word
     {Preference::spread, "spread"},
 }};
 
+constexpr std::array<std::pair<Together, std::string_view>, 3> together_words = {{
+    {Together::any, "any"},
+    {Together::pcie, "pcie"},
+    {Together::nvlink, "nvlink"},
+}};
+
 struct NeedFacts {
   Need need;
   std::string_view word;

@@ -8,6 +8,7 @@
 #include "base/tr.h"
 #include "place/occupancy.h"
 #include "place/rules.h"
+#include "place/together.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 
@@ -33,6 +34,8 @@ std::string_view name_of(Rule rule) {
       return "kind_not_said";
     case Rule::not_asked_for:
       return "not_asked_for";
+    case Rule::not_permitted:
+      return "not_permitted";
     case Rule::failed:
       return "failed";
     case Rule::compute_mode:
@@ -41,6 +44,10 @@ std::string_view name_of(Rule rule) {
       return "too_old";
     case Rule::lacks_feature:
       return "lacks_feature";
+    case Rule::at_limit:
+      return "at_limit";
+    case Rule::quiet_hours:
+      return "quiet_hours";
     case Rule::leased:
       return "leased";
     case Rule::in_use:
@@ -57,6 +64,8 @@ std::string_view name_of(Rule rule) {
       return "idle_unknown";
     case Rule::not_watched_long:
       return "not_watched_long";
+    case Rule::apart:
+      return "apart";
     case Rule::reserved:
       return "reserved";
   }
@@ -198,17 +207,76 @@ std::optional<DeviceKind> kind_with(std::size_t wanted, const std::vector<Candid
   return std::nullopt;
 }
 
-void choose(std::vector<Candidate> candidates, const Request& request, Placement& placement) {
+using Ranked = std::vector<const Candidate*>;
+
+/// Those among which only links decide: as many of the best fits as are needed, and their equals.
+Ranked equals_of(const Ranked& ranked, std::size_t wanted) {
+  const auto fit = [](const Candidate* one) {
+    return std::make_tuple(one->strangers > 0 && one->promised, one->device->parent.has_value(),
+                           one->promised ? decltype(size_of(*one)){} : size_of(*one));
+  };
+  Ranked pool(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(wanted));
+  for (std::size_t i = wanted; i < ranked.size() && fit(ranked[i]) == fit(pool.back()); ++i) {
+    pool.push_back(ranked[i]);
+  }
+  return pool;
+}
+
+JointTable joints_of(const Ranked& pool, const Snapshot& snapshot) {
+  std::vector<const Device*> devices;
+  devices.reserve(pool.size());
+  for (const Candidate* one : pool) devices.push_back(one->device);
+  return JointTable(devices, snapshot.devices);
+}
+
+/// `wanted` of the ranked ones, or none where no set is as close as asked for.
+Ranked best_linked(const Ranked& ranked, std::size_t wanted, const Request& request,
+                   const Snapshot& snapshot) {
+  if (ranked.size() < wanted) return {};
+  const Ranked first(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(wanted));
+  const bool is_strict = request.together != Together::any;
+  if (wanted < 2 || (!is_strict && request.prefer != Preference::best_fit)) return first;
+  const Ranked pool = is_strict ? ranked : equals_of(ranked, wanted);
+  const JointTable joints = joints_of(pool, snapshot);
+  if (!is_strict && !joints.knows_anything()) return first;
+  Ranked best;
+  const auto set = best_set(joints, wanted, request.together);
+  for (const std::size_t one : set.value_or(std::vector<std::size_t>())) best.push_back(pool[one]);
+  return best;
+}
+
+/// Each that is free, where no set of them is close enough.
+void refuse_apart(const Ranked& ranked, const Request& request, const Snapshot& snapshot,
+                  Placement& placement) {
+  const bool is_known = joints_of(ranked, snapshot).knows_anything();
+  for (const Candidate* one : ranked) {
+    placement.refused.push_back(refuse(
+        *one->device, Rule::apart,
+        !is_known ? std::string(tr("free, and how the devices are linked could not be read"))
+        : request.together == Together::nvlink
+            ? std::string(tr("free, and not joined by NVLink with enough others that are free"))
+            : std::string(tr(
+                  "free, and not below one PCIe host bridge with enough others that are free"))));
+  }
+}
+
+void choose(std::vector<Candidate> candidates, const Request& request, const Snapshot& snapshot,
+            Placement& placement) {
   std::sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
     return is_better(request.prefer, a, b);
   });
   const auto wanted = static_cast<std::size_t>(std::max(request.devices, 0));
   const auto kind = kind_with(wanted, candidates);
-  std::vector<const Candidate*> chosen;
+  Ranked ranked;
   for (const Candidate& candidate : candidates) {
-    if (kind == candidate.device->kind && chosen.size() < wanted) {
-      chosen.push_back(&candidate);
-    } else {
+    if (kind == candidate.device->kind) ranked.push_back(&candidate);
+  }
+  Ranked chosen = best_linked(ranked, wanted, request, snapshot);
+  const bool is_apart = chosen.empty() && ranked.size() >= wanted && wanted > 0;
+  if (is_apart) refuse_apart(ranked, request, snapshot, placement);
+  for (const Candidate& candidate : candidates) {
+    const bool is_refused = is_apart && kind == candidate.device->kind;
+    if (!is_refused && std::ranges::find(chosen, &candidate) == chosen.end()) {
       placement.available.push_back(choice_of(candidate, nullptr));
     }
   }
@@ -233,17 +301,37 @@ bool is_possible(const Snapshot& snapshot, const std::vector<bool>& may_serve, i
   return false;
 }
 
+/// Whether enough of them are close enough, or may be: what cannot be read may be some day.
+bool can_be_together(const Snapshot& snapshot, const std::vector<bool>& may_serve,
+                     const Request& request) {
+  if (request.together == Together::any || request.devices < 2) return true;
+  std::vector<const Device*> devices;
+  for (std::size_t i = 0; i < snapshot.devices.size(); ++i) {
+    if (may_serve[i]) devices.push_back(&snapshot.devices[i]);
+  }
+  const JointTable joints(devices, snapshot.devices);
+  return !joints.knows_anything() ||
+         best_set(joints, static_cast<std::size_t>(request.devices), request.together);
+}
+
 }  // namespace
+
+bool is_held_by_policy(const Placement& placement) {
+  return std::ranges::any_of(placement.refused, [](const Refusal& refusal) {
+    return refusal.rule == Rule::at_limit || refusal.rule == Rule::quiet_hours;
+  });
+}
 
 Placement place(const Snapshot& snapshot, const Request& request, const PlaceLimits& limits) {
   Placement placement;
   placement.kinds_to_choose = kinds_to_choose(snapshot, request, limits);
   const Occupancy occupancy(snapshot);
+  const int held = held_under_limit(snapshot, limits);
   std::vector<Candidate> candidates;
   std::vector<bool> may_serve;
   for (const Device& device : snapshot.devices) {
     const DeviceOccupancy here = occupancy.of(device);
-    const Case asked{snapshot, device, here, request, limits, placement.kinds_to_choose};
+    const Case asked{snapshot, device, here, request, limits, placement.kinds_to_choose, held};
     auto refusal = refusal_of(asked);
     may_serve.push_back(!refusal || refusal->may_change);
     if (refusal) {
@@ -259,8 +347,9 @@ Placement place(const Snapshot& snapshot, const Request& request, const PlaceLim
   }
   placement.variable_hides_all =
       limits.visible && limits.visible->empty() && limits.visible_by == VisibleBy::variable;
-  placement.possible = request.devices > 0 && is_possible(snapshot, may_serve, request.devices);
-  choose(std::move(candidates), request, placement);
+  placement.possible = request.devices > 0 && is_possible(snapshot, may_serve, request.devices) &&
+                       can_be_together(snapshot, may_serve, request);
+  choose(std::move(candidates), request, snapshot, placement);
   return placement;
 }
 

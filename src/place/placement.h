@@ -2,12 +2,14 @@
 // Placement: which devices a request gets, with a reason each, or a refusal with a reason per
 // device. Pure: a Snapshot (claims included) and a Request in, an answer out; no I/O, no clock.
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "place/policy.h"
 #include "place/request.h"
 #include "snapshot/device_fault.h"
 #include "snapshot/snapshot.h"
@@ -27,11 +29,14 @@ enum class Rule {
   other_kind,        // not of the maker asked for (--kind)
   kind_not_said,     // there are several makers' devices, and neither --kind nor --only
   not_asked_for,     // integrated, or of a kind of which only presence is known: --only gives it
+  not_permitted,     // the policy does not allow the user this device
   failed,            // judged failed (`berth health`), or whether it is could not be read, unless
                      // --allow-failed
   compute_mode,      // Prohibited; Exclusive_Process with somebody on it already
   too_old,           // --min-compute
   lacks_feature,     // --need
+  at_limit,          // the user has as many devices as the policy allows at once
+  quiet_hours,       // the policy lets the user start nothing at this time of day
   leased,            // another claim has it whole, or any claim while we want it whole, or
                      // whether any has could not be read
   in_use,            // processes of strangers compute on it, or hold memory unseen
@@ -41,6 +46,7 @@ enum class Rule {
   not_idle,          // busy within --idle-for
   idle_unknown,      // the evidence for idleness failed to read
   not_watched_long,  // history shorter than --idle-for: watched from now on
+  apart,             // free, and not --together with enough others that are free
   reserved,          // an earlier waiter will take it, or gathers it
 };
 [[nodiscard]] std::string_view name_of(Rule rule);
@@ -106,6 +112,11 @@ struct PlaceLimits {
   /// nothing: all.
   std::optional<std::vector<DeviceId>> visible;
   VisibleBy visible_by = VisibleBy::variable;
+  /// The administrator's rules, and whose request it is; null: none.
+  const Policy* policy = nullptr;
+  uid_t uid = 0;
+  /// Its job is ended after so long: then it may have what is gathered for somebody until later.
+  std::optional<std::chrono::milliseconds> time_limit;
   std::vector<Kept> reserved;
   /// How long each device has been watched and found idle by this process, for devices whose own
   /// history is missing or shorter than asked for. A device refused as not_idle starts again at 0;
@@ -130,6 +141,8 @@ struct PlaceLimits {
 ///          much it needs: the card with the least memory (to the GiB), so that the large ones stay
 ///          for those who ask for them (--memory, --only, --prefer most-free), but whole GPUs
 ///          before MIG instances, which are for those who ask. Then the one a desktop uses least.
+/// Links    several devices of one fit: the set with the best links, leaving the best sets whole
+///          (place/together.h), as far as the snapshot knows them. --together refuses any other.
 /// Ties     by index, then MIG place, then identity: the same snapshot gives the same answer.
 [[nodiscard]] Placement place(const Snapshot& snapshot, const Request& request,
                               const PlaceLimits& limits = {});
@@ -151,8 +164,12 @@ struct PlaceLimits {
 /// start reserves what it gathered; one that cannot be read (a newer berth's) reserves what it
 /// gathered, whole.
 ///
-/// Of `limits`, `reserved` and `watched_idle` count for all; `visible` is the asker's own
-/// affair.
+/// Of `limits`, `policy`, `reserved` and `watched_idle` count for all; the others are the asker's
+/// own affair.
+///
+/// Backfill: what a waiter gathers is not reserved from a job that surely ends before the last of
+/// it comes free, by the time limits of the leases on it. So no such job delays the waiter beyond
+/// what those limits promise it.
 [[nodiscard]] std::vector<Kept> reserved_before(const Snapshot& snapshot, std::size_t position,
                                                 const Request& own, const PlaceLimits& limits = {});
 
@@ -165,8 +182,16 @@ struct PlaceLimits {
 [[nodiscard]] Placement place_newcomer(const Snapshot& snapshot, const Request& request,
                                        const PlaceLimits& limits = {});
 
+/// When the waiter has all that it gathers, by the time limits of the leases there; nothing: one of
+/// them has none or is overdue, somebody without a lease is there, or it gathers nothing that is
+/// not free already.
+[[nodiscard]] std::optional<WallTime> gathered_at(const Waiter& waiter, const Snapshot& snapshot);
+
+/// Whether the rules of the policy alone keep it from starting now.
+[[nodiscard]] bool is_held_by_policy(const Placement& placement);
+
 /// Fills in Waiter::reserved: what is free, and what somebody who comes now and wants one device
 /// whole would nevertheless be refused for the sake of the queue.
-void keep_for_waiters(Snapshot& snapshot);
+void keep_for_waiters(Snapshot& snapshot, const Policy* policy = nullptr);
 
 }  // namespace berth

@@ -38,6 +38,10 @@ enum class Preference { best_fit, most_free, spread, listed };
 /// A feature of the chip that a job cannot do without.
 enum class Need { bf16, fp8 };
 
+/// How close several devices have to be to each other (place/topology.h); `any`: as close as the
+/// free ones are.
+enum class Together { any, pcie, nvlink };
+
 struct Request {
   int devices = 1;
   /// Nothing: each device whole, nobody else on it.
@@ -56,6 +60,7 @@ struct Request {
   std::optional<Milliseconds> idle_for;
   /// Devices judged failed will do, too.
   bool allow_failed = false;
+  Together together = Together::any;
   friend bool operator==(const Request&, const Request&) = default;
 };
 

@@ -158,6 +158,30 @@ void walk_preference(Archive& archive, Request& request) {
   archive.member("preferred", request.preferred, Form::sparse);
 }
 
+std::string_view word_of(Together together) {
+  return together_words[static_cast<std::size_t>(together)].second;
+}
+
+Result<void> parse_together(std::string_view text, JobSpec& job) {
+  for (const auto& [together, word] : together_words) {
+    if (word != trimmed(text)) continue;
+    job.request.together = together;
+    return {};
+  }
+  return refused(trf("\"{}\" is not nvlink, pcie or any", printable(text)), text);
+}
+
+void walk_together(Archive& archive, Request& request) {
+  std::string word =
+      request.together == Together::any ? "" : std::string(word_of(request.together));
+  archive.member("together", word, Form::sparse);
+  if (word.empty()) return;
+  const auto known =
+      std::ranges::find(together_words, word, [](const auto& one) { return one.second; });
+  if (known == together_words.end()) return archive.mistake("together has an unknown value");
+  request.together = known->first;
+}
+
 Result<void> parse_compute(std::string_view text, JobSpec& job) {
   const auto parts = split(trimmed(text), '.');
   const auto major = parse_unsigned(parts[0]);
@@ -389,6 +413,19 @@ const JobKey request_key_table[] = {
      [](Archive& archive, Request& request) {
        archive.member("allow_failed", request.allow_failed, Form::sparse);
      }},
+    {JobPart::devices,
+     "together",
+     "--together",
+     "HOW",
+     as_key("how close several have to be: nvlink, pcie (below one host bridge) or any"),
+     {},
+     true,
+     parse_together,
+     [](const JobSpec& job) {
+       return job.request.together == Together::any ? std::string()
+                                                    : std::string(word_of(job.request.together));
+     },
+     walk_together},
 };
 
 }  // namespace

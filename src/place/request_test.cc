@@ -200,14 +200,18 @@ constexpr std::pair<std::string_view, std::string_view> texts[] = {{"devices", "
                                                                    {"max_utilization", "10"},
                                                                    {"idle_for", "5s"},
                                                                    {"allow_failed", "true"},
+                                                                   {"together", "nvlink"},
                                                                    {"wait", "30m"},
                                                                    {"or_cpu", "10m"},
                                                                    {"cpu", "true"},
+                                                                   {"priority", "low"},
+                                                                   {"after", "a1-b2,c3-d4"},
                                                                    {"time", "2h"},
                                                                    {"warn_signal", "USR1"},
                                                                    {"warn_ahead", "90s"},
                                                                    {"hold", "true"},
                                                                    {"isolate", "true"},
+                                                                   {"bind", "true"},
                                                                    {"linger", "5m"},
                                                                    {"cap", "watchdog"},
                                                                    {"cap_action", "stop"},
@@ -217,9 +221,7 @@ constexpr std::pair<std::string_view, std::string_view> texts[] = {{"devices", "
                                                                    {"name", "lr 1e-4, 二"},
                                                                    {"project", "vision"},
                                                                    {"cpus", "8"},
-                                                                   {"host_memory", "64G"},
-                                                                   {"priority", "-5"},
-                                                                   {"after", "a1-b2,c3-d4"}};
+                                                                   {"host_memory", "64G"}};
 
 TEST(JobKeys, ReadWhatTheyType) {
   ASSERT_EQ(std::size(texts), job_keys().size()) << "a key without a text here";
@@ -234,16 +236,16 @@ TEST(JobKeys, ReadWhatTheyType) {
 /// All members but the command. One that is new does not compile until it is named here, and then
 /// wants a key.
 auto members_of(const JobSpec& job) {
-  const auto& [command, name, project, request, cpus, host_memory, priority, after, where, wait,
-               cpu_after, time_limit, warning_signal, warning_ahead, linger, hold, isolate, cap,
-               cap_action, on_gpu_fault, fault_signal, retry_on, retries] = job;
+  const auto& [command, name, project, request, priority, after, cpus, host_memory, where, wait,
+               cpu_after, time_limit, warning_signal, warning_ahead, linger, hold, bind, isolate,
+               cap, cap_action, on_gpu_fault, fault_signal, retry_on, retries] = job;
   const auto& [devices, memory, only, except, kind, prefer, preferred, min_compute, needs,
-               max_utilization, idle_for, allow_failed] = request;
+               max_utilization, idle_for, allow_failed, together] = request;
   return std::tie(name, project, cpus, host_memory, priority, after, where, wait, cpu_after,
-                  time_limit, warning_signal, warning_ahead, linger, hold, isolate, cap, cap_action,
-                  on_gpu_fault, fault_signal, retry_on, retries, devices, memory, only, except,
-                  kind, prefer, preferred, min_compute, needs, max_utilization, idle_for,
-                  allow_failed);
+                  time_limit, warning_signal, warning_ahead, linger, hold, bind, isolate, cap,
+                  cap_action, on_gpu_fault, fault_signal, retry_on, retries, devices, memory, only,
+                  except, kind, prefer, preferred, min_compute, needs, max_utilization, idle_for,
+                  allow_failed, together);
 }
 
 using Members = decltype(members_of(std::declval<JobSpec&>()));

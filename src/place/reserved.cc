@@ -1,5 +1,5 @@
 // What a queue keeps from who comes later: what those before it take or gather. Who is before whom
-// is settled already: `Snapshot::waiters` stands in the queue's order (lease/ledger_directory.h).
+// is settled already: `Snapshot::waiters` stands in the queue's order (place/order.h).
 //
 // Earlier requests are played through: each is placed on a copy of the snapshot, and what it takes
 // becomes a claim in that copy. What the asker could have on the machine as it is, and no longer
@@ -10,6 +10,7 @@
 
 #include "place/occupancy.h"
 #include "place/placement.h"
+#include "place/play.h"
 #include "place/rules.h"
 #include "snapshot/questions.h"
 
@@ -17,75 +18,8 @@ namespace berth {
 
 namespace {
 
-Claim claim_of(const Waiter& waiter, std::vector<ClaimedDevice> devices) {
-  Claim claim;
-  claim.id = waiter.id;
-  claim.user = waiter.user;
-  claim.command = waiter.command;
-  claim.since = waiter.since;
-  claim.devices = std::move(devices);
-  return claim;
-}
-
-std::vector<ClaimedDevice> taken_by(const Placement& placement) {
-  std::vector<ClaimedDevice> devices;
-  for (const Choice& choice : placement.chosen) devices.push_back({choice.device, choice.promised});
-  return devices;
-}
-
-/// What a waiter that cannot start keeps for itself: as much of each gathered device as it wants.
-std::vector<ClaimedDevice> gathered_by(const Waiter& waiter, const Request* request,
-                                       const Snapshot& snapshot) {
-  std::vector<ClaimedDevice> devices;
-  for (const DeviceId& id : waiter.gathered) {
-    const Device* device = find_device(id, snapshot);
-    if (device == nullptr) continue;
-    ClaimedDevice claimed{id, std::nullopt};
-    if (request != nullptr && request->memory) {
-      claimed.promised = wanted_bytes(*request->memory, *device);
-    }
-    devices.push_back(std::move(claimed));
-  }
-  return devices;
-}
-
 /// Of a long queue, at first no more than this are played through.
 constexpr std::size_t first_few = 4;
-
-/// The machine after the first waiters have taken their turns.
-struct Played {
-  Snapshot machine;
-  std::vector<bool> started;
-  std::vector<Kept> kept;  // what they took or gathered
-};
-
-Played played(const Snapshot& snapshot, std::size_t waiters, const PlaceLimits& limits) {
-  Played result{snapshot, {}, {}};
-  for (std::size_t i = 0; i < waiters; ++i) {
-    const Waiter& waiter = snapshot.waiters[i];
-    if (waiter.stuck) {
-      result.started.push_back(false);
-      continue;
-    }
-    const auto request = request_from_json(waiter.request);
-    const Placement placement = request ? place(result.machine, *request, limits) : Placement{};
-    result.started.push_back(placement.satisfied());
-    auto devices = placement.satisfied()
-                       ? taken_by(placement)
-                       : gathered_by(waiter, request ? &*request : nullptr, snapshot);
-    for (const ClaimedDevice& part : devices) result.kept.push_back({i, part});
-    if (!devices.empty()) result.machine.claims.push_back(claim_of(waiter, std::move(devices)));
-  }
-  return result;
-}
-
-/// `occupancy`: of this snapshot, or of the machine later.
-bool may_have(const Device& device, const Snapshot& snapshot, const Occupancy& occupancy,
-              const Request& request, const PlaceLimits& limits) {
-  const DeviceOccupancy here = occupancy.of(device);
-  const auto kinds = kinds_to_choose(snapshot, request, limits);
-  return !refusal_of({snapshot, device, here, request, limits, kinds});
-}
 
 /// The first who started `before` and could not any more once `tried` has been taken.
 std::optional<std::size_t> delayed_by(const Placement& tried, const Snapshot& snapshot,
@@ -100,8 +34,8 @@ std::optional<std::size_t> delayed_by(const Placement& tried, const Snapshot& sn
 }
 
 /// For whom of those who took or gathered it, or the card that it is an instance of.
-void reserve(const Device& device, const Played& before, std::vector<Kept>& reserved) {
-  for (const Kept& kept : before.kept) {
+void reserve(const Device& device, const std::vector<Kept>& all, std::vector<Kept>& reserved) {
+  for (const Kept& kept : all) {
     const bool is_it = kept.part.device == device.id || kept.part.device == device.parent;
     if (is_it) reserved.push_back({kept.waiter, {device.id, kept.part.promised}});
   }
@@ -109,17 +43,20 @@ void reserve(const Device& device, const Played& before, std::vector<Kept>& rese
 
 /// Whether who comes now has to leave a free device to those who have been played through; then it
 /// is added to what is reserved. `is_all` of the queue: only then is asked whom taking it delays.
-bool is_left_to(const Played& before, bool is_all, const Device& device, const Snapshot& snapshot,
-                std::vector<Kept>& reserved) {
-  const Request whole;
-  if (!may_have(device, before.machine, Occupancy(before.machine), whole, {})) {
-    reserve(device, before, reserved);
-    return true;
+bool is_left_to(Played& before, bool is_all, const Device& device, const Snapshot& snapshot,
+                const PlaceLimits& limits, std::vector<Kept>& reserved) {
+  const Request whole = wanting_whole(device);
+  {
+    const WithGathered gathered(before, snapshot, {});
+    if (!may_have(device, before.machine, Occupancy(before.machine), whole, {})) {
+      reserve(device, all_kept(before, snapshot, {}), reserved);
+      return true;
+    }
   }
   const bool anybody_started = std::ranges::find(before.started, true) != before.started.end();
   if (!is_all || !anybody_started) return false;
   const Placement tried = place(snapshot, whole, {.visible = {{device.id}}});
-  const auto delayed = delayed_by(tried, snapshot, before, {});
+  const auto delayed = delayed_by(tried, snapshot, before, limits);
   if (delayed) reserved.push_back({*delayed, {device.id, std::nullopt}});
   return delayed.has_value();
 }
@@ -134,15 +71,19 @@ std::vector<Kept> reserved_before(const Snapshot& snapshot, std::size_t position
 
   PlaceLimits for_others = limits;
   for_others.visible.reset();
-  const Played before = played(snapshot, earlier, for_others);
-  if (before.kept.empty()) return ours.reserved;
+  Played before = played(snapshot, earlier, for_others);
+  const std::vector<Kept> kept = all_kept(before, snapshot, limits);
+  if (kept.empty()) return ours.reserved;
 
-  const Occupancy now(snapshot);
-  const Occupancy then(before.machine);
-  for (const Device& device : snapshot.devices) {
-    if (may_have(device, snapshot, now, own, for_others) &&
-        !may_have(device, snapshot, then, own, for_others)) {
-      reserve(device, before, ours.reserved);
+  {
+    const WithGathered gathered(before, snapshot, limits);
+    const Occupancy now(snapshot);
+    const Occupancy then(before.machine);
+    for (const Device& device : snapshot.devices) {
+      if (may_have(device, snapshot, now, own, for_others) &&
+          !may_have(device, before.machine, then, own, for_others)) {
+        reserve(device, kept, ours.reserved);
+      }
     }
   }
   // What we take may send an earlier one to another device (it looks for the best fit), and that
@@ -180,21 +121,21 @@ Placement place_newcomer(const Snapshot& snapshot, const Request& request,
   return place_behind(snapshot, snapshot.waiters.size(), request, limits);
 }
 
-void keep_for_waiters(Snapshot& snapshot) {
+void keep_for_waiters(Snapshot& snapshot, const Policy* policy) {
   for (Waiter& waiter : snapshot.waiters) waiter.reserved.clear();
   const std::size_t all = snapshot.waiters.size();
   if (all == 0) return;
-  const Request whole;
   const Occupancy now(snapshot);
   std::vector<const Device*> free;
   for (const Device& device : snapshot.devices) {
-    if (may_have(device, snapshot, now, whole, {})) free.push_back(&device);
+    if (may_have(device, snapshot, now, wanting_whole(device), {})) free.push_back(&device);
   }
   std::vector<Kept> reserved;
   for (std::size_t few = std::min(all, first_few); !free.empty();) {
-    const Played before = played(snapshot, few, {});
+    const PlaceLimits limits{.policy = policy};
+    Played before = played(snapshot, few, limits);
     std::erase_if(free, [&](const Device* device) {
-      return is_left_to(before, few == all, *device, snapshot, reserved);
+      return is_left_to(before, few == all, *device, snapshot, limits, reserved);
     });
     if (few == all) break;
     few = std::min(all, few * 4);

@@ -117,6 +117,12 @@ Verdict allowed(const Case& asked) {
   if (!asked.request.only.empty() && !any_matches(asked.request.only, device)) {
     return refuse(device, Rule::not_listed, said("not in --only"), false);
   }
+  if (asked.limits.policy == nullptr) return std::nullopt;
+  const auto& permitted = asked.limits.policy->of(asked.limits.uid).devices;
+  if (permitted && !any_matches(*permitted, device)) {
+    return refuse(device, Rule::not_permitted,
+                  said("not among the devices that the policy allows this user"), false);
+  }
   return std::nullopt;
 }
 
@@ -138,6 +144,40 @@ Verdict of_kind(const Case& asked) {
                     ? said("a part of the processor: given only where --only names it")
                     : said("only its presence is known: given only where --only names it"),
                 false);
+}
+
+Verdict at_limit(const Case& asked) {
+  if (asked.limits.policy == nullptr) return std::nullopt;
+  const UserRules& rules = asked.limits.policy->of(asked.limits.uid);
+  const int wanted = asked.request.devices;
+  if (rules.devices_at_most && asked.held + wanted > *rules.devices_at_most) {
+    const bool is_too_many = wanted > *rules.devices_at_most;
+    return refuse(asked.device, Rule::at_limit,
+                  is_too_many
+                      ? trf("the policy allows this user {} at once, {} are wanted",
+                            *rules.devices_at_most, wanted)
+                      : trf("this user has {} of the {} devices that the policy allows at once",
+                            asked.held, *rules.devices_at_most),
+                  !is_too_many);
+  }
+  const auto& used = asked.limits.policy->hours_used;
+  if (!rules.hours_at_most || !used) return std::nullopt;
+  const auto own = used->find(asked.limits.uid);
+  if (own == used->end() || own->second < *rules.hours_at_most) return std::nullopt;
+  return refuse(asked.device, Rule::at_limit,
+                trf("this user has used {:.0f} of the {} GPU-hours that the policy allows within "
+                    "30 days",
+                    own->second, *rules.hours_at_most));
+}
+
+Verdict quiet_hours(const Case& asked) {
+  if (asked.limits.policy == nullptr) return std::nullopt;
+  const auto& hours = asked.limits.policy->of(asked.limits.uid).quiet_hours;
+  if (!hours || !is_quiet(*hours, asked.snapshot.taken, asked.limits.policy->local_offset)) {
+    return std::nullopt;
+  }
+  return refuse(asked.device, Rule::quiet_hours,
+                trf("quiet hours of the policy: this user's jobs start outside {}", typed(*hours)));
 }
 
 Verdict failed(const Case& asked) {
@@ -402,6 +442,15 @@ Refusal refuse(const Device& device, Rule rule, std::string text, bool may_chang
   return {device.id, device.index, rule, std::move(text), {}, may_change};
 }
 
+int held_under_limit(const Snapshot& snapshot, const PlaceLimits& limits) {
+  if (limits.policy == nullptr || !limits.policy->of(limits.uid).devices_at_most) return 0;
+  std::size_t held = 0;
+  for (const Claim& claim : snapshot.claims) {
+    if (claim.uid == limits.uid) held += claim.devices.size();
+  }
+  return static_cast<int>(held);
+}
+
 std::optional<Bytes> wanted_bytes(const MemoryShare& share, const Device& device) {
   if (const auto* bytes = std::get_if<Bytes>(&share)) return *bytes;
   if (!device.memory_total.get()) return std::nullopt;
@@ -413,8 +462,9 @@ std::optional<Bytes> wanted_bytes(const MemoryShare& share, const Device& device
 
 std::optional<Refusal> refusal_of(const Case& asked) {
   // First what no waiting changes, then who is there, then how busy it is.
-  constexpr std::array rules = {usable, divided, allowed, of_kind,  failed,      chip, compute_mode,
-                                leased, in_use,  memory,  reserved, utilization, idle};
+  constexpr std::array rules = {usable,       divided,  allowed,     of_kind, failed, chip,
+                                compute_mode, at_limit, quiet_hours, leased,  in_use,
+                                memory,       reserved, utilization, idle};
   for (const auto rule : rules) {
     if (auto verdict = rule(asked)) return verdict;
   }

@@ -20,12 +20,16 @@ struct Case {
   const Request& request;
   const PlaceLimits& limits;
   const std::vector<std::string_view>& kinds_to_choose;  // Placement's
+  int held = 0;  // held_under_limit()
 };
 
 /// The makers whose devices could be given, where a request says of none of several.
 [[nodiscard]] std::vector<std::string_view> kinds_to_choose(const Snapshot& snapshot,
                                                             const Request& request,
                                                             const PlaceLimits& limits);
+
+/// Devices that the user holds, where the policy limits their number; else 0.
+[[nodiscard]] int held_under_limit(const Snapshot& snapshot, const PlaceLimits& limits);
 
 /// The first rule that refuses the device; nothing where it may be given.
 [[nodiscard]] std::optional<Refusal> refusal_of(const Case& asked);

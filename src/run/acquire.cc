@@ -1,13 +1,15 @@
 #include "run/acquire.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "base/tr.h"
 #include "lease/watch.h"
 #include "run/turn.h"
+#include "run/waiting_news.h"
 
 namespace berth {
 
@@ -25,30 +27,12 @@ constexpr Duration patience_for_the_lock = seconds(10);
 constexpr Duration patience_on_arrival = seconds(1);
 /// A machine that could not be looked at for this long is reported instead of waited for.
 constexpr Duration patience_for_looks = seconds(60);
-constexpr Duration news_interval = milliseconds(300);
 
 struct Considered {
   Snapshot snapshot;
   Placement placement;
   std::size_t position = 0;  // in snapshot.waiters
 };
-
-/// What makes two pieces of news different.
-struct NewsKey {
-  int position = 0;
-  std::vector<std::tuple<DeviceId, Rule, std::vector<std::string>>> reasons;  // by whom
-  friend bool operator==(const NewsKey&, const NewsKey&) = default;
-};
-
-NewsKey key_of(int position, const Placement& placement) {
-  NewsKey key{.position = position};
-  for (const Refusal& refusal : placement.refused) {
-    std::vector<std::string> by_whom;
-    for (const Holder& holder : refusal.holders) by_whom.push_back(who(holder));
-    key.reasons.emplace_back(refusal.device, refusal.rule, std::move(by_whom));
-  }
-  return key;
-}
 
 /// What may pass while somebody waits: one process sits on the lock; the ledger's disk is full.
 bool may_pass(const Error& error) {
@@ -58,9 +42,18 @@ bool may_pass(const Error& error) {
 class Acquisition {
  public:
   Acquisition(Ledger& ledger, const TakeSnapshot& look, Clock& clock, const AcquireOptions& options)
-      : ledger_(ledger), look_(look), clock_(clock), options_(options), started_(clock.now()) {}
+      : ledger_(ledger),
+        look_(look),
+        clock_(clock),
+        options_(options),
+        limits_(options.limits),
+        started_(clock.now()) {
+    limits_.uid = ::geteuid();
+    limits_.time_limit = options.time_limit;
+  }
 
   Result<Answer> run() {
+    if (auto known = know_policy(); !known) return std::unexpected(std::move(known).error());
     auto answer = arrive();
     if (!answer) return std::unexpected(std::move(answer).error());
     if (*answer) return *std::move(*answer);
@@ -68,6 +61,18 @@ class Acquisition {
   }
 
  private:
+  /// The rules as they are now. An error: a file that says them cannot be read as such, and nothing
+  /// is claimed.
+  Result<void> know_policy() {
+    if (options_.policy) {
+      auto policy = options_.policy();
+      if (!policy) return std::unexpected(std::move(policy).error());
+      if (*policy) ledger_.set_policy(*std::move(policy));
+    }
+    limits_.policy = &ledger_.policy();
+    return {};
+  }
+
   [[nodiscard]] bool is_interrupted() const {
     return options_.interrupted && options_.interrupted();
   }
@@ -211,7 +216,7 @@ class Acquisition {
     // Where leases come and go, those ahead are served.
     if (std::exchange(leases_then_, view->claims) != view->claims) return false;
     const Snapshot unused = with_ledger(as_if_unused(now_.snapshot), *view, asked_, {});
-    return place(unused, options_.request, options_.limits).satisfied();
+    return place(unused, options_.request, limits_).satisfied();
   }
 
   /// What a ticket wants never changes: it is read once.
@@ -219,7 +224,8 @@ class Acquisition {
     const auto known = same_.find(ticket);
     if (known != same_.end()) return known->second;
     const auto view = ledger_.read_with_tickets({ticket});
-    const bool same = view && !view->waiters.empty() && view->waiters[0].request == wanted_;
+    const bool same = view && !view->waiters.empty() && view->waiters[0].request == wanted_ &&
+                      !is_longer(view->waiters[0].time_limit, options_.time_limit);
     same_.emplace(ticket, same);
     return same;
   }
@@ -251,6 +257,10 @@ class Acquisition {
       }
       last_good_look_ = clock_.now();
       now_.snapshot = *std::move(machine);
+      // Whoever broke the file mends it: nothing is claimed until then, and no place is lost.
+      if (auto known = know_policy(); !known) {
+        return wait_out({ErrorCode::io, known.error().message()});
+      }
       if (auto read = see_who_is_ahead(); !read) return wait_out(read.error());
       view = ledger_.read_with_tickets(tickets_in_sight());
       if (!view) return wait_out(view.error());
@@ -274,7 +284,7 @@ class Acquisition {
     const Snapshot unused =
         with_ledger(as_if_unused(now_.snapshot), view, clock_.now(), ticket_->id());
     const std::size_t position = position_of(ticket_->id(), unused);
-    return place_behind(unused, position, options_.request, options_.limits).satisfied();
+    return place_behind(unused, position, options_.request, limits_).satisfied();
   }
 
   Result<std::optional<Answer>> claim_in_turn(LedgerView view) {
@@ -316,7 +326,7 @@ class Acquisition {
 
   Considered consider(Snapshot machine, const LedgerView& view) {
     const std::string own = ticket_ ? ticket_->id() : std::string();
-    PlaceLimits limits = options_.limits;
+    PlaceLimits limits = limits_;
     const auto watched = idle_.watched(clock_.now());
     limits.watched_idle.insert(limits.watched_idle.end(), watched.begin(), watched.end());
     Considered now;
@@ -328,7 +338,8 @@ class Acquisition {
       late_.nobody_is_able();
       return now;
     }
-    const std::vector<std::string> late = late_.note(now.snapshot, own, clock_.now());
+    const std::vector<std::string> late =
+        late_.note(now.snapshot, own, clock_.now(), limits.policy);
     if (late.empty()) return now;
     std::erase_if(now.snapshot.waiters, [&late](const Waiter& waiter) {
       return std::find(late.begin(), late.end(), waiter.id) != late.end();
@@ -343,6 +354,7 @@ class Acquisition {
     LeaseTerms terms{.run = options_.run,
                      .command = options_.command,
                      .held_by = options_.held_by,
+                     .time_limit = options_.time_limit,
                      .isolated_by = options_.isolated_by};
     for (const Choice& choice : now_.placement.chosen) {
       terms.devices.push_back({choice.device, choice.promised});
@@ -357,11 +369,13 @@ class Acquisition {
   }
 
   [[nodiscard]] TicketTerms terms_of_ticket() const {
-    const Request seen = as_others_see(options_.request, options_.limits, now_.snapshot);
+    const Request seen = as_others_see(options_.request, limits_, now_.snapshot);
     TicketTerms terms{.run = options_.run,
                       .command = options_.command,
                       .wants = as_typed(options_.request),
-                      .request = to_json(seen)};
+                      .request = to_json(seen),
+                      .priority = options_.priority,
+                      .time_limit = options_.time_limit};
     for (const Device& device : now_.snapshot.devices) terms.devices.push_back(device.id);
     return terms;
   }
@@ -374,20 +388,23 @@ class Acquisition {
   }
 
   void show_others() {
-    const bool head = now_.position == 0;
+    const bool head = !is_held_by_policy(now_.placement) &&
+                      is_head(now_.snapshot, now_.position, *limits_.policy);
     const Instant now = clock_.now();
     if (!head) gathering_since_.reset();
     if (head && !gathering_since_) gathering_since_ = now;
-    // Gathers for a while, stands back for as long, and so on.
-    const bool gathers = head && ((now - *gathering_since_) / gather_limit) % 2 == 0;
-    const auto devices =
-        gathers ? worth_gathering(now_.placement, options_.request) : std::vector<DeviceId>();
-    ticket_->set_gathered(devices);
-    gathered_ = devices;
+    gathered_.clear();
+    if (head) {
+      const auto gathers =
+          to_gather(now_.snapshot, now_.placement, options_.request, now - *gathering_since_);
+      gathered_ = gathers.devices;
+      if (!gathered_.empty()) ticket_->set_gathers_until(now + gathers.remaining);
+    }
+    ticket_->set_gathered(gathered_);
     if (now_.position < now_.snapshot.waiters.size()) {
       now_.snapshot.waiters[now_.position].gathered = gathered_;
     }
-    ticket_->set_passed(leaves_something(now_.snapshot, now_.position));
+    ticket_->set_passed(leaves_something(now_.snapshot, now_.position, limits_.policy));
   }
 
   void plan_next_look(bool something_changed) {
@@ -402,19 +419,12 @@ class Acquisition {
   }
 
   void tell_news() {
-    const Instant now = clock_.now();
-    if (!options_.on_news || (last_news_ && now - *last_news_ < news_interval)) return;
-    const int position = static_cast<int>(ahead_.size()) + 1;
-    NewsKey key = key_of(position, now_.placement);
-    if (last_news_ && key == told_ && !options_.tells_time) return;
-    told_ = std::move(key);
-    last_news_ = now;
-    options_.on_news({.position = position,
-                      .devices = options_.request.devices,
-                      .placement = now_.placement,
-                      .snapshot = now_.snapshot,
-                      .waited = waited(),
-                      .left = left()});
+    news_.tell(options_, clock_.now(),
+               {.position = static_cast<int>(ahead_.size()) + 1,
+                .devices = options_.request.devices,
+                .waited = waited(),
+                .left = left()},
+               now_.placement, now_.snapshot);
   }
 
   void rest() {
@@ -450,6 +460,7 @@ class Acquisition {
   const TakeSnapshot& look_;
   Clock& clock_;
   const AcquireOptions& options_;
+  PlaceLimits limits_;
   Instant started_;
 
   Considered now_;  // the last look
@@ -476,8 +487,7 @@ class Acquisition {
   std::set<ErrorCode> said_;
   Instant retry_at_;  // where the ledger could not be written
 
-  NewsKey told_;
-  std::optional<Instant> last_news_;
+  NewsTeller news_;
 };
 
 }  // namespace

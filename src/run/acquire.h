@@ -3,6 +3,7 @@
 // one place where a Request, a Snapshot and the Ledger meet.
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +42,12 @@ struct AcquireOptions {
   PlaceLimits limits;
   std::string run;      // the run's id
   std::string command;  // masked
+  Priority priority = Priority::normal;
+  /// The job is ended after so long; nothing: never.
+  std::optional<std::chrono::milliseconds> time_limit = {};
+  /// The rules as they are now; null: there are none, or the ledger has them already. Asked again
+  /// before each claim.
+  std::function<Result<std::shared_ptr<const Policy>>()> policy = {};
   /// Which tier is to hold a share; nothing: devices are asked for whole.
   std::optional<CapTier> held_by = {};
   std::string isolated_by = {};  // by_landlock; empty: it is not

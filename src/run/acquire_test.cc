@@ -527,9 +527,9 @@ TEST(Turn, GathersWhatIsFreeFirstAndThenWhatTheFewestHold) {
       {.device = DeviceId("crowded"), .rule = Rule::leased, .holders = {{}, {}}});
   placement.refused.push_back({.device = DeviceId("one"), .rule = Rule::leased, .holders = {{}}});
   placement.refused.push_back({.device = DeviceId("strangers"), .rule = Rule::in_use});
-  EXPECT_THAT(worth_gathering(placement, {.devices = 2}),
+  EXPECT_THAT(worth_gathering(placement, {.devices = 2}, {}),
               ElementsAre(DeviceId("free"), DeviceId("one")));
-  EXPECT_THAT(worth_gathering(placement, {.devices = 8}), SizeIs(3));
+  EXPECT_THAT(worth_gathering(placement, {.devices = 8}, {}), SizeIs(3));
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/variables.h"
+#include "host_environment/environment.h"
+#include "run/binding.h"
 #include "run/handover.h"
 
 namespace berth {
@@ -45,6 +47,7 @@ Error become_job(const KeeperTask& task) {
     auto restricted = restrict_to(*task.isolation);
     if (!restricted) return own_failure(restricted.error());
   }
+  if (task.binding != nullptr) bind_to(*task.binding);
   task.signals->restore_original();
   const Error failed = execute(options.job.command, task.environment,
                                value_of(task.environment, "PATH").value_or(default_search_path));

@@ -389,4 +389,18 @@ Result<void> try_isolation(const IsolationFacts& facts, Clock& clock) {
                                   : answer->out);
 }
 
+Result<IsolationFacts> facts_to_isolate_by(const std::vector<std::string>& command,
+                                           bool is_simulated, Clock& clock) {
+  if (is_simulated) {
+    return fail(ErrorCode::unsupported,
+                std::string(tr("cannot isolate the job: a simulated server has no device files; "
+                               "leave --isolate out, or --sim")));
+  }
+  IsolationFacts facts = gather_isolation_facts();
+  auto able = fits_isolation(command, facts.is_privileged);
+  if (able) able = try_isolation(facts, clock);
+  if (!able) return std::unexpected(std::move(able).error());
+  return facts;
+}
+
 }  // namespace berth

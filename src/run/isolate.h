@@ -75,4 +75,8 @@ struct IsolationPlan {
 /// What it costs, for people, a sentence each; what matters most comes first.
 [[nodiscard]] std::vector<std::string> costs_of(const IsolationPlan& plan);
 
+/// All of the above before a job waits for its device. An error: it could not be isolated.
+[[nodiscard]] Result<IsolationFacts> facts_to_isolate_by(const std::vector<std::string>& command,
+                                                         bool is_simulated, Clock& clock);
+
 }  // namespace berth

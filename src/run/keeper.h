@@ -20,6 +20,8 @@
 
 namespace berth {
 
+struct Binding;
+
 /// Everything the keeper takes over from the launcher by being forked from it.
 struct KeeperTask {
   const RunOptions* options = nullptr;
@@ -32,6 +34,7 @@ struct KeeperTask {
   std::vector<std::string> environment;      // the job's
   const IsolationPlan* isolation = nullptr;  // null: the job may open every device file
   const RunContainer* container = nullptr;   // null: the job is no container
+  const Binding* binding = nullptr;          // null: the job runs on any CPU
   std::string own_ledger;  // directory of the ledger for runs inside this one; removed at the end
 };
 

@@ -16,6 +16,8 @@
 #include "host_environment/environment.h"
 #include "host_environment/machine_side.h"
 #include "record/record_writer.h"
+#include "run/after.h"
+#include "run/binding.h"
 #include "run/cap.h"
 #include "run/container/of_run.h"
 #include "run/inside.h"
@@ -59,6 +61,12 @@ class Run {
     auto cap = cap_of(job_, cap_means_.facts);
     if (!cap) return std::unexpected(std::move(cap).error());
     manifest_.cap = *std::move(cap);
+    if (!job_.after.empty()) {
+      auto waited = wait_for_runs();
+      if (is_interrupted())
+        return never_started(*without_devices({.why = NotAcquired::Why::interrupted}));
+      if (!waited) return never_started(std::unexpected(std::move(waited).error()));
+    }
     if (job_.where != RunWhere::cpu) {
       auto refused = get_devices();
       if (cannot_wait_) return std::unexpected(*std::move(cannot_wait_));
@@ -69,7 +77,9 @@ class Run {
     if (!environment) {
       return never_started(std::unexpected(give_back(std::move(environment).error())));
     }
-    tell_starting();
+    note_start(manifest_, started_);
+    started_.directory = record_ ? record_->directory() : std::string();
+    if (callbacks_.on_starting) callbacks_.on_starting(started_);
     return launch(*environment);
   }
 
@@ -111,14 +121,10 @@ class Run {
   /// Likewise that the job could not be isolated as asked: it is never started without.
   Result<void> can_isolate() {
     if (!job_.isolate) return {};
-    if (services_.simulated) {
-      return fail(ErrorCode::unsupported,
-                  std::string(tr("cannot isolate the job: a simulated server has no device files; "
-                                 "leave --isolate out, or --sim")));
-    }
-    isolation_facts_ = gather_isolation_facts();
-    auto fits = fits_isolation(job_.command, isolation_facts_.is_privileged);
-    return fits ? try_isolation(isolation_facts_, services_.clock) : fits;
+    auto facts =
+        facts_to_isolate_by(job_.command, services_.simulated.has_value(), services_.clock);
+    if (facts) isolation_facts_ = *std::move(facts);
+    return facts ? Result<void>() : std::unexpected(std::move(facts).error());
   }
 
   /// What the devices that it got leave open.
@@ -150,6 +156,10 @@ class Run {
       inner_ledger_.emplace(std::move((*inside)->ledger));
       ledger_ = &*inner_ledger_;
     }
+    // Inside a lease its owner alone decides.
+    if (!inner_ledger_) options.policy = services_.policy;
+    options.priority = job_.priority;
+    options.time_limit = job_.time_limit;
     options.run = manifest_.id;
     if (manifest_.cap) options.held_by = manifest_.cap->tier;
     if (job_.isolate) options.isolated_by = by_landlock;
@@ -188,8 +198,25 @@ class Run {
     return WaitingSignals::noted() != 0 || cannot_wait_ || is_stopped_between(options_);
   }
 
+  /// `--after`. Until they have ended it has no place in the queue.
+  Result<void> wait_for_runs() {
+    const WaitingSignals noted;
+    const auto waits = [this](const std::string& sentence) {
+      tell(RunRemark{sentence});
+      go_on_alone();
+    };
+    return await_runs(
+        job_.after, options_.state_directory, services_.clock, [this] { return is_interrupted(); },
+        waits);
+  }
+
   void hear_news(const WaitingNews& news) {
     if (callbacks_.on_waiting) callbacks_.on_waiting(news);
+    go_on_alone();
+  }
+
+  /// Once, where the job is detached and waits.
+  void go_on_alone() {
     const auto on_waits_alone = std::exchange(callbacks_.on_waits_alone, nullptr);
     if (!on_waits_alone) return;
     manifest_.waiting = true;
@@ -247,6 +274,10 @@ class Run {
     std::vector<DeviceId> devices;
     for (const Choice& choice : started_.devices) devices.push_back(choice.device);
     if (auto plan = plan_its_isolation(devices); !plan) return std::unexpected(plan.error());
+    if (lease_ && job_.bind) {
+      const auto plan = plan_binding(devices, started_.snapshot);
+      plan ? void(binding_ = *plan) : tell(RunRemark{plan.error().message()});
+    }
     if (lease_) {
       auto visible = visible_variables(
           devices, options_.visible_format,
@@ -305,37 +336,12 @@ class Run {
     }
     auto record = RecordWriter::create(options_.state_directory, manifest_,
                                        static_cast<std::size_t>(job_.request.devices));
-    if (!record) return go_without_record(record.error());
+    if (!record) {
+      return go_without_record(options_, manifest_, record.error(), container_.is_there(),
+                               [this](const RunNews& news) { tell(news); });
+    }
     record_.emplace(std::move(*record));
     return record_->path_of(record_file::marks);
-  }
-
-  /// What is in front of somebody goes on. What nobody would see is not begun; one that is started
-  /// again has been.
-  Result<std::string> go_without_record(const Error& why) {
-    if (container_.is_there()) {
-      return fail(ErrorCode::io, trf("this run cannot be recorded ({}), and a container that no "
-                                     "record names could outlive its lease: make room there",
-                                     printable(why.message())));
-    }
-    if (manifest_.waiting) {
-      return fail(ErrorCode::io, trf("this run cannot be recorded ({}), and what waits detached "
-                                     "without a record nobody could stop: make room there",
-                                     printable(why.message())));
-    }
-    if (options_.detach && !options_.log && options_.retry_of.empty()) {
-      return fail(why.code() == ErrorCode::not_found ? ErrorCode::io : why.code(),
-                  trf("the job was not started: this run cannot be recorded ({}), and detached its "
-                      "output would be lost. Make room there, or name a file elsewhere: --log FILE",
-                      printable(why.message())));
-    }
-    tell(RunUnrecorded{
-        .id = manifest_.id,
-        .why = why.message(),
-        .detached = options_.detach,
-        .is_noted_as_last = note_unrecorded_run(options_.state_directory, manifest_.id)});
-    if (options_.detach && !options_.log) manifest_.log = "/dev/null";
-    return std::string("/dev/null");
   }
 
   Result<RunOutcome> launch(const std::vector<std::string>& environment) {
@@ -359,13 +365,21 @@ class Run {
     pipe->write.close();
     if (lease_) lease_->let_go();
     if (record_) record_->let_go();
-    if (!options_.detach && !may_be_started_again(options_)) leave_streams_to_job();
+    if (!options_.detach && !may_be_started_again(options_)) {
+      // Whoever reads the job's output sees its end when the job closes it. Our words go to stderr.
+      close_inherited_descriptors();
+      (void)close_input_and_output();
+    }
     const LauncherReport report =
         wait_for_job({.signals = &*signals_,
                       .keeper = *child,
                       .detached = options_.detach && waiting_ == Waiting::caller,
                       .alone = waiting_ == Waiting::follower,
-                      .on_started = [&](const ProcessId& job) { tell_started(job); },
+                      .on_started =
+                          [&](const ProcessId& job) {
+                            started_.job = job;
+                            if (callbacks_.on_started) callbacks_.on_started(started_);
+                          },
                       .on_news = callbacks_.on_news,
                       .proc = options_.proc,
                       .clock = &services_.clock},
@@ -388,6 +402,7 @@ class Run {
                           .environment = environment,
                           .isolation = isolation_ ? &*isolation_ : nullptr,
                           .container = container_.is_there() ? &container_.container() : nullptr,
+                          .binding = binding_ ? &*binding_ : nullptr,
                           .own_ledger = lease_ ? inside_directory(*ledger_, lease_->id()) : ""};
     return keep_run(task, std::move(to_launcher));
   }
@@ -417,28 +432,6 @@ class Run {
         options_, {}, *std::move(outcome), {},
         [&](const RunOptions& next) { return Run(next, services_, {}, waiting_, signals_).go(); });
     return 0;
-  }
-
-  /// Whoever reads the job's output sees its end when the job closes it, not when we leave. Our
-  /// words go to stderr, which stays.
-  static void leave_streams_to_job() {
-    close_inherited_descriptors();
-    (void)close_input_and_output();
-  }
-
-  void tell_starting() {
-    started_.id = manifest_.id;
-    started_.cpu_only = manifest_.cpu_only;
-    started_.waited = std::chrono::milliseconds(manifest_.waited_ms);
-    started_.variables = manifest_.variables_set;
-    started_.cap = manifest_.cap;
-    started_.directory = record_ ? record_->directory() : std::string();
-    if (callbacks_.on_starting) callbacks_.on_starting(started_);
-  }
-
-  void tell_started(const ProcessId& job) {
-    started_.job = job;
-    if (callbacks_.on_started) callbacks_.on_started(started_);
   }
 
   RunOutcome outcome_of(const LauncherReport& report, Instant began) {
@@ -480,6 +473,7 @@ class Run {
   IsolationFacts isolation_facts_;
   std::optional<IsolationPlan> isolation_;
   ContainerOfRun container_;
+  std::optional<Binding> binding_;
   std::optional<Lease> lease_;
   std::optional<RecordWriter> record_;
   std::optional<Error> cannot_wait_;  // what would wait could not be recorded

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -69,6 +70,8 @@ struct RunServices {
   /// Null: no ledger can be had; then only RunWhere::cpu works.
   Ledger* ledger = nullptr;
   TakeSnapshot look;
+  /// The administrator's rules as they are now. Null: there are none.
+  std::function<Result<std::shared_ptr<const Policy>>()> policy = {};
   /// What is wrong with the devices that a run has. Null: nobody judges.
   FaultFinder faults;
   SightFactory sight;

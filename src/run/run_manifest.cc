@@ -44,4 +44,12 @@ void note_given(const Acquired& got, Manifest& manifest) {
   }
 }
 
+void note_start(const Manifest& manifest, RunStarted& started) {
+  started.id = manifest.id;
+  started.cpu_only = manifest.cpu_only;
+  started.waited = std::chrono::milliseconds(manifest.waited_ms);
+  started.variables = manifest.variables_set;
+  started.cap = manifest.cap;
+}
+
 }  // namespace berth

@@ -10,4 +10,7 @@ namespace berth {
 /// The devices, and the look that they were chosen on.
 void note_given(const Acquired& got, Manifest& manifest);
 
+/// What its start is told with.
+void note_start(const Manifest& manifest, RunStarted& started);
+
 }  // namespace berth

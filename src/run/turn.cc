@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "place/forecast.h"
+
 namespace berth {
 
 namespace {
@@ -18,13 +20,6 @@ constexpr std::size_t most_played_through = 32;
 template <class T>
 bool contains(const std::vector<T>& list, const T& value) {
   return std::find(list.begin(), list.end(), value) != list.end();
-}
-
-void make_unused(Device& device) {
-  if (device.memory_used.get()) device.memory_used = Bytes{0};
-  device.utilization_gpu = Absent::unsupported;
-  device.utilization_history = Absent::unsupported;
-  device.process_count = Absent::unsupported;
 }
 
 }  // namespace
@@ -74,51 +69,54 @@ Snapshot as_if_unused(Snapshot snapshot) {
   return snapshot;
 }
 
-Snapshot without_ended(Snapshot snapshot, const std::vector<Claim>& claims) {
-  std::vector<DeviceId> given_back;
-  for (const Claim& before : snapshot.claims) {
-    for (const ClaimedDevice& one : before.devices) given_back.push_back(one.device);
-  }
-  for (const Claim& now : claims) {
-    for (const ClaimedDevice& one : now.devices) std::erase(given_back, one.device);
-  }
-  std::erase_if(snapshot.gpu_processes,
-                [&](const GpuProcess& process) { return contains(given_back, process.device); });
-  for (Device& device : snapshot.devices) {
-    if (contains(given_back, device.id)) make_unused(device);
-  }
-  return snapshot;
-}
-
 bool is_held_back(const Placement& placement) {
   return std::any_of(placement.refused.begin(), placement.refused.end(),
                      [](const Refusal& refusal) { return refusal.rule == Rule::reserved; });
 }
 
-bool leaves_something(const Snapshot& snapshot, std::size_t position) {
+bool leaves_something(const Snapshot& snapshot, std::size_t position, const Policy* policy) {
   const Request least{.devices = 1, .memory = Bytes{1}};
-  return place_behind(snapshot, position + 1, least, {}).satisfied();
+  const PlaceLimits of_a_short_job{.time_limit = milliseconds(0)};
+  PlaceLimits limits = of_a_short_job;
+  limits.policy = policy;
+  limits.uid = static_cast<uid_t>(-1);
+  return place_behind(snapshot, position + 1, least, limits).satisfied();
 }
 
-std::vector<std::string> able_to_start(const Snapshot& snapshot, std::size_t position) {
+bool is_head(const Snapshot& snapshot, std::size_t position, const Policy& policy) {
+  for (std::size_t i = 0; i < position; ++i) {
+    const Waiter& waiter = snapshot.waiters[i];
+    const auto request = request_from_json(waiter.request);
+    const PlaceLimits its{.policy = &policy, .uid = waiter.uid};
+    if (!request || !is_held_by_policy(place(snapshot, *request, its))) return false;
+  }
+  return true;
+}
+
+std::vector<std::string> able_to_start(const Snapshot& snapshot, std::size_t position,
+                                       const Policy* policy) {
   std::vector<std::string> able;
   for (std::size_t i = 0; i < std::min(position, most_played_through); ++i) {
     const auto request = request_from_json(snapshot.waiters[i].request);
-    if (request && place_behind(snapshot, i, *request, {}).satisfied()) {
+    const PlaceLimits its{.policy = policy,
+                          .uid = snapshot.waiters[i].uid,
+                          .time_limit = snapshot.waiters[i].time_limit};
+    if (request && place_behind(snapshot, i, *request, its).satisfied()) {
       able.push_back(snapshot.waiters[i].id);
     }
   }
   return able;
 }
 
-std::vector<std::string> LateStarters::note(Snapshot seen, const std::string& own, Instant now) {
+std::vector<std::string> LateStarters::note(Snapshot seen, const std::string& own, Instant now,
+                                            const Policy* policy) {
   std::erase_if(passed_until_, [now](const auto& one) { return now >= one.second; });
   std::erase_if(seen.waiters,
                 [this](const Waiter& waiter) { return passed_until_.contains(waiter.id); });
   std::map<std::string, Instant> since;
   for (bool is_one_more = true; is_one_more;) {
     is_one_more = false;
-    for (const std::string& id : able_to_start(seen, position_of(own, seen))) {
+    for (const std::string& id : able_to_start(seen, position_of(own, seen), policy)) {
       const auto before = able_since_.find(id);
       const Instant first = before == able_since_.end() ? now : before->second;
       if (now - first < turn_limit) {
@@ -149,24 +147,22 @@ std::optional<Instant> LateStarters::next_late() const {
   return next;
 }
 
-std::vector<DeviceId> worth_gathering(const Placement& placement, const Request& request) {
-  const auto wanted = static_cast<std::size_t>(std::max(request.devices, 0));
-  std::vector<DeviceId> devices;
-  for (const Choice& choice : placement.available) {
-    if (devices.size() < wanted) devices.push_back(choice.device);
+bool is_longer(std::optional<milliseconds> limit, std::optional<milliseconds> other) {
+  return other && (!limit || *limit > *other);
+}
+
+ToGather to_gather(const Snapshot& snapshot, const Placement& placement, const Request& request,
+                   Duration at_head) {
+  ToGather gathers{.devices = worth_gathering(placement, request, snapshot)};
+  // What surely comes free is held until then: short jobs may have it meanwhile.
+  if (const auto complete = gathered_at({.gathered = gathers.devices}, snapshot)) {
+    gathers.remaining = milliseconds(complete->unix_ms - snapshot.taken.unix_ms) + gather_limit;
+    return gathers;
   }
-  std::vector<const Refusal*> leased;
-  for (const Refusal& refusal : placement.refused) {
-    const bool by_a_lease = refusal.rule == Rule::leased || refusal.rule == Rule::memory;
-    if (by_a_lease && refusal.may_change) leased.push_back(&refusal);
-  }
-  std::stable_sort(leased.begin(), leased.end(), [](const Refusal* a, const Refusal* b) {
-    return a->holders.size() < b->holders.size();
-  });
-  for (const Refusal* refusal : leased) {
-    if (devices.size() < wanted) devices.push_back(refusal->device);
-  }
-  return devices;
+  const auto phase = gather_phase(duration_cast<milliseconds>(at_head));
+  if (!phase.gathers) return {};
+  gathers.remaining = phase.until - at_head;
+  return gathers;
 }
 
 Request as_others_see(const Request& request, const PlaceLimits& limits, const Snapshot& snapshot) {

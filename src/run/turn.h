@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "lease/ledger.h"
+#include "place/forecast.h"
 #include "place/placement.h"
 #include "place/request.h"
 
@@ -38,8 +39,6 @@ constexpr Duration sleep_step = std::chrono::milliseconds(25);
 constexpr Duration shortest_sleep = std::chrono::milliseconds(10);
 constexpr Duration shortest_pause = std::chrono::milliseconds(50);
 constexpr Duration longest_pause = std::chrono::seconds(2);
-/// Devices are held together for the head this long, then released for as long.
-constexpr Duration gather_limit = std::chrono::minutes(10);
 
 [[nodiscard]] bool is_stuck(const WaiterState& state, Instant now);
 
@@ -63,18 +62,19 @@ constexpr Duration gather_limit = std::chrono::minutes(10);
 /// The machine as it would be if nobody used it: what the ledger alone leaves is free.
 [[nodiscard]] Snapshot as_if_unused(Snapshot snapshot);
 
-/// The machine as it was seen, but for what leases used that are no longer in the ledger.
-[[nodiscard]] Snapshot without_ended(Snapshot snapshot, const std::vector<Claim>& claims);
-
 /// Whether earlier waiters are among the reasons.
 [[nodiscard]] bool is_held_back(const Placement& placement);
 
 /// Whether somebody further back might start on what the waiter at `position` leaves.
-[[nodiscard]] bool leaves_something(const Snapshot& snapshot, std::size_t position);
+[[nodiscard]] bool leaves_something(const Snapshot& snapshot, std::size_t position,
+                                    const Policy* policy = nullptr);
+
+/// Whether the waiter at `position` is the first of those whom the policy lets start: it gathers.
+[[nodiscard]] bool is_head(const Snapshot& snapshot, std::size_t position, const Policy& policy);
 
 /// Ids of the waiters before `position` who could start on this snapshot now.
-[[nodiscard]] std::vector<std::string> able_to_start(const Snapshot& snapshot,
-                                                     std::size_t position);
+[[nodiscard]] std::vector<std::string> able_to_start(const Snapshot& snapshot, std::size_t position,
+                                                     const Policy* policy = nullptr);
 
 /// Those who could start on what is seen and have not for `turn_limit`, although awake: their
 /// machine looks different to them, they are another program's, or want to be in the way. One after
@@ -82,7 +82,8 @@ constexpr Duration gather_limit = std::chrono::minutes(10);
 class LateStarters {
  public:
   /// Who is passed over by `own` now.
-  [[nodiscard]] std::vector<std::string> note(Snapshot seen, const std::string& own, Instant now);
+  [[nodiscard]] std::vector<std::string> note(Snapshot seen, const std::string& own, Instant now,
+                                              const Policy* policy = nullptr);
   /// Nobody stands in the way of `own`.
   void nobody_is_able() { able_since_.clear(); }
   [[nodiscard]] bool is_anybody_able() const { return !able_since_.empty(); }
@@ -95,10 +96,18 @@ class LateStarters {
   std::map<std::string, Instant> passed_until_;
 };
 
-/// What the head keeps together: what it could have already, filled up with devices that will come
-/// free when their leases end.
-[[nodiscard]] std::vector<DeviceId> worth_gathering(const Placement& placement,
-                                                    const Request& request);
+/// Whether a job of the other time limit may be let in where one of this is not.
+[[nodiscard]] bool is_longer(std::optional<std::chrono::milliseconds> limit,
+                             std::optional<std::chrono::milliseconds> other);
+
+/// What the head gathers now, and for how long it goes on if nothing changes; empty: it stands
+/// back.
+struct ToGather {
+  std::vector<DeviceId> devices;
+  Duration remaining{0};
+};
+[[nodiscard]] ToGather to_gather(const Snapshot& snapshot, const Placement& placement,
+                                 const Request& request, Duration at_head);
 
 /// The request as others have to know it: an inherited list of devices is part of it.
 [[nodiscard]] Request as_others_see(const Request& request, const PlaceLimits& limits,

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/text.h"
+#include "base/tr.h"
+#include "record/record_writer.h"
 #include "run/tree.h"
 
 namespace berth {
@@ -58,6 +61,34 @@ Result<RunRecord> unrecorded_run(std::string_view name, const std::vector<Claim>
   }
   return fail(ErrorCode::not_found,
               fmt::format("no run \"{}\" of yours is under way either", name));
+}
+
+Result<std::string> go_without_record(const RunOptions& options, Manifest& manifest,
+                                      const Error& why, bool is_container,
+                                      const std::function<void(const RunNews&)>& tell) {
+  if (is_container) {
+    return fail(ErrorCode::io, trf("this run cannot be recorded ({}), and a container that no "
+                                   "record names could outlive its lease: make room there",
+                                   printable(why.message())));
+  }
+  if (manifest.waiting) {
+    return fail(ErrorCode::io, trf("this run cannot be recorded ({}), and what waits detached "
+                                   "without a record nobody could stop: make room there",
+                                   printable(why.message())));
+  }
+  if (options.detach && !options.log && options.retry_of.empty()) {
+    return fail(why.code() == ErrorCode::not_found ? ErrorCode::io : why.code(),
+                trf("the job was not started: this run cannot be recorded ({}), and detached its "
+                    "output would be lost. Make room there, or name a file elsewhere: --log FILE",
+                    printable(why.message())));
+  }
+  tell(
+      RunUnrecorded{.id = manifest.id,
+                    .why = why.message(),
+                    .detached = options.detach,
+                    .is_noted_as_last = note_unrecorded_run(options.state_directory, manifest.id)});
+  if (options.detach && !options.log) manifest.log = "/dev/null";
+  return std::string("/dev/null");
 }
 
 }  // namespace berth

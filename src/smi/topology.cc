@@ -4,44 +4,16 @@
 
 #include <algorithm>
 
-#include "base/text.h"
 #include "smi/facts.h"
 #include "smi/generation.h"
 #include "smi/smi.h"
 #include "snapshot/details.h"
 #include "snapshot/questions.h"
+#include "snapshot/topology.h"
 
 namespace berth::smi {
 
 namespace {
-
-/// "pci0000:00/0000:00:01.0/0000:01:00.0": host bridge, bridges, the device.
-std::vector<std::string_view> path_of(const Device& gpu, std::string& storage) {
-  storage = gpu.details.get<std::string>(Detail::pci_path).get().value_or("");
-  if (storage.empty()) return {};
-  return split(storage, '/');
-}
-
-std::vector<std::string> active_remotes(const Device& gpu) {
-  std::vector<std::string> remotes;
-  for (const NvLink& link : gpu.lists.nvlinks.get().value_or(std::vector<NvLink>{})) {
-    if (link.active.get().value_or(false)) remotes.push_back(link.remote.get().value_or(""));
-  }
-  return remotes;
-}
-
-/// Links that join the two: straight, or through switches that both are connected to.
-std::size_t links_between(const Device& a, const Device& b) {
-  const auto of_a = active_remotes(a);
-  const auto of_b = active_remotes(b);
-  const std::string address = b.pci_address.get().value_or("");
-  const auto straight = std::count(of_a.begin(), of_a.end(), address);
-  if (straight > 0 && !address.empty()) return static_cast<std::size_t>(straight);
-  return static_cast<std::size_t>(
-      std::count_if(of_a.begin(), of_a.end(), [&](const std::string& remote) {
-        return !remote.empty() && std::find(of_b.begin(), of_b.end(), remote) != of_b.end();
-      }));
-}
 
 bool has_no_links(const Device& gpu) {
   const auto& links = gpu.lists.nvlinks;
@@ -53,21 +25,15 @@ bool has_no_links(const Device& gpu) {
 
 constexpr std::string_view unknown = "N/A";
 
-std::string relation(const Device& a, const Device& b) {
+std::string relation(const Device& a, const Device& b, const Snapshot& snapshot) {
   if (a.id == b.id) return " X ";
-  if (const std::size_t links = links_between(a, b); links > 0) return fmt::format("NV{}", links);
-  std::string text_a;
-  std::string text_b;
-  const auto path_a = path_of(a, text_a);
-  const auto path_b = path_of(b, text_b);
-  if (path_a.size() < 2 || path_b.size() < 2) return std::string(unknown);
-  const auto parting =
-      std::mismatch(path_a.begin(), path_a.end(), path_b.begin(), path_b.end()).first;
-  const auto common = static_cast<std::size_t>(parting - path_a.begin());
-  if (common == 0) return a.numa_node == b.numa_node ? "NODE" : "SYS";
-  if (common == 1) return "PHB";
-  // Below the bridge they share there is the port of a switch for each, then the device itself.
-  return std::max(path_a.size(), path_b.size()) - common <= 2 ? "PIX" : "PXB";
+  const Joint joint = joint_between(a, b, snapshot.devices);
+  const auto is_placed = [](const Device& gpu) {
+    return gpu.details.get<std::string>(Detail::pci_path).get().has_value();
+  };
+  const bool is_known = joint.kind == LinkKind::nvlink || (is_placed(a) && is_placed(b));
+  const std::string word = is_known ? word_of(joint) : std::string();
+  return word.empty() ? std::string(unknown) : word;
 }
 
 constexpr std::string_view legend = R"(
@@ -95,7 +61,7 @@ Output render_topology(const Snapshot& snapshot, const SmiRequest& request) {
   for (const Device* gpu : cards) {
     text += fmt::format("GPU{}\t", gpu->index.value_or(0));
     for (const Device* other : cards) {
-      const std::string how = relation(*gpu, *other);
+      const std::string how = relation(*gpu, *other, snapshot);
       all_known = all_known && how != unknown;
       text += how + "\t";
     }

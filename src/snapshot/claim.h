@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <array>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,6 +41,24 @@ constexpr std::array<std::pair<CapTier, std::string_view>, 5> cap_tiers = {{
   return std::nullopt;
 }
 
+/// Who goes first in the queue (place/order.h says by how much).
+enum class Priority { low, normal, high };
+/// As typed, in JSON and in a ticket's name: never translated.
+constexpr std::array<std::pair<Priority, std::string_view>, 3> priorities = {{
+    {Priority::low, "low"},
+    {Priority::normal, "normal"},
+    {Priority::high, "high"},
+}};
+[[nodiscard]] constexpr std::string_view word_of(Priority priority) {
+  return priorities[static_cast<std::size_t>(priority)].second;
+}
+[[nodiscard]] constexpr std::optional<Priority> priority_in(std::string_view word) {
+  for (const auto& [priority, name] : priorities) {
+    if (name == word) return priority;
+  }
+  return std::nullopt;
+}
+
 struct ClaimedDevice {
   DeviceId device;
   /// Bytes promised to the run on this device; nothing: the whole device, nobody else.
@@ -64,7 +83,9 @@ struct Claim {
   /// Nothing: it has its devices whole, or the lease does not say (an older berth's).
   std::optional<CapTier> held_by;
   std::string isolated_by;  // from other cards' device files: "landlock"; empty: it is not
-  bool parsed = true;       // false: a newer format of which only line 1 was understood
+  /// When its time limit ends it at the latest, as its lease says; nothing: it has none.
+  std::optional<WallTime> ends;
+  bool parsed = true;  // false: a newer format of which only line 1 was understood
   friend bool operator==(const Claim&, const Claim&) = default;
 };
 
@@ -78,8 +99,13 @@ struct Waiter {
   std::string wants;    // the request as typed: "-n 2 --memory 10G"
   std::string request;  // the same for programs (place/request.h to_json); empty: not understood
   WallTime since;
-  /// Devices it gathers while at the head, and until when others are held off them.
+  /// As its owner asked, and no more than the policy allows that owner.
+  Priority priority = Priority::normal;
+  /// Its job is ended after so long; nothing: it may run for ever.
+  std::optional<std::chrono::milliseconds> time_limit;
+  /// Devices that it gathers while at the head, and until when it does.
   std::vector<DeviceId> gathered;
+  std::optional<WallTime> gathers_until;
   /// It does not answer (stopped, swapped out): it keeps its place, and those behind pass it.
   bool stuck = false;
   /// What it takes or gathers of the devices that are free, so that who comes later is not given

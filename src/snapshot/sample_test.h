@@ -97,7 +97,10 @@ inline Snapshot full_snapshot() {
                       "python",
                       {16},
                       {{DeviceId("MIG-1"), Bytes{5}}, {DeviceId("GPU-2"), std::nullopt}},
+                      "1a2b",
                       CapTier::shim,
+                      "landlock",
+                      WallTime{30},
                       false}};
   snapshot.waiters = {
       {"ticket", "run", 1001, "bob", {50, 51}, "train", "-n 2", "{}", {20}, {DeviceId("GPU-2")}}};

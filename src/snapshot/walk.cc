@@ -289,6 +289,7 @@ void walk(Archive& archive, Claim& claim, Form hidden) {
   archive.member("held_by", held_by);
   if (held_by) claim.held_by = cap_tier_in(*held_by);
   archive.member("isolated_by", claim.isolated_by, Form::nullable);
+  archive.member("ends_unix_ms", claim.ends);
   archive.member("devices", claim.devices);
 }
 
@@ -303,7 +304,15 @@ void walk(Archive& archive, Waiter& waiter, Form hidden) {
   archive.member("wants", waiter.wants);
   archive.member("request", waiter.request);
   archive.member("since_unix_ms", waiter.since);
+  std::string priority(word_of(waiter.priority));
+  archive.member("priority", priority);
+  waiter.priority = priority_in(priority).value_or(Priority::normal);
+  std::optional<std::int64_t> time_limit;
+  if (waiter.time_limit) time_limit = waiter.time_limit->count();
+  archive.member("time_limit_ms", time_limit);
+  if (time_limit) waiter.time_limit = std::chrono::milliseconds(*time_limit);
   archive.member("gathered", waiter.gathered);
+  archive.member("gathers_until_unix_ms", waiter.gathers_until);
   archive.member("stuck", waiter.stuck);
   archive.member("reserved", waiter.reserved);
 }

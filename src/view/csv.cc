@@ -31,16 +31,6 @@ std::string cell_text(const Cell& cell) {
       *cell.get());
 }
 
-std::string csv_quoted(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
-}
-
 /// The three names most like what was typed: those that contain it first, then by distance.
 std::string near_matches(std::string_view typed) {
   std::vector<std::pair<std::size_t, std::string_view>> ranked;
@@ -84,6 +74,16 @@ constexpr auto unit_names = std::to_array<MetricUnit>({
 });
 
 }  // namespace
+
+std::string csv_quoted(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
 
 std::string_view name_of(Unit unit) {
   for (const MetricUnit& row : unit_names) {

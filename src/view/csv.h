@@ -17,6 +17,9 @@ namespace berth {
 /// invalid: an unknown one, with the nearest that exist; an empty list.
 [[nodiscard]] Result<std::vector<const Field*>> parse_field_list(std::string_view list);
 
+/// A cell of such a line.
+[[nodiscard]] std::string csv_quoted(std::string_view text);
+
 /// RFC 4180 but for the line ends (LF, so that shell loops work), a header line of our keys (they
 /// name the unit, also where the field was asked for by nvidia-smi's name), one line per device. An
 /// absent cell is empty. Bytes are as they are: this is for programs.

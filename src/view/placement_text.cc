@@ -152,6 +152,13 @@ std::string why_never(const Placement& placement) {
     return trf("this machine has several kinds of devices ({}). Say which: --kind {} (or --only).",
                fmt::join(placement.kinds_to_choose, ", "), placement.kinds_to_choose.front());
   }
+  const bool is_apart =
+      std::ranges::find(placement.refused, Rule::apart, &Refusal::rule) != placement.refused.end();
+  if (is_apart) {
+    return std::string(
+        tr("waiting will not help: no devices of this machine are linked as "
+           "--together asks."));
+  }
   const auto perhaps = placement.available.size() +
                        static_cast<std::size_t>(std::ranges::count_if(
                            placement.refused, [](const Refusal& one) { return one.may_change; }));

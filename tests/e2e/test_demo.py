@@ -76,7 +76,7 @@ def test_the_tour_shows_five_sections_and_calls_each_answer_simulated(demo):
     assert len(answers) == 7
     for answer in answers:
         assert "SIMULATED" in answer, f"it looks like a real machine: berth {answer}"
-    assert "the job sees 3,4,5,6" in said
+    assert "the job sees 4,5,6,7" in said
     demo.nothing_is_left()
 
 
@@ -109,7 +109,7 @@ def test_the_third_job_says_for_whom_it_waits_and_the_records_how_each_ended(dem
     assert re.match(r"\S+ on GPU 3, 4, 5, 6, after waiting [1-9]\d*s ", begun), begun
 
     records = answers[5][1]
-    for run, devices in zip(started, ["3,4,5,6", "7", "3,4,5,6"]):
+    for run, devices in zip(started, ["4,5,6,7", "3", "4,5,6,7"]):
         row = rf"{run} \d\d:\d\d \d+s ended with 0 {devices} \d+% [\d.]+G sh -c '"
         assert re.search(row, records), f"{run} is not listed with how it ended: {records}"
     assert re.match(rf"SIMULATED server-8xh100 {started[2]} ended with 0 after \d+s ", answers[6][1]), answers[6]

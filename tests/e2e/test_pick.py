@@ -20,7 +20,7 @@ def picked(done):
     ("flags", "expected"),
     [
         ([], "3"),
-        (["-n", "2"], "3,4"),
+        (["-n", "2"], "4,5"),
         (["--devices", "5"], "3,4,5,6,7"),
         (["--only", "5,6", "--prefer", "6,5"], "6"),
         (["--only", "GPU-55"], "4"),
@@ -77,18 +77,18 @@ def test_the_card_with_fp8_is_the_only_one_that_will_do_in_a_mixed_box(machine_o
 @pytest.mark.parametrize(
     ("format_name", "expected"),
     [
-        ("indices", "3,4"),
-        ("uuids", "GPU-54a30303-5e1a-4b0c-8d3f-0000b0e2a003,GPU-55a40404-5e1a-4b0c-8d3f-0000b0e2b004"),
-        ("env", "export CUDA_DEVICE_ORDER=PCI_BUS_ID\nexport CUDA_VISIBLE_DEVICES=3,4"),
+        ("indices", "4,5"),
+        ("uuids", "GPU-55a40404-5e1a-4b0c-8d3f-0000b0e2b004,GPU-56a50505-5e1a-4b0c-8d3f-0000b0e2c005"),
+        ("env", "export CUDA_DEVICE_ORDER=PCI_BUS_ID\nexport CUDA_VISIBLE_DEVICES=4,5"),
         (
             "docker",
-            "--gpus '\"device=GPU-54a30303-5e1a-4b0c-8d3f-0000b0e2a003,"
-            "GPU-55a40404-5e1a-4b0c-8d3f-0000b0e2b004\"'",
+            "--gpus '\"device=GPU-55a40404-5e1a-4b0c-8d3f-0000b0e2b004,"
+            "GPU-56a50505-5e1a-4b0c-8d3f-0000b0e2c005\"'",
         ),
         (
             "cdi",
-            "--device nvidia.com/gpu=GPU-54a30303-5e1a-4b0c-8d3f-0000b0e2a003 "
-            "--device nvidia.com/gpu=GPU-55a40404-5e1a-4b0c-8d3f-0000b0e2b004",
+            "--device nvidia.com/gpu=GPU-55a40404-5e1a-4b0c-8d3f-0000b0e2b004 "
+            "--device nvidia.com/gpu=GPU-56a50505-5e1a-4b0c-8d3f-0000b0e2c005",
         ),
     ],
 )
@@ -178,7 +178,7 @@ def test_several_devices_for_docker_are_quoted_for_a_shell_and_that_is_said(mach
 
 def test_json_says_why_each_device_was_chosen_or_refused(machine):
     placement = json.loads(picked(machine.run("pick", "-n", "2", "--format", "json")))
-    assert [choice["index"] for choice in placement["chosen"]] == [3, 4]
+    assert [choice["index"] for choice in placement["chosen"]] == [4, 5]
     assert placement["simulated"] == "server-8xh100"
     assert placement["claimed"] is False
     refused = json.loads(machine.run("pick", "-n", "8", "--json").stdout)

@@ -150,6 +150,19 @@ def test_what_one_gathers_the_other_leaves_alone(server, first, then):
     assert server.told() == ["both", "behind"]
 
 
+def test_where_they_disagree_about_a_turn_everybody_gets_one(server):
+    """The old one knows no priorities: the new one's low job stands before it in its eyes, and behind it in the other's."""
+    holder, gate = server.hold("new", 0)
+    waiters = [server.wait_in_queue("new", "low", "--only", "0", "--priority", "low"),
+               server.wait_in_queue("old", "old", "--only", "0"),
+               server.wait_in_queue("new", "normal", "--only", "0", "--time", "1h")]
+    assert [one["id"] for one in server.queue("old")] != [one["id"] for one in server.queue("new")]
+    assert not server.answer("old", "leases", "--json").get("problems")
+    gate.touch()
+    assert_ended_well(holder, *waiters)
+    assert sorted(server.told()) == ["low", "normal", "old"]
+
+
 @BOTH_WAYS
 def test_who_cannot_use_what_is_free_stands_in_nobodys_way(server, first, then):
     holder, gate = server.hold(first, 0)

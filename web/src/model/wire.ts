@@ -173,6 +173,8 @@ export interface Lease {
   held_by: string | null;
   /// `landlock`: what keeps the job from other cards' device files. Null: nothing does.
   isolated_by: string | null;
+  /// When its time limit ends it at the latest.
+  ends_unix_ms: number | null;
   devices: ClaimedDevice[];
 }
 
@@ -189,6 +191,10 @@ export interface Waiter {
   /// As JSON: doc/FORMATS.md, "Request".
   request: string;
   since_unix_ms: number;
+  /// No more than the policy allows its owner.
+  priority: "low" | "normal" | "high";
+  time_limit_ms: number | null;
+  gathers_until_unix_ms: number | null;
   /// Devices that nobody else is given once they are free, until it has all that it wants.
   gathered: string[];
   /// It does not answer: it keeps its place, and others pass it.
@@ -924,10 +930,13 @@ export interface Refusal {
     | "other_kind"
     | "kind_not_said"
     | "not_asked_for"
+    | "not_permitted"
     | "failed"
     | "compute_mode"
     | "too_old"
     | "lacks_feature"
+    | "at_limit"
+    | "quiet_hours"
     | "leased"
     | "in_use"
     | "memory"
@@ -936,6 +945,7 @@ export interface Refusal {
     | "not_idle"
     | "idle_unknown"
     | "not_watched_long"
+    | "apart"
     | "reserved";
   text: string;
   may_change: boolean;

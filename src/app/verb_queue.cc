@@ -1,0 +1,34 @@
+// `berth queue`: who waits for what and why, what is gathered for whom, and who starts when.
+
+#include "app/verb.h"
+#include "base/tr.h"
+#include "view/queue_text.h"
+
+namespace berth {
+
+namespace {
+class QueueVerb final : public Verb {
+ public:
+  void declare(Options& options) override { options.flag("--json", json_, "as JSON"); }
+  int run(Context& context, const std::vector<std::string>&) override {
+    // JSON is for programs: its sentences are the same in every language.
+    if (json_) set_language(Language::english);
+    const auto rules = context.policy();
+    if (!rules) complain(rules.error().message());
+    const Policy* policy = rules && !context.replay() ? rules->get() : nullptr;
+    const auto snapshot = context.look(Wanted(Depth::placement).add(Extra::leases));
+    if (!snapshot) return report(snapshot.error());
+    if (context.ledger_error()) return report(*context.ledger_error());
+    print(json_ ? queue_json(*snapshot, policy)
+                : render_queue(*snapshot, policy, context.out_uncut()));
+    return exit_code::ok;
+  }
+
+ private:
+  bool json_ = false;
+};
+}  // namespace
+
+std::unique_ptr<Verb> make_queue() { return std::make_unique<QueueVerb>(); }
+
+}  // namespace berth

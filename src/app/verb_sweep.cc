@@ -1,0 +1,237 @@
+// `berth sweep`: one run for each point of a grid of parameters, so many at a time. Its runs are
+// ordinary detached runs with names of their own: whatever is killed, the same command finds them
+// again and goes on.
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "app/records.h"
+#include "app/run_options.h"
+#include "app/terminal.h"
+#include "app/verb.h"
+#include "base/fd.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "view/placement_text.h"
+#include "view/sweep_text.h"
+
+namespace berth {
+
+namespace {
+
+constexpr Duration looked_every = std::chrono::milliseconds(500);
+/// A run that waits answers at once; a look at a busy driver may take a while.
+constexpr Duration patience_to_start = std::chrono::minutes(5);
+
+class SweepVerb final : public Verb {
+ public:
+  void declare(Options& options) override {
+    options.repeated("--set", set_, "a parameter: lr=0.1,0.01 or seed=1..3; {lr} in the command",
+                     "NAME=VALUES");
+    options.number("-j,--jobs", jobs_,
+                   "so many at a time, waiting ones included; by itself as many "
+                   "as there are devices",
+                   "N", 1, 4096);
+    options.flag("--failed", failed_, "start those again, too, that ended badly");
+    options.flag("--again", again_, "start all of them again");
+    options.flag("--csv", csv_, "the table at the end as CSV");
+    request_.declare(options, MayWait::yes);
+    options.begin_group("The job's life");
+    request_.declare_part(options, JobPart::life);
+  }
+  [[nodiscard]] bool decides_by_config() const override { return true; }
+  [[nodiscard]] std::vector<OptionalValue> optional_values() const override {
+    return RequestOptions::optional_values();
+  }
+  [[nodiscard]] int usage_code() const override { return exit_code::berth_failed; }
+  [[nodiscard]] bool takes_command() const override { return true; }
+  [[nodiscard]] std::string notes() const override {
+    return std::string(tr(
+        "berth sweep --set lr=0.1,0.01 --set seed=1..3 -- python train.py --lr {lr} --seed {seed}\n"
+        "The same command in the same folder goes on where it was."));
+  }
+
+  int run(Context& context, const std::vector<std::string>& command) override {
+    if (command.empty() || set_.empty()) {
+      complain(tr("sweep: write: berth sweep --set lr=0.1,0.01 -- python train.py --lr {lr}"));
+      return usage_code();
+    }
+    for (const std::string& text : set_) {
+      auto parameter = parse_parameter(text);
+      if (!parameter) return report(parameter.error(), usage_code());
+      parameters_.push_back(*std::move(parameter));
+    }
+    auto points = points_of(parameters_, command);
+    if (!points) return report(points.error(), usage_code());
+    points_ = *std::move(points);
+    auto job = request_.job(context);
+    if (!job) return report(job.error(), usage_code());
+    if (request_.dry_run()) return tell_points();
+    auto records = records_directory(context);
+    if (!records) return report(records.error(), usage_code());
+    records_ = *std::move(records);
+    if (auto found = find_earlier(command); !found) return report(found.error(), usage_code());
+    if (jobs_ == 0) jobs_ = static_cast<int>(at_a_time(context, *job));
+    return go(context, job->wait ? job->wait->count() == 0 : false);
+  }
+
+ private:
+  int tell_points() const {
+    for (const SweepPoint& point : points_) print(printable(shell_joined(point.command)) + "\n");
+    return exit_code::ok;
+  }
+
+  /// Runs of the same sweep that there are already, the last time through alone.
+  Result<void> find_earlier(const std::vector<std::string>& command) {
+    std::vector<std::string> words = request_.words();
+    words.insert(words.end(), command.begin(), command.end());
+    name_.sweep = sweep_id(parameters_, words, read_link("/proc/self/cwd").value_or(""));
+    for (const SweepPoint& point : points_) rows_.push_back({.point = &point, .run = {}});
+    auto list = list_runs(records_);
+    if (!list) return std::unexpected(std::move(list).error());
+    for (RunRecord& run : list->runs) {  // the newest first
+      const auto name = sweep_name_in(run.manifest.spec_of("name"));
+      if (!name || name->sweep != name_.sweep || name->point >= rows_.size()) continue;
+      if (name->time < name_.time) continue;
+      if (name->time > name_.time) {
+        name_.time = name->time;
+        for (SweepRow& row : rows_) row.run.reset();
+      }
+      if (!rows_[name->point].run) rows_[name->point].run = std::move(run);
+    }
+    if (again_) {
+      ++name_.time;
+      for (SweepRow& row : rows_) row.run.reset();
+    }
+    for (SweepRow& row : rows_) {
+      if (row.run && is_to_start_again(*row.run)) row.run.reset();
+    }
+    return {};
+  }
+
+  /// What was cut short has no result.
+  [[nodiscard]] bool is_to_start_again(const RunRecord& run) const {
+    if (!is_over(run) || has_ended_well(run)) return false;
+    const bool has_own_end = run.state == RunState::ended && run.end && run.end->known &&
+                             run.end->because.empty() && !was_never_started(run);
+    return failed_ || !has_own_end;
+  }
+
+  /// Enough to keep the machine busy, and no more in its queue.
+  static std::size_t at_a_time(Context& context, const JobSpec& job) {
+    const auto snapshot = context.look_without_claims(Depth::placement);
+    if (!snapshot) return 1;
+    std::size_t fit = 0;
+    for (const Device& device : snapshot->devices) {
+      const auto* bytes = job.request.memory ? std::get_if<Bytes>(&*job.request.memory) : nullptr;
+      const auto& total = device.memory_total.get();
+      const bool is_share = bytes != nullptr && total && bytes->count() > 0;
+      fit += is_share ? std::max<std::uint64_t>(total->count() / bytes->count(), 1) : 1;
+    }
+    return std::clamp<std::size_t>(fit / static_cast<std::size_t>(std::max(job.request.devices, 1)),
+                                   1, 4096);
+  }
+
+  int go(Context& context, bool needs_wait) {
+    const InterruptNote interrupt;
+    std::optional<SweepCount> told;
+    int failure = 0;
+    while (true) {
+      read_again();
+      if (failure == 0 && InterruptNote::signal() == 0) failure = start_more(context, needs_wait);
+      const SweepCount count = count_of(rows_);
+      if (told != count) tell_progress(context, count);
+      told = count;
+      const bool is_all = count.ended == count.all;
+      const bool is_stopped = failure != 0 && count.running + count.waiting == 0;
+      if (is_all || is_stopped || InterruptNote::signal() != 0) break;
+      InterruptNote::wait_until(context.clock().now() + looked_every, context.clock());
+    }
+    if (context.stderr_is_terminal()) std::fputs("\n", stderr);
+    const Moment now = context.clock().moment();
+    print(csv_ ? sweep_csv(parameters_, rows_, now)
+               : render_sweep(parameters_, rows_, now, context.out_uncut()));
+    if (const int signal = InterruptNote::signal(); signal != 0) {
+      complain(
+          tr("what runs goes on; the same command goes on with the rest, and `berth stop` ends "
+             "a run"));
+      return 128 + signal;
+    }
+    if (failure != 0) return failure;
+    return count_of(rows_).badly == 0 ? exit_code::ok : exit_code::failed;
+  }
+
+  void read_again() {
+    for (SweepRow& row : rows_) {
+      if (!row.run || is_over(*row.run)) continue;
+      if (auto now = read_run(row.run->directory, row.run->owner)) row.run = *std::move(now);
+    }
+  }
+
+  /// 0: as many as may be are under way; else what the start of one exited with.
+  int start_more(Context& context, bool needs_wait) {
+    const SweepCount count = count_of(rows_);
+    std::size_t under_way = count.running + count.waiting;
+    for (std::size_t i = 0; i < rows_.size() && under_way < static_cast<std::size_t>(jobs_); ++i) {
+      if (rows_[i].run) continue;
+      if (const int code = start(context, i, needs_wait); code != 0) return code;
+      ++under_way;
+      if (InterruptNote::signal() != 0) break;
+    }
+    return 0;
+  }
+
+  int start(Context& context, std::size_t point, bool needs_wait) {
+    name_.point = point;
+    std::vector<std::string> words = {"/proc/self/exe", "run", "-d", "-q",
+                                      "--name=" + typed(name_)};
+    for (std::string& word : request_.words()) words.push_back(std::move(word));
+    if (needs_wait) words.emplace_back("--wait=forever");
+    words.emplace_back("--");
+    for (const std::string& word : rows_[point].point->command) words.push_back(word);
+    auto answer = answer_of(words, context.environment(), "", context.clock(), patience_to_start);
+    if (!answer) return report(answer.error(), usage_code());
+    const std::string id(trimmed(answer->out));
+    auto run = answer->exit == Exit{} ? load_run(records_, id)
+                                      : Result<RunRecord>(fail(ErrorCode::not_found, ""));
+    if (run) {
+      rows_[point].run = *std::move(run);
+      return 0;
+    }
+    std::fwrite(answer->err.data(), 1, answer->err.size(), stderr);
+    complain(trf("sweep: point {} could not be started; the rest is not tried", point + 1));
+    const int code = answer->exit ? shell_exit_code(*answer->exit) : usage_code();
+    return code != 0 ? code : usage_code();
+  }
+
+  static void tell_progress(const Context& context, const SweepCount& count) {
+    const std::string line = progress_line(count, context.err());
+    if (context.stderr_is_terminal()) {
+      std::fputs(("\r" + line + std::string(clear_to_end_of_line())).c_str(), stderr);
+    } else {
+      std::fputs(("berth: " + line + "\n").c_str(), stderr);
+    }
+    std::fflush(stderr);
+  }
+
+  RequestOptions request_;
+  std::vector<std::string> set_;
+  int jobs_ = 0;
+  bool failed_ = false;
+  bool again_ = false;
+  bool csv_ = false;
+
+  std::vector<SweepParameter> parameters_;
+  std::vector<SweepPoint> points_;
+  std::vector<SweepRow> rows_;
+  std::string records_;
+  SweepName name_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_sweep() { return std::make_unique<SweepVerb>(); }
+
+}  // namespace berth

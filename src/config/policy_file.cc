@@ -1,0 +1,256 @@
+#include "config/policy_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "base/user_name.h"
+#include "config/config_files.h"
+#include "config/toml.h"
+#include "place/job_spec.h"
+
+namespace berth {
+
+namespace {
+
+using Text = std::string_view;
+
+Result<void> parse_number(Text text, std::optional<int>& member) {
+  constexpr std::uint64_t most = 1'000'000;
+  const auto number = parse_unsigned(text);
+  if (!number || *number > most) {
+    return fail(ErrorCode::invalid,
+                trf("\"{}\" is not a number from 0 to {}", printable(text), most));
+  }
+  member = static_cast<int>(*number);
+  return {};
+}
+
+/// What a job may say too is checked by the job's own parser, and kept as typed.
+Result<void> parse_of_job(Text key, Text text, std::optional<std::string>& member) {
+  JobSpec job;
+  if (auto parsed = find_job_key(key)->parse(text, job); !parsed) return parsed;
+  member = std::string(text);
+  return {};
+}
+
+Result<void> parse_highest(Text text, UserRules& rules) {
+  rules.highest_priority = priority_in(text);
+  if (rules.highest_priority) return {};
+  return fail(ErrorCode::invalid, trf("\"{}\" is not low, normal or high", printable(text)));
+}
+
+Result<void> parse_devices(Text text, UserRules& rules) {
+  auto patterns = parse_patterns(text);
+  if (!patterns) return std::unexpected(std::move(patterns).error());
+  rules.devices = *std::move(patterns);
+  return {};
+}
+
+Result<void> parse_quiet(Text text, UserRules& rules) {
+  auto hours = parse_quiet_hours(text);
+  if (!hours) return std::unexpected(std::move(hours).error());
+  rules.quiet_hours = *hours;
+  return {};
+}
+
+constexpr PolicyKey keys[] = {
+    {"highest_priority", "WHICH", as_key("the highest --priority that counts: low, normal or high"),
+     parse_highest},
+    {"devices", "LIST", as_key("devices that may be had, as behind --only"), parse_devices},
+    {"devices_at_most", "N", as_key("devices at once at most, over all leases"),
+     [](Text text, UserRules& rules) { return parse_number(text, rules.devices_at_most); }},
+    {"hours_at_most", "N", as_key("GPU-hours within 30 days at most"),
+     [](Text text, UserRules& rules) { return parse_number(text, rules.hours_at_most); }},
+    {"quiet_hours", "FROM-TO", as_key("when no job starts, local time: 22:00-07:00"), parse_quiet},
+    {"memory", "SIZE", as_key("--memory of a job that does not say"),
+     [](Text text, UserRules& rules) { return parse_of_job("memory", text, rules.memory); }},
+    {"time", "TIME", as_key("--time of a job that does not say"),
+     [](Text text, UserRules& rules) { return parse_of_job("time", text, rules.time); }},
+};
+
+constexpr Text queue_key = "queue.priority_step";
+
+/// The first mistake ends it.
+class PolicyReader {
+ public:
+  explicit PolicyReader(const std::string& path) { policy_.path = path; }
+
+  Result<Policy> read(const toml::table& file) {
+    for (const auto& [name, node] : file) {
+      if (auto taken = take(std::string(name.str()), node); !taken) {
+        return std::unexpected(std::move(taken).error());
+      }
+    }
+    // toml++ sorts by name: groups count in the order of the file.
+    std::ranges::stable_sort(rules_, {}, [](const auto& one) { return one.first; });
+    for (auto& [line, rule] : rules_) policy_.rules.push_back(std::move(rule));
+    return std::move(policy_);
+  }
+
+ private:
+  Result<void> take(const std::string& name, const toml::node& node) {
+    const toml::table* table = node.as_table();
+    if (name == "queue" && table != nullptr) return take_queue(*table);
+    if (name == "everybody" && table != nullptr) {
+      return take_rules(PolicyRule::For::everybody, {}, *table);
+    }
+    if ((name == "group" || name == "user") && table != nullptr) {
+      const auto who = name == "group" ? PolicyRule::For::group : PolicyRule::For::user;
+      for (const auto& [whose, inner] : *table) {
+        const toml::table* rules = inner.as_table();
+        if (rules == nullptr) return unknown(name + "." + std::string(whose.str()), inner);
+        if (auto taken = take_rules(who, std::string(whose.str()), *rules); !taken) return taken;
+      }
+      return {};
+    }
+    return unknown(name, node);
+  }
+
+  Result<void> take_queue(const toml::table& table) {
+    for (const auto& [key, node] : table) {
+      const std::string name = "queue." + std::string(key.str());
+      if (name != queue_key) return unknown(name, node);
+      auto step = parse_duration(text_of(node).value_or(""));
+      if (!step) return wrong(name, node, step.error());
+      policy_.priority_step = *step;
+    }
+    return {};
+  }
+
+  Result<void> take_rules(PolicyRule::For who, std::string whose, const toml::table& table) {
+    PolicyRule rule{.who = who, .name = std::move(whose), .origin = place(table)};
+    for (const auto& [key, node] : table) {
+      const auto known = std::ranges::find(keys, Text(key.str()), &PolicyKey::name);
+      if (known == std::end(keys)) return unknown(std::string(key.str()), node);
+      const auto text = text_of(node);
+      const Error no_value(ErrorCode::invalid,
+                           std::string(tr("a text, a number or a list of them is wanted")));
+      if (!text) return wrong(known->name, node, no_value);
+      if (auto parsed = known->parse(*text, rule.rules); !parsed) {
+        return wrong(known->name, node, parsed.error());
+      }
+    }
+    rules_.emplace_back(table.source().begin.line, std::move(rule));
+    return {};
+  }
+
+  [[nodiscard]] std::string place(const toml::node& node) const {
+    return fmt::format("{}:{}", policy_.path, node.source().begin.line);
+  }
+  [[nodiscard]] std::unexpected<Error> wrong(Text key, const toml::node& node,
+                                             const Error& why) const {
+    return std::unexpected(Error(why).because(key).because(place(node)));
+  }
+  [[nodiscard]] std::unexpected<Error> unknown(const std::string& name,
+                                               const toml::node& node) const {
+    std::vector<Text> known = {"queue", "everybody", "group", "user", queue_key};
+    for (const PolicyKey& key : keys) known.push_back(key.name);
+    const std::string nearest = nearest_word(name, known);
+    constexpr int widest = 80;
+    const std::string shown = cut_to_width(printable(name), widest, true);
+    return fail(
+        ErrorCode::invalid,
+        nearest.empty()
+            ? trf("{}: there is no key {}; `berth policy show` lists them", place(node), shown)
+            : trf("{}: there is no key {}; is {} meant?", place(node), shown, nearest));
+  }
+
+  Policy policy_;
+  std::vector<std::pair<toml::source_index, PolicyRule>> rules_;
+};
+
+Error no_claim(Error why) {
+  return std::move(why).because(
+      tr("the policy of this machine cannot be read, and without it "
+         "nothing is claimed"));
+}
+
+/// "UID HOURS" a line, of root's alone.
+std::optional<std::map<uid_t, double>> hours_in(const PolicyPlaces& places) {
+  const auto text = read_config_file(places.hours, places.owner);
+  if (!text) return std::nullopt;
+  std::map<uid_t, double> hours;
+  for (const Text line : split(*text, '\n')) {
+    const auto parts = split(line, ' ');
+    const auto uid = parts.size() == 2 ? parse_unsigned(parts[0]) : std::nullopt;
+    const auto used = parts.size() == 2 ? parse_unsigned(parts[1]) : std::nullopt;
+    if (uid && used) hours[static_cast<uid_t>(*uid)] = static_cast<double>(*used);
+  }
+  return hours;
+}
+
+}  // namespace
+
+std::span<const PolicyKey> policy_keys() { return keys; }
+
+Result<Policy> parse_policy(std::string_view text, const std::string& path) {
+  const auto parsed = parse_toml(text);
+  if (!parsed) return std::unexpected(Error(parsed.error()).because(path));
+  return PolicyReader(path).read(*parsed);
+}
+
+PolicyUser policy_user(uid_t uid, const PolicyPlaces& places) {
+  constexpr std::size_t most = 16 << 20;
+  PolicyUser user{.name = local_user_name(uid, places.passwd)};
+  const auto group = read_file(places.group, most);
+  if (group) user.groups = groups_in(*group, user.name, local_group_of(uid, places.passwd));
+  return user;
+}
+
+Result<Policy> read_policy(const PolicyPlaces& places) {
+  const auto text = read_config_file(places.file, places.owner);
+  if (!text && text.error().code() == ErrorCode::not_found) return Policy{};
+  if (!text) return std::unexpected(no_claim(text.error()));
+  auto policy = parse_policy(*text, places.file);
+  if (!policy) return std::unexpected(no_claim(std::move(policy).error()));
+  policy->who = [places](uid_t uid) { return policy_user(uid, places); };
+  const bool limits_hours = std::ranges::any_of(
+      policy->rules, [](const PolicyRule& rule) { return rule.rules.hours_at_most.has_value(); });
+  if (limits_hours) policy->hours_used = hours_in(places);
+  return policy;
+}
+
+Result<Policy> install_policy(const std::string& from, const PolicyPlaces& places) {
+  const auto text = read_file(from, 1 << 20);
+  if (!text) return std::unexpected(text.error());
+  auto policy = parse_policy(*text, from);
+  if (!policy) return policy;
+  if (::geteuid() != places.owner) {
+    return fail(ErrorCode::no_permission,
+                trf("{} is right; putting it into {} takes root: sudo berth config --install {}",
+                    printable(from), printable(places.file), shell_quoted(printable(from))));
+  }
+  const std::string folder = places.file.substr(0, places.file.rfind('/'));
+  constexpr mode_t all_may_read = 0755;
+  if (::mkdir(folder.c_str(), all_may_read) != 0 && errno != EEXIST) {
+    return fail_system("make " + folder, errno);
+  }
+  const std::string beside = places.file + ".new";
+  ::unlink(beside.c_str());
+  const Fd made(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+  if (!made.is_open()) return fail_system("create " + beside, errno);
+  if (auto written = write_all(made.get(), *text); !written) {
+    ::unlink(beside.c_str());
+    return std::unexpected(std::move(written).error().because(beside));
+  }
+  if (::fchmod(made.get(), 0644) != 0 || ::fsync(made.get()) != 0 ||
+      ::rename(beside.c_str(), places.file.c_str()) != 0) {
+    const int why = errno;
+    ::unlink(beside.c_str());
+    return fail_system("put the file in place as " + places.file, why);
+  }
+  return read_policy(places);
+}
+
+}  // namespace berth

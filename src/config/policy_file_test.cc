@@ -1,0 +1,92 @@
+#include "config/policy_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "base/fd.h"
+#include "base/temporary_directory.h"
+
+namespace berth {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* path = "/etc/berth/berth.toml";
+
+std::string refusal(std::string_view text) {
+  const auto policy = parse_policy(text, path);
+  return policy ? "" : policy.error().message();
+}
+
+TEST(PolicyFile, SaysWhatIsAllowedInTheOrderOfTheFile) {
+  const auto policy = parse_policy(
+      "[queue]\npriority_step = \"6h\"\n[group.z]\ndevices_at_most = 1\n[group.a]\n"
+      "devices = [0, \"*H100*\"]\nquiet_hours = \"22:00-07:00\"\n[everybody]\ntime = \"24h\"\n",
+      path);
+  ASSERT_TRUE(policy) << policy.error().message();
+  EXPECT_EQ(policy->priority_step, std::chrono::hours(6));
+  ASSERT_EQ(policy->rules.size(), 3U);
+  EXPECT_EQ(policy->rules[0].name, "z");
+  EXPECT_EQ(policy->rules[0].origin, "/etc/berth/berth.toml:3");
+  EXPECT_THAT(*policy->rules[1].rules.devices,
+              ElementsAre(DevicePattern{"0"}, DevicePattern{"*H100*"}));
+  EXPECT_EQ(policy->rules[2].rules.time, "24h");
+}
+
+TEST(PolicyFile, NamesASlipWithItsLineAndTheNearestRightWord) {
+  EXPECT_THAT(
+      refusal("[everybody]\n\ndevices_at_mots = 1\n"),
+      HasSubstr("berth.toml:3: there is no key devices_at_mots; is devices_at_most meant?"));
+  EXPECT_THAT(refusal("[queue]\npriority_stp = \"1h\"\n"), HasSubstr("queue.priority_step"));
+  EXPECT_THAT(refusal("[everybody]\ndevices_at_most = -1\n"), HasSubstr("berth.toml:2"));
+  EXPECT_THAT(refusal("[everybody]\nmemory = \"much\"\n"), HasSubstr("memory"));
+  EXPECT_THAT(refusal("[everybody]\ntime = true\n"), HasSubstr("time"));
+  EXPECT_THAT(refusal("[user]\nanna = 3\n"), HasSubstr("user.anna"));
+  EXPECT_THAT(refusal("everybody = 1\n"), HasSubstr("everybody"));
+  EXPECT_THAT(refusal("[everybody\n"), HasSubstr("line 1"));
+}
+
+TEST(PolicyFile, IsReadWhereItIsItsOwnersAlone) {
+  const TemporaryDirectory folder;
+  const PolicyPlaces places{.file = folder / "berth.toml", .owner = ::geteuid()};
+  EXPECT_EQ(read_policy(places)->path, "") << "there is none";
+  std::ofstream(places.file) << "[everybody]\ndevices_at_most = 1\n";
+  ::chmod(places.file.c_str(), 0644);
+  EXPECT_EQ(read_policy(places)->path, places.file);
+  ::chmod(places.file.c_str(), 0664);
+  EXPECT_THAT(read_policy(places).error().message(), HasSubstr("nothing is claimed"));
+  ::chmod(places.file.c_str(), 0644);
+  PolicyPlaces of_another = places;
+  of_another.owner = ::geteuid() + 1;
+  EXPECT_EQ(read_policy(of_another).error().code(), ErrorCode::no_permission);
+}
+
+TEST(PolicyFile, IsInstalledWholeOrNotAtAll) {
+  const TemporaryDirectory folder;
+  const PolicyPlaces places{.file = folder / "etc/berth.toml", .owner = ::geteuid()};
+  const std::string mine = folder / "mine.toml";
+  std::ofstream(mine) << "[everybody]\ndevices_at_most = 1\n";
+  ASSERT_TRUE(install_policy(mine, places));
+  std::ofstream(mine) << "[everybody]\ndevices_at_most = what\n";
+  EXPECT_FALSE(install_policy(mine, places));
+  EXPECT_THAT(*read_file(places.file), HasSubstr("= 1"));
+}
+
+TEST(PolicyFile, KnowsUsersByTheMachinesOwnFiles) {
+  const TemporaryDirectory folder;
+  const PolicyPlaces places{.passwd = folder / "passwd", .group = folder / "group"};
+  std::ofstream(places.passwd) << "anna:x:1001:50:::\n";
+  std::ofstream(places.group) << "staff:x:50:\nlab:x:60:ben,anna\nother:x:70:annab\n";
+  const PolicyUser anna = policy_user(1001, places);
+  EXPECT_EQ(anna.name, "anna");
+  EXPECT_THAT(anna.groups, ElementsAre("staff", "lab"));
+  EXPECT_EQ(policy_user(2000, places).name, "2000");
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,44 @@
+#pragma once
+// The queue's order: who comes first, and why. One pure function, which every waiter, every list of
+// the queue and the simulation ask.
+//
+// A ticket stands where it came, moved by its priority: a step is worth Policy::priority_step of
+// waiting. That does not depend on when somebody looks, so all who look agree, and who came that
+// much earlier is overtaken by nobody. Who may start at all is place()'s to say, not the order's.
+
+#include <sys/types.h>
+
+#include <compare>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "place/policy.h"
+#include "snapshot/claim.h"
+
+namespace berth {
+
+/// What the order asks of a ticket: its file's name and facts, never its text.
+struct TicketFacts {
+  uid_t uid = 0;                      // the file's owner
+  Priority asked = Priority::normal;  // by its name
+  /// When it came, in nanoseconds since 1970. Not before its file appeared (st_ctime, which nobody
+  /// can set). Its name moves it further back, behind those that were there when it came, where the
+  /// date was set back in between. Nobody gains by lying.
+  std::int64_t place = 0;
+  std::int64_t arrived = 0;  // when its file appeared
+  std::string name = {};     // its file's
+};
+
+/// A ticket in its order.
+struct QueueTurn {
+  std::size_t ticket = 0;               // its place in what was given
+  Priority counted = Priority::normal;  // no more than the policy allows its owner
+  std::int64_t stands_at = 0;           // as if it had come then
+};
+
+[[nodiscard]] std::vector<QueueTurn> order(std::span<const TicketFacts> tickets,
+                                           const Policy& policy);
+
+}  // namespace berth

@@ -1,0 +1,86 @@
+#pragma once
+// Policy: what the machine's administrator allows each user, written once (/etc/berth/berth.toml).
+// Pure: config/policy_file.h reads it. Every reader applies it to the owner of a file, which nobody
+// can forge, so that what a ticket or a lease says of itself gains its writer nothing.
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "place/request.h"
+#include "snapshot/claim.h"
+
+namespace berth {
+
+/// In minutes since midnight, local time; "22:00-07:00" goes over midnight.
+struct QuietHours {
+  int from = 0;
+  int to = 0;
+  friend bool operator==(const QuietHours&, const QuietHours&) = default;
+};
+/// invalid: not two times of a day, or both the same.
+[[nodiscard]] Result<QuietHours> parse_quiet_hours(std::string_view text);
+[[nodiscard]] std::string typed(QuietHours hours);
+[[nodiscard]] bool is_quiet(QuietHours hours, WallTime now, std::chrono::seconds local_offset);
+
+/// What one user may. Nothing: not limited, or not said.
+struct UserRules {
+  std::optional<Priority> highest_priority;  // nothing: Policy::highest_by_itself
+  std::optional<std::vector<DevicePattern>> devices;
+  std::optional<int> devices_at_most;  // at once, over all of the user's leases
+  std::optional<int> hours_at_most;    // GPU-hours within 30 days
+  std::optional<QuietHours> quiet_hours;
+  std::optional<std::string> memory;  // of a job that does not say, as typed
+  std::optional<std::string> time;
+  friend bool operator==(const UserRules&, const UserRules&) = default;
+};
+
+/// A table of the file.
+struct PolicyRule {
+  enum class For { everybody, group, user } who = For::everybody;
+  std::string name = {};  // of the group or the user, or a user's number
+  UserRules rules = {};
+  std::string origin = {};  // "/etc/berth/berth.toml:12"
+  friend bool operator==(const PolicyRule&, const PolicyRule&) = default;
+};
+
+/// Who a user is on this machine, by its own files.
+struct PolicyUser {
+  std::string name;
+  std::vector<std::string> groups;
+};
+
+struct Policy {
+  /// So much waiting a step of priority is worth: `high` stands as if it had come that much earlier
+  /// than `normal`, `low` that much later. So nobody is overtaken for ever.
+  std::chrono::milliseconds priority_step = std::chrono::hours(12);
+  /// Where no rule says: `high` only where a ledger is one user's own.
+  Priority highest_by_itself = Priority::normal;
+  std::vector<PolicyRule> rules;  // in the order of the file
+  std::string path = {};          // of the file; empty: there is none
+  std::chrono::seconds local_offset{0};
+  /// GPU-hours of each user within the last 30 days, as root's `berth serve` writes them down;
+  /// nothing: nobody does, and hours cannot be held.
+  std::optional<std::map<uid_t, double>> hours_used = {};
+  /// Null: users are known by their numbers alone.
+  std::function<PolicyUser(uid_t)> who = {};
+
+  /// Each member by the user's own table, else by the first of their groups in the file that says
+  /// it, else by `everybody`.
+  [[nodiscard]] const UserRules& of(uid_t uid) const;
+  [[nodiscard]] Priority highest_priority(uid_t uid) const;
+  /// What it counts as, whatever was asked.
+  [[nodiscard]] Priority counted(Priority asked, uid_t uid) const;
+
+  mutable std::map<uid_t, UserRules> known = {};  // what of() found already
+};
+
+/// The same for a user who is known already: pure.
+[[nodiscard]] UserRules rules_for(const Policy& policy, uid_t uid, const PolicyUser& user);
+
+}  // namespace berth

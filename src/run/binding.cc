@@ -1,0 +1,81 @@
+#include "run/binding.h"
+
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "snapshot/details.h"
+#include "snapshot/questions.h"
+
+namespace berth {
+
+namespace {
+constexpr int most_cpus = CPU_SETSIZE;
+constexpr int mpol_preferred = 1;  // linux/mempolicy.h
+}  // namespace
+
+std::optional<std::vector<int>> parse_cpu_list(std::string_view text) {
+  std::vector<int> cpus;
+  for (const std::string_view part : split(trimmed(text), ',')) {
+    const auto ends = split(part, '-');
+    const auto first = parse_unsigned(ends[0]);
+    const auto last = ends.size() == 2 ? parse_unsigned(ends[1]) : first;
+    if (ends.size() > 2 || !first || !last || *last < *first || *last >= most_cpus) {
+      return std::nullopt;
+    }
+    for (auto cpu = *first; cpu <= *last; ++cpu) cpus.push_back(static_cast<int>(cpu));
+  }
+  std::ranges::sort(cpus);
+  cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
+  return cpus;
+}
+
+Result<Binding> plan_binding(const std::vector<DeviceId>& devices, const Snapshot& snapshot) {
+  Binding binding;
+  bool is_one_node = true;
+  for (const DeviceId& id : devices) {
+    const Device* device = find_device(id, snapshot);
+    if (device != nullptr && device->parent) device = find_device(*device->parent, snapshot);
+    const auto text = device == nullptr ? Reading<std::string>(Absent::failed)
+                                        : device->details.get<std::string>(Detail::cpu_affinity);
+    const auto cpus = text.get() ? parse_cpu_list(*text.get()) : std::nullopt;
+    if (!cpus || cpus->empty()) {
+      return fail(ErrorCode::unsupported,
+                  trf("the job is not bound: which CPUs are close to device {} is not known",
+                      printable(id.text())));
+    }
+    binding.cpus.insert(binding.cpus.end(), cpus->begin(), cpus->end());
+    const auto& node = device->numa_node.get();
+    const auto number = node ? std::optional(static_cast<int>(*node)) : std::nullopt;
+    is_one_node = is_one_node && number && (!binding.node || binding.node == number);
+    binding.node = number;
+  }
+  std::ranges::sort(binding.cpus);
+  binding.cpus.erase(std::unique(binding.cpus.begin(), binding.cpus.end()), binding.cpus.end());
+  if (!is_one_node) binding.node.reset();
+  return binding;
+}
+
+void bind_to(const Binding& binding) {
+  cpu_set_t allowed;
+  cpu_set_t wanted;
+  CPU_ZERO(&wanted);
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  bool any = false;
+  for (const int cpu : binding.cpus) {
+    if (!CPU_ISSET(static_cast<std::size_t>(cpu), &allowed)) continue;
+    CPU_SET(static_cast<std::size_t>(cpu), &wanted);
+    any = true;
+  }
+  if (!any || ::sched_setaffinity(0, sizeof wanted, &wanted) != 0) return;
+  constexpr int most_nodes = 64;
+  if (!binding.node || *binding.node < 0 || *binding.node >= most_nodes) return;
+  const unsigned long nodes = 1UL << static_cast<unsigned>(*binding.node);
+  (void)::syscall(SYS_set_mempolicy, mpol_preferred, &nodes, most_nodes + 1);
+}
+
+}  // namespace berth

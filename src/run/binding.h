@@ -1,0 +1,33 @@
+#pragma once
+// `--bind`: a job on the CPUs, and in the memory, of the NUMA node that its devices are attached
+// to. The data that it loads then goes the short way to them.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "snapshot/snapshot.h"
+
+namespace berth {
+
+/// "0-3,8" of the kernel; nothing: no such list.
+[[nodiscard]] std::optional<std::vector<int>> parse_cpu_list(std::string_view text);
+
+struct Binding {
+  std::vector<int> cpus;    // of all its devices together, ascending
+  std::optional<int> node;  // nothing: they are of several, or it is not known
+  friend bool operator==(const Binding&, const Binding&) = default;
+};
+
+/// unsupported: for one of the devices it is not known which CPUs are close to it.
+[[nodiscard]] Result<Binding> plan_binding(const std::vector<DeviceId>& devices,
+                                           const Snapshot& snapshot);
+
+/// Narrows this process and its children: to those CPUs that it may use already; the memory is
+/// taken from there first, and from elsewhere where there is none left. What cannot be had is left
+/// as it is: a job is never kept from starting by this.
+void bind_to(const Binding& binding);
+
+}  // namespace berth

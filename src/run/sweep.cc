@@ -1,0 +1,173 @@
+#include "run/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "base/text.h"
+#include "base/tr.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::string_view range_mark = "..";
+
+bool is_name(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+  });
+}
+
+/// "1..3": nothing where it is none.
+Result<std::vector<std::string>> values_in(std::string_view text) {
+  const std::size_t mark = text.find(range_mark);
+  const auto first = parse_signed(text.substr(0, mark));
+  const auto last = mark == std::string_view::npos
+                        ? std::nullopt
+                        : parse_signed(text.substr(mark + range_mark.size()));
+  std::vector<std::string> values;
+  if (first && last) {
+    constexpr std::int64_t furthest = 1'000'000'000'000;
+    const bool is_right = *first <= *last && *first > -furthest && *last < furthest;
+    if (!is_right) {
+      return fail(ErrorCode::invalid,
+                  trf("\"{}\" is no range; write the smaller number first: 1..3", printable(text)));
+    }
+    const std::int64_t count = *last - *first + 1;
+    if (count > static_cast<std::int64_t>(most_points)) {
+      return fail(ErrorCode::invalid, trf("\"{}\" has {} values; a sweep has {} points at most",
+                                          printable(text), count, most_points));
+    }
+    for (std::int64_t value = *first; value <= *last; ++value) {
+      values.push_back(std::to_string(value));
+    }
+    return values;
+  }
+  for (const std::string_view value : split(text, ',')) values.emplace_back(value);
+  return values;
+}
+
+/// The word with the values put in; notes which were used.
+Result<std::string> filled(std::string_view word, const std::vector<SweepParameter>& parameters,
+                           const std::vector<std::string>& values, std::vector<bool>& used) {
+  std::string text;
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    const bool is_doubled = i + 1 < word.size() && word[i + 1] == word[i];
+    if ((word[i] == '{' || word[i] == '}') && is_doubled) {
+      text += word[i++];
+      continue;
+    }
+    const std::size_t end = word[i] == '{' ? word.find('}', i) : std::string_view::npos;
+    const std::string_view name =
+        end == std::string_view::npos ? std::string_view() : word.substr(i + 1, end - i - 1);
+    if (!is_name(name)) {  // a brace of the program's own
+      text += word[i];
+      continue;
+    }
+    const auto known = std::ranges::find(parameters, name, &SweepParameter::name);
+    if (known == parameters.end()) {
+      return fail(ErrorCode::invalid,
+                  trf("nobody sets {{{}}}: add --set {}=…, or write {{{{{}}}}} for the braces",
+                      printable(name), printable(name), printable(name)));
+    }
+    const auto at = static_cast<std::size_t>(known - parameters.begin());
+    used[at] = true;
+    text += values[at];
+    i = end;
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<SweepParameter> parse_parameter(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  const std::string_view name = text.substr(0, equals);
+  if (equals == std::string_view::npos || !is_name(name) || equals + 1 == text.size()) {
+    return fail(ErrorCode::invalid,
+                trf("\"{}\" sets nothing; write lr=0.1,0.01 or seed=1..3", printable(text)));
+  }
+  auto values = values_in(text.substr(equals + 1));
+  if (!values) return std::unexpected(std::move(values).error());
+  return SweepParameter{std::string(name), *std::move(values)};
+}
+
+Result<std::vector<SweepPoint>> points_of(const std::vector<SweepParameter>& parameters,
+                                          const std::vector<std::string>& command) {
+  // Multiplied one after the other, so that no product overflows.
+  double count = 1;
+  std::map<std::string, int> times;
+  for (const SweepParameter& one : parameters) {
+    count *= static_cast<double>(one.values.size());
+    if (++times[one.name] > 1) {
+      return fail(ErrorCode::invalid, trf("{} is set twice", printable(one.name)));
+    }
+  }
+  if (count > static_cast<double>(most_points)) {
+    return fail(ErrorCode::invalid,
+                trf("the grid has {:.0f} points, and a sweep {} at most", count, most_points));
+  }
+  std::vector<SweepPoint> points;
+  std::vector<bool> used(parameters.size(), false);
+  for (std::size_t number = 0; number < static_cast<std::size_t>(count); ++number) {
+    SweepPoint point{.values = std::vector<std::string>(parameters.size()), .command = {}};
+    std::size_t rest = number;
+    for (std::size_t i = parameters.size(); i-- > 0;) {
+      point.values[i] = parameters[i].values[rest % parameters[i].values.size()];
+      rest /= parameters[i].values.size();
+    }
+    for (const std::string& word : command) {
+      auto text = filled(word, parameters, point.values, used);
+      if (!text) return std::unexpected(std::move(text).error());
+      point.command.push_back(*std::move(text));
+    }
+    points.push_back(std::move(point));
+  }
+  const auto unused = std::ranges::find(used, false);
+  if (unused != used.end()) {
+    const auto& name = parameters[static_cast<std::size_t>(unused - used.begin())].name;
+    return fail(ErrorCode::invalid,
+                trf("the command does not use {}: write {{{}}} where it belongs", printable(name),
+                    printable(name)));
+  }
+  return points;
+}
+
+std::string sweep_id(const std::vector<SweepParameter>& parameters,
+                     const std::vector<std::string>& words, std::string_view folder) {
+  std::uint64_t mark = 14695981039346656037ULL;  // FNV-1a
+  const auto add = [&mark](std::string_view text) {
+    for (const char c : text) mark = (mark ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+    mark = (mark ^ 0xffU) * 1099511628211ULL;
+  };
+  add(folder);
+  for (const SweepParameter& one : parameters) {
+    add(one.name);
+    for (const std::string& value : one.values) add(value);
+    add("");
+  }
+  for (const std::string& word : words) add(word);
+  return fmt::format("{:016x}", mark);
+}
+
+std::string typed(const SweepName& name) {
+  return fmt::format("sweep-{}.{}-{}", name.sweep, name.time, name.point);
+}
+
+std::optional<SweepName> sweep_name_in(std::string_view text) {
+  constexpr std::string_view prefix = "sweep-";
+  const std::size_t dot = text.find('.');
+  const std::size_t dash = text.rfind('-');
+  if (!text.starts_with(prefix) || dot == std::string_view::npos || dash < dot) return std::nullopt;
+  const auto time = parse_unsigned(text.substr(dot + 1, dash - dot - 1));
+  const auto point = parse_unsigned(text.substr(dash + 1));
+  if (!time || !point || *point >= most_points) return std::nullopt;
+  return SweepName{std::string(text.substr(prefix.size(), dot - prefix.size())), *time, *point};
+}
+
+}  // namespace berth

@@ -1,0 +1,32 @@
+#pragma once
+// What somebody who waits is told: whenever it changes, and not too often.
+
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/clock.h"
+#include "run/acquire.h"
+
+namespace berth {
+
+/// What makes two pieces of news different.
+struct NewsKey {
+  int position = 0;
+  std::vector<std::tuple<DeviceId, Rule, std::vector<std::string>>> reasons;  // by whom
+  friend bool operator==(const NewsKey&, const NewsKey&) = default;
+};
+
+class NewsTeller {
+ public:
+  /// `news` without its placement and its snapshot, which are copied where it is told alone.
+  void tell(const AcquireOptions& options, Instant now, WaitingNews news,
+            const Placement& placement, const Snapshot& snapshot);
+
+ private:
+  NewsKey told_;
+  std::optional<Instant> last_;
+};
+
+}  // namespace berth

@@ -1,0 +1,135 @@
+#include "view/policy_text.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "place/placement.h"
+#include "view/paint.h"
+#include "view/values.h"
+
+namespace berth {
+
+namespace {
+
+std::string line(std::string_view text, const Style& style, int indent) {
+  return wrapped(std::string(static_cast<std::size_t>(indent), ' '), own(text, style), indent + 2,
+                 style);
+}
+
+std::string patterns_text(const std::vector<DevicePattern>& patterns) {
+  std::string text;
+  for (const DevicePattern& one : patterns) text += (text.empty() ? "" : ",") + one.text;
+  return text;
+}
+
+std::string whom(const PolicyRule& rule) {
+  switch (rule.who) {
+    case PolicyRule::For::everybody:
+      return std::string(tr("Everybody:"));
+    case PolicyRule::For::group:
+      return trf("Members of the group {}:", printable(rule.name));
+    case PolicyRule::For::user:
+      return trf("The user {}:", printable(rule.name));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> sentences_of(const UserRules& rules, const Policy& policy) {
+  std::vector<std::string> said;
+  if (rules.highest_priority) {
+    said.push_back(trf("no job counts as more than {} priority", word_of(*rules.highest_priority)));
+  }
+  if (rules.devices) {
+    said.push_back(trf("only these devices: {}", printable(patterns_text(*rules.devices))));
+  }
+  if (rules.devices_at_most) {
+    said.push_back(trf("{} devices at once at most", *rules.devices_at_most));
+  }
+  if (rules.hours_at_most) {
+    said.push_back(
+        policy.hours_used
+            ? trf("{} GPU-hours within 30 days at most", *rules.hours_at_most)
+            : trf("{} GPU-hours within 30 days at most, which cannot be held: root's `berth serve` "
+                  "is not there to count them",
+                  *rules.hours_at_most));
+  }
+  if (rules.quiet_hours) {
+    said.push_back(trf("no job starts between {}", typed(*rules.quiet_hours)));
+  }
+  if (rules.memory) {
+    said.push_back(trf("a job that does not say gets --memory {}", printable(*rules.memory)));
+  }
+  if (rules.time) {
+    said.push_back(trf("a job that does not say gets --time {}", printable(*rules.time)));
+  }
+  return said;
+}
+
+std::string render_policy(const Policy& policy, const Style& style) {
+  if (policy.path.empty()) {
+    return line(tr("No policy: everybody may have every device, in the order of coming; no "
+                   "priority is above normal. An administrator writes /etc/berth/berth.toml: "
+                   "berth config --install FILE."),
+                style, 0);
+  }
+  std::string text = line(trf("Policy {}", printable(policy.path)), style, 0);
+  text +=
+      line(trf("A step of priority is worth {} of waiting.", short_duration(policy.priority_step)),
+           style, 0);
+  for (const PolicyRule& rule : policy.rules) {
+    text += line(whom(rule), style, 0);
+    const auto said = sentences_of(rule.rules, policy);
+    for (const std::string& sentence : said) text += line("- " + sentence, style, 2);
+    if (said.empty()) text += line(tr("- nothing of their own"), style, 2);
+  }
+  text += line(tr("A user's own table counts first, then that of the first of their groups, then "
+                  "everybody's."),
+               style, 0);
+  return text + line(tr("berth holds those to it who use berth; who goes round it appears as a "
+                        "stranger, and nothing stops him."),
+                     style, 0);
+}
+
+std::string render_policy_test(const Policy& policy, uid_t uid, const PolicyUser& user,
+                               const JobSpec& job, const Snapshot& snapshot, const Style& style) {
+  std::string groups;
+  for (const std::string& group : user.groups) groups += (groups.empty() ? "" : ", ") + group;
+  std::string text =
+      line(groups.empty()
+               ? trf("{} ({}), in no group of this machine", printable(user.name), uid)
+               : trf("{} ({}), in the groups {}", printable(user.name), uid, printable(groups)),
+           style, 0);
+  const UserRules rules = rules_for(policy, uid, user);
+  for (const std::string& sentence : sentences_of(rules, policy)) {
+    text += line("- " + sentence, style, 2);
+  }
+  const Priority highest = rules.highest_priority.value_or(policy.highest_by_itself);
+  if (job.priority > highest) {
+    text +=
+        line(trf("--priority {} counts as {}.", word_of(job.priority), word_of(highest)), style, 0);
+  }
+  Policy of_user = policy;
+  of_user.who = [&](uid_t) { return user; };
+  const PlaceLimits limits{.policy = &of_user, .uid = uid, .time_limit = job.time_limit};
+  const Placement placement = place_newcomer(snapshot, job.request, limits);
+  if (placement.satisfied()) {
+    std::string devices;
+    for (const Choice& choice : placement.chosen) {
+      devices += devices.empty() ? "" : ",";
+      devices += choice.index ? std::to_string(*choice.index) : choice.device.text();
+    }
+    return text + line(trf("It would start now, on GPU {}.", devices), style, 0);
+  }
+  text += line(placement.possible ? tr("It would have to wait:") : tr("It could never start:"),
+               style, 0);
+  for (const Refusal& refusal : placement.refused) {
+    const std::string name = refusal.index ? std::to_string(*refusal.index) : refusal.device.text();
+    text += line(trf("- GPU {}: {}", name, refusal.text), style, 2);
+  }
+  return text;
+}
+
+}  // namespace berth

@@ -1,0 +1,202 @@
+#include "view/queue_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/json_archive.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "place/forecast.h"
+#include "snapshot/questions.h"
+#include "snapshot/walk.h"
+#include "view/table.h"
+#include "view/values.h"
+
+namespace berth {
+
+namespace {
+
+constexpr auto columns = std::to_array<TableColumn>({
+    {.header = as_key("Place"), .minimum = 3},
+    {.header = as_key("User"), .minimum = 6},
+    {.header = as_key("Priority"), .drop_order = 4, .when_empty = WhenEmpty::goes},
+    {.header = as_key("Wants"), .minimum = 8, .drop_order = 2},
+    {.header = as_key("Waited"), .drop_order = 3},
+    {.header = as_key("Starts"), .minimum = 5},
+    {.header = as_key("Why not yet"), .minimum = 12},
+    {.header = as_key("Run"), .minimum = 8, .drop_order = 1, .when_empty = WhenEmpty::goes},
+});
+
+/// One who waits, and what is worked out about it.
+struct QueueRow {
+  const Waiter* waiter = nullptr;
+  std::optional<WallTime> starts;  // at the latest
+  std::string why;                 // empty: it may start now
+};
+
+std::string names_of(const Placement& placement, Rule rule) {
+  std::set<std::string> names;
+  for (const Refusal& refusal : placement.refused) {
+    if (refusal.rule != rule) continue;
+    for (const Holder& holder : refusal.holders) {
+      names.insert(holder.user.empty() ? std::string(tr("somebody unseen")) : holder.user);
+    }
+  }
+  constexpr std::size_t most = 3;
+  std::string text;
+  std::size_t shown = 0;
+  for (const std::string& name : names) {
+    if (++shown > most) return text + ", …";
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text;
+}
+
+/// Of many devices one reason, the one that most of them have.
+std::string reason_of(const Placement& placement) {
+  const Refusal* main = nullptr;
+  std::ptrdiff_t most = 0;
+  for (const Refusal& refusal : placement.refused) {
+    if (!refusal.may_change && placement.possible) continue;
+    const auto same = std::ranges::count(placement.refused, refusal.rule, &Refusal::rule);
+    if (same > most) {
+      most = same;
+      main = &refusal;
+    }
+  }
+  if (main == nullptr) return std::string(tr("too few of one kind are free"));
+  const std::string who = names_of(placement, main->rule);
+  switch (main->rule) {
+    case Rule::leased:
+    case Rule::memory:
+      return who.empty() ? main->text : trf("leased by {}", who);
+    case Rule::in_use:
+      return who.empty() ? main->text : trf("used without a lease by {}", who);
+    case Rule::reserved:
+      return trf("behind {}", who);
+    default:
+      return main->text;
+  }
+}
+
+std::vector<QueueRow> rows_of(const Snapshot& snapshot, const Policy* policy) {
+  const auto starts = expected_starts(snapshot, policy);
+  std::vector<QueueRow> rows;
+  for (std::size_t i = 0; i < snapshot.waiters.size(); ++i) {
+    const Waiter& waiter = snapshot.waiters[i];
+    QueueRow row{.waiter = &waiter, .starts = starts[i]};
+    const auto request = request_from_json(waiter.request);
+    if (waiter.stuck) {
+      row.why = tr("does not answer, passed over");
+    } else if (!request) {
+      row.why = tr("its ticket is in a newer format");
+    } else {
+      const PlaceLimits its{.policy = policy, .uid = waiter.uid, .time_limit = waiter.time_limit};
+      const Placement placement = place_behind(snapshot, i, *request, its);
+      if (!placement.satisfied()) row.why = reason_of(placement);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string start_text(const QueueRow& row, const Snapshot& snapshot, const Style& style) {
+  if (row.why.empty()) return own(tr("now"), style);
+  if (!row.starts) return std::string(absent_mark(style));
+  const std::int64_t left = row.starts->unix_ms - snapshot.taken.unix_ms;
+  return own(trf("in {}", short_duration(std::chrono::milliseconds(left))), style);
+}
+
+TableRow cells_of(const QueueRow& row, std::size_t place, const Snapshot& snapshot,
+                  const Style& style) {
+  const Waiter& waiter = *row.waiter;
+  return {
+      std::to_string(place),
+      outside(waiter.user, style),
+      waiter.priority == Priority::normal ? std::string() : std::string(word_of(waiter.priority)),
+      outside(waiter.wants, style),
+      age_text(waiter.since, snapshot.taken),
+      start_text(row, snapshot, style),
+      outside(row.why, style),
+      outside(waiter.run, style)};
+}
+
+std::string indices_of(const Waiter& waiter, const Snapshot& snapshot) {
+  std::string text;
+  for (const DeviceId& id : waiter.gathered) {
+    const Device* device = find_device(id, snapshot);
+    text += text.empty() ? "" : ",";
+    text += device != nullptr && device->index ? std::to_string(*device->index) : id.text();
+  }
+  return text;
+}
+
+/// What is held together for somebody, until when, and who may have it meanwhile.
+std::string gathering_lines(const Snapshot& snapshot, const Style& style) {
+  std::string text;
+  for (const Waiter& waiter : snapshot.waiters) {
+    if (waiter.gathered.empty()) continue;
+    const std::string devices = indices_of(waiter, snapshot);
+    std::string line =
+        waiter.gathers_until
+            ? trf("GPU {} is gathered for {} until {} at the latest.", devices, waiter.user,
+                  since_text(*waiter.gathers_until, snapshot.taken, style))
+            : trf("GPU {} is gathered for {}.", devices, waiter.user);
+    if (const auto complete = gathered_at(waiter, snapshot)) {
+      line += " " + trf("All of it is free at {}; a job whose --time ends two minutes before that "
+                        "may have it meanwhile.",
+                        since_text(*complete, snapshot.taken, style));
+    }
+    text += wrapped("", outside(line, style), 2, style, Paint::dim);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string render_queue(const Snapshot& snapshot, const Policy* policy, const Style& style) {
+  std::string text = simulated_line(snapshot.simulated, style);
+  if (snapshot.waiters.empty()) {
+    return text + wrapped("", own(tr("Nobody waits."), style), 0, style);
+  }
+  std::vector<TableRow> rows;
+  const auto queue = rows_of(snapshot, policy);
+  for (const QueueRow& row : queue) {
+    rows.push_back(cells_of(row, rows.size() + 1, snapshot, style));
+  }
+  text += Table(columns, std::move(rows), 2, style).text() + gathering_lines(snapshot, style);
+  const bool is_any_unknown = std::ranges::any_of(
+      queue, [](const QueueRow& row) { return !row.why.empty() && !row.starts; });
+  if (is_any_unknown) {
+    text += wrapped(
+        "", own(tr("When one starts is known where all that is in its way has a --time."), style),
+        2, style, Paint::dim);
+  }
+  return text;
+}
+
+std::string queue_json(const Snapshot& snapshot, const Policy* policy) {
+  const auto rows = rows_of(snapshot, policy);
+  return write_json(JsonLayout::indented,
+                    [&](Archive& archive) {
+                      archive.derived("berth_queue", 1);
+                      archive.derived("taken_unix_ms", snapshot.taken);
+                      archive.derived("simulated", snapshot.simulated);
+                      archive.derived_list("queue", rows, [&](const QueueRow& row) {
+                        Waiter waiter = *row.waiter;
+                        walk(archive, waiter);
+                        archive.derived(
+                            "expected_start_unix_ms",
+                            row.why.empty() ? std::optional(snapshot.taken) : row.starts);
+                        archive.derived("why_not_yet", row.why);
+                      });
+                    }) +
+         "\n";
+}
+
+}  // namespace berth

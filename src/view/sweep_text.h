@@ -1,0 +1,41 @@
+#pragma once
+// A sweep while it goes on, and its table at the end.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "record/run_record.h"
+#include "run/sweep.h"
+#include "view/style.h"
+
+namespace berth {
+
+/// A point and what became of it.
+struct SweepRow {
+  const SweepPoint* point = nullptr;
+  std::optional<RunRecord> run;  // nothing: not started
+};
+
+struct SweepCount {
+  std::size_t all = 0;
+  std::size_t ended = 0;
+  std::size_t badly = 0;  // of those that ended
+  std::size_t running = 0;
+  std::size_t waiting = 0;
+  friend bool operator==(const SweepCount&, const SweepCount&) = default;
+};
+[[nodiscard]] SweepCount count_of(const std::vector<SweepRow>& rows);
+/// Whether nothing more will come of it.
+[[nodiscard]] bool is_over(const RunRecord& run);
+[[nodiscard]] bool has_ended_well(const RunRecord& run);
+
+/// "[#####.....] 5 of 10 ended (1 badly), 2 run, 1 waits"
+[[nodiscard]] std::string progress_line(const SweepCount& count, const Style& style);
+[[nodiscard]] std::string render_sweep(const std::vector<SweepParameter>& parameters,
+                                       const std::vector<SweepRow>& rows, const Moment& now,
+                                       const Style& style);
+[[nodiscard]] std::string sweep_csv(const std::vector<SweepParameter>& parameters,
+                                    const std::vector<SweepRow>& rows, const Moment& now);
+
+}  // namespace berth

@@ -1,0 +1,128 @@
+#include "view/topology_text.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/json_archive.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "place/together.h"
+#include "snapshot/details.h"
+#include "view/paint.h"
+#include "view/values.h"
+
+namespace berth {
+
+namespace {
+
+std::vector<const Device*> whole_devices(const Snapshot& snapshot) {
+  std::vector<const Device*> devices;
+  for (const Device& device : snapshot.devices) {
+    if (!device.parent) devices.push_back(&device);
+  }
+  return devices;
+}
+
+std::string name_of(const Device& device) {
+  return device.index ? std::to_string(*device.index) : device.id.text();
+}
+
+std::string cell(std::string_view text, std::size_t width) {
+  std::string padded(text);
+  if (padded.size() < width) padded.insert(0, width - padded.size(), ' ');
+  return padded + " ";
+}
+
+std::string matrix(const std::vector<const Device*>& devices, const JointTable& joints,
+                   const Style& style) {
+  constexpr std::size_t width = 5;
+  std::string text = cell("GPU", width);
+  for (const Device* device : devices) text += cell(name_of(*device), width);
+  text += cell("NUMA", width) + "CPUs\n";
+  for (std::size_t a = 0; a < devices.size(); ++a) {
+    text += cell(name_of(*devices[a]), width);
+    for (std::size_t b = 0; b < devices.size(); ++b) {
+      const std::string word = word_of(joints.at(a, b));
+      text += cell(word.empty() ? std::string(absent_mark(style)) : word, width);
+    }
+    const auto& node = devices[a]->numa_node.get();
+    text += cell(node ? std::to_string(*node) : std::string(absent_mark(style)), width);
+    const auto cpus = devices[a]->details.get<std::string>(Detail::cpu_affinity);
+    text += (cpus.get() ? outside(*cpus.get(), style) : std::string(absent_mark(style))) + "\n";
+  }
+  return text;
+}
+
+std::string chosen_text(const Placement& placement) {
+  std::string text;
+  for (const Choice& choice : placement.chosen) {
+    text += text.empty() ? "" : ",";
+    text += choice.index ? std::to_string(*choice.index) : choice.device.text();
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string render_topology(const Snapshot& snapshot, const Request& request,
+                            const Placement& placement, const Style& style) {
+  const auto devices = whole_devices(snapshot);
+  std::string text = simulated_line(snapshot.simulated, style);
+  if (devices.empty()) return text + wrapped("", own(tr("No devices."), style), 0, style);
+  const JointTable joints(devices, snapshot.devices);
+  text += matrix(devices, joints, style);
+  text += wrapped("",
+                  own(tr("NVn: n NVLinks; PIX: below one PCIe switch; PXB: several; PHB: one host "
+                         "bridge; NODE: one NUMA node; SYS: across nodes."),
+                      style),
+                  2, style, Paint::dim);
+  const std::string chosen = chosen_text(placement);
+  const std::string asked = as_typed(request);
+  return text + wrapped("",
+                        own(chosen.empty() ? trf("{} would have to wait now.", asked)
+                                           : trf("{} would be given GPU {} now.", asked, chosen),
+                            style),
+                        2, style);
+}
+
+std::string topology_json(const Snapshot& snapshot, const Request& request,
+                          const Placement& placement) {
+  const auto devices = whole_devices(snapshot);
+  const JointTable joints(devices, snapshot.devices);
+  struct Pair {
+    std::size_t a = 0;
+    std::size_t b = 0;
+  };
+  std::vector<Pair> pairs;
+  for (std::size_t a = 0; a < devices.size(); ++a) {
+    for (std::size_t b = a + 1; b < devices.size(); ++b) pairs.push_back({a, b});
+  }
+  return write_json(JsonLayout::indented,
+                    [&](Archive& archive) {
+                      archive.derived("berth_topology", 1);
+                      archive.derived("simulated", snapshot.simulated);
+                      archive.derived_list("devices", devices, [&](const Device* device) {
+                        archive.derived("id", device->id.text());
+                        archive.derived("index", device->index);
+                        const auto& node = device->numa_node.get();
+                        archive.derived("numa_node", node ? std::optional(*node) : std::nullopt);
+                        const auto cpus =
+                            device->details.get<std::string>(Detail::cpu_affinity).get();
+                        archive.derived("cpus", cpus ? std::optional(*cpus) : std::nullopt);
+                      });
+                      archive.derived_list("links", pairs, [&](const Pair& pair) {
+                        const std::string word = word_of(joints.at(pair.a, pair.b));
+                        archive.derived("a", devices[pair.a]->id.text());
+                        archive.derived("b", devices[pair.b]->id.text());
+                        archive.derived("link", word.empty() ? std::optional<std::string>() : word);
+                      });
+                      archive.derived("asked_for", as_typed(request));
+                      archive.derived_list("chosen", placement.chosen, [&](const Choice& choice) {
+                        archive.derived("id", choice.device.text());
+                        archive.derived("index", choice.index);
+                      });
+                    }) +
+         "\n";
+}
+
+}  // namespace berth

@@ -1,0 +1,285 @@
+"""The queue's order, who may go ahead meanwhile, and what `berth queue` says of it; the machine's policy and whom it
+stops. Each job tells when it runs, outside the ledger."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+from aftermath import leases, poll
+from conftest import FakeDriver, end, many_devices
+
+LONG = 60  # what is waited for at most; nothing here is to be quick
+POLICY = "etc/berth/berth.toml"
+
+
+class Lab(FakeDriver):
+    """Two equal cards, jobs that tell their name and end at a gate."""
+
+    def __init__(self, directory, devices=2):
+        super().__init__(directory, many_devices(devices))
+        self.started = []
+        self.told = directory / "told"
+        self.told.touch()
+
+    def begin(self, name, *options, job=None):
+        job = job or ["sh", "-c", f"echo {name} >>{self.told}; until test -e {self.gate(name)}; do sleep 0.05; done"]
+        run = self.start("run", "-q", *options, "--", *job, stderr=subprocess.PIPE)
+        self.started.append(run)
+        return run
+
+    def gate(self, name):
+        return self.directory / f"gate-{name}"
+
+    def let_end(self, *names):
+        for name in names:
+            self.gate(name).touch()
+
+    def names(self):
+        return self.told.read_text().split()
+
+    def await_start(self, *names):
+        poll(lambda: [name for name in names if name not in self.names()], LONG, "they have not started")
+
+    def hold(self, name, *options):
+        run = self.begin(name, *options)
+        self.await_start(name)
+        return run
+
+    def wait(self, name, *options):
+        before = len(self.queue())
+        run = self.begin(name, "--wait", *options)
+        poll(lambda: len(self.queue()) <= before, LONG, f"{name} does not wait")
+        return run
+
+    def queue(self):
+        done = self.run("queue", "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["queue"]
+
+    def policy(self, text, mode=0o644):
+        path = self.directory / POLICY
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_suffix(".tmp")
+        beside.write_text(text)
+        beside.chmod(mode)
+        beside.rename(path)
+
+
+@pytest.fixture
+def lab(tmp_path):
+    made = Lab(tmp_path)
+    yield made
+    for run in made.started:
+        if run.poll() is None:
+            end(run)
+
+
+def in_one_line(text):
+    return " ".join(text.split())
+
+
+ALLOWS_HIGH = '[everybody]\nhighest_priority = "high"\n'
+
+
+def test_high_priority_goes_first_where_the_policy_lets_it(lab):
+    lab.policy(ALLOWS_HIGH)
+    lab.hold("holder", "--only", "0")
+    lab.wait("low", "--only", "0", "--priority", "low")
+    lab.wait("normal", "--only", "0")
+    lab.wait("high", "--only", "0", "--priority", "high")
+    assert [one["priority"] for one in lab.queue()] == ["high", "normal", "low"]
+    lab.let_end("holder", "low", "normal", "high")
+    lab.await_start("low")
+    assert lab.names() == ["holder", "high", "normal", "low"]
+
+
+def test_without_a_policy_nobody_is_before_who_came_earlier(lab):
+    lab.hold("holder", "--only", "0")
+    lab.wait("first", "--only", "0")
+    lab.wait("pushes", "--only", "0", "--priority", "high")
+    assert [one["priority"] for one in lab.queue()] == ["normal", "normal"], "it counts as what its owner may"
+    lab.let_end("holder", "first", "pushes")
+    lab.await_start("pushes")
+    assert lab.names() == ["holder", "first", "pushes"]
+
+
+def test_the_order_survives_killed_waiters(lab):
+    lab.policy(ALLOWS_HIGH)
+    lab.hold("holder", "--only", "0")
+    runs = [lab.wait(name, "--only", "0", *options) for name, options in
+            [("a", []), ("b", ["--priority", "high"]), ("c", []), ("d", ["--priority", "high"]), ("e", [])]]
+    for killed in (1, 2):
+        runs[killed].send_signal(signal.SIGKILL)
+        runs[killed].wait(timeout=LONG)
+    lab.let_end("holder", *"abcde")
+    lab.await_start("e")
+    assert lab.names() == ["holder", "d", "a", "e"]
+
+
+def test_a_short_job_goes_ahead_while_devices_gather_and_a_longer_one_does_not(lab):
+    lab.hold("holder", "--only", "0", "--time", "1h")
+    lab.wait("both", "-n", "2")
+    poll(lambda: not lab.queue()[0]["gathered"], LONG, "nothing is gathered")
+    lab.wait("long", "--time", "2h")
+    lab.wait("endless")
+    lab.hold("short", "--time", "10m", "--wait")
+    assert "long" not in lab.names() and "endless" not in lab.names()
+    told = in_one_line(lab.run("queue").stdout)
+    assert re.search(r"GPU 0,1 is gathered for \S+ until .* a job whose --time ends", told), told
+    lab.let_end("holder", "short", "both", "long", "endless")
+    lab.await_start("both", "long", "endless")
+    assert lab.names()[:3] == ["holder", "short", "both"]
+
+
+def test_queue_says_why_and_when(lab):
+    lab.hold("holder", "--only", "0", "--time", "2h")
+    lab.wait("first", "--only", "0", "--time", "1h")
+    lab.wait("second", "--only", "0")
+    first, second = lab.queue()
+    user = first["user"]
+    assert first["why_not_yet"] == f"leased by {user}"
+    ends = leases(lab)[0]["ends_unix_ms"]
+    assert first["expected_start_unix_ms"] == ends
+    assert second["expected_start_unix_ms"] == ends + 3600_000
+    told = lab.run("queue").stdout
+    assert re.search(r"in (1h5\dm|2h)", told) and re.search(r"in (2h5\dm|3h)", told), told
+    lab.let_end("holder")
+    lab.hold("endless", "--only", "1")
+    lab.wait("third", "--only", "1")
+    assert lab.queue()[-1]["expected_start_unix_ms"] is None
+    assert "where all that is in its way has a --time" in in_one_line(lab.run("queue").stdout)
+
+
+def test_an_empty_queue_says_so(lab):
+    assert lab.run("queue").stdout == "Nobody waits.\n"
+    assert lab.queue() == []
+
+
+# --- the policy -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("text", "mode", "said"), [
+    ("[everybody]\ndevices_at_mots = 1\n", 0o644, ["berth.toml:2", "devices_at_most"]),
+    ("[everybody]\n\ndevices_at_most = \"many\"\n", 0o644, ["berth.toml:3", "many"]),
+    ("[evrybody]\n", 0o644, ["berth.toml:1", "everybody"]),
+    ("[everybody\n", 0o644, ["line 1"]),
+    ("[user.anna]\nquiet_hours = \"22\"\n", 0o644, ["berth.toml:2", "22:00-07:00"]),
+    ("[everybody]\n", 0o664, ["chmod go-w"]),
+], ids=["key", "value", "table", "syntax", "hours", "group writes"])
+def test_a_policy_that_is_broken_lets_no_claim_pass(lab, text, mode, said):
+    lab.policy(text, mode)
+    done = lab.run("run", "--", "true")
+    assert done.returncode == 125
+    for words in said:
+        assert words in done.stderr, done.stderr
+    assert leases(lab) == []
+    lab.policy("[everybody]\n")
+    assert lab.run("run", "-q", "--", "true").returncode == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: giving a file away")
+def test_a_policy_of_another_user_lets_no_claim_pass(lab):
+    lab.policy("[everybody]\n")
+    os.chown(lab.directory / POLICY, 65534, 65534)
+    done = lab.run("run", "--", "true")
+    assert done.returncode == 125 and "65534" in done.stderr, done.stderr
+
+
+def test_who_waits_keeps_its_place_while_the_policy_is_broken(lab):
+    lab.policy("[everybody]\n")
+    lab.hold("holder", "--only", "0")
+    lab.wait("waits", "--only", "0")
+    lab.policy("[everybody]\nnonsense = 1\n")
+    lab.let_end("holder")
+    poll(lambda: leases(lab), LONG, "the holder has not gone")
+    assert len(lab.queue()) == 1
+    lab.policy("[everybody]\n")
+    lab.await_start("waits")
+
+
+def test_nobody_has_more_devices_than_the_policy_allows(lab):
+    lab.policy("[everybody]\ndevices_at_most = 1\n")
+    lab.hold("holder", "--only", "0")
+    done = lab.run("run", "--", "true")
+    assert done.returncode == 124 and "1 of the 1 devices that the policy allows at once" in in_one_line(done.stderr)
+    never = lab.run("run", "--wait", "-n", "2", "--", "true")
+    assert never.returncode == 124 and "allows this user 1 at once, 2 are wanted" in in_one_line(never.stderr)
+    waiter = lab.wait("next", "--only", "1")
+    [row] = lab.queue()
+    assert "policy allows at once" in row["why_not_yet"]
+    lab.let_end("holder", "next")
+    assert waiter.wait(timeout=LONG) == 0
+
+
+def test_a_device_that_is_not_allowed_is_never_given(lab):
+    lab.policy('[everybody]\ndevices = ["1"]\n')
+    done = lab.run("run", "--only", "0", "--", "true")
+    assert done.returncode == 124 and "not among the devices that the policy allows" in in_one_line(done.stderr)
+    said = lab.run("run", "-q", "--", "sh", "-c", "echo =$CUDA_VISIBLE_DEVICES=").stdout
+    assert "=1=" in said
+
+
+def test_a_job_that_does_not_say_gets_the_policys_memory_and_time(lab):
+    lab.policy('[everybody]\nmemory = "1G"\ntime = "3h"\n')
+    origin = lab.run("config", "--origin").stdout
+    assert POLICY in origin, origin
+    lab.hold("job")
+    [lease] = leases(lab)
+    assert lease["devices"][0]["promised_bytes"] == 1 << 30
+    assert lease["ends_unix_ms"] == lease["since_unix_ms"] + 3 * 3600_000
+    lab.let_end("job")
+    lab.hold("own", "--time", "1h", "--memory", "default")
+    [lease] = [one for one in leases(lab) if one["devices"][0]["promised_bytes"] is None]
+    assert lease["ends_unix_ms"] == lease["since_unix_ms"] + 3600_000
+
+
+def test_quiet_hours_hold_a_job_back(lab):
+    lab.policy('[everybody]\nquiet_hours = "00:00-23:59"\n[user.nobody]\nquiet_hours = "00:00-00:01"\n')
+    done = lab.run("run", "--", "true", env={"TZ": "UTC"})
+    # For one minute of the day nothing is to be seen.
+    assert done.returncode == 0 or "quiet hours of the policy" in done.stderr, done.stderr
+
+
+def test_config_installs_a_policy_that_is_right_and_no_other(lab):
+    file = lab.directory / "mine.toml"
+    file.write_text("[everybody]\ndevices_at_most = 1\n")
+    (lab.directory / "etc").mkdir(exist_ok=True)
+    done = lab.run("config", "--install", file)
+    assert done.returncode == 0, done.stderr
+    assert "1 devices at once at most" in done.stdout
+    installed = lab.directory / POLICY
+    assert installed.read_text() == file.read_text() and installed.stat().st_mode & 0o777 == 0o644
+    file.write_text("[everybody]\ndevice_at_most = 2\n")
+    done = lab.run("config", "--install", file)
+    assert done.returncode == 125 and "mine.toml:2" in done.stderr and "devices_at_most" in done.stderr
+    assert "at_most = 1" in installed.read_text()
+    assert [path.name for path in installed.parent.iterdir()] == ["berth.toml"]
+
+
+def test_policy_is_told_in_plain_words(lab):
+    lab.policy('[queue]\npriority_step = "6h"\n[everybody]\ndevices_at_most = 2\nhours_at_most = 100\n'
+               '[group.staff]\nhighest_priority = "high"\n[user.nobody]\nquiet_hours = "22:00-07:00"\n')
+    told = " ".join(lab.run("policy", "show").stdout.split())
+    for words in ["worth 6h00m of waiting", "2 devices at once at most", "100 GPU-hours within 30 days at most, which cannot be "
+                  "held", "group staff", "no job starts between 22:00-07:00"]:
+        assert words in told, told
+    chinese = lab.run("--lang", "zh_CN", "policy", "show").stdout
+    assert "每个人" in chinese and "devices at once" not in chinese, chinese
+
+
+def test_policy_tells_what_would_happen_to_somebody(lab):
+    lab.policy('[user.nobody]\ndevices_at_most = 1\n')
+    told = lab.run("policy", "test", "nobody", "--", "-n", "2", "--priority", "high").stdout
+    assert "could never start" in told and "counts as normal" in told and "2 are wanted" in told, told
+    told = lab.run("policy", "test", "nobody", "--", "-n", "1").stdout
+    assert "It would start now, on GPU 0." in told, told
+    wrong = lab.run("policy", "test", "nobody", "--", "--gpus", "1")
+    assert wrong.returncode == 2 and "--gpus" in wrong.stderr
+
+
+def test_without_a_policy_that_is_told(lab):
+    assert "No policy" in lab.run("policy", "show").stdout

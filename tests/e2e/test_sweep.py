@@ -1,0 +1,168 @@
+"""`berth sweep`: each point once, so many at a time, found again after a kill; `--after`; several devices that belong
+together, and the CPUs beside them."""
+
+import csv
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+from aftermath import poll, runs, show
+from conftest import end
+
+LONG = 120  # what is waited for at most; nothing here is to be quick
+
+
+@pytest.fixture
+def grid(machine):
+    """A sweep of 2 × 3 points whose job notes its point, and waits while there is a file "hold"."""
+    out = machine.directory / "out"
+    out.mkdir()
+
+    def words(*options, code="0"):
+        job = f'until ! test -e {out}/hold; do sleep 0.05; done; echo {{lr}} {{seed}} >>{out}/points; exit {code}'
+        return ["sweep", "--set", "lr=0.1,0.01", "--set", "seed=1..3", *options, "--", "sh", "-c", job]
+
+    machine.out = out
+    machine.points = lambda: sorted((out / "points").read_text().splitlines()) if (out / "points").exists() else []
+    machine.sweep = words
+    return machine
+
+
+ALL = sorted(f"{lr} {seed}" for lr in ("0.1", "0.01") for seed in (1, 2, 3))
+
+
+def test_each_point_runs_once_and_the_table_says_how_it_ended(grid):
+    done = grid.run(*grid.sweep("--memory", "1G"), timeout=LONG)
+    assert done.returncode == 0, done.stderr
+    assert grid.points() == ALL
+    lines = done.stdout.splitlines()
+    assert re.split(r"\s{2,}", lines[0].strip())[:3] == ["lr", "seed", "Run"]
+    assert len(lines) == 7
+    assert "6 of 6 ended" in done.stderr
+
+
+def test_the_table_is_csv_for_programs(grid):
+    done = grid.run(*grid.sweep("--memory", "1G", "--csv"), timeout=LONG)
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [(row["lr"], row["seed"]) for row in rows] == [(lr, seed) for lr in ("0.1", "0.01") for seed in "123"]
+    assert {row["exit_code"] for row in rows} == {"0"} and len({row["run"] for row in rows}) == 6
+
+
+def test_no_more_than_asked_for_are_under_way(grid):
+    (grid.out / "hold").touch()
+    sweep = grid.start(*grid.sweep("--memory", "1G", "-j", "2"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        poll(lambda: len(runs(grid)["runs"]) < 2, LONG, "two are not there")
+        listed = json.loads(grid.run("runs", "--json").stdout)["runs"]
+        assert len(listed) == 2
+        (grid.out / "hold").unlink()
+        assert sweep.wait(timeout=LONG) == 0
+    finally:
+        end(sweep)
+    assert grid.points() == ALL
+
+
+def test_a_killed_sweep_goes_on_where_it_was(grid):
+    (grid.out / "hold").touch()
+    sweep = grid.start(*grid.sweep("--memory", "1G", "-j", "2"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    poll(lambda: len(runs(grid)["runs"]) < 2, LONG, "two are not there")
+    sweep.send_signal(signal.SIGKILL)
+    sweep.wait(timeout=LONG)
+    (grid.out / "hold").unlink()
+    done = grid.run(*grid.sweep("--memory", "1G", "-j", "2"), timeout=LONG)
+    assert done.returncode == 0, done.stderr
+    assert grid.points() == ALL, "none twice"
+    again = grid.run(*grid.sweep("--memory", "1G", "-j", "2"), timeout=LONG)
+    assert again.returncode == 0 and grid.points() == ALL, "all have their end: nothing is left to do"
+    assert grid.run(*grid.sweep("--memory", "1G", "-j", "2", "--again"), timeout=LONG).returncode == 0
+    assert grid.points() == sorted(ALL * 2)
+
+
+def test_points_that_ended_badly_are_told_and_started_again_on_request(grid):
+    command = grid.sweep("--memory", "1G", code=f"$(test -e {grid.out}/fixed && echo 0 || echo 3)")
+    done = grid.run(*command, timeout=LONG)
+    assert done.returncode == 1 and "6 badly" in done.stderr, done.stderr
+    (grid.out / "fixed").touch()
+    assert grid.run(*command, timeout=LONG).returncode == 1, "an end of its own is a result"
+    command.insert(1, "--failed")
+    done = grid.run(*command, timeout=LONG)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["--set", "a=1..1000", "--set", "b=1..1000", "--", "echo", "{a}{b}"], "1000000 points"),
+    (["--set", "a=1,2", "--", "echo"], "does not use a"),
+    (["--set", "a=1", "--", "echo", "{a}", "{lr}"], "--set lr="),
+    (["--", "true"], "--set"),
+])
+def test_what_cannot_be_meant_is_refused_before_anything_runs(machine, words, said):
+    done = machine.run("sweep", *words)
+    assert done.returncode == 125 and said in done.stderr, done.stderr
+    assert runs(machine)["runs"] == []
+
+
+def test_points_are_shown_without_running_them(machine):
+    done = machine.run("sweep", "--dry-run", "--set", "a=1,2", "--", "echo", "x {a}")
+    assert done.stdout.splitlines() == ["echo 'x 1'", "echo 'x 2'"]
+
+
+# --- after ------------------------------------------------------------------------------------------
+
+
+def test_a_run_waits_until_those_before_it_have_ended_well(machine):
+    gate = machine.directory / "gate"
+    first = machine.run("run", "-d", "-q", "--memory", "1G", "--", "sh", "-c",
+                        f"until test -e {gate}; do sleep 0.05; done; echo first").stdout.strip()
+    second = machine.run("run", "-d", "-q", "--memory", "1G", "--after", first, "--", "echo", "second")
+    assert second.returncode == 0 and f"waits until {first} has ended well" in second.stderr, second.stderr
+    second = second.stdout.strip()
+    assert show(machine, second)["waiting"]
+    gate.touch()
+    assert machine.run("wait", second, timeout=LONG).returncode == 0
+    assert machine.run("logs", second).stdout.endswith("second\n")
+
+
+def test_after_one_that_failed_nothing_starts(machine):
+    assert machine.run("run", "-q", "--memory", "1G", "--", "sh", "-c", "exit 4").returncode == 4
+    failed = show(machine)["id"]
+    done = machine.run("run", "--memory", "1G", "--after", failed, "--", "echo", "never")
+    assert done.returncode == 125 and done.stdout == "", done.stdout
+    assert f"{failed}: that run ended with 4" in done.stderr, done.stderr
+
+
+def test_after_an_unknown_run_is_refused(machine):
+    done = machine.run("run", "--after", "20200101-000000-aaaaaa", "--", "echo", "never")
+    assert done.returncode == 125 and "20200101-000000-aaaaaa" in done.stderr and done.stdout == ""
+
+
+# --- together ---------------------------------------------------------------------------------------
+
+
+def test_topo_shows_the_links_and_what_would_be_chosen(machine):
+    told = machine.run("topo", "-n", "2").stdout
+    lines = [line for line in told.splitlines() if re.match(r"\s+\d+ ", line)]
+    assert len(lines) == 8, told
+    assert "would be" in told or "would have to wait" in told
+    answer = json.loads(machine.run("topo", "--json").stdout)
+    assert len(answer["links"]) == 28 and len(answer["devices"]) == 8
+
+
+def test_a_set_that_is_not_linked_as_asked_is_refused_with_the_reason(machine_of):
+    done = machine_of("lab-4").run("run", "--wait", "-n", "2", "--together", "nvlink", "--", "true")
+    told = " ".join(done.stderr.split())
+    assert done.returncode == 124 and "not joined by NVLink with enough others" in told, told
+    assert "no devices of this machine are linked as --together asks" in told, told
+
+
+def test_a_bound_job_has_the_cpus_beside_its_device_or_is_told_why_not(machine):
+    done = machine.run("run", "--memory", "1G", "--bind", "--", "sh", "-c", "grep Cpus_allowed_list /proc/self/status")
+    assert done.returncode == 0, done.stderr
+    allowed = {cpu for cpu in os.sched_getaffinity(0)}
+    text = done.stdout.split(":")[1].strip()
+    got = {cpu for part in text.split(",") for cpu in range(int(part.split("-")[0]), int(part.split("-")[-1]) + 1)}
+    assert got <= allowed and (got != allowed or len(allowed) == 1 or "not bound" in done.stderr or got == allowed)
