@@ -462,9 +462,9 @@ std::optional<Bytes> wanted_bytes(const MemoryShare& share, const Device& device
 
 std::optional<Refusal> refusal_of(const Case& asked) {
   // First what no waiting changes, then who is there, then how busy it is.
-  constexpr std::array rules = {usable,       divided,  allowed,     of_kind, failed, chip,
-                                compute_mode, at_limit, quiet_hours, leased,  in_use,
-                                memory,       reserved, utilization, idle};
+  constexpr std::array rules = {usable, divided,      allowed,  of_kind,     failed,
+                                chip,   compute_mode, at_limit, quiet_hours, leased,
+                                in_use, memory,       reserved, utilization, idle};
   for (const auto rule : rules) {
     if (auto verdict = rule(asked)) return verdict;
   }

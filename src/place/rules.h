@@ -20,7 +20,7 @@ struct Case {
   const Request& request;
   const PlaceLimits& limits;
   const std::vector<std::string_view>& kinds_to_choose;  // Placement's
-  int held = 0;  // held_under_limit()
+  int held = 0;                                          // held_under_limit()
 };
 
 /// The makers whose devices could be given, where a request says of none of several.
