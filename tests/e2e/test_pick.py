@@ -172,7 +172,7 @@ def test_containers_get_the_same_words_from_a_shell_and_from_a_substitution(mach
 def test_several_devices_for_docker_are_quoted_for_a_shell_and_that_is_said(machine):
     pasted, substituted, said = words_of(machine, "docker", 2)
     [fields] = csv.reader([pasted[1]])  # as docker reads it
-    assert pasted[0] == "--gpus" and len(fields) == 1 and fields[0].startswith("device=GPU-54a30303")
+    assert pasted[0] == "--gpus" and len(fields) == 1 and fields[0].startswith("device=GPU-55a40404")
     assert substituted != pasted and "eval" in said and "--format cdi" in said
 
 

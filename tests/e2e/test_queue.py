@@ -50,9 +50,9 @@ class Lab(FakeDriver):
         return run
 
     def wait(self, name, *options):
-        before = len(self.queue())
+        before = {one["id"] for one in self.queue()}
         run = self.begin(name, "--wait", *options)
-        poll(lambda: len(self.queue()) <= before, LONG, f"{name} does not wait")
+        poll(lambda: {one["id"] for one in self.queue()} <= before, LONG, f"{name} does not wait")
         return run
 
     def queue(self):

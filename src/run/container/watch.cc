@@ -272,10 +272,11 @@ void ContainerWatch::perform(const RecordContainer&) {
     container_.image = seen->image;
     container_.image_id = seen->image_id;
     container_.image_digest = seen->image_digest;
-    const bool says_so = seen->oom_killed.get().value_or(false);
-    if (plan_.has_ended() && seen->oom_killed.get() && (says_so || !container_.oom_killed.get())) {
-      container_.oom_killed = seen->oom_killed;
-    }
+    // Of one that was killed an engine may say no too early: podman 4.3.1 does. The count is sure.
+    const auto& says = seen->oom_killed.get();
+    const bool was_killed = plan_.code() == shell_exit_code({.signal = SIGKILL});
+    const bool counts = says && (*says || (!container_.oom_killed.get() && !was_killed));
+    if (plan_.has_ended() && counts) container_.oom_killed = *says;
   }
   if (plan_.has_ended()) {
     if (!container_.ended) container_.ended = clock_.wall_now();
