@@ -92,9 +92,10 @@ void ShimWatch::look_at_account(const std::vector<ProcessSample>& own, Clock& cl
                                 std::vector<Note>& news) {
   const auto uncounted = slots_.look(*account_, own, clock);
   if (!uncounted || !seen_.gap.empty()) return;
-  seen_.gap = sentence("process {} has {} of {} that the shim does not count", uncounted->pid,
-                       short_size(uncounted->measured), name_for_people(devices_.at(uncounted->device)))
-                  .english();
+  seen_.gap =
+      sentence("process {} has {} of {} that the shim does not count", uncounted->pid,
+               short_size(uncounted->measured), name_for_people(devices_.at(uncounted->device)))
+          .english();
   news.push_back({"memory_not_counted", seen_.gap + "; the watchdog alone holds it"});
 }
 

@@ -209,7 +209,10 @@ def test_a_container_with_gpus_of_its_own_choice_is_warned_about_before_it_start
     (tmp_path / "s.sh").write_text("#!/bin/sh\ndocker run --rm \\\n  --gpus all image\n")
     (tmp_path / "s.sh").chmod(0o755)
     path = {"PATH": f"{docker.parent}:{machine.env['PATH']}"}
-    for words in (["docker", "run", "--gpus", "all", "image"], ["sh", "-c", "docker run --gpus all image"], ["./s.sh"]):
+    refused = machine.run("run", "--", "docker", "run", "--gpus", "all", "image", cwd=tmp_path, env=path)
+    assert refused.returncode == 125 and "Write: berth run -n 1 -- docker run image" in refused.stderr, refused.stderr
+    assert "started" not in refused.stderr
+    for words in (["sh", "-c", "docker run --gpus all image"], ["./s.sh"]):
         done = machine.run("run", "--", *words, cwd=tmp_path, env=path)
         assert done.returncode == 0, done.stderr
         before = done.stderr.partition("started")[0]
@@ -286,6 +289,8 @@ HIDES_DEVICES = {
     "ROCR_VISIBLE_DEVICES": "-1",
     "ZE_AFFINITY_MASK": "-1",
     "ASCEND_RT_VISIBLE_DEVICES": "-1",
+    "MLU_VISIBLE_DEVICES": "-1",
+    "MUSA_VISIBLE_DEVICES": "-1",
     "JAX_PLATFORMS": "cpu",
 }
 THREADS = ["OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS"]

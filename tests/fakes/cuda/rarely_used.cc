@@ -14,13 +14,14 @@ thread_local auto& pushed = *new std::vector<Context*>;
 #define FAKE_CUDA_NAMES(X)                                                                               \
   X(cuArray3DGetDescriptor_v2)                                                                           \
   X(cuArrayGetDescriptor_v2)                                                                             \
-  X(cuCtxAttach) X(cuCtxDisablePeerAccess) X(cuCtxGetCacheConfig) X(cuCtxGetLimit) X(                    \
-      cuCtxGetSharedMemConfig) X(cuCtxSetCacheConfig) X(cuCtxSetLimit) X(cuCtxSetSharedMemConfig)        \
-      X(cuDeviceComputeCapability) X(cuDeviceGetByPCIBusId) X(cuEventElapsedTime) X(                     \
-          cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuFuncSetBlockShape) X(cuFuncSetCacheConfig)       \
-          X(cuFuncSetSharedSize) X(cuGLCtxCreate_v2) X(cuGLInit) X(cuGLMapBufferObject_v2) X(            \
-              cuGLRegisterBufferObject) X(cuGLUnmapBufferObject) X(cuGLUnregisterBufferObject)           \
-              X(cuGraphicsGLRegisterBuffer) X(cuGraphicsGLRegisterImage) X(cuGraphicsMapResources) X(    \
+  X(cuCtxAttach)                                                                                         \
+  X(cuCtxDisablePeerAccess) X(cuCtxGetCacheConfig) X(cuCtxGetLimit) X(cuCtxGetSharedMemConfig) X(        \
+      cuCtxSetCacheConfig) X(cuCtxSetLimit) X(cuCtxSetSharedMemConfig) X(cuDeviceComputeCapability)      \
+      X(cuDeviceGetByPCIBusId) X(cuEventElapsedTime) X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(      \
+          cuFuncSetBlockShape) X(cuFuncSetCacheConfig) X(cuFuncSetSharedSize) X(cuGLCtxCreate_v2)        \
+          X(cuGLInit) X(cuGLMapBufferObject_v2) X(cuGLRegisterBufferObject) X(                           \
+              cuGLUnmapBufferObject) X(cuGLUnregisterBufferObject) X(cuGraphicsGLRegisterBuffer)         \
+              X(cuGraphicsGLRegisterImage) X(cuGraphicsMapResources) X(                                  \
                   cuGraphicsResourceGetMappedPointer_v2) X(cuGraphicsSubResourceGetMappedArray)          \
                   X(cuGraphicsUnmapResources) X(cuGraphicsUnregisterResource) X(                         \
                       cuIpcGetEventHandle) X(cuIpcOpenEventHandle) X(cuLaunch) X(cuLaunchGrid)           \
