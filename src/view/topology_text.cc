@@ -78,11 +78,11 @@ std::string render_topology(const Snapshot& snapshot, const Request& request,
                   2, style, Paint::dim);
   const std::string chosen = chosen_text(placement);
   const std::string asked = as_typed(request);
-  return text + wrapped("",
-                        own(chosen.empty() ? trf("{} would have to wait now.", asked)
-                                           : trf("{} would be given GPU {} now.", asked, chosen),
-                            style),
-                        2, style);
+  const std::string would = !chosen.empty() ? trf("{} would be given GPU {} now.", asked, chosen)
+                            : placement.possible
+                                ? trf("{} would have to wait now.", asked)
+                                : trf("{} is more than this machine can give.", asked);
+  return text + wrapped("", own(would, style), 2, style);
 }
 
 std::string topology_json(const Snapshot& snapshot, const Request& request,

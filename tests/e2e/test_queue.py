@@ -283,3 +283,8 @@ def test_policy_tells_what_would_happen_to_somebody(lab):
 
 def test_without_a_policy_that_is_told(lab):
     assert "No policy" in lab.run("policy", "show").stdout
+
+
+def test_topo_says_what_a_machine_can_never_give(driver_of):
+    said = driver_of(many_devices(1)).run("topo")
+    assert said.returncode == 0 and "-n 2 is more than this machine can give." in said.stdout, said.stdout
