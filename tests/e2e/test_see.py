@@ -20,6 +20,10 @@ SCENARIOS = [
     "no-history",
     "faults",
     "driver-mismatch",
+    "mi300x-8",
+    "mi300x-cpx",
+    "arc-mixed",
+    "ascend-910b-8",
 ]
 DRIVERS = [
     "real-390.157",

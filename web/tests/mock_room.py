@@ -155,14 +155,15 @@ class Room:
             "id": "9f8e47e3-cd17934ce0ea9fb0", "run": self.runs[0]["id"], "uid": 1000, "user": "wei",
             "keeper": {"pid": 40700, "start_ticks": 811}, "job": {"pid": 40711, "start_ticks": 815}, "command": None,
             "since_unix_ms": self.started - 95 * 60_000, "understood": True,
-            "held_by": None, "devices": [{"device": device["id"], "exclusive": True, "promised_bytes": None}],
+            "held_by": None, "isolated_by": None, "ends_unix_ms": None, "devices": [{"device": device["id"], "exclusive": True, "promised_bytes": None}],
         }]
 
     def queue(self):
         tickets = [("t1", 1001, "mara", "-n 8", 40 * 60_000), ("t2", 1002, self.hostile, "-n 2 --memory 20G", 70_000)]
         return [
             {"id": name, "uid": uid, "user": user, "process": {"pid": 41_000 + uid, "start_ticks": 900}, "command": None,
-             "run": f"20261122-090000-{name}", "wants": wants, "request": wants, "since_unix_ms": self.started - waited_ms, "gathered": [], "stuck": False, "reserved": []}
+             "run": f"20261122-090000-{name}", "wants": wants, "request": wants, "since_unix_ms": self.started - waited_ms,
+             "priority": "normal", "time_limit_ms": None, "gathered": [], "gathers_until_unix_ms": None, "stuck": False, "reserved": []}
             for name, uid, user, wants, waited_ms in tickets
         ]
 

@@ -31,7 +31,7 @@ export class Shell {
   private readonly host = el("span", { class: "host" });
   private readonly fresh = el("span", { class: "fresh" });
   private readonly simulated = el("div", { class: "banner simulated", role: "note" });
-  private readonly notice = el("div", { class: "banner trouble", role: "alert" });
+  private readonly notice = el("div", { class: "banner notice", role: "alert" });
   private readonly trouble_text = el("span");
   private readonly trouble: HTMLElement;
   private readonly links = new Map<string, HTMLAnchorElement>();
