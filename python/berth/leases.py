@@ -167,7 +167,7 @@ def lease(wanted: Wishes) -> Lease:
 
     >>> with lease(2, sim="server-8xh100") as mine:
     ...     print(mine.devices[0].name, os.environ["CUDA_VISIBLE_DEVICES"])
-    NVIDIA H100 80GB HBM3 3,4
+    NVIDIA H100 80GB HBM3 4,5
 
     `memory` of each: "10G", "50%", or bytes: a share; without it whole devices, alone. `only`,
     `except_`: "0,2", "*H100*", [0, 2]. `prefer`: "best-fit", "most-free", "spread" or a list.

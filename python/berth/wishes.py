@@ -95,7 +95,7 @@ def pick(wanted: Wishes) -> List[Device]:
     """The devices that lease() would get now. Claims nothing: somebody else may take them first.
 
     >>> [device.index for device in pick(2, sim="server-8xh100")]
-    [3, 4]
+    [4, 5]
 
     It takes what lease() takes and never waits. Raises NoneFree, NeverPossible; with `or_cpu` there
     are none then.

@@ -65,7 +65,7 @@ def test_what_a_process_had_comes_back_while_the_run_goes_on(card, how):
 def test_a_process_whose_memory_no_shim_counts_is_named_once(card):
     [device] = json.loads(card.directory.joinpath("played.json").read_text())["devices"]
     script = card.directory / "job.sh"
-    script.write_text(f"echo $$ > {card.directory}/pid; sleep 300")
+    script.write_text(f"echo $$ > {card.directory}/pid.new; mv {card.directory}/pid.new {card.directory}/pid; sleep 300")
     run = card.start("run", "--memory", "4G", "--", "sh", script)
     try:
         poll(lambda: not (card.directory / "pid").exists(), LONG, "the job has not begun")

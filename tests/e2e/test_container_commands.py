@@ -115,6 +115,7 @@ def same(asked):
     host = asked["HostConfig"]
     kept["host"] = {name: host.get(name) for name in ("Binds", "NetworkMode", "PortBindings", "IpcMode", "ShmSize",
                                                  "AutoRemove", "CapAdd", "GroupAdd", "SecurityOpt", "Ulimits")}
+    kept["host"]["Binds"] = sorted(kept["host"]["Binds"] or [])  # docker keeps them in a map
     return kept
 
 
@@ -126,8 +127,9 @@ def lines_of(name):
 
 @pytest.mark.parametrize("name", ["tutorials.txt", "tutorials-sealed.txt"])
 def test_lines_of_tutorials_mean_the_same_through_berth(tmp_path, client, socket, name):
-    """Each line as it stands in public repositories: berth passes it on as the client reads it, or refuses it
-    with a line that asks for the same without what contradicts the lease."""
+    """Lines of the shapes that public repositories have, their names and folders put in place of others: berth
+    passes each on as the client reads it, or refuses it with a line that asks for the same without what
+    contradicts the lease."""
     machine = with_client(Machine(tmp_path), client, socket)
     passed = refused = unread = 0
     for source, words in lines_of(name):

@@ -34,10 +34,11 @@ ASKED = {
         "PowerUsage EnforcedPowerLimit ClockInfo FanSpeed CurrentClocksEventReasons TotalEccErrors SramEccErrorStatus "
         "CurrPcieLinkGeneration MaxPcieLinkGeneration CurrPcieLinkWidth MaxPcieLinkWidth",
     ),
-    # Cores and clock: whether an inherited list that counts from the fastest card is clear.
+    # Cores and clock: whether an inherited list that counts from the fastest card is clear. Architecture: what
+    # --need asks of a maker without compute capabilities.
     "pick": (
         [*LIBRARY, *HEALTH_OF_DRIVER],
-        WHO + PROCESSES + VERDICTS + STATE + "Name CudaComputeCapability NumGpuCores MaxClockInfo",
+        WHO + PROCESSES + VERDICTS + STATE + "Name Architecture CudaComputeCapability NumGpuCores MaxClockInfo",
     ),
 }  # fmt: skip
 

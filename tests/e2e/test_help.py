@@ -133,7 +133,7 @@ def test_what_resembles_nothing_is_not_guessed(machine, typed):
 
 
 def test_words_that_people_know_from_elsewhere_work(machine):
-    for typed, meant in (("queue", "leases"), ("jobs", "runs"), ("ls", "status")):
+    for typed, meant in (("jobs", "runs"), ("ls", "status")):
         assert machine.run(typed, "--help").stdout == machine.run(meant, "--help").stdout
     assert machine.run("version").stdout == machine.run("--version").stdout != ""
     for shell in ("bash", "zsh", "fish"):

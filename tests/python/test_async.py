@@ -14,7 +14,7 @@ def test_async_with_claims_and_releases(desk):
             return [inside, after, isinstance(awaited, berth.Lease)]
         print(json.dumps(asyncio.run(main())))
     """)
-    assert inside == [[3, 4], "3,4"]
+    assert inside == [[4, 5], "4,5"]
     assert after == [True, None]
     assert awaited is True
 

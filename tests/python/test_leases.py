@@ -26,7 +26,7 @@ def test_a_lease_is_seen_and_ends_with_its_block(desk):
     """)
     before, (variables, listed, id, run, devices), shell, after, left, released, id_after = told
     assert before == after == dict.fromkeys(variables)
-    assert variables["CUDA_VISIBLE_DEVICES"] == shell == "3,4"
+    assert variables["CUDA_VISIBLE_DEVICES"] == shell == "4,5"
     assert variables["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
     assert variables["PYTORCH_NVML_BASED_CUDA_CHECK"] == "1"
     assert [[one["id"], one["run"]] for one in listed] == [[id, run]]
@@ -326,7 +326,7 @@ def test_a_child_asks_for_a_lease_of_its_own(desk):
         os.wait()
         print(json.dumps([os.read(inside, 1000).decode().split(), lease.id, lease.released]))
     """)
-    assert inner[0] == inner[2] == "3" and inner[1] != outer
+    assert inner[0] == inner[2] == "4" and inner[1] != outer
     assert inner[3] in ("invalid", "never")
     assert outside is False
 
@@ -345,11 +345,11 @@ with berth.lease() as again: print(json.dumps([again.devices[0].index, os.enviro
 print(json.dumps(os.environ.get("CUDA_VISIBLE_DEVICES")))
 """
     first, again, after = map(json.loads, desk.python(code).splitlines())
-    assert first == [[3, 4], ["busy", True, True], 3, "3,4"] and again == [3, "3"] and after is None
+    assert first == [[4, 5], ["busy", True, True], 4, "4,5"] and again == [4, "4"] and after is None
     done = desk.run("run", "-q", "-n", 3, "--", PYTHON, "-c", code)
     assert done.returncode == 0, done.stderr
     first, again, after = map(json.loads, done.stdout.splitlines())
-    assert first == [[3, 4], ["busy", True, True], 3, "3,4"] and again == [3, "3"] and after == "3,4,5"
+    assert first == [[4, 5], ["busy", True, True], 4, "4,5"] and again == [4, "4"] and after == "3,4,5"
     assert desk.leases() == []
 
 
@@ -364,10 +364,10 @@ def test_a_subprocess_is_given_the_lease(desk):
         )
         child.wait()
     """)
-    assert parent.stdout.readline() == "3,4\n"
+    assert parent.stdout.readline() == "4,5\n"
     parent.kill()
     parent.wait()
-    assert desk.leased() == [3, 4]
+    assert desk.leased() == [4, 5]
     parent.stdin.close()
     wait_until(lambda: desk.leases() == [], "the subprocess has ended")
 

@@ -57,7 +57,7 @@ def test_it_looks_leases_and_has_its_own_program(environment, bare):
         """,
         python=environment / "bin/python",
     )
-    assert index == [3, 4] and leased == 8
+    assert index == [4, 5] and leased == 8
     assert Path(program).is_relative_to(environment)
 
 

@@ -17,7 +17,7 @@ using testing::Not;
 using namespace literals;
 using Words = std::vector<std::string>;
 
-ContainerCommand read(const Words& words) {
+ContainerCommand words_read(const Words& words) {
   auto command = read_container_command(words);
   return command && *command ? **command : ContainerCommand();
 }
@@ -27,7 +27,7 @@ std::optional<std::string> no_file(const std::string&) { return std::nullopt; }
 /// What is said against it; empty: it fits.
 std::string against(const Words& words, const ContainerEngine& engine = {},
                     const ReadText& files = no_file) {
-  const auto wrong = contradiction_in(read(words), engine, JobSpec{}, files);
+  const auto wrong = contradiction_in(words_read(words), engine, JobSpec{}, files);
   return wrong ? wrong->message() : std::string();
 }
 
@@ -96,7 +96,7 @@ TEST(ContainerPlan, RefusesAnotherMachinesEngine) {
 TEST(ContainerPlan, ADetachedContainerIsNotStartedAgain) {
   JobSpec job;
   job.retry_on = RetryOn::gpu_lost;
-  const auto wrong = contradiction_in(read({"docker", "run", "-d", "image"}), {}, job, no_file);
+  const auto wrong = contradiction_in(words_read({"docker", "run", "-d", "image"}), {}, job, no_file);
   ASSERT_TRUE(wrong);
   EXPECT_THAT(wrong->message(), HasSubstr("-- docker run image"));
 }
@@ -112,7 +112,7 @@ Snapshot two_cards() {
 
 std::string put_in(const Words& words, const std::vector<DeviceId>& devices,
                    const ContainerEngine& engine) {
-  const auto start = start_container_with(read(words), devices, two_cards(), engine,
+  const auto start = start_container_with(words_read(words), devices, two_cards(), engine,
                                           {.run = "r", .cid_file = "/cid"});
   return start ? shell_joined(start->command) : start.error().message();
 }
@@ -164,7 +164,7 @@ TEST(ContainerPlan, WithoutDevicesItIsKeptOffAllOfThem) {
 }
 
 TEST(ContainerPlan, AnOwnFileForTheIdIsTakenOver) {
-  const auto start = start_container_with(read({"docker", "run", "--cidfile", "mine", "image"}), {},
+  const auto start = start_container_with(words_read({"docker", "run", "--cidfile", "mine", "image"}), {},
                                           two_cards(), {}, {.run = "r", .cid_file = "/cid"});
   ASSERT_TRUE(start);
   EXPECT_EQ(start->cid_file, "mine");
