@@ -355,7 +355,7 @@ def test_runs_inside_a_lease_work_for_every_user_of_one_ledger(users, mode):
         one = users.machine(uid)
         inner = f"{BERTH} run -q -- sh -c 'echo $CUDA_VISIBLE_DEVICES'"
         got = one.run("run", "-q", "-n", "2", "--", "sh", "-c", inner)
-        assert (got.returncode, got.stdout) == (0, "3\n"), got.stderr
+        assert (got.returncode, got.stdout) == (0, "4\n"), got.stderr
         poll(lambda one=one: leases(one), 30, "a lease outlives its run")
         inside = pathlib.Path(f"/var/tmp/berth-{uid}-inside")
         poll(lambda inside=inside: list(inside.iterdir()), 30, "an inner ledger is left behind")

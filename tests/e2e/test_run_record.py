@@ -217,7 +217,7 @@ def test_a_container_with_gpus_of_its_own_choice_is_warned_about_before_it_start
         assert done.returncode == 0, done.stderr
         before = done.stderr.partition("started")[0]
         assert "docker run --gpus all: the container's GPUs are chosen by that" in before, done.stderr
-        assert '--gpus "\\"device=$CUDA_VISIBLE_DEVICES\\""' in before, done.stderr
+        assert "berth run -- docker run …" in before, done.stderr
     right = ["sh", "-c", 'docker run --gpus "\\"device=$CUDA_VISIBLE_DEVICES\\"" image']
     assert "container" not in machine.run("run", "--", *right, cwd=tmp_path, env=path).stderr
 
