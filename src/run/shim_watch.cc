@@ -15,7 +15,7 @@ namespace berth {
 namespace {
 
 /// A process stuck in the kernel must not stop the sampler.
-constexpr Duration maps_patience = std::chrono::milliseconds(500);
+constexpr Duration maps_patience = std::chrono::seconds(2);
 
 /// Memory that is taken and given back while the driver is asked is in neither sum of the charges.
 /// What is above them in so many looks running is there: contexts, modules.

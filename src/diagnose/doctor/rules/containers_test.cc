@@ -116,7 +116,7 @@ TEST(DoctorContainerWithoutLease, NamesItsRun) {
   host.facts.containers_left = {{"20261126-101500-abcdef", "docker", "1a2b3c4d5e6f"}};
   EXPECT_THAT(told(host), HasSubstr("container 1a2b3c4d5e6f of docker was started by run "
                                     "20261126-101500-abcdef"));
-  EXPECT_THAT(told(host), HasSubstr("berth stop 20261126-101500-abcdef"));
+  EXPECT_THAT(commands_of(only(host)), HasSubstr("berth stop 20261126-101500-abcdef"));
   host.facts.containers_left.clear();
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
