@@ -125,7 +125,7 @@ def lines_of(name):
         yield source, shlex.split(command, comments=True)
 
 
-@pytest.mark.parametrize("name", ["tutorials.txt", "tutorials-sealed.txt"])
+@pytest.mark.parametrize("name", ["shapes.txt", "shapes-sealed.txt"])
 def test_lines_of_tutorials_mean_the_same_through_berth(tmp_path, client, socket, name):
     """Lines of the shapes that public repositories have, their names and folders put in place of others: berth
     passes each on as the client reads it, or refuses it with a line that asks for the same without what
