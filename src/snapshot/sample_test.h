@@ -102,20 +102,19 @@ inline Snapshot full_snapshot() {
                       "landlock",
                       WallTime{30},
                       false}};
-  snapshot.waiters = {
-      {.id = "ticket",
-       .run = "run",
-       .uid = 1001,
-       .user = "bob",
-       .process = {50, 51},
-       .command = "train",
-       .wants = "-n 2",
-       .request = "{}",
-       .since = {20},
-       .priority = Priority::low,
-       .time_limit = std::chrono::milliseconds(60'000),
-       .gathered = {DeviceId("GPU-2")},
-       .gathers_until = WallTime{40}}};
+  snapshot.waiters = {{.id = "ticket",
+                       .run = "run",
+                       .uid = 1001,
+                       .user = "bob",
+                       .process = {50, 51},
+                       .command = "train",
+                       .wants = "-n 2",
+                       .request = "{}",
+                       .since = {20},
+                       .priority = Priority::low,
+                       .time_limit = std::chrono::milliseconds(60'000),
+                       .gathered = {DeviceId("GPU-2")},
+                       .gathers_until = WallTime{40}}};
   snapshot.sources = {{"nvml", true}, {"pci", false}};
   snapshot.problems = {{"nvml", DeviceId("GPU-2"), "timeout", "it hung", "reset it"},
                        {"pci", std::nullopt, "denied", "no", ""}};

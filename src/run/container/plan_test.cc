@@ -96,7 +96,8 @@ TEST(ContainerPlan, RefusesAnotherMachinesEngine) {
 TEST(ContainerPlan, ADetachedContainerIsNotStartedAgain) {
   JobSpec job;
   job.retry_on = RetryOn::gpu_lost;
-  const auto wrong = contradiction_in(words_read({"docker", "run", "-d", "image"}), {}, job, no_file);
+  const auto wrong =
+      contradiction_in(words_read({"docker", "run", "-d", "image"}), {}, job, no_file);
   ASSERT_TRUE(wrong);
   EXPECT_THAT(wrong->message(), HasSubstr("-- docker run image"));
 }
@@ -164,8 +165,9 @@ TEST(ContainerPlan, WithoutDevicesItIsKeptOffAllOfThem) {
 }
 
 TEST(ContainerPlan, AnOwnFileForTheIdIsTakenOver) {
-  const auto start = start_container_with(words_read({"docker", "run", "--cidfile", "mine", "image"}), {},
-                                          two_cards(), {}, {.run = "r", .cid_file = "/cid"});
+  const auto start =
+      start_container_with(words_read({"docker", "run", "--cidfile", "mine", "image"}), {},
+                           two_cards(), {}, {.run = "r", .cid_file = "/cid"});
   ASSERT_TRUE(start);
   EXPECT_EQ(start->cid_file, "mine");
   EXPECT_THAT(start->added, Not(testing::Contains("--cidfile")));

@@ -15,8 +15,9 @@ thread_local auto& pushed = *new std::vector<Context*>;
   X(cuArray3DGetDescriptor_v2)                                                                           \
   X(cuArrayGetDescriptor_v2)                                                                             \
   X(cuCtxAttach)                                                                                         \
-  X(cuCtxDisablePeerAccess) X(cuCtxGetCacheConfig) X(cuCtxGetLimit) X(cuCtxGetSharedMemConfig) X(        \
-      cuCtxSetCacheConfig) X(cuCtxSetLimit) X(cuCtxSetSharedMemConfig) X(cuDeviceComputeCapability)      \
+  X(cuCtxDisablePeerAccess)                                                                              \
+  X(cuCtxGetCacheConfig) X(cuCtxGetLimit) X(cuCtxGetSharedMemConfig) X(cuCtxSetCacheConfig) X(           \
+      cuCtxSetLimit) X(cuCtxSetSharedMemConfig) X(cuDeviceComputeCapability)                             \
       X(cuDeviceGetByPCIBusId) X(cuEventElapsedTime) X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(      \
           cuFuncSetBlockShape) X(cuFuncSetCacheConfig) X(cuFuncSetSharedSize) X(cuGLCtxCreate_v2)        \
           X(cuGLInit) X(cuGLMapBufferObject_v2) X(cuGLRegisterBufferObject) X(                           \
