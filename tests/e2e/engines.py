@@ -85,8 +85,12 @@ class Engine:
             self("rm", "-f", *listed, check=False)
 
     def image(self):
-        tar = base_image(self.directory)
-        self("import", tar, IMAGE)
+        """An image, and whether a container of it runs here."""
+        tried = self("import", base_image(self.directory), IMAGE, check=False)
+        if tried.returncode == 0:
+            tried = self("run", "--rm", "--network", "none", IMAGE, "/bin/true", check=False)
+        if tried.returncode != 0:
+            pytest.skip(f"{self.name} does not run here: {tried.stderr[-400:]}")
 
     def close(self):
         self.remove_containers()
@@ -178,11 +182,7 @@ runc = ["{PEERS}/usr/sbin/runc"]
         policy.write_text('{"default": [{"type": "insecureAcceptAnything"}]}', encoding="utf-8")
         self.env |= {"CONTAINERS_CONF": str(here / "containers.conf"),
                      "CONTAINERS_STORAGE_CONF": str(here / "storage.conf"), "XDG_RUNTIME_DIR": str(here)}
-        tried = self("import", base_image(here), IMAGE, check=False)
-        if tried.returncode == 0:
-            tried = self("run", "--rm", "--network", "none", IMAGE, "/bin/true", check=False)
-        if tried.returncode != 0:
-            pytest.skip(f"podman does not run here: {tried.stderr[-400:]}")
+        self.image()
 
 
 def need_root():

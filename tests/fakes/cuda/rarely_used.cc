@@ -11,51 +11,106 @@ namespace {
 thread_local auto& pushed = *new std::vector<Context*>;
 }  // namespace
 
-#define FAKE_CUDA_NAMES(X)                                                                               \
-  X(cuArray3DGetDescriptor_v2)                                                                           \
-  X(cuArrayGetDescriptor_v2)                                                                             \
-  X(cuCtxAttach)                                                                                         \
-  X(cuCtxDisablePeerAccess)                                                                              \
-  X(cuCtxGetCacheConfig) X(cuCtxGetLimit) X(cuCtxGetSharedMemConfig) X(cuCtxSetCacheConfig) X(           \
-      cuCtxSetLimit) X(cuCtxSetSharedMemConfig) X(cuDeviceComputeCapability)                             \
-      X(cuDeviceGetByPCIBusId) X(cuEventElapsedTime) X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(      \
-          cuFuncSetBlockShape) X(cuFuncSetCacheConfig) X(cuFuncSetSharedSize) X(cuGLCtxCreate_v2)        \
-          X(cuGLInit) X(cuGLMapBufferObject_v2) X(cuGLRegisterBufferObject) X(                           \
-              cuGLUnmapBufferObject) X(cuGLUnregisterBufferObject) X(cuGraphicsGLRegisterBuffer)         \
-              X(cuGraphicsGLRegisterImage) X(cuGraphicsMapResources) X(                                  \
-                  cuGraphicsResourceGetMappedPointer_v2) X(cuGraphicsSubResourceGetMappedArray)          \
-                  X(cuGraphicsUnmapResources) X(cuGraphicsUnregisterResource) X(                         \
-                      cuIpcGetEventHandle) X(cuIpcOpenEventHandle) X(cuLaunch) X(cuLaunchGrid)           \
-                      X(cuLaunchGridAsync) X(cuLinkAddData_v2) X(cuLinkAddFile_v2) X(                    \
-                          cuLinkComplete) X(cuLinkCreate_v2) X(cuLinkDestroy) X(cuMemHostGetFlags)       \
-                          X(cuMemcpy2DAsync_v2) X(cuMemcpy2DUnaligned_v2) X(cuMemcpy2D_v2) X(            \
-                              cuMemcpy3DAsync_v2) X(cuMemcpy3DPeer) X(cuMemcpy3DPeerAsync)               \
-                              X(cuMemcpy3D_v2) X(cuMemcpyAtoA_v2) X(cuMemcpyAtoD_v2) X(                  \
-                                  cuMemcpyAtoH_v2) X(cuMemcpyDtoA_v2) X(cuMemcpyHtoA_v2)                 \
-                                  X(cuMemcpyPeerAsync) X(cuMemsetD16Async) X(cuMemsetD16_v2) X(          \
-                                      cuMemsetD2D16Async) X(cuMemsetD2D16_v2) X(cuMemsetD2D32Async)      \
-                                      X(cuMemsetD2D32_v2) X(cuMemsetD2D8Async) X(cuMemsetD2D8_v2) X(     \
-                                          cuMemsetD32_v2) X(cuMemsetD8_v2) X(cuModuleGetGlobal_v2)       \
-                                          X(cuModuleGetSurfRef) X(cuModuleGetTexRef) X(                  \
-                                              cuModuleLoad) X(cuModuleLoadDataEx) X(cuModuleUnload)      \
-                                              X(cuParamSetSize) X(cuParamSetTexRef) X(                   \
-                                                  cuParamSetf) X(cuParamSeti) X(cuParamSetv)             \
-                                                  X(cuProfilerInitialize) X(cuProfilerStart) X(          \
-                                                      cuProfilerStop) X(cuStreamAttachMemAsync)          \
-                                                      X(cuSurfRefGetArray) X(cuSurfRefSetArray) X(       \
-                                                          cuTexRefCreate) X(cuTexRefDestroy)             \
-                                                          X(cuTexRefGetAddressMode) X(                   \
-                                                              cuTexRefGetAddress_v2) X(cuTexRefGetArray) \
-                                                              X(cuTexRefGetFilterMode) X(                \
-                                                                  cuTexRefGetFlags)                      \
-                                                                  X(cuTexRefGetFormat) X(                \
-                                                                      cuTexRefSetAddress2D_v3)           \
-                                                                      X(cuTexRefSetAddressMode) X(       \
-                                                                          cuTexRefSetAddress_v2)         \
-                                                                          X(cuTexRefSetArray) X(         \
-                                                                              cuTexRefSetFilterMode)     \
-                                                                              X(cuTexRefSetFlags) X(     \
-                                                                                  cuTexRefSetFormat)
+// clang-format off: it is never content with this list.
+#define FAKE_CUDA_NAMES(X) \
+  X(cuArray3DGetDescriptor_v2) \
+  X(cuArrayGetDescriptor_v2) \
+  X(cuCtxAttach) \
+  X(cuCtxDisablePeerAccess) \
+  X(cuCtxGetCacheConfig) \
+  X(cuCtxGetLimit) \
+  X(cuCtxGetSharedMemConfig) \
+  X(cuCtxSetCacheConfig) \
+  X(cuCtxSetLimit) \
+  X(cuCtxSetSharedMemConfig) \
+  X(cuDeviceComputeCapability) \
+  X(cuDeviceGetByPCIBusId) \
+  X(cuEventElapsedTime) \
+  X(cuFuncGetAttribute) \
+  X(cuFuncSetAttribute) \
+  X(cuFuncSetBlockShape) \
+  X(cuFuncSetCacheConfig) \
+  X(cuFuncSetSharedSize) \
+  X(cuGLCtxCreate_v2) \
+  X(cuGLInit) \
+  X(cuGLMapBufferObject_v2) \
+  X(cuGLRegisterBufferObject) \
+  X(cuGLUnmapBufferObject) \
+  X(cuGLUnregisterBufferObject) \
+  X(cuGraphicsGLRegisterBuffer) \
+  X(cuGraphicsGLRegisterImage) \
+  X(cuGraphicsMapResources) \
+  X(cuGraphicsResourceGetMappedPointer_v2) \
+  X(cuGraphicsSubResourceGetMappedArray) \
+  X(cuGraphicsUnmapResources) \
+  X(cuGraphicsUnregisterResource) \
+  X(cuIpcGetEventHandle) \
+  X(cuIpcOpenEventHandle) \
+  X(cuLaunch) \
+  X(cuLaunchGrid) \
+  X(cuLaunchGridAsync) \
+  X(cuLinkAddData_v2) \
+  X(cuLinkAddFile_v2) \
+  X(cuLinkComplete) \
+  X(cuLinkCreate_v2) \
+  X(cuLinkDestroy) \
+  X(cuMemHostGetFlags) \
+  X(cuMemcpy2DAsync_v2) \
+  X(cuMemcpy2DUnaligned_v2) \
+  X(cuMemcpy2D_v2) \
+  X(cuMemcpy3DAsync_v2) \
+  X(cuMemcpy3DPeer) \
+  X(cuMemcpy3DPeerAsync) \
+  X(cuMemcpy3D_v2) \
+  X(cuMemcpyAtoA_v2) \
+  X(cuMemcpyAtoD_v2) \
+  X(cuMemcpyAtoH_v2) \
+  X(cuMemcpyDtoA_v2) \
+  X(cuMemcpyHtoA_v2) \
+  X(cuMemcpyPeerAsync) \
+  X(cuMemsetD16Async) \
+  X(cuMemsetD16_v2) \
+  X(cuMemsetD2D16Async) \
+  X(cuMemsetD2D16_v2) \
+  X(cuMemsetD2D32Async) \
+  X(cuMemsetD2D32_v2) \
+  X(cuMemsetD2D8Async) \
+  X(cuMemsetD2D8_v2) \
+  X(cuMemsetD32_v2) \
+  X(cuMemsetD8_v2) \
+  X(cuModuleGetGlobal_v2) \
+  X(cuModuleGetSurfRef) \
+  X(cuModuleGetTexRef) \
+  X(cuModuleLoad) \
+  X(cuModuleLoadDataEx) \
+  X(cuModuleUnload) \
+  X(cuParamSetSize) \
+  X(cuParamSetTexRef) \
+  X(cuParamSetf) \
+  X(cuParamSeti) \
+  X(cuParamSetv) \
+  X(cuProfilerInitialize) \
+  X(cuProfilerStart) \
+  X(cuProfilerStop) \
+  X(cuStreamAttachMemAsync) \
+  X(cuSurfRefGetArray) \
+  X(cuSurfRefSetArray) \
+  X(cuTexRefCreate) \
+  X(cuTexRefDestroy) \
+  X(cuTexRefGetAddressMode) \
+  X(cuTexRefGetAddress_v2) \
+  X(cuTexRefGetArray) \
+  X(cuTexRefGetFilterMode) \
+  X(cuTexRefGetFlags) \
+  X(cuTexRefGetFormat) \
+  X(cuTexRefSetAddress2D_v3) \
+  X(cuTexRefSetAddressMode) \
+  X(cuTexRefSetAddress_v2) \
+  X(cuTexRefSetArray) \
+  X(cuTexRefSetFilterMode) \
+  X(cuTexRefSetFlags) \
+  X(cuTexRefSetFormat)
+// clang-format on
 
 extern "C" {
 
