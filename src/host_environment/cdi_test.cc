@@ -59,6 +59,11 @@ TEST(CdiSpec, IsReadAsTheToolkitWritesIt) {
   EXPECT_EQ(spec->unknown_field, "");
 }
 
+TEST(CdiSpec, NothingAtAllIsNone) {
+  EXPECT_FALSE(parse_cdi_spec({}));
+  EXPECT_FALSE(parse_cdi_spec(""));
+}
+
 TEST(CdiSpec, JsonIsReadTheSameWay) {
   const auto spec = parse_cdi_spec(
       R"({"cdiVersion": "0.4.0", "kind": "nvidia.com/gpu",

@@ -18,7 +18,9 @@ class Parser {
   explicit Parser(std::string_view text) {
     is_ready_ = yaml_parser_initialize(&parser_) != 0;
     if (!is_ready_) return;
-    yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()),
+    // It wants an address, also of nothing.
+    const char* begin = text.empty() ? "" : text.data();
+    yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(begin),
                                  text.size());
   }
   ~Parser() {
