@@ -144,7 +144,8 @@ def test_a_time_limit_ends_the_container(machine, engine):
                                                                             "do sleep 0.1; done")), timeout=120)
     container = container_of(machine)
     assert not engine.is_running(container["id"])
-    assert show(machine)["end"]["because"] == "time limit", done.stderr
+    # The client hands the warning on, and the job may end by that already.
+    assert show(machine)["end"]["because"] in ("time limit", "warned of the time limit"), done.stderr
 
 
 def test_the_engine_has_the_output(machine, engine):

@@ -32,7 +32,7 @@ def test_a_lease_is_seen_and_ends_with_its_block(desk):
     assert [[one["id"], one["run"]] for one in listed] == [[id, run]]
     assert [one["device"] for one in listed[0]["devices"]] == [device for _, device, _ in devices]
     assert all(one["exclusive"] for one in listed[0]["devices"])
-    assert [[index, ordinal] for index, _, ordinal in devices] == [[3, 0], [4, 1]]
+    assert [[index, ordinal] for index, _, ordinal in devices] == [[4, 0], [5, 1]]
     assert left == [] and released and id_after == id
 
 
@@ -345,11 +345,11 @@ with berth.lease() as again: print(json.dumps([again.devices[0].index, os.enviro
 print(json.dumps(os.environ.get("CUDA_VISIBLE_DEVICES")))
 """
     first, again, after = map(json.loads, desk.python(code).splitlines())
-    assert first == [[4, 5], ["busy", True, True], 4, "4,5"] and again == [4, "4"] and after is None
+    assert first == [[4, 5], ["busy", True, True], 4, "4,5"] and again == [3, "3"] and after is None
     done = desk.run("run", "-q", "-n", 3, "--", PYTHON, "-c", code)
     assert done.returncode == 0, done.stderr
     first, again, after = map(json.loads, done.stdout.splitlines())
-    assert first == [[4, 5], ["busy", True, True], 4, "4,5"] and again == [4, "4"] and after == "3,4,5"
+    assert first == [[4, 5], ["busy", True, True], 4, "4,5"] and again == [4, "4"] and after == "4,5,6"
     assert desk.leases() == []
 
 
