@@ -77,12 +77,17 @@ std::vector<ProcessId> left_of(const RunRecord& run, const std::string& proc) {
 /// Nobody is seen, and it is known that nobody is there: a keeper lives that would see them, or
 /// none keeps the run any more.
 enum class Left { nobody, somebody, unknown };
+
+/// Its keeper was killed, and another process that holds its record has yet to take its place.
+bool is_between_keepers(const RunRecord& now, const std::string& proc) {
+  if (is_there(now, now.manifest.keeper, proc)) return false;
+  return !now.directory.empty() && is_kept(now);
+}
+
 Left look_for(const RunRecord& run, const std::string& proc) {
   const RunRecord now = as_of_now(run);
   if (!left_of(now, proc).empty()) return Left::somebody;
-  const bool keeper_lives = is_there(now, now.manifest.keeper, proc);
-  const bool kept = !now.directory.empty() && is_kept(now);
-  return keeper_lives || !kept ? Left::nobody : Left::unknown;
+  return is_between_keepers(now, proc) ? Left::unknown : Left::nobody;
 }
 
 Left left_by(Clock& clock, Instant deadline, const RunRecord& run, const std::string& proc) {
@@ -97,20 +102,23 @@ bool is_gone_by(Clock& clock, Instant deadline, const RunRecord& run, const std:
   return left_by(clock, deadline, run, proc) == Left::nobody;
 }
 
-/// Whom a killed keeper has left the job to needs a moment to find it.
+/// Whom a killed keeper has left the job to needs a moment to find it. Until then its job may be
+/// seen, and nobody who left it: those would get no SIGTERM, and be killed later unasked.
 Result<void> wait_for_heir(const RunRecord& run, Clock& clock, const std::string& proc) {
   const Instant deadline = clock.now() + heir_patience;
-  while (look_for(run, proc) == Left::unknown) {
-    if (clock.now() >= deadline) {
-      return fail(
-          ErrorCode::timeout,
-          fmt::format("the keeper of run {} was killed, and the process that is to take its "
-                      "place does not: it is stopped or stuck. What is left of the job "
-                      "cannot be told from others until then; `berth support` shows that "
-                      "process, `kill -CONT` continues one that is stopped",
-                      run.manifest.id));
+  while (is_between_keepers(as_of_now(run), proc)) {
+    if (clock.now() < deadline) {
+      clock.wait_until(clock.now() + look_pause);
+      continue;
     }
-    clock.wait_until(clock.now() + look_pause);
+    if (look_for(run, proc) != Left::unknown) break;  // who is seen can be ended
+    return fail(
+        ErrorCode::timeout,
+        fmt::format("the keeper of run {} was killed, and the process that is to take its "
+                    "place does not: it is stopped or stuck. What is left of the job "
+                    "cannot be told from others until then; `berth support` shows that "
+                    "process, `kill -CONT` continues one that is stopped",
+                    run.manifest.id));
   }
   return {};
 }

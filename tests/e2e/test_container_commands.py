@@ -188,3 +188,36 @@ def test_the_tables_of_options_are_the_clients_own(client, release):
         seen += 1
         assert match[1] in (values if match[2] else switches), line
     assert seen > 60
+
+
+# Makes a container, is asked for it once while it lives, and has removed it when it is asked again.
+REMOVED_AT_ITS_END = """#!/bin/sh
+cd {here}
+case "$*" in
+*inspect*)
+  test ! -e gone || {{ echo "Error: No such container" >&2; exit 1; }}
+  touch asked
+  echo '[{{"Id": "{id}", "State": {{"Running": true, "Status": "running", "Pid": 0, "OOMKilled": false}}}}]';;
+run*)
+  while [ "$1" != --cidfile ]; do shift; done
+  printf %s {id} > "$2"
+  until test -e asked; do sleep 0.02; done
+  touch gone
+  exit 137;;
+esac
+"""
+
+
+def test_a_container_that_was_last_seen_alive_is_not_said_to_have_had_enough_memory(tmp_path):
+    machine = Machine(tmp_path)
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "docker").write_text(REMOVED_AT_ITS_END.format(here=tmp_path, id="a" * 64), encoding="utf-8")
+    for name in ("docker", "nvidia-ctk"):
+        (folder / name).touch()
+        (folder / name).chmod(0o755)
+    machine.env["PATH"] = f"{folder}:/usr/bin:/bin"
+    done = machine.run("run", "--", "docker", "run", "--rm", "image", "job")
+    assert done.returncode == 137, done.stderr
+    container = show(machine)["container"]
+    assert container["ended_unix_ms"] and container["oom_killed"] is None

@@ -6,6 +6,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import threading
 
 import pytest
 
@@ -168,6 +169,23 @@ def test_whichever_process_is_killed_the_device_stays_the_jobs_and_stop_ends_it(
         poll(lambda: ledger_files(scene.machine), 30, "the lease is left")
         assert show(scene.machine, name)["end"]["signal"] == signal.SIGTERM
     finally:
+        end(launcher)
+
+
+def test_stop_waits_for_a_slow_heir_and_asks_the_jobs_daemon_too(scene):
+    launcher = scene.start()
+    parts = parts_of(launcher.pid)
+    name = show(scene.machine)["id"]
+    os.kill(parts["heir"], signal.SIGSTOP)
+    comes = threading.Timer(1, os.kill, (parts["heir"], signal.SIGCONT))
+    comes.start()
+    try:
+        os.kill(parts["keeper"], signal.SIGKILL)
+        stopped = stop(scene.machine, name)
+        assert (stopped.returncode, "was killed" in stopped.stderr) == (0, False), stopped.stderr
+        assert not scene.daemon_lives()
+    finally:
+        comes.join()
         end(launcher)
 
 

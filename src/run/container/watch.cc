@@ -273,9 +273,11 @@ void ContainerWatch::perform(const RecordContainer&) {
     container_.image_id = seen->image_id;
     container_.image_digest = seen->image_digest;
     // Of one that was killed an engine may say no too early: podman 4.3.1 does. The count is sure.
+    // One that was removed at its end was last seen alive: that no says nothing.
     const auto& says = seen->oom_killed.get();
     const bool was_killed = plan_.code() == shell_exit_code({.signal = SIGKILL});
-    const bool counts = says && (*says || (!container_.oom_killed.get() && !was_killed));
+    const bool is_sure = !seen->is_running && !was_killed;
+    const bool counts = says && (*says || (!container_.oom_killed.get() && is_sure));
     if (plan_.has_ended() && counts) container_.oom_killed = *says;
   }
   if (plan_.has_ended()) {
