@@ -82,7 +82,7 @@ class Engine:
     def remove_containers(self):
         listed = self("ps", "-aq", check=False).stdout.split()
         if listed:
-            self("rm", "-f", *listed, check=False)
+            self("rm", "-f", *(("-t", "0") if self.name == "podman" else ()), *listed, check=False)
 
     def image(self):
         """An image, and whether a container of it runs here."""
@@ -159,6 +159,8 @@ class Podman(Engine):
         super().__init__("podman")
         libraries = f"{PEERS}/usr/lib/x86_64-linux-gnu:{PEERS}/lib/x86_64-linux-gnu"
         self.wrapper(PEERS / "usr/bin/podman", LD_LIBRARY_PATH=libraries)
+        # It starts podman anew at a container's end, from an environment without its variables.
+        self.wrapper(PEERS / "usr/bin/conmon", LD_LIBRARY_PATH=libraries)
         here = self.directory
         limits = ", ".join(f'"{name}={most}:{most}"' for name, most in LIMITS.items())
         (here / "containers.conf").write_text(f"""
@@ -170,7 +172,7 @@ runtime = "runc"
 cgroup_manager = "cgroupfs"
 events_logger = "file"
 tmp_dir = "{here}/tmp"
-conmon_path = ["{PEERS}/usr/bin/conmon"]
+conmon_path = ["{self.bin}/conmon"]
 helper_binaries_dir = ["{PEERS}/usr/libexec/podman"]
 [engine.runtimes]
 runc = ["{PEERS}/usr/sbin/runc"]

@@ -104,6 +104,21 @@ def test_a_killed_client_costs_neither_container_nor_lease(machine, engine):
     poll(lambda: leases(machine), 30, "the lease of a stopped container")
 
 
+def test_a_paused_container_keeps_its_lease(machine, engine):
+    client = machine.start("run", "--", *run_words(engine))
+    container = started(machine)
+    if engine("pause", container["id"], check=False).returncode != 0:
+        pytest.skip("nothing can be paused here")
+    # That makes the keeper ask the engine again.
+    os.kill(show(machine)["job"]["pid"], signal.SIGKILL)
+    client.wait(timeout=30)
+    time.sleep(0.5)
+    assert leases(machine) and show(machine)["state"] == "running"
+    engine("unpause", container["id"])
+    assert machine.run("stop", "last", "--grace", "0s", timeout=60).returncode == 0
+    assert not engine.is_running(container["id"])
+
+
 def test_a_container_left_alone_keeps_the_lease_and_wait_tells_its_code(machine, engine):
     done = machine.run("run", "--", *run_words(engine, "-d", "--rm", job=("sh", "-c", "while [ ! -e /tmp/over ]; do "
                                                                           "sleep 0.1; done; exit 5")))

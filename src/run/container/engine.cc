@@ -251,8 +251,11 @@ InspectedContainer inspected(const json& one) {
   const json& config = member(one, "Config");
   seen.id = text_of(member(one, "Id"));
   seen.run = text_of(member(member(config, "Labels"), std::string(container_label).c_str()));
-  seen.is_running = is_true(member(state, "Running"));
+  // podman says "not running" of one that is paused, or has yet to end by its stop.
   const std::string status = text_of(member(state, "Status"));
+  constexpr std::array<std::string_view, 4> alive = {"paused", "stopping", "restarting", "unknown"};
+  const bool is_alive = std::ranges::find(alive, status) != alive.end();
+  seen.is_running = is_true(member(state, "Running")) || is_alive;
   seen.has_started = status != "created" && status != "initialized" && status != "configured";
   const json& pid = member(state, "Pid");
   if (pid.is_number_integer()) seen.process = pid.get<pid_t>();

@@ -48,6 +48,15 @@ TEST(InspectedContainer, OneThatWasMadeAndNotStartedHasNoCode) {
   EXPECT_FALSE(one.exit_code.get());
 }
 
+TEST(InspectedContainer, OneThatPodmanHasPausedOrHasYetToStopLives) {
+  for (const std::string status : {"paused", "stopping"}) {
+    const std::string state = R"("Running": false, "Pid": 42, "ExitCode": 0, "Status": ")" + status;
+    const auto one = parse_inspected(R"([{"Id": "a", "State": {)" + state + "\"}}]")->front();
+    EXPECT_TRUE(one.is_running) << status;
+    EXPECT_FALSE(one.exit_code.get()) << status;
+  }
+}
+
 TEST(InspectedContainer, OtherTextIsNone) {
   EXPECT_FALSE(parse_inspected("Error: no such container"));
   EXPECT_TRUE(parse_inspected("[]")->empty());
