@@ -85,7 +85,7 @@ class Past:
         server = Served(self, directory, live=False)
         server.start()
         try:
-            self.run = run_of(machine, "--", sys.executable, "-c", LOADER)
+            self.run = run_of(machine, "-n", "2", "--", sys.executable, "-c", LOADER)
             others = [run_of(machine, "--", "true") for _ in range(3)]
             for run in (self.run, *others):
                 wait_until(lambda run=run: server.ask(f"api/v1/runs/{run}")["end"], f"{run} has ended", PATIENCE)

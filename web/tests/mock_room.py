@@ -11,6 +11,7 @@ READINGS = (
 ).split()
 STATES = "free reserved leased busy held unknown divided lost unusable".split()
 HOUR, DAY = 3_600_000, 86_400_000
+LEASE = "9f8e47e3-cd17934ce0ea9fb0"
 # Of a run; and its members that everybody sees who may know of it.
 SUMMARY = {
     "samples": 5520, "mean_utilization_percent": 71.4, "energy_millijoules": 2_900_000_000, "energy_source": "counter",
@@ -152,7 +153,7 @@ class Room:
         cards = [device for device in self.snapshot["devices"] if device["parent"] is None]
         device = cards[min(3, len(cards) - 1)]
         return [{
-            "id": "9f8e47e3-cd17934ce0ea9fb0", "run": self.runs[0]["id"], "uid": 1000, "user": "wei",
+            "id": LEASE, "run": self.runs[0]["id"], "uid": 1000, "user": "wei",
             "keeper": {"pid": 40700, "start_ticks": 811}, "job": {"pid": 40711, "start_ticks": 815}, "command": None,
             "since_unix_ms": self.started - 95 * 60_000, "understood": True,
             "held_by": None, "isolated_by": None, "ends_unix_ms": None, "devices": [{"device": device["id"], "exclusive": True, "promised_bytes": None}],
@@ -254,7 +255,8 @@ class Room:
 
     def run(self, number):
         begin = self.started - (95 * 60_000 if number == 0 else number * 5 * HOUR)
-        device = self.snapshot["devices"][(3 + number) % len(self.snapshot["devices"])]
+        known = self.snapshot["devices"]
+        devices = [known[(3 + number + more) % len(known)] for more in range(1 if number == 0 else 2)]
         ended = number != 0
         lasted = 92 * 60_000 + number * 260_000
         end = {
@@ -273,7 +275,8 @@ class Room:
             "id": f"{stamp}-ab12c{number}", "uid": 1000 + number % 3, "user": ["wei", "mara", "alice"][number % 3],
             "cpu_only": False, "command": ["python", "train.py", "--lr", "3e-4"], "working_directory": "/home/wei/exp",
             "started_unix_ms": begin, "started_steady_ms": None, "waiting": False, "waited_ms": 42_000, "wanted": "-n 1",
-            "devices_wanted": 1, "spec": {}, "machine_id": "5e1a", "boot_id": "5e1b", "inside": "", "lease": "",
+            "devices_wanted": 1, "spec": {}, "machine_id": "5e1a", "boot_id": "5e1b", "inside": "",
+            "lease": "" if ended else LEASE,
             "keeper": {"pid": 40700, "start_ticks": 811}, "job": {"pid": 40711, "start_ticks": 815},
             "retry_of": None, "isolated_by": None, "log": "/home/wei/exp/train.log", "state": "ended" if ended else "running",
             "directory": "/home/wei/.local/state/berth/runs/x", "figures_invented": False, "complete": True,
@@ -281,7 +284,7 @@ class Room:
                 "tier": "watchdog", "action": "warn", "proved": "yes", "proved_why": None,
                 "devices": [{"limit_bytes": 60 * 2**30, "highest_measured_bytes": 51_312_485_990, "highest_charge_bytes": None, "refusals": 0}],
             },
-            "given": self.snapshot | {"devices": [device], "gpu_processes": [], "processes": []},
+            "given": self.snapshot | {"devices": devices, "gpu_processes": [], "processes": []},
             "machine": {"operating_system": "Debian GNU/Linux 12", "cpu_model": "AMD EPYC", "instance_type": None,
                         "cpu_count": 64, "memory_total_bytes": 2**40, "container": "", "why": {"instance_type": "unsupported"}},
             "git": {"root": "/home/wei/exp", "commit": "8d3fa1c09d8e7f33", "branch": "main", "dirty": True},
@@ -301,8 +304,9 @@ class Room:
         for i in range(points):
             dip = 0.1 if 0.60 < i / points < 0.66 else 1
             wave = math.sin(i / 7)
-            rows.append([int(begin + (end - begin) * i / points), 0, round(dip * (80 + 12 * wave), 1),
-                         51_312_485_990, int(dip * 480_000 + 70_000 + 9000 * wave), 58 + round(6 * wave)])
+            for device in range(len(run["given"]["devices"])):
+                rows.append([int(begin + (end - begin) * i / points), device, round(dip * (80 + 12 * wave) - 5 * device, 1),
+                             51_312_485_990, int(dip * 480_000 + 70_000 + 9000 * wave), 58 + round(6 * wave)])
         return {
             "devices": [device["id"] for device in run["given"]["devices"]],
             "columns": ["utilization_gpu_percent", "memory_used_bytes", "power_draw_milliwatts", "temperature_celsius"],

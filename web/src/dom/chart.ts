@@ -6,7 +6,7 @@ import type uPlot from "uplot";
 
 import { clock_time, dash, day, moment } from "../model/format";
 import { time_ticks } from "../model/scale";
-import { extent_of, table_of, type Drawn } from "../model/series";
+import { extent_of, table_of, type Column, type Drawn } from "../model/series";
 import { t } from "../words/translate";
 import { el, set_attribute, set_text } from "./element";
 import { new_plot } from "./plot";
@@ -28,10 +28,24 @@ export interface ChartOptions {
 
 const most_table_rows = 40;
 
+/// Of several lines in one chart.
+const line_colours = [
+  "--chart-load",
+  "--chart-power",
+  "--chart-memory",
+  "--held",
+  "--chart-heat",
+  "--reserved",
+  "--free",
+  "--muted",
+] as const;
+
 export class Chart {
   readonly root: HTMLElement;
   private readonly box = el("div", { class: "plot", role: "slider", tabindex: 0 });
   private readonly reading = el("span", { class: "reading" });
+  private readonly keys = el("span", { class: "chart-keys", "aria-hidden": "true" });
+  private readonly heads = el("tr");
   private readonly rows = el("tbody");
   private readonly details: HTMLDetailsElement;
   private plot: uPlot | null = null;
@@ -55,7 +69,7 @@ export class Chart {
     this.root = el(
       "figure",
       { class: "chart" },
-      el("figcaption", {}, el("span", { class: "chart-title" }, options.title), this.reading),
+      el("figcaption", {}, el("span", { class: "chart-title" }, options.title), this.keys, this.reading),
       this.box,
       this.details,
     );
@@ -82,10 +96,12 @@ export class Chart {
   }
 
   show(drawn: Drawn, window: { from: number; to: number }): void {
-    const banded = this.drawn?.banded;
+    const before = this.drawn;
     this.drawn = drawn;
     this.window = window;
-    if (this.plot && banded === drawn.banded) {
+    const is_like = before?.banded === drawn.banded && count_of(before) === count_of(drawn);
+    if (!is_like) this.show_keys();
+    if (this.plot && is_like) {
       this.plot.setData(this.columns(), false);
       this.plot.setScale("x", { min: window.from, max: window.to });
     } else {
@@ -108,8 +124,26 @@ export class Chart {
   }
 
   private columns(): uPlot.AlignedData {
-    const { times, mean, low, high, banded } = this.drawn!;
-    return (banded ? [times, mean, high, low] : [times, mean]) as uPlot.AlignedData;
+    const { times, mean, low, high, banded, others } = this.drawn!;
+    const more = (others ?? []).map(({ values }) => values);
+    return (banded ? [times, mean, high, low] : [times, mean, ...more]) as uPlot.AlignedData;
+  }
+
+  /// The lines' names in their colours.
+  private show_keys(): void {
+    const { label, others } = this.drawn!;
+    const names = others?.length ? [label ?? "", ...others.map((other) => other.label)] : [];
+    this.keys.replaceChildren(
+      ...names.map((name, i) => {
+        const key = el("span", { class: "chart-key" }, name);
+        key.style.setProperty("--own", `var(${this.colour_of(i)})`);
+        return key;
+      }),
+    );
+  }
+
+  private colour_of(line: number): string {
+    return this.drawn?.others?.length ? line_colours[line % line_colours.length]! : this.options.colour;
   }
 
   private fit(): void {
@@ -123,7 +157,8 @@ export class Chart {
   private uplot_options(): uPlot.Options {
     const style = getComputedStyle(document.documentElement);
     const colour = (name: string): string => style.getPropertyValue(name).trim();
-    const line = colour(this.options.colour);
+    const line = colour(this.colour_of(0));
+    const others = this.drawn!.others ?? [];
     const text = colour("--muted");
     const grid = { stroke: colour("--line"), width: 1 };
     const font = "11px system-ui, sans-serif";
@@ -135,8 +170,16 @@ export class Chart {
         width: 1.5,
         spanGaps: false,
         points: { show: false },
-        ...(this.drawn!.banded ? {} : { fill: `${line}22` }),
+        ...(this.drawn!.banded || others.length ? {} : { fill: `${line}22` }),
       },
+      ...others.map((_, i) => ({
+        stroke: colour(this.colour_of(i + 1)),
+        width: 1.5,
+        spanGaps: false,
+        points: { show: false },
+        // Colours begin anew: dashes tell the second round from the first.
+        ...(i + 1 >= line_colours.length ? { dash: [6, 3] } : {}),
+      })),
     ];
     if (this.drawn!.banded) series.push(band, band);
     return {
@@ -211,7 +254,14 @@ export class Chart {
     if (time !== null && index !== null && this.drawn) {
       const p95 = this.drawn.p95[index] ?? null;
       const high = this.drawn.high[index] ?? null;
-      const value = format(this.drawn.mean[index] ?? null);
+      const { label, others } = this.drawn;
+      const first = format(this.drawn.mean[index] ?? null);
+      const value = others?.length
+        ? [
+            `${label}: ${first}`,
+            ...others.map((other) => `${other.label}: ${format(other.values[index] ?? null)}`),
+          ].join("  ")
+        : first;
       const more = p95 === null ? "" : `  p95 ${format(p95)}  ${t("chart.most")} ${format(high)}`;
       this.say(time, `${clock_or_moment(time, this.window!)}  ${value}${more}`);
       return;
@@ -230,9 +280,25 @@ export class Chart {
   }
 
   private describe(): void {
-    const extent = this.drawn ? extent_of(this.drawn) : null;
-    const { format, title } = this.options;
-    const text = extent
+    const { drawn } = this;
+    const { title } = this.options;
+    const text =
+      drawn?.others?.length && extent_of(drawn)
+        ? [
+            this.described(`${title}, GPU ${drawn.label}`, drawn),
+            ...drawn.others.map(({ label, values }) =>
+              this.described(`${title}, GPU ${label}`, { ...drawn, mean: values }),
+            ),
+          ].join(" ")
+        : this.described(title, drawn);
+    set_attribute(this.box, "aria-label", text);
+    if (!this.plot || (this.plot.cursor.left ?? -10) < 0) this.show_reading(null);
+  }
+
+  private described(title: string, drawn: Drawn | null): string {
+    const extent = drawn ? extent_of(drawn) : null;
+    const { format } = this.options;
+    return extent
       ? t("chart.describe", {
           title,
           last: format(extent.last),
@@ -241,8 +307,6 @@ export class Chart {
           high: format(extent.high),
         })
       : t("chart.nothing", { title });
-    set_attribute(this.box, "aria-label", text);
-    if (!this.plot || (this.plot.cursor.left ?? -10) < 0) this.show_reading(null);
   }
 
   private draw_marks(plot: uPlot, colour: string): void {
@@ -263,9 +327,6 @@ export class Chart {
   }
 
   private table(): HTMLElement {
-    const head = [t("chart.time"), t("chart.mean"), t("chart.least"), t("chart.most")].map(
-      (word, i) => el("th", { scope: "col", class: i ? "number" : null }, word),
-    );
     const { title } = this.options;
     return el(
       "div",
@@ -274,7 +335,7 @@ export class Chart {
         "table",
         {},
         el("caption", { class: "unseen" }, title),
-        el("thead", {}, el("tr", {}, ...head)),
+        el("thead", {}, this.heads),
         this.rows,
       ),
     );
@@ -283,8 +344,24 @@ export class Chart {
   private fill_table(): void {
     if (!this.details.open || !this.drawn) return;
     const { format } = this.options;
+    const { drawn } = this;
+    const others = drawn.others ?? [];
+    const heads = others.length
+      ? [drawn.label ?? "", ...others.map(({ label }) => label)].map((label) => `GPU ${label}`)
+      : [t("chart.mean"), t("chart.least"), t("chart.most")];
+    this.heads.replaceChildren(
+      ...[t("chart.time"), ...heads].map((word, i) =>
+        el("th", { scope: "col", class: i ? "number" : null }, word),
+      ),
+    );
+    const others_rows = others.map(({ values }) =>
+      table_of({ ...drawn, mean: values }, most_table_rows),
+    );
+    const lines = table_of(drawn, most_table_rows).map((row, i) =>
+      others.length ? [row[0], row[1], ...others_rows.map((rows) => rows[i]![1])] : row,
+    ) as [number, ...Column][];
     this.rows.replaceChildren(
-      ...table_of(this.drawn, most_table_rows).map(([time, ...values]) =>
+      ...lines.map(([time, ...values]) =>
         el(
           "tr",
           {},
@@ -309,6 +386,10 @@ export class Chart {
     const to = Math.min(times.length - 1, Math.max(0, at + by));
     this.plot.setCursor({ left: this.plot.valToPos(times[to]!, "x"), top: 10 });
   }
+}
+
+function count_of(drawn: Drawn | null): number {
+  return drawn?.others?.length ?? 0;
 }
 
 function key_steps(page: number, all: number): Record<string, number> {

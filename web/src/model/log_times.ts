@@ -4,6 +4,39 @@
 export interface LogLine {
   text: string;
   at: number | null;
+  /// With its escape sequences, where it has some.
+  raw: string | null;
+}
+
+export interface Coloured {
+  text: string;
+  /// A class of the style sheet, or of two: "ansi-1 ansi-bold"; empty: as any text.
+  look: string;
+}
+
+/// What a terminal would show of it: the eight colours and bold. Other looks are left out.
+export function coloured(raw: string): Coloured[] {
+  const parts: Coloured[] = [];
+  let colour = "";
+  let bold = "";
+  for (const piece of raw.slice(raw.replace(/\r+$/, "").lastIndexOf("\r") + 1).split(/(?=\x1b\[)/)) {
+    const found = /^\x1b\[([\d;]*)m/.exec(piece);
+    const codes = found ? found[1]!.split(";").map(Number) : [];
+    for (let i = 0; i < codes.length; ++i) {
+      const code = codes[i]!;
+      if (code === 0) colour = bold = "";
+      else if (code === 1) bold = "ansi-bold";
+      else if (code === 22) bold = "";
+      else if (code === 39) colour = "";
+      else if (code === 38 || code === 48) i += codes[i + 1] === 5 ? 2 : 4;
+      else if ((code >= 30 && code <= 37) || (code >= 90 && code <= 97)) {
+        colour = `ansi-${code % 10}`;
+      }
+    }
+    const text = clean_line(piece);
+    if (text) parts.push({ text, look: [colour, bold].filter(Boolean).join(" ") });
+  }
+  return parts;
 }
 
 /// Escape sequences go, and of a progress bar's overwrites the last stays.
@@ -62,12 +95,12 @@ export function timed_lines(text: string, started_unix_ms: number): LogLine[] {
   return lines.map((line, i) => {
     const stamp = stamps[i];
     if (stamp) last = stamp.zoned ? stamp.utc : stamp.utc - shift;
-    return { text: line, at: last };
+    return { text: line, at: last, raw: raw[i]!.includes("\x1b[") ? raw[i]! : null };
   });
 }
 
 /// The last line written at or before `time`; null: none has a time, or all are later.
-export function line_at(lines: LogLine[], time: number): number | null {
+export function line_at(lines: Pick<LogLine, "at">[], time: number): number | null {
   let found: number | null = null;
   for (let i = 0; i < lines.length; ++i) {
     const at = lines[i]!.at;

@@ -81,6 +81,25 @@ export interface Drawn {
   high: Column;
   p95: Column;
   banded: boolean;
+  /// Further lines over the same times, each with its name; the first one's name is `label`.
+  others?: { label: string; values: Column }[];
+  label?: string;
+}
+
+/// Several devices' lines as one drawing: what one has no value for at a time is a gap in its line.
+export function overlaid(lines: { label: string; drawn: Drawn }[]): Drawn {
+  const times = [...new Set(lines.flatMap(({ drawn }) => drawn.times))].sort((a, b) => a - b);
+  const at = new Map(times.map((time, i) => [time, i]));
+  const columns = lines.map(({ label, drawn }) => {
+    const values: Column = times.map(() => null);
+    drawn.times.forEach((time, i) => {
+      values[at.get(time)!] = drawn.mean[i] ?? null;
+    });
+    return { label, values };
+  });
+  const [first, ...others] = columns;
+  const mean = first?.values ?? [];
+  return { times, mean, low: [], high: [], p95: [], banded: false, others, label: first?.label ?? "" };
 }
 
 /// What a look may take, as the server counts it.

@@ -4,8 +4,8 @@
 import { post, type Answer } from "../api";
 import { el, set_hidden, set_text } from "../dom/element";
 import { dash } from "../model/format";
-import { may_act_for } from "../model/state";
-import type { Lease, Overview, Process } from "../model/wire";
+import { command_text, label_of, may_act_for } from "../model/state";
+import type { Lease, Overview, Process, Run } from "../model/wire";
 import { t } from "../words/translate";
 import { failure, type World } from "./view";
 
@@ -30,7 +30,8 @@ interface Wish {
   /// What stands between the question and the buttons.
   more?: HTMLElement;
   act: string;
-  done: string;
+  /// Of what the server answered.
+  done: (answer: unknown) => string;
   send(): Promise<Answer<unknown>>;
 }
 
@@ -64,7 +65,7 @@ function ask_first(world: World, wish: Wish): void {
     if (!dialog.isConnected) return;
     if (answer.ok) {
       done = true;
-      world.announce(wish.done);
+      world.announce(wish.done(answer.value));
       dialog.close();
       return;
     }
@@ -91,8 +92,38 @@ export function ask_release(world: World, lease: Lease): void {
     about: `${lease.user ?? dash}  ${lease.run || lease.id}`,
     warning: t(lease.run ? "act.release_run" : "act.release_lease"),
     act: t("act.release"),
-    done: t("act.released"),
+    done: () => t("act.released"),
     send: () => post(`api/v1/leases/${encodeURIComponent(lease.id)}/release`, {}),
+  });
+}
+
+export function may_stop(overview: Overview | null, run: Run): boolean {
+  return (
+    overview !== null &&
+    run.state === "running" &&
+    run.lease !== "" &&
+    may_act_for(overview.asker, run.user)
+  );
+}
+
+/// `said` is told what became of it, as it was stopped from there.
+export function ask_stop(world: World, run: Run, said: (text: string) => void): void {
+  const words = {
+    ended: "run.stop_ended",
+    killed: "run.stop_killed",
+    "had ended": "run.stop_had_ended",
+  } as const;
+  ask_first(world, {
+    title: t("run.stop_title"),
+    about: `${run.user}  ${run.id}  ${command_text(run.command) ?? ""}`,
+    warning: t("run.stop_warning", { gpus: run.given.devices.map(label_of).join(", ") || dash }),
+    act: t("run.stop"),
+    done: (answer) => {
+      const text = t(words[(answer as { end: keyof typeof words }).end]);
+      said(text);
+      return text;
+    },
+    send: () => post(`api/v1/leases/${encodeURIComponent(run.lease)}/release`, {}),
   });
 }
 
@@ -120,7 +151,7 @@ export function ask_signal(world: World, process: Process): void {
     warning: t("act.signal_warning"),
     more: el("fieldset", { class: "signals" }, el("legend", {}, t("act.which")), ...choices),
     act: t("act.signal"),
-    done: t("act.signalled", { pid: process.pid }),
+    done: () => t("act.signalled", { pid: process.pid }),
     send: () =>
       post(`api/v1/processes/${process.pid}/signal`, { signal, start_ticks: process.start_ticks }),
   });

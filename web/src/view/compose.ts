@@ -7,7 +7,7 @@ import { no_wishes, outcome_of, request_of, whole_command, type Wishes } from ".
 import { label_of } from "../model/state";
 import type { Placement } from "../model/wire";
 import { t } from "../words/translate";
-import { failure, type View, type World } from "./view";
+import { copy_button, failure, type View, type World } from "./view";
 
 let fields = 0;
 function field(label: string, input: HTMLElement): HTMLElement {
@@ -32,12 +32,8 @@ export function compose_view(world: World): View {
   let later: ReturnType<typeof setTimeout> | undefined;
   let asked = 0;
   const line = el("code", { class: "command", tabindex: 0 });
-  const copied = el("span", { class: "muted", role: "status" });
-  const copy = el(
-    "button",
-    { type: "button", class: "primary", click: () => void copy_line() },
-    t("compose.copy"),
-  );
+  const { button: copy, said: copied } = copy_button(world, t("compose.copy"), line);
+  copy.classList.add("primary");
   const verdict = el("p", { class: "verdict", role: "status" });
   const chosen = el("ul", { class: "chosen" });
   const refused = el("ul", { class: "events" });
@@ -175,24 +171,6 @@ export function compose_view(world: World): View {
       ),
     );
     set_hidden(refused_place, composed.refused.length === 0);
-  }
-
-  async function copy_line(): Promise<void> {
-    let done = false;
-    try {
-      await navigator.clipboard.writeText(line.textContent ?? "");
-      done = true;
-    } catch {
-      // Without HTTPS a browser gives no clipboard: the line is selected, and the person copies it.
-      const range = document.createRange();
-      range.selectNodeContents(line);
-      const selection = getSelection();
-      selection?.removeAllRanges();
-      selection?.addRange(range);
-      done = document.execCommand("copy");
-    }
-    set_text(copied, done ? t("compose.copied") : t("compose.selected"));
-    if (done) world.announce(t("compose.copied"));
   }
 
   const root = el(

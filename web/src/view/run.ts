@@ -3,24 +3,26 @@
 
 import { get } from "../api";
 import type { Chart } from "../dom/chart";
-import { el, Parts, roving, section, set_attribute, set_hidden } from "../dom/element";
+import { el, Parts, roving, section, set_attribute, set_hidden, set_text } from "../dom/element";
 import { bytes, celsius, dash, duration, energy, moment, percent } from "../model/format";
 import { line_at } from "../model/log_times";
 import { address_of } from "../model/route";
-import { drawn_samples, metrics } from "../model/series";
-import { command_text, label_of } from "../model/state";
+import { drawn_samples, metrics, overlaid } from "../model/series";
+import { as_word, command_text, label_of } from "../model/state";
 import type { Mark, Run, Samples } from "../model/wire";
 import { t } from "../words/translate";
+import { ask_stop, may_stop } from "./acts";
 import { chart_of } from "./charts";
 import { LogPanel } from "./log_panel";
 import { end_text, has_no_job, is_well, lasted } from "./runs";
-import { choice, facts, failure, waiting, type View, type World } from "./view";
+import { choice, copy_button, facts, failure, waiting, type View, type World } from "./view";
 
 export function run_view(world: World, id: string): View {
   const stop = new AbortController();
   const head = el("div", { class: "heading" }, el("h1", {}, id));
   const place = el("div", {}, waiting());
   const root = el("div", { class: "run" }, head, place);
+  const said = el("span", { class: "muted", role: "status" });
   let charts: Chart[] = [];
   let asked_ms = performance.now();
   /// Draws what has come; null: there is nothing to follow.
@@ -60,8 +62,9 @@ export function run_view(world: World, id: string): View {
   }
 
   function show_head(run: Run): void {
+    const title = title_of(run);
     head.replaceChildren(
-      el("h1", {}, id),
+      el("h1", {}, title),
       el(
         "span",
         {
@@ -70,7 +73,25 @@ export function run_view(world: World, id: string): View {
         },
         end_text(run),
       ),
+      ...(title === run.id ? [] : [el("span", { class: "muted" }, run.id)]),
+      ...acts_of(run),
+      said,
     );
+  }
+
+  function acts_of(run: Run): HTMLElement[] {
+    const acts: HTMLElement[] = [];
+    if (may_stop(world.state().overview, run)) {
+      const ask = (): void => ask_stop(world, run, (text) => set_text(said, text));
+      acts.push(el("button", { type: "button", class: "danger", click: ask }, t("run.stop")));
+    }
+    const again = again_line(run);
+    if (again !== null) {
+      const line = el("code", { class: "unseen" }, again);
+      const { button, said: copied } = copy_button(world, t("run.again"), line);
+      acts.push(button, line, copied);
+    }
+    return acts;
   }
 
   /// Somebody else's: how it went may be seen, what it did and said may not.
@@ -98,7 +119,8 @@ export function run_view(world: World, id: string): View {
         to: Math.max(from + 1_000, run.end?.at_unix_ms ?? last ?? world.server_now()),
       };
     };
-    let device = 0;
+    /// Null: all of them, one line each.
+    let device: number | null = run.given.devices.length > 1 ? null : 0;
     const point = (time: number | null): void => charts.forEach((chart) => chart.point_at(time));
     const moments = new Moments(point);
     const log = new LogPanel(run, stop.signal, point);
@@ -116,17 +138,30 @@ export function run_view(world: World, id: string): View {
     };
     const draw = (): void =>
       metrics.forEach((metric, i) => {
-        if (samples) charts[i]!.show(drawn_samples(samples, device, metric), window_of(samples));
+        if (!samples) return;
+        const drawn =
+          device === null
+            ? overlaid(
+                devices.map((one, at) => ({
+                  label: label_of(one),
+                  drawn: drawn_samples(samples!, at, metric),
+                })),
+              )
+            : drawn_samples(samples, device, metric);
+        charts[i]!.show(drawn, window_of(samples));
       });
     const devices = run.given.devices;
     const pick =
       devices.length > 1
         ? choice(
             t("run.device"),
-            devices.map((one, i) => [String(i), `GPU ${label_of(one)}`] as const),
-            "0",
+            [
+              ["all", t("run.all_devices")] as const,
+              ...devices.map((one, i) => [String(i), `GPU ${label_of(one)}`] as const),
+            ],
+            "all",
             (value) => {
-              device = Number(value);
+              device = value === "all" ? null : Number(value);
               draw();
             },
           ).root
@@ -183,6 +218,20 @@ export function run_view(world: World, id: string): View {
       charts.forEach((chart) => chart.close());
     },
   };
+}
+
+/// What its owner calls it, else what it runs; of another person's neither is shown.
+function title_of(run: Run): string {
+  return run.spec?.["name"] || command_text(run.command) || run.id;
+}
+
+/// The same once more, as a shell would want it typed.
+function again_line(run: Run): string | null {
+  const command = command_text(run.command);
+  if (command === null || !run.working_directory) return null;
+  const name = run.spec?.["name"];
+  const words = ["berth run", run.wanted, name ? `--name=${as_word(name)}` : "", "--", command];
+  return `cd ${as_word(run.working_directory)} && ${words.filter(Boolean).join(" ")}`;
 }
 
 function summary_of(run: Run, now: number): HTMLElement {

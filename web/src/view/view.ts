@@ -4,7 +4,7 @@ import type { Answer } from "../api";
 import type { State } from "../model/state";
 import type { Route } from "../model/route";
 import { t } from "../words/translate";
-import { el } from "../dom/element";
+import { el, set_text } from "../dom/element";
 
 export interface World {
   state(): State;
@@ -61,6 +61,33 @@ export function waiting(): HTMLElement {
 /// Of a list that is cut to its newest.
 export function left_out_text(count: number): string {
   return count > 0 ? t("list.left_out", { n: count }) : "";
+}
+
+/// Copies what stands in the line, and says so.
+export function copy_button(
+  world: World,
+  title: string,
+  line: HTMLElement,
+): { button: HTMLButtonElement; said: HTMLElement } {
+  const said = el("span", { class: "muted", role: "status" });
+  const copy = async (): Promise<void> => {
+    let done = false;
+    try {
+      await navigator.clipboard.writeText(line.textContent ?? "");
+      done = true;
+    } catch {
+      // Without HTTPS a browser gives no clipboard: the line is selected, and the person copies it.
+      const range = document.createRange();
+      range.selectNodeContents(line);
+      const selection = getSelection();
+      selection?.removeAllRanges();
+      selection?.addRange(range);
+      done = document.execCommand("copy");
+    }
+    set_text(said, done ? t("compose.copied") : t("compose.selected"));
+    if (done) world.announce(t("compose.copied"));
+  };
+  return { button: el("button", { type: "button", click: () => void copy() }, title), said };
 }
 
 /// Buttons of which one is pressed.

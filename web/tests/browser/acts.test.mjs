@@ -43,6 +43,25 @@ test(
 );
 
 test(
+  "a run is stopped on its own page, which says what became of it",
+  { own: true, needs: ["act"] },
+  async (page, server) => {
+    const who = await server.tell("who");
+    await log_in(page, who);
+    await leased_gpu(page, server, who);
+    await page.locator('main td a[href^="#/run"]').first().click();
+    await page.waitForSelector(".run .heading h1");
+    await button(page, "Stop").click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText(new RegExp(`on GPU ${who.gpu}\\b`)).waitFor();
+    check((await server.tell("acts")).length === 0, "it was stopped although nobody said so");
+    await dialog.getByRole("button", { name: "Stop" }).click();
+    await page.locator(".run .heading").getByText("The run has ended.").waitFor();
+    check((await server.tell("acts"))[0].what === "release", "nothing was done");
+  },
+);
+
+test(
   "a process is signalled by its owner, as he chooses",
   { needs: ["act"], told: [["real"]] },
   async (page, server) => {

@@ -1,5 +1,7 @@
 // What has been: charts of months, the timeline, usage, runs with their logs.
 
+import { readFileSync } from "node:fs";
+
 import { check, test, until } from "./harness.mjs";
 import { a_run, first_gpu, log_in, moment_of, rows, text, told_facts } from "./steps.mjs";
 
@@ -320,6 +322,45 @@ test("over a dip of a chart stand the lines of that moment", { needs: ["runs"] }
       .first()
       .evaluate((line) => line.getBoundingClientRect().width >= 0 && line.style.transform !== ""),
   );
+});
+
+test("a log is searched, has its colours, and can be saved", { needs: ["runs"] }, async (page, server) => {
+  await a_run(page, server);
+  await page.locator(".log .ansi-2", { hasText: "INFO" }).first().waitFor();
+  const search = page.getByRole("searchbox");
+  await search.fill("WAITING for the data");
+  const found = page.getByText(/^\d+ of \d+$/);
+  await found.waitFor();
+  const [at, all] = (await found.innerText()).split(" of ").map(Number);
+  check(at === all && all > 1, `the newest match is not the first one shown: ${at} of ${all}`);
+  await search.press("Enter");
+  await page.getByText(`1 of ${all}`, { exact: true }).waitFor();
+  check(/waiting for the data/.test(await text(page, ".log [aria-current]")), "another line is marked");
+  await search.fill("no line says this");
+  await page.getByText("Not found.").waitFor();
+  const saved = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Download" }).click();
+  const download = await saved;
+  const kept = readFileSync(await download.path(), "utf8");
+  const who = await server.tell("who");
+  check(download.suggestedFilename() === `${who.run}.log`, download.suggestedFilename());
+  check(kept.includes("waiting for the data loader") && kept.endsWith("\n"), "the file is another");
+});
+
+test("all GPUs of a run are in one chart, each with its name", { needs: ["runs"] }, async (page, server) => {
+  await a_run(page, server);
+  const who = await server.tell("who");
+  const { given, working_directory } = await server.ask(`api/v1/runs/${who.run}`, who.token);
+  const labels = given.devices.map(({ index }) => String(index));
+  check(labels.length === 2, "the run has one GPU: nothing is looked at");
+  const keys = page.locator(".chart").first().locator(".chart-key");
+  check((await keys.allInnerTexts()).join() === labels.join(), "the lines have other names");
+  const colours = await keys.evaluateAll((all) => all.map((one) => getComputedStyle(one).color));
+  check(colours[0] !== colours[1], "the lines have one colour");
+  await page.getByRole("button", { name: `GPU ${labels[1]}` }).click();
+  await until("one line is left", async () => (await keys.count()) === 0);
+  const line = await page.locator(".run .heading code").textContent();
+  check(line.startsWith(`cd ${working_directory} && berth run -n `), `to run it again: ${line}`);
 });
 
 test(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { no_wishes, outcome_of, request_of, whole_command } from "../../src/model/compose";
-import { clean_line, line_at, timed_lines } from "../../src/model/log_times";
+import { clean_line, coloured, line_at, timed_lines } from "../../src/model/log_times";
 import { address_of, route_of, type Route } from "../../src/model/route";
 import { moved, place_in, stacked, time_ticks, zoomed } from "../../src/model/scale";
 
@@ -60,6 +60,17 @@ test("spans that overlap get rows of their own", () => {
 test("escape sequences and overwritten progress leave a line of a log", () => {
   assert.equal(clean_line("\x1b[32mINFO\x1b[0m 10%\r 50%\r100%\r"), "100%");
   assert.equal(clean_line("a\x07b\x1b]0;title\x07c"), "abc");
+});
+
+test("a terminal's colours are shown, and nothing else of its sequences", () => {
+  assert.deepEqual(coloured("\x1b[1;31mERROR\x1b[0m disk\x1b[38;5;9m full\x1b[?25l\x1b[92m ok\x1b[K"), [
+    { text: "ERROR", look: "ansi-1 ansi-bold" },
+    { text: " disk", look: "" },
+    { text: " full", look: "" },
+    { text: " ok", look: "ansi-2" },
+  ]);
+  assert.deepEqual(coloured("\x1b[32m10%\r\x1b[31m100%\r"), [{ text: "100%", look: "ansi-1" }]);
+  assert.equal(timed_lines("plain\n", 0)[0]!.raw, null);
 });
 
 test("lines of a log have the time that they say, and those between it of the one before", () => {
