@@ -277,59 +277,6 @@ def test_the_hosts_children_are_its_own(desk):
     """) == "none"
 
 
-@pytest.fixture
-def served(desk):
-    """The desk with a `berth serve`; no helper can answer but where one is named."""
-    path = desk.directory / "serve.sock"
-    server = desk.start("serve", "--listen", "none", "--socket", path)
-    desk.env |= {"BERTH_SERVE_SOCKET": str(path)}
-    wait_until(path.exists, "the server is there")
-    yield desk
-    E2E.end(server)
-
-
-def test_a_look_of_the_server_knows_no_numbers_and_what_is_visible_is_asked_of_the_helper(served):
-    """Not before somebody asks for a number."""
-    ask = "print(json.dumps([len(berth.look(max_age=60).devices), [d.ordinal for d in berth.look(max_age=60).devices]]))"
-    wait_until(lambda: "[8," in served.python("import json, berth\n" + ask, env={"BERTH_HELPER": "/nonexistent"},
-                                               code_wanted=None), "the server has looked")
-    assert served.told(ask, env={"BERTH_HELPER": "/nonexistent"}) == [8, [None] * 8]
-    shown = served.told("print(json.dumps([[d.index, d.ordinal] for d in berth.devices(visible=True)]))",
-                        env={"CUDA_VISIBLE_DEVICES": "5,2", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"})
-    assert shown == [[5, 0], [2, 1]]
-    shown = served.told(
-        """
-        seen = berth.devices()
-        before = len(os.listdir("/proc/self/fd"))
-        numbers = [[d.index, d.ordinal] for d in seen]
-        print(json.dumps([numbers, len(os.listdir("/proc/self/fd")) > before]))
-        """,
-        env={"CUDA_VISIBLE_DEVICES": "5,2", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"},
-    )
-    numbers = {5: 0, 2: 1}
-    assert shown == [[[index, numbers.get(index)] for index in range(8)], True], "the helper was asked once it was needed"
-
-
-def test_a_connection_to_the_server_is_made_in_one_place(served):
-    """Jupyter's extension asks over it."""
-    told = served.told(
-        """
-        import ctypes, socket
-        from berth import _abi
-        from berth._context import Context
-        descriptor = ctypes.c_int(-1)
-        with Context.borrowed(_abi.FROM_SERVE) as context:
-            _abi.call("berth_serve_connect", context.handle, ctypes.byref(descriptor))
-        how = os.get_blocking(descriptor.value), os.get_inheritable(descriptor.value)
-        with socket.socket(fileno=descriptor.value) as link:
-            link.settimeout(10)
-            link.sendall(b"GET /api/v1/openapi.json HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n")
-            print(json.dumps([*how, link.recv(12).decode()]))
-        """
-    )
-    assert told == [False, False, "HTTP/1.1 200"]
-
-
 def test_a_card_that_hangs_holds_up_neither_ctrl_c_nor_the_others(desk):
     """Ctrl-C comes while the look still waits for the card; a whole look has the other seven."""
     driver = E2E.FakeDriver(desk.directory, E2E.scenario("server-8xh100"), faults="*@3=hang")
