@@ -65,6 +65,20 @@ def test_some_scenario_has_what_is_absent(desk_of):
     assert whys and all(whys)
 
 
+def test_a_device_outlives_its_look_and_goes_to_other_processes(desk):
+    before, copied, elsewhere = desk.told("""
+        import copy, gc, multiprocessing, pickle
+        def who(devices): return [[d.index, d.ordinal, d.memory_used.value, [[p.pid, p.user] for p in d.processes]] for d in devices]
+        devices = berth.look(max_age=0).devices
+        gc.collect()  # nobody names the look any more
+        alive = copy.deepcopy(pickle.loads(pickle.dumps(devices)))
+        with multiprocessing.get_context("fork").Pool(1) as pool: far = pool.map(len, [d.processes for d in devices])
+        print(json.dumps([who(devices), who(alive), far]))
+    """)
+    assert before == copied and [len(one[3]) for one in before] == elsewhere
+    assert before[0][3][0][1] == "alice", "who is on it was read after its look was gone"
+
+
 def test_a_column_is_a_field_of_all_devices(desk):
     told = desk.told("""
         look = berth.look(depth="everything")
@@ -289,8 +303,12 @@ def test_a_card_that_hangs_holds_up_neither_ctrl_c_nor_the_others(desk):
         began = time.monotonic()
         try: berth.look(max_age=0)
         except KeyboardInterrupt: print(time.monotonic() - began, flush=True)
-        look = berth.look(max_age=0)
-        print(json.dumps([[d.memory_used.value is not None for d in look.devices], look.problems]))
+        took = []
+        for _ in range(2):  # by a helper that starts for it, and by a warm one
+            began = time.monotonic()
+            look = berth.look(max_age=0)
+            took.append(time.monotonic() - began)
+        print(json.dumps([[d.memory_used.value is not None for d in look.devices], look.problems, took]))
         """,
         env=hung | {"BERTH_SIM": None},
     )
@@ -298,5 +316,7 @@ def test_a_card_that_hangs_holds_up_neither_ctrl_c_nor_the_others(desk):
     assert process.returncode == 0, errors
     left_after, told = output.splitlines()
     assert float(left_after) < PATIENCE_S, "only when the look was over"
-    are_known, problems = json.loads(told)
+    are_known, problems, took = json.loads(told)
     assert are_known.count(True) == 7 and any(problems)
+    # Patience and a second (./dev bench holds it to that), and what a machine that compiles beside takes.
+    assert max(took) < PATIENCE_S + 1 + 2, took
