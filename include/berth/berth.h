@@ -154,8 +154,8 @@ typedef struct {
   berth_f64 utilization_percent;        /* share of time in which any kernel ran */
   int32_t compute_major, compute_minor; /* 0.0: not told */
   uint64_t cuda_cores;                  /* from the table of cards; 0: not in it */
-  int32_t visible_ordinal; /* cuda:N in this process; -1: hidden; -2: not known, as in each look of
-                            * `berth serve`, which knows nothing of CUDA_VISIBLE_DEVICES here */
+  int32_t visible_ordinal; /* cuda:N in this process; -1: hidden; -2: not known, as where a list
+                            * counts different cards and CUDA_DEVICE_ORDER is not PCI_BUS_ID */
   int32_t zero;
 } berth_device;
 
@@ -192,8 +192,8 @@ berth_code berth_look_column(const berth_look* look, const char* key, double* va
                              uint8_t* absent, size_t room, berth_error** error);
 /* Milliseconds since 1970 at which it was taken. */
 int64_t berth_look_taken_unix_ms(const berth_look* look);
-/* The look, as `berth status --json` prints it (doc/FORMATS.md, Snapshot); of BERTH_STATE, each
- * device has the fields of berth_device alone. */
+/* The look, as `berth status --json` prints it (doc/FORMATS.md, Snapshot); of BERTH_STATE, devices
+ * and processes have what berth_device and berth_process have alone. */
 const char* berth_look_json(const berth_look* look);
 void berth_look_free(berth_look* look);
 

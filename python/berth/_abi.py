@@ -30,7 +30,6 @@ DEPTHS = ("state", "everything", "details", "lists")
 STATES = ("free", "reserved", "leased", "busy", "held", "unknown", "failed", "divided", "lost", "unusable")
 CUDA = ("not loaded", "not started", "started", "inherited")
 FROM_SERVE, FROM_HELPER = 1, 2
-NOT_KNOWN = -2  # of visible_ordinal
 
 OK = 0
 

@@ -68,7 +68,7 @@ class Lease:
         variables.update(_jax_share(memory, self.devices))
         if apply:
             for ordinal, device in enumerate(self.devices):
-                device._ordinal = ordinal  # CUDA_VISIBLE_DEVICES names them in this order
+                device.ordinal = ordinal  # CUDA_VISIBLE_DEVICES names them in this order
             self._before = {name: os.environ.get(name) for name in variables}
             os.environ.update(variables)
         _held.append(self)
@@ -306,7 +306,7 @@ def _leased_devices(handle: ctypes.c_void_p, simulated: bool) -> List[Device]:
     for at in range(_abi.library().berth_lease_devices(handle)):
         raw = _abi.sized(_abi.DeviceStruct)
         _abi.library().berth_lease_device(handle, at, ctypes.byref(raw))
-        device = Device(raw, [], simulated)
+        device = Device(raw, simulated)
         others = [one for one in (device.holder or "").split(", ") if one and one != owner]
         device.state, device.holder = "leased", ", ".join([*others, owner])
         found.append(device)

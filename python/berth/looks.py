@@ -52,6 +52,7 @@ class Device:
 
     index: Optional[int]  # as nvidia-smi numbers them; None: it is lost
     id: str  # its UUID, which lasts
+    ordinal: Optional[int]  # cuda:ordinal in this process; None: hidden, or it cannot be told
     name: str
     pci: Optional[str]
     state: str  # "free", "reserved", "leased", "busy", "held", … (doc/METRICS.md, state)
@@ -66,13 +67,11 @@ class Device:
     temperature: Reading[int]  # °C
     compute: Optional[Tuple[int, int]]
     cuda_cores: Optional[int]
-    processes: List[Process]
 
-    def __init__(
-        self, raw: _abi.DeviceStruct, processes: List[Process], simulated: bool, ordinals: Optional[_Ordinals] = None
-    ) -> None:
+    def __init__(self, raw: _abi.DeviceStruct, simulated: bool, seen: Optional[_Seen] = None, at: int = 0) -> None:
         self.simulated = simulated
-        self._ordinals = ordinals
+        self._seen, self._at = seen, at
+        self._processes: Optional[List[Process]] = None  # read where somebody asks
         self.index = raw.index if raw.index >= 0 else None
         self.id = _abi.text(raw.id)
         self.name = _abi.text(raw.name)
@@ -80,7 +79,7 @@ class Device:
         self.state = _abi.STATES[raw.state] if 0 <= raw.state < len(_abi.STATES) else "unknown"
         self.state_why = _abi.text(raw.state_why) or None
         self.holder = _abi.text(raw.users) or None
-        self._ordinal: int = raw.visible_ordinal
+        self.ordinal = raw.visible_ordinal if raw.visible_ordinal >= 0 else None
         self.memory_total = _read(raw.memory_total_bytes, in_bytes=True)
         self.memory_used = _read(raw.memory_used_bytes, in_bytes=True)
         self.memory_free = _read(raw.memory_free_bytes, in_bytes=True)
@@ -89,18 +88,16 @@ class Device:
         self.temperature = _read(raw.temperature_celsius)
         self.compute = (raw.compute_major, raw.compute_minor) if raw.compute_major else None
         self.cuda_cores = raw.cuda_cores or None
-        self.processes = processes
 
     @property
-    def ordinal(self) -> Optional[int]:
-        """cuda:ordinal in this process; None: hidden, or it cannot be told.
+    def processes(self) -> List[Process]:
+        if self._processes is None:
+            self._processes = self._seen.processes_on(self._at) if self._seen else []
+        return self._processes
 
-        >>> [device.ordinal for device in devices(sim="lab-4")]
-        [0, 1, 2, 3]
-        """
-        if self._ordinal == _abi.NOT_KNOWN and self._ordinals is not None:
-            self._ordinal, self._ordinals = self._ordinals.of(self.id), None
-        return self._ordinal if self._ordinal >= 0 else None
+    def __getstate__(self) -> Dict[str, Any]:
+        """For pickle and copy: the library's look stays in this process."""
+        return {**self.__dict__, "_processes": self.processes, "_seen": None}
 
     def torch(self) -> torch.device:
         """PyTorch's name of it in this process; of a simulated one the CPU's. Starts nothing."""
@@ -123,65 +120,68 @@ class Device:
         return f"<berth.Device {self}: {self.name}, {self.state}, {self.memory_used} of {self.memory_total}>"
 
 
-class _Ordinals:
-    """What `berth serve` cannot know, as it has other variables: asked of the helper once for all devices of a look."""
+class _Seen:
+    """A look of the library, which lives as long as the Look and each Device of it."""
 
-    def __init__(self, sim: Optional[str]) -> None:
-        self._sim = sim
-        self._by_id: Optional[Dict[str, int]] = None
+    def __init__(self, handle: ctypes.c_void_p) -> None:
+        self.handle = handle
+        self._processes: Optional[List[Process]] = None
+        self._on: Dict[int, List[Process]] = {}
 
-    def of(self, id: str) -> int:
-        if self._by_id is None:
-            try:
-                self._by_id = {one.id: one._ordinal for one in look(max_age=0, sim=self._sim).devices}
-            except Error:
-                return _abi.NOT_KNOWN
-        return self._by_id.get(id, _abi.NOT_KNOWN)
+    def __del__(self, _library: Any = _abi.library) -> None:
+        if self.handle.value:
+            _library().berth_look_free(self.handle)
+
+    @property
+    def processes(self) -> List[Process]:
+        if self._processes is None:
+            ask, count = _abi.library().berth_look_process, _abi.library().berth_look_processes(self.handle)
+            raw = _abi.sized(_abi.ProcessStruct)
+            place = ctypes.byref(raw)
+            found = []
+            for at in range(count):
+                ask(self.handle, at, place)
+                found.append(Process(raw))
+            for process in found:
+                if process.device is not None:
+                    self._on.setdefault(process.device, []).append(process)
+            self._processes = found
+        return self._processes
+
+    def processes_on(self, at: int) -> List[Process]:
+        return self._on.get(at, []) if self.processes else []
 
 
 class Look:
     """What one look saw. It never changes."""
 
-    def __init__(self, handle: ctypes.c_void_p, simulated: bool, ordinals: Optional[_Ordinals] = None) -> None:
-        self._handle = handle
+    def __init__(self, handle: ctypes.c_void_p, simulated: bool) -> None:
+        self._seen = _Seen(handle)
         self._simulated = simulated
-        self._ordinals = ordinals
         self._devices: Optional[List[Device]] = None
-        self._processes: Optional[List[Process]] = None
-
-    def __del__(self, _library: Any = _abi.library) -> None:
-        if self._handle.value:
-            _library().berth_look_free(self._handle)
 
     @property
     def devices(self) -> List[Device]:
         if self._devices is None:
-            ask, count = _abi.library().berth_look_device, _abi.library().berth_look_devices(self._handle)
-            on = self.processes
-            self._devices = []
+            ask, count = _abi.library().berth_look_device, _abi.library().berth_look_devices(self._seen.handle)
+            raw = _abi.sized(_abi.DeviceStruct)
+            place = ctypes.byref(raw)
+            found = []
             for at in range(count):
-                raw = _abi.sized(_abi.DeviceStruct)
-                ask(self._handle, at, ctypes.byref(raw))
-                mine = [process for process in on if process.device == at]
-                self._devices.append(Device(raw, mine, self._simulated, self._ordinals))
+                ask(self._seen.handle, at, place)
+                found.append(Device(raw, self._simulated, self._seen, at))
+            self._devices = found
         return self._devices
 
     @property
     def processes(self) -> List[Process]:
         """All of them, also those on devices that are not listed."""
-        if self._processes is None:
-            ask, count = _abi.library().berth_look_process, _abi.library().berth_look_processes(self._handle)
-            self._processes = []
-            for at in range(count):
-                raw = _abi.sized(_abi.ProcessStruct)
-                ask(self._handle, at, ctypes.byref(raw))
-                self._processes.append(Process(raw))
-        return self._processes
+        return self._seen.processes
 
     @property
     def taken(self) -> float:
         """When, in seconds since 1970."""
-        return float(_abi.library().berth_look_taken_unix_ms(self._handle) / 1000)
+        return float(_abi.library().berth_look_taken_unix_ms(self._seen.handle) / 1000)
 
     @property
     def problems(self) -> List[str]:
@@ -192,7 +192,7 @@ class Look:
         """All of it, as `berth status --json` prints it (doc/FORMATS.md, Snapshot)."""
         import json
 
-        return json.loads(_abi.text(_abi.library().berth_look_json(self._handle)))  # type: ignore[no-any-return]
+        return json.loads(_abi.text(_abi.library().berth_look_json(self._seen.handle)))  # type: ignore[no-any-return]
 
     def column(self, key: str) -> Tuple[array[float], array[int]]:
         """A field of doc/METRICS.md for all devices: values, and not 0 where there is none.
@@ -205,12 +205,12 @@ class Look:
         """
         from array import array
 
-        room = _abi.library().berth_look_devices(self._handle)
+        room = _abi.library().berth_look_devices(self._seen.handle)
         values, absent = array("d", bytes(8 * room)), array("B", bytes(room))
         if room:
             _abi.call(
                 "berth_look_column",
-                self._handle,
+                self._seen.handle,
                 key.encode(),
                 (ctypes.c_double * room).from_buffer(values),
                 (ctypes.c_uint8 * room).from_buffer(absent),
@@ -240,7 +240,7 @@ def _look_steps(max_age: float, depth: str, sim: Optional[str], replay: Optional
                 context.handle, wanted, ctypes.byref(handle), ctypes.byref(error)
             )
             if code == _abi.OK:
-                return Look(handle, is_simulated(sim), _Ordinals(sim))
+                return Look(handle, is_simulated(sim))
             _abi.library().berth_error_free(error)  # nobody serves here; the helper says what is wrong
     with Context.borrowed(_abi.FROM_HELPER, sim, replay) as context:
         return Look((yield from context.steps("look", wanted)), not replay and is_simulated(sim))
@@ -270,8 +270,7 @@ def devices(*, visible: bool = False, sim: Optional[str] = None, replay: Optiona
     >>> [device.index for device in devices(sim="server-8xh100") if device.state == "free"]
     [3, 4, 5, 6, 7]
     """
-    # What CUDA_VISIBLE_DEVICES is here `berth serve` does not know.
-    found = look(max_age=0 if visible else 2.0, sim=sim, replay=replay).devices
+    found = look(sim=sim, replay=replay).devices
     if not visible:
         return found
     return sorted((one for one in found if one.ordinal is not None), key=lambda one: one.ordinal or 0)

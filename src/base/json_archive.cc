@@ -11,6 +11,7 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
+#include "base/json_members.h"
 #include "base/memory_limit.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -19,19 +20,7 @@ namespace berth {
 
 namespace {
 
-/// In the order of the text. Growing copies all that is below, so the second member makes room for
-/// a line of a series; one member alone may be one of a million.
-template <class Key, class T, class Less, class Allocator>
-struct Members : nlohmann::ordered_map<Key, T, Less, Allocator> {
-  using Base = nlohmann::ordered_map<Key, T, Less, Allocator>;
-  using Base::Base;
-  T& operator[](const Key& key) {
-    constexpr std::size_t usual = 8;
-    if (this->size() == 1) this->reserve(usual);
-    return Base::operator[](key);
-  }
-};
-using Json = nlohmann::basic_json<Members>;
+using Json = nlohmann::basic_json<JsonMembers>;
 
 /// Straight into text: a tree of the whole would cost three times as much.
 class JsonWriter final : public Archive {

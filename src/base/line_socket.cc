@@ -98,17 +98,21 @@ Result<bool> LineSocket::fill(std::size_t longest) {
   constexpr std::size_t block = 64 << 10;
   const std::size_t before = buffer_.size();
   if (before > longest) return closed();
-  buffer_.resize(before + block);
-  iovec bytes{.iov_base = buffer_.data() + before, .iov_len = block};
-  msghdr message{};
-  message.msg_iov = &bytes;
-  message.msg_iovlen = 1;
   Control control{};
+  msghdr message{};
+  message.msg_iovlen = 1;
   message.msg_control = control.bytes.data();
   message.msg_controllen = control.bytes.size();
-  const ssize_t got = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  const int why = errno;
-  buffer_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  ssize_t got = 0;
+  int why = 0;
+  // What is not written is not cleared before either: most lines are far shorter.
+  buffer_.resize_and_overwrite(before + block, [&](char* bytes, std::size_t) {
+    iovec room{.iov_base = bytes + before, .iov_len = block};
+    message.msg_iov = &room;
+    got = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    why = errno;
+    return before + static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+  });
   if (got < 0 && (why == EAGAIN || why == EWOULDBLOCK)) return false;
   if (got < 0 && why == EINTR) return true;
   if (got <= 0) return closed();

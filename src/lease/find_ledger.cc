@@ -117,8 +117,10 @@ Result<Fd> open_part(const std::string& path, const Fd& within) {
 
 Result<Fd> open_named(const std::string& path, const std::string& named_by) {
   if (auto made = make_directories(path, 0700); !made) {
-    return std::unexpected(
-        std::move(made).error().because(trf("making the ledger that {} names", named_by)));
+    const Error told =
+        std::move(made).error().because(trf("making the ledger that {} names", named_by));
+    return fail(told.code(),
+                trf("{}; name a directory in {} that you may write", told.message(), named_by));
   }
   auto directory = open_fd(path, O_RDONLY | O_DIRECTORY);
   if (!directory) return directory;

@@ -191,6 +191,10 @@ class HolderWatch {
 Error no_room(Error error, const LedgerPlace& place) {
   const std::string attempted = trf("writing into the ledger {}", place.directory);
   const Error told = std::move(error).because(attempted);
+  if (told.code() == ErrorCode::no_permission) {
+    return {told.code(),
+            trf("{}; name a directory in {} that you may write", told.message(), "BERTH_LEDGER")};
+  }
   if (told.code() != ErrorCode::io) return told;
   return {told.code(), trf("{}; `df -h`, `df -i` and `quota` say whether there is room, the kernel "
                            "log whether the disk fails",

@@ -143,8 +143,11 @@ Outcome look_now(berth_context& context, std::uint32_t depth, berth_look** look)
   if (may_serve && context.replay.empty()) {
     if (!context.serve) context.serve.emplace(context.sim);
     if (auto served = context.serve->look(context.max_age_ms)) {
-      *look = new berth_look{.seen = std::move(served), .visible = {}, .host = ::getpid()};
-      return std::nullopt;
+      // An older berth's server does not know what this process sees.
+      if (const auto& visible = context.serve->visible()) {
+        *look = new berth_look{.seen = std::move(served), .visible = *visible, .host = ::getpid()};
+        return std::nullopt;
+      }
     }
   }
   if ((context.sources & BERTH_FROM_HELPER) == 0) {

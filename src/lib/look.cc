@@ -146,12 +146,12 @@ Outcome device_at(const berth_look& look, std::size_t at, berth_device* device,
 namespace {
 
 Outcome process_at(const berth_look& look, std::size_t at, berth_process* process) {
-  const Json& all = list_in(look.snapshot(), "gpu_processes");
+  const Json& all = list_in(look.seen->processes(), "gpu_processes");
   if (at >= all.size()) return Failure(BERTH_E_INVALID, "there is no such process in the look");
   const Json& one = all[at];
   const std::int64_t pid = one.value("pid", std::int64_t{0});
   static const Json& unknown = *new Json(Json::object());
-  const Json* found = process_of(look.snapshot(), pid);
+  const Json* found = process_of(look.seen->processes(), pid);
   const Json& facts = found == nullptr ? unknown : *found;
   const Json& devices = list_in(look.snapshot(), "devices");
   const auto device = std::find_if(devices.begin(), devices.end(), [&](const Json& candidate) {
@@ -163,7 +163,7 @@ Outcome process_at(const berth_look& look, std::size_t at, berth_process* proces
       .pid = static_cast<std::int32_t>(pid),
       .user = text_in(facts, "user"),
       .command = text_in(facts, "joined_command"),
-      .run = run_of(look.snapshot(), facts),
+      .run = run_of(look.seen->processes(), facts),
       .container = text_in(facts, "container"),
       .memory_bytes = size_in(one, "memory_used_bytes"),
       .mine = pid == look.host || descends_from(facts, look.host) ? 1 : 0};
@@ -222,7 +222,13 @@ berth_code berth_look_device(const berth_look* look, size_t at, berth_device* de
 }
 
 size_t berth_look_processes(const berth_look* look) {
-  return look == nullptr ? 0 : berth::lib::list_in(look->snapshot(), "gpu_processes").size();
+  size_t count = 0;
+  if (look == nullptr) return count;
+  (void)at_border(nullptr, [&]() -> berth::lib::Outcome {
+    count = berth::lib::list_in(look->seen->processes(), "gpu_processes").size();
+    return std::nullopt;
+  });
+  return count;
 }
 
 berth_code berth_look_process(const berth_look* look, size_t at, berth_process* process) {

@@ -56,11 +56,20 @@ static_assert(std::ranges::all_of(fields_of_device, [](std::string_view field) {
   return std::binary_search(known_members.begin(), known_members.end(), field, stands_before);
 }));
 
-/// Copies JSON without the members that nobody knows. It reads no more of a value than where it
+/// The members of a snapshot that tell who is on the devices.
+constexpr auto lists_of_processes =
+    std::to_array<std::string_view>({"gpu_processes", "processes", "leases"});
+
+bool is_of_processes(std::string_view name) {
+  return std::ranges::find(lists_of_processes, name) != lists_of_processes.end();
+}
+
+/// Copies JSON without the members that are not `kept`. It reads no more of a value than where it
 /// ends; whether what it keeps is JSON is for the parser to say.
 class Sieve {
  public:
-  explicit Sieve(std::string_view text) : text_(text) {}
+  using Keep = bool(std::string_view name);
+  Sieve(std::string_view text, Keep* keep) : text_(text), keep_(keep) {}
 
   /// Nothing: it nests too deep, or ends in the midst of something.
   std::optional<std::string> kept() {
@@ -70,7 +79,7 @@ class Sieve {
       if (c == '"') {
         const std::size_t begin = at_;
         const std::string_view word = take_string();
-        if (is_at_colon() && !is_known_member(word)) leave_out(begin);
+        if (is_at_colon() && !keep_(word)) leave_out(begin);
         continue;
       }
       if ((c == '{' || c == '[') && ++depth > deepest) return std::nullopt;
@@ -130,6 +139,7 @@ class Sieve {
   }
 
   std::string_view text_;
+  Keep* keep_;
   std::size_t at_ = 0;
   std::string kept_;
   std::size_t kept_to_ = 0;  // of the text: what comes before was kept, or left out
@@ -148,6 +158,11 @@ bool is_snapshot(const Json& json) {
     }
   }
   return true;
+}
+
+Json sifted(std::string_view text, Sieve::Keep* keep) {
+  const auto kept = Sieve(text, keep).kept();
+  return kept ? Json::parse(*kept, nullptr, false) : Json();
 }
 
 /// The words of a command stand in its JSON one by one; the look keeps them as one text.
@@ -172,11 +187,20 @@ bool is_known_member(std::string_view name) {
 }
 
 std::shared_ptr<const Seen> Seen::read(std::string text) {
-  const auto kept = Sieve(text).kept();
-  Json known = kept ? Json::parse(*kept, nullptr, false) : Json();
+  Json known = sifted(
+      text, [](std::string_view name) { return is_known_member(name) && !is_of_processes(name); });
   if (!is_snapshot(known)) return nullptr;
-  join_commands(known);
   return std::shared_ptr<const Seen>(new Seen(std::move(text), std::move(known)));
+}
+
+const Json& Seen::processes() const {
+  const std::lock_guard lock(mutex_);
+  if (!processes_.is_null()) return processes_;
+  Json all = sifted(
+      text_, [](std::string_view name) { return is_known_member(name) && name != "devices"; });
+  processes_ = is_snapshot(all) ? std::move(all) : Json::object();
+  join_commands(processes_);
+  return processes_;
 }
 
 const Json& Seen::whole() const {

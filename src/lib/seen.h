@@ -1,6 +1,6 @@
 #pragma once
-// Seen: a snapshot's JSON, which looks share. What berth.h's structs have is read at once. That is
-// a tenth of it: the whole is read where somebody asks for a column of something else.
+// Seen: a snapshot's JSON, which looks share. What berth_device has is read at once. That is less
+// than a tenth of it: who is on the devices, and the whole, are read where somebody asks for them.
 
 #include <array>
 #include <memory>
@@ -9,9 +9,11 @@
 #include <string>
 #include <string_view>
 
+#include "base/json_members.h"
+
 namespace berth::lib {
 
-using Json = nlohmann::json;
+using Json = nlohmann::basic_json<JsonMembers>;
 
 /// The readings that berth_device has, by their keys in doc/METRICS.md.
 inline constexpr auto fields_of_device = std::to_array<std::string_view>(
@@ -26,8 +28,11 @@ class Seen {
 
   /// As it came.
   [[nodiscard]] const std::string& text() const { return text_; }
-  /// With the words of each command joined, too ("joined_command").
+  /// What berth_device has, and of which machine and when it is.
   [[nodiscard]] const Json& known() const { return known_; }
+  /// What berth_process has: processes, with the words of each command joined, too
+  /// ("joined_command"), and leases; any thread.
+  [[nodiscard]] const Json& processes() const;
   /// Of each device all members; any thread.
   [[nodiscard]] const Json& whole() const;
 
@@ -36,7 +41,8 @@ class Seen {
 
   std::string text_;
   Json known_;
-  mutable std::mutex mutex_;  // of `whole_`
+  mutable std::mutex mutex_;  // of those below
+  mutable Json processes_;
   mutable Json whole_;
 };
 

@@ -1,5 +1,6 @@
 #include "lib/serve_client.h"
 
+#include <fmt/format.h>
 #include <strings.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -11,6 +12,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -22,6 +24,7 @@ namespace {
 
 constexpr Duration patience = std::chrono::milliseconds(200);
 constexpr std::size_t longest_answer = 64 << 20;
+constexpr int deepest_answer = 8;  // of the short ones
 
 /// Where `berth serve` has its socket, the user's own before everybody's.
 std::vector<std::string> places(const std::string& sim) {
@@ -65,13 +68,25 @@ std::string header_in(std::string_view head, std::string_view name) {
   return {};
 }
 
+/// As a query wants it: all but letters and digits by their bytes.
+std::string escaped(std::string_view text) {
+  std::string all;
+  for (const unsigned char c : text) {
+    const bool is_plain =
+        (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    is_plain ? void(all += static_cast<char>(c)) : void(all += fmt::format("%{:02X}", c));
+  }
+  return all;
+}
+
 }  // namespace
 
 Fd connect_to_serve(const std::string& sim) {
   for (const std::string& path : places(sim)) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    if (path.size() >= sizeof(address.sun_path)) continue;
+    // Most often there is none: a socket would be made for nothing.
+    if (path.size() >= sizeof(address.sun_path) || ::access(path.c_str(), F_OK) != 0) continue;
     std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
     Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket.is_open()) return {};
@@ -91,46 +106,84 @@ bool ServeClient::connect() {
   return socket_.is_open();
 }
 
-bool ServeClient::fetch() {
-  std::string request = "GET /gpu-status HTTP/1.1\r\nHost: localhost\r\n";
-  if (newest_) request += "If-None-Match: " + tag_ + "\r\n";
+std::optional<ServeClient::Answer> ServeClient::ask(const std::string& target,
+                                                    const std::string& tag) {
+  std::string request = "GET " + target + " HTTP/1.1\r\nHost: localhost\r\n";
+  if (!tag.empty()) request += "If-None-Match: " + tag + "\r\n";
   request += "\r\n";
   if (::send(socket_.get(), request.data(), request.size(), MSG_NOSIGNAL) !=
       static_cast<ssize_t>(request.size())) {
-    return false;
+    return std::nullopt;
   }
   SystemClock clock;
   const Instant deadline = clock.now() + patience;
-  std::string answer;
+  Answer answer;
   std::optional<std::size_t> all;
   std::size_t body = 0;
-  while (!all || answer.size() < *all) {
-    const std::size_t before = answer.size();
+  std::string& text = answer.body;
+  while (!all || text.size() < *all) {
+    const std::size_t before = text.size();
     constexpr std::size_t block = 64 << 10;
-    answer.resize(before + block);
-    const ssize_t got = ::recv(socket_.get(), answer.data() + before, block, 0);
-    const int why = errno;
-    answer.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    ssize_t got = 0;
+    int why = 0;
+    text.resize_and_overwrite(before + block, [&](char* bytes, std::size_t) {
+      got = ::recv(socket_.get(), bytes + before, block, 0);
+      why = errno;
+      return before + static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+    });
     if (got < 0 && (why == EAGAIN || why == EINTR)) {
-      if (clock.now() >= deadline) return false;
+      if (clock.now() >= deadline) return std::nullopt;
       (void)clock.wait_readable(socket_.get(), deadline);
       continue;
     }
-    if (got <= 0) return false;
-    const std::size_t end = all ? std::string::npos : answer.find("\r\n\r\n");
+    if (got <= 0) return std::nullopt;
+    const std::size_t end = all ? std::string::npos : text.find("\r\n\r\n");
     if (end == std::string::npos) continue;
     body = end + 4;
-    const std::string_view head = std::string_view(answer).substr(0, end);
-    if (newest_ && head.starts_with("HTTP/1.1 304")) return answer.size() == body;
+    const std::string_view head = std::string_view(text).substr(0, end);
+    answer.is_unchanged = !tag.empty() && head.starts_with("HTTP/1.1 304");
+    if (answer.is_unchanged && text.size() == body) return answer;
+    answer.is_given = head.starts_with("HTTP/1.1 200");
     const auto length = parse_unsigned(header_in(head, "content-length"));
-    if (!head.starts_with("HTTP/1.1 200") || !length || *length > longest_answer) return false;
-    tag_ = header_in(head, "etag");
+    if (!length || *length > longest_answer) return std::nullopt;
+    answer.tag = header_in(head, "etag");
     all = body + *length;
   }
-  if (answer.size() != *all) return false;
-  answer.erase(0, body);
-  newest_ = Seen::read(std::move(answer));
+  if (text.size() != *all) return std::nullopt;
+  text.erase(0, body);
+  return answer;
+}
+
+bool ServeClient::fetch() {
+  auto answer = ask("/gpu-status", newest_ ? tag_ : "");
+  if (answer && answer->is_unchanged) return true;
+  if (!answer || !answer->is_given) return false;
+  tag_ = std::move(answer->tag);
+  newest_ = Seen::read(std::move(answer->body));
+  visible_for_.clear();
   return newest_ != nullptr;
+}
+
+const std::optional<Json>& ServeClient::visible() {
+  std::string asked = "/api/v1/visible-devices";
+  char separator = '?';
+  for (const auto& [name, variable] :
+       {std::pair("list=", "CUDA_VISIBLE_DEVICES"), std::pair("order=", "CUDA_DEVICE_ORDER")}) {
+    const char* value = std::getenv(variable);
+    if (value == nullptr) continue;  // another thing than empty
+    asked += separator + std::string(name) + escaped(value);
+    separator = '&';
+  }
+  if (asked == visible_for_) return visible_;
+  visible_for_ = asked;
+  visible_.reset();
+  const auto answer = ask(asked);
+  if (!answer) socket_.close();  // what it says yet is no answer to the next question
+  if (answer && answer->is_given && nesting_depth(answer->body) <= deepest_answer) {
+    const Json told = Json::parse(answer->body, nullptr, false);
+    if (told.is_object()) visible_.emplace(told.value("devices", Json()));
+  }
+  return visible_;
 }
 
 std::shared_ptr<const Seen> ServeClient::look(std::uint32_t max_age_ms) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/fd.h"
@@ -24,9 +25,20 @@ class ServeClient {
   /// Null: no such server, or its look is older than that or another machine's. Never slow: it is
   /// given up after a fifth of a second. The same look is read once.
   [[nodiscard]] std::shared_ptr<const Seen> look(std::uint32_t max_age_ms);
+  /// The ids of the devices of that look that this process sees, as CUDA numbers them (JSON's null:
+  /// which they are cannot be told). Nothing: an older berth's server does not tell.
+  [[nodiscard]] const std::optional<Json>& visible();
 
  private:
+  struct Answer {
+    bool is_unchanged = false;  // since `tag`
+    bool is_given = false;      // it has what was asked for: 200
+    std::string tag;
+    std::string body;
+  };
   [[nodiscard]] bool connect();
+  /// Nothing: it does not answer.
+  [[nodiscard]] std::optional<Answer> ask(const std::string& target, const std::string& tag = {});
   /// Whether there was an answer: `newest_` is what it said.
   [[nodiscard]] bool fetch();
 
@@ -35,6 +47,8 @@ class ServeClient {
   pid_t owner_ = 0;
   std::string tag_;  // the server's name of `newest_`
   std::shared_ptr<const Seen> newest_;
+  std::string visible_for_;  // what `visible_` is the answer to; empty: not asked of `newest_`
+  std::optional<Json> visible_;
 };
 
 }  // namespace berth::lib

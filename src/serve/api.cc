@@ -66,6 +66,8 @@ constexpr auto routes = std::to_array<Route>({
     {Method::get, "/api/v1/events", WorkKind::stream, Kept::no, answer_stream},
     {Method::get, "/api/v1/devices", WorkKind::loop, Kept::until_next_look, answer_devices},
     {Method::get, "/api/v1/devices/*", WorkKind::loop, Kept::until_next_look, answer_device},
+    {Method::get, "/api/v1/visible-devices", WorkKind::loop, Kept::until_next_look,
+     answer_visible_devices},
     {Method::get, "/api/v1/processes", WorkKind::loop, Kept::until_next_look, answer_processes},
     {Method::get, "/api/v1/leases", WorkKind::loop, Kept::until_next_look, answer_leases},
     {Method::get, "/api/v1/queue", WorkKind::loop, Kept::until_next_look, answer_queue},

@@ -76,6 +76,7 @@ void write_active_alerts(Archive& archive, const Principal& principal,
 [[nodiscard]] HttpResponse answer_overview(const Question& question);
 [[nodiscard]] HttpResponse answer_devices(const Question& question);
 [[nodiscard]] HttpResponse answer_device(const Question& question);
+[[nodiscard]] HttpResponse answer_visible_devices(const Question& question);
 [[nodiscard]] HttpResponse answer_processes(const Question& question);
 [[nodiscard]] HttpResponse answer_leases(const Question& question);
 [[nodiscard]] HttpResponse answer_queue(const Question& question);

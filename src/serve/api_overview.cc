@@ -4,6 +4,7 @@
 #include <map>
 
 #include "health/health.h"
+#include "place/visible_devices.h"
 #include "serve/api_json.h"
 #include "serve/fleet.h"
 #include "snapshot/device_kind.h"
@@ -209,6 +210,25 @@ HttpResponse answer_devices(const Question& question) {
       [&](Archive& archive, const Device& device) {
         write_device(archive, device, *seen, states);
       });
+}
+
+/// As a program numbers them that has these variables.
+HttpResponse answer_visible_devices(const Question& question) {
+  const auto seen = seen_by(question.principal, question.context);
+  const auto list = parameter_of(question.request, "list");
+  const bool by_pci = parameter_of(question.request, "order") == "PCI_BUS_ID";
+  const auto visible =
+      parse_visible_devices(list ? std::optional<std::string>(*list) : std::nullopt,
+                            by_pci ? DeviceOrder::pci_bus_id : DeviceOrder::fastest_first, *seen);
+  return json_answer([&](Archive& archive) {
+    archive.derived("simulated", simulated_in(question.context));
+    std::optional<std::vector<DeviceId>> devices;
+    if (visible) devices = visible->devices;
+    archive.member("devices", devices);
+    std::vector<std::string> remarks;
+    visible ? void(remarks = visible->remarks) : remarks.push_back(visible.error().message());
+    archive.member("remarks", remarks);
+  });
 }
 
 HttpResponse answer_device(const Question& question) {

@@ -12,6 +12,7 @@
 #include "serve/news.h"
 #include "serve/request_handler.h"
 #include "serve/settings.h"
+#include "snapshot/builder.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/host_report.h"
 #include "snapshot/questions.h"
@@ -94,6 +95,37 @@ TEST(Overview, SimulatedMachinesSaySo) {
   context.snapshot = std::make_shared<const Snapshot>(snapshot);
   EXPECT_EQ(answered("/api/v1/overview", nobody(), context)["simulated"], "lab-4");
   EXPECT_EQ(answered("/gpu-status", nobody(), context)["simulated"], "lab-4");
+}
+
+RequestContext context_of(const std::vector<std::string>& names) {
+  SnapshotBuilder builder;
+  for (std::size_t at = 0; at < names.size(); ++at) {
+    builder.gpu("GPU-" + std::string(1, static_cast<char>('a' + at)), Bytes(1 << 30))
+        .with([&](Device& device) { device.name = names[at]; });
+  }
+  RequestContext context = example_context();
+  context.snapshot = std::make_shared<const Snapshot>(builder.build());
+  return context;
+}
+
+TEST(VisibleDevices, AreCountedAsTheAskersVariablesSay) {
+  const RequestContext context = context_of({"H100", "H100", "H100"});
+  const auto seen = [&](const std::string& query) {
+    return answered("/api/v1/visible-devices" + query, nobody(), context);
+  };
+  EXPECT_EQ(seen("")["devices"], Json({"GPU-a", "GPU-b", "GPU-c"}));
+  EXPECT_EQ(seen("?list=2%2C0&order=PCI_BUS_ID")["devices"], Json({"GPU-c", "GPU-a"}));
+  EXPECT_EQ(seen("?list=&order=PCI_BUS_ID")["devices"], Json::array());
+  const Json beyond = seen("?list=1%2C7&order=PCI_BUS_ID");
+  EXPECT_EQ(beyond["devices"], Json({"GPU-b"}));
+  EXPECT_THAT(beyond["remarks"].dump(), HasSubstr("beyond the last device"));
+}
+
+TEST(VisibleDevices, AreNullWhereOnlyCudaKnows) {
+  const Json told =
+      answered("/api/v1/visible-devices?list=0", nobody(), context_of({"L4", "H100"}));
+  EXPECT_TRUE(told["devices"].is_null());
+  EXPECT_THAT(told["remarks"].dump(), HasSubstr("CUDA_DEVICE_ORDER"));
 }
 
 TEST(Api, BeforeTheFirstLookThereIsNothingToTell) {

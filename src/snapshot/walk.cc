@@ -153,9 +153,11 @@ void walk(Archive& archive, Device& device, const Snapshot& snapshot, FieldList 
 // --- what stands in a device
 // ----------------------------------------------------------------------
 
-/// [milliseconds, percent]
+/// [milliseconds, percent]; on the wire, which has a hundred of a device, the two alone.
 void put(Archive& archive, UtilizationSample& sample) {
-  put_row(archive, 2, sample.age, sample.busy);
+  if (archive.is_text()) return put_row(archive, 2, sample.age, sample.busy);
+  put(archive, sample.age);
+  put(archive, sample.busy);
 }
 
 void walk(Archive& archive, Partition& mig) {
@@ -243,6 +245,21 @@ void walk(Archive& archive, HostProcess& process) {
   archive.member("container", process.container);
   archive.member("enclosure", process.enclosure, Form::sparse);
   archive.member("stuck", process.stuck, Form::sparse);
+}
+
+/// Where readings were asked for by name: who is on a device, with what memory, and whose it is.
+void walk_asked(Archive& archive, GpuProcess& process) {
+  archive.member("device", process.device, Form::required);
+  archive.member("pid", process.pid, Form::required);
+  archive.member("memory_used_bytes", process.memory);
+}
+void walk_asked(Archive& archive, HostProcess& process) {
+  archive.member("pid", process.id.pid);
+  archive.member("ancestors", process.ancestors);
+  archive.member("user", process.user);
+  archive.member("command", process.command);
+  archive.member("executable_name", process.executable_name);
+  archive.member("container", process.container, Form::sparse);
 }
 
 void walk(Archive& archive, DeviceFileHolder& holder) {
@@ -410,8 +427,18 @@ static void walk(Archive& archive, Snapshot& snapshot, Form hidden, FieldList as
     });
     archive.close();
   }
-  archive.member("gpu_processes", snapshot.gpu_processes);
-  archive.member("processes", snapshot.processes);
+  const auto processes = [&](std::string_view key, auto& list) {
+    if (asked.empty()) return archive.member(key, list);
+    if (!archive.open(key, true, Form::plain, nullptr)) return;
+    put_list(archive, list, SIZE_MAX, [&](auto& process) {
+      archive.begin_object();
+      walk_asked(archive, process);
+      archive.end_object();
+    });
+    archive.close();
+  };
+  processes("gpu_processes", snapshot.gpu_processes);
+  processes("processes", snapshot.processes);
   archive.member("device_files", snapshot.device_files, Form::sparse);
   archive.member("xids", snapshot.xids, Form::sparse);
   archive.member("driver_loaded_unix_ms", snapshot.driver_loaded, Form::sparse);

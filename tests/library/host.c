@@ -271,6 +271,15 @@ static void older_structs(void) {
   OK(berth_acquire(context, &request, &lease, NULL, &error));
   OK(berth_lease_free(lease, &error));
 
+  berth_options options; /* without what it says of notes */
+  berth_context* other = NULL;
+  memset(&options, 0x5a, sizeof(options));
+  memset(&options, 0, offsetof(berth_options, on_note));
+  options.struct_size = offsetof(berth_options, on_note);
+  OK(berth_open(&options, &other, &error));
+  look_once(other);
+  berth_close(other);
+
   request.struct_size = 4; /* not even a size */
   EXPECT(berth_acquire(context, &request, &lease, NULL, NULL) == BERTH_E_INVALID);
   berth_close(context);
@@ -290,6 +299,10 @@ static void newer_structs(void) {
     berth_device known;
     uint64_t more[4];
   } device;
+  struct {
+    berth_process known;
+    uint64_t more[4];
+  } process;
   berth_context* context = NULL;
   berth_answer* answer = NULL;
   berth_look* look = NULL;
@@ -308,6 +321,12 @@ static void newer_structs(void) {
   device.more[3] = 7;
   OK(berth_look_device(look, 0, &device.known));
   EXPECT(device.known.id[0] != '\0' && device.more[3] == 7);
+  memset(&process, 0, sizeof(process));
+  process.known.struct_size = sizeof(process);
+  process.more[0] = 7;
+  OK(berth_look_process(look, 0, &process.known));
+  EXPECT(process.known.pid > 0 && process.known.user[0] != '\0' && process.more[0] == 7);
+  EXPECT(process.known.struct_size == sizeof(process));
   berth_look_free(look);
 
   request.more[3] = 1;

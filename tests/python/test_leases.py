@@ -315,11 +315,14 @@ def test_a_data_loaders_workers(desk):
 def test_a_child_asks_for_a_lease_of_its_own(desk):
     """Inside its parent's: it is given a share of that, and no other device."""
     inner, outer, outside = desk.told("""
+        import subprocess
         lease = berth.lease(2)
         inside, outside = os.pipe()
         if os.fork() == 0:
             with berth.lease() as inner:
-                os.write(outside, f"{inner.devices[0].index} {inner.id} {os.environ['CUDA_VISIBLE_DEVICES']}".encode())
+                listed = subprocess.run([os.environ["BERTH_HELPER"], "leases", "--json"], stdout=subprocess.PIPE).stdout
+                claims = ",".join(one["id"] for one in json.loads(listed)["leases"])
+                os.write(outside, f"{inner.devices[0].index} {inner.id} {os.environ['CUDA_VISIBLE_DEVICES']} {claims}".encode())
             try: berth.lease(3)
             except berth.Error as error: os.write(outside, f" {error.code}".encode())
             os._exit(0)
@@ -327,7 +330,8 @@ def test_a_child_asks_for_a_lease_of_its_own(desk):
         print(json.dumps([os.read(inside, 1000).decode().split(), lease.id, lease.released]))
     """)
     assert inner[0] == inner[2] == "4" and inner[1] != outer
-    assert inner[3] in ("invalid", "never")
+    assert inner[3] == outer, "no second claim: the machine's ledger has the outer lease alone"
+    assert inner[4] in ("invalid", "never")
     assert outside is False
 
 

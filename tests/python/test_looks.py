@@ -65,6 +65,20 @@ def test_some_scenario_has_what_is_absent(desk_of):
     assert whys and all(whys)
 
 
+def test_a_device_outlives_its_look_and_goes_to_other_processes(desk):
+    before, copied, elsewhere = desk.told("""
+        import copy, gc, multiprocessing, pickle
+        def who(devices): return [[d.index, d.ordinal, d.memory_used.value, [[p.pid, p.user] for p in d.processes]] for d in devices]
+        devices = berth.look(max_age=0).devices
+        gc.collect()  # nobody names the look any more
+        alive = copy.deepcopy(pickle.loads(pickle.dumps(devices)))
+        with multiprocessing.get_context("fork").Pool(1) as pool: far = pool.map(len, [d.processes for d in devices])
+        print(json.dumps([who(devices), who(alive), far]))
+    """)
+    assert before == copied and [len(one[3]) for one in before] == elsewhere
+    assert before[0][3][0][1] == "alice", "who is on it was read after its look was gone"
+
+
 def test_a_column_is_a_field_of_all_devices(desk):
     told = desk.told("""
         look = berth.look(depth="everything")
@@ -277,59 +291,6 @@ def test_the_hosts_children_are_its_own(desk):
     """) == "none"
 
 
-@pytest.fixture
-def served(desk):
-    """The desk with a `berth serve`; no helper can answer but where one is named."""
-    path = desk.directory / "serve.sock"
-    server = desk.start("serve", "--listen", "none", "--socket", path)
-    desk.env |= {"BERTH_SERVE_SOCKET": str(path)}
-    wait_until(path.exists, "the server is there")
-    yield desk
-    E2E.end(server)
-
-
-def test_a_look_of_the_server_knows_no_numbers_and_what_is_visible_is_asked_of_the_helper(served):
-    """Not before somebody asks for a number."""
-    ask = "print(json.dumps([len(berth.look(max_age=60).devices), [d.ordinal for d in berth.look(max_age=60).devices]]))"
-    wait_until(lambda: "[8," in served.python("import json, berth\n" + ask, env={"BERTH_HELPER": "/nonexistent"},
-                                               code_wanted=None), "the server has looked")
-    assert served.told(ask, env={"BERTH_HELPER": "/nonexistent"}) == [8, [None] * 8]
-    shown = served.told("print(json.dumps([[d.index, d.ordinal] for d in berth.devices(visible=True)]))",
-                        env={"CUDA_VISIBLE_DEVICES": "5,2", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"})
-    assert shown == [[5, 0], [2, 1]]
-    shown = served.told(
-        """
-        seen = berth.devices()
-        before = len(os.listdir("/proc/self/fd"))
-        numbers = [[d.index, d.ordinal] for d in seen]
-        print(json.dumps([numbers, len(os.listdir("/proc/self/fd")) > before]))
-        """,
-        env={"CUDA_VISIBLE_DEVICES": "5,2", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"},
-    )
-    numbers = {5: 0, 2: 1}
-    assert shown == [[[index, numbers.get(index)] for index in range(8)], True], "the helper was asked once it was needed"
-
-
-def test_a_connection_to_the_server_is_made_in_one_place(served):
-    """Jupyter's extension asks over it."""
-    told = served.told(
-        """
-        import ctypes, socket
-        from berth import _abi
-        from berth._context import Context
-        descriptor = ctypes.c_int(-1)
-        with Context.borrowed(_abi.FROM_SERVE) as context:
-            _abi.call("berth_serve_connect", context.handle, ctypes.byref(descriptor))
-        how = os.get_blocking(descriptor.value), os.get_inheritable(descriptor.value)
-        with socket.socket(fileno=descriptor.value) as link:
-            link.settimeout(10)
-            link.sendall(b"GET /api/v1/openapi.json HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n")
-            print(json.dumps([*how, link.recv(12).decode()]))
-        """
-    )
-    assert told == [False, False, "HTTP/1.1 200"]
-
-
 def test_a_card_that_hangs_holds_up_neither_ctrl_c_nor_the_others(desk):
     """Ctrl-C comes while the look still waits for the card; a whole look has the other seven."""
     driver = E2E.FakeDriver(desk.directory, E2E.scenario("server-8xh100"), faults="*@3=hang")
@@ -342,8 +303,12 @@ def test_a_card_that_hangs_holds_up_neither_ctrl_c_nor_the_others(desk):
         began = time.monotonic()
         try: berth.look(max_age=0)
         except KeyboardInterrupt: print(time.monotonic() - began, flush=True)
-        look = berth.look(max_age=0)
-        print(json.dumps([[d.memory_used.value is not None for d in look.devices], look.problems]))
+        took = []
+        for _ in range(2):  # by a helper that starts for it, and by a warm one
+            began = time.monotonic()
+            look = berth.look(max_age=0)
+            took.append(time.monotonic() - began)
+        print(json.dumps([[d.memory_used.value is not None for d in look.devices], look.problems, took]))
         """,
         env=hung | {"BERTH_SIM": None},
     )
@@ -351,5 +316,7 @@ def test_a_card_that_hangs_holds_up_neither_ctrl_c_nor_the_others(desk):
     assert process.returncode == 0, errors
     left_after, told = output.splitlines()
     assert float(left_after) < PATIENCE_S, "only when the look was over"
-    are_known, problems = json.loads(told)
+    are_known, problems, took = json.loads(told)
     assert are_known.count(True) == 7 and any(problems)
+    # Patience and a second (./dev bench holds it to that), and what a machine that compiles beside takes.
+    assert max(took) < PATIENCE_S + 1 + 2, took

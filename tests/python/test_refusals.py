@@ -1,6 +1,7 @@
 """What lease() and pick() are asked, and what they say where there is nothing."""
 
 import json
+import os
 
 import pytest
 
@@ -112,15 +113,37 @@ def test_the_warning_points_at_the_users_line(desk):
     assert told == [[str(script), line] for line in (2, 3, 5, 6)]
 
 
-def test_a_ledger_that_cannot_be_written(desk):
+def test_a_ledger_that_cannot_be_made(desk):
     blocked = desk.directory / "file"
     blocked.write_text("")
-    code, text = desk.told(
+    code, text, remedy = desk.told(
         """
         try: berth.lease(or_cpu=True)
-        except berth.Error as error: print(json.dumps([error.code, str(error)]))
+        except berth.Error as error: print(json.dumps([error.code, str(error), error.remedy]))
         """,
         env={"BERTH_LEDGER": str(blocked / "ledger")},
     )
     assert str(blocked) in text, "which ledger"
     assert code not in ("none_free", "never", "bug")
+    assert remedy == "name a directory in BERTH_LEDGER that you may write"
+
+
+def test_a_ledger_that_cannot_be_written(desk):
+    """Of another user, who may read it."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root: to become another user")
+    ledger = desk.directory / "ledger"
+    assert desk.run("leases").returncode == 0 and desk.holding().communicate() and ledger.is_dir()
+    for folder in (ledger, *ledger.glob("**/"), *ledger.parents[:4]):
+        folder.chmod(folder.stat().st_mode | 0o055)
+    told = desk.told(
+        """
+        try: berth.lease()
+        except berth.Error as error: print(json.dumps([error.code, str(error), error.remedy]))
+        """,
+        user=65534, group=65534, extra_groups=[],
+    )  # fmt: skip
+    code, text, remedy = told
+    assert code == "no_permission" and str(ledger) in text
+    assert remedy == "name a directory in BERTH_LEDGER that you may write"
+    assert desk.leases() == []

@@ -26,13 +26,13 @@ class Out final : public Archive {
   [[nodiscard]] bool is_reading() const override { return false; }
   [[nodiscard]] bool is_text() const override { return false; }
 
-  void scalar(bool& value) override { put_bytes(&value, sizeof(value)); }
-  void scalar(std::int64_t& value) override { put_bytes(&value, sizeof(value)); }
-  void scalar(std::uint64_t& value) override { put_bytes(&value, sizeof(value)); }
-  void scalar(double& value) override { put_bytes(&value, sizeof(value)); }
+  void scalar(bool& value) override { put(value); }
+  void scalar(std::int64_t& value) override { put(value); }
+  void scalar(std::uint64_t& value) override { put(value); }
+  void scalar(double& value) override { put(value); }
   void scalar(std::string& value) override {
     begin_list(value.size());
-    put_bytes(value.data(), value.size());
+    std::memcpy(room_for(value.size()), value.data(), value.size());
   }
   void scalar(Scalar& value) override {
     byte(value.index());
@@ -45,21 +45,24 @@ class Out final : public Archive {
   }
   bool has_value(bool there, Absent* why) override { return open({}, there, Form::nullable, why); }
   std::size_t begin_list(std::size_t count) override {
-    const auto short_count = static_cast<std::uint32_t>(count);
-    put_bytes(&short_count, sizeof(short_count));
+    put(static_cast<std::uint32_t>(count));
     return count;
   }
-  void byte(std::size_t value) {
-    const auto one = static_cast<std::uint8_t>(value);
-    put_bytes(&one, sizeof(one));
-  }
+  void byte(std::size_t value) { put(static_cast<std::uint8_t>(value)); }
 
  private:
-  void put_bytes(const void* from, std::size_t count) {
-    constexpr std::size_t room = 256;
-    if (bytes_.size() - length_ < count) bytes_.resize(length_ + count + room);
-    std::memcpy(bytes_.data() + length_, from, count);
-    length_ += count;
+  /// Of a size that the compiler knows: a call for each would take longer than the copy.
+  template <class T>
+  void put(T value) {
+    std::memcpy(room_for(sizeof(value)), &value, sizeof(value));
+  }
+  char* room_for(std::size_t count) {
+    constexpr std::size_t room = 1024;  // not cleared before it is written
+    if (bytes_.size() - length_ < count) {
+      bytes_.resize_and_overwrite(length_ + count + room,
+                                  [](char*, std::size_t size) { return size; });
+    }
+    return bytes_.data() + std::exchange(length_, length_ + count);
   }
   std::string& bytes_;
   std::size_t length_;

@@ -532,6 +532,14 @@ export interface DeviceHealth {
   not_examined: string[];
 }
 
+export interface VisibleDevices {
+  simulated: string | null;
+  /// Their ids; null: only CUDA knows how it numbers them, and `remarks` says why.
+  devices: string[] | null;
+  /// Of what CUDA does not read in the list.
+  remarks: string[];
+}
+
 export interface Health {
   berth_health: 1;
   taken_unix_ms: number;
