@@ -1,5 +1,5 @@
 // links: berth_probe
-// sysfs's texts about PCI functions, and the pci.ids list.
+// The kernel's texts about PCI functions, and the pci.ids list.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     BERTH_CHECK(berth::normal_pci_address(*address) == address, "what is normal stays as it is");
   }
   const auto number = pci::parse_hex(text);
+  const auto makers = pci::makers_in(text);
+  BERTH_CHECK(!makers || !makers->empty(), "a bus without functions is not known");
   const auto generation = pci::generation_from_speed(text);
   BERTH_CHECK(!generation || (*generation >= 1 && *generation <= 6), "a generation there is");
   for (const std::uint32_t vendor : {0x10deU, 0x1002U, number.value_or(0x8086U)}) {

@@ -1,6 +1,7 @@
 #include "config/config.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <utility>
 
@@ -28,32 +29,8 @@ Result<void> check_path(std::string_view text) {
 }
 
 std::vector<ConfigKey> made_keys() {
-  std::vector<ConfigKey> keys = {
-      {.name = "language",
-       .form = "LANGUAGE",
-       .help = as_key("the language of words for people: en or zh_CN; else the locale's"),
-       .variable = "BERTH_LANG",
-       .flag = "--lang",
-       .last_file = ConfigSource::user,
-       .check = check_language},
-      {.name = "ledger",
-       .form = "DIRECTORY",
-       .help = as_key("where leases are kept; else the machine's, else the user's own"),
-       .variable = "BERTH_LEDGER",
-       .last_file = ConfigSource::user,
-       .check = check_path},
-      {.name = "nvml_library",
-       .form = "FILE",
-       .help = as_key("the driver's library, where it is not found by itself"),
-       .variable = "BERTH_NVML",
-       .last_file = ConfigSource::user,
-       .check = check_path},
-      {.name = "simulated",
-       .form = "NAME",
-       .help = as_key("the simulated server that is shown instead of this machine"),
-       .variable = "BERTH_SIM",
-       .flag = "--sim"},
-  };
+  const auto of_berth = variable_keys();
+  std::vector<ConfigKey> keys(of_berth.begin(), of_berth.end());
   for (const JobKey& job : job_keys()) {
     if (!job.is_for_all) continue;
     keys.push_back({.name = std::string(request_table) + std::string(job.name),
@@ -67,7 +44,7 @@ std::vector<ConfigKey> made_keys() {
 }
 
 const ConfigKey* find_key(std::string_view name) {
-  const auto keys = config_keys();
+  const auto keys = name.starts_with(request_table) ? config_keys() : variable_keys();
   const auto found = std::ranges::find(keys, name, &ConfigKey::name);
   return found == keys.end() ? nullptr : &*found;
 }
@@ -144,6 +121,36 @@ std::string_view name_of(ConfigSource source) {
       return "flag";
   }
   return "";
+}
+
+std::span<const ConfigKey> variable_keys() {
+  static const std::array<ConfigKey, 4> keys = {{
+      {.name = "language",
+       .form = "LANGUAGE",
+       .help = as_key("the language of words for people: en or zh_CN; else the locale's"),
+       .variable = "BERTH_LANG",
+       .flag = "--lang",
+       .last_file = ConfigSource::user,
+       .check = check_language},
+      {.name = "ledger",
+       .form = "DIRECTORY",
+       .help = as_key("where leases are kept; else the machine's, else the user's own"),
+       .variable = "BERTH_LEDGER",
+       .last_file = ConfigSource::user,
+       .check = check_path},
+      {.name = "nvml_library",
+       .form = "FILE",
+       .help = as_key("the driver's library, where it is not found by itself"),
+       .variable = "BERTH_NVML",
+       .last_file = ConfigSource::user,
+       .check = check_path},
+      {.name = "simulated",
+       .form = "NAME",
+       .help = as_key("the simulated server that is shown instead of this machine"),
+       .variable = "BERTH_SIM",
+       .flag = "--sim"},
+  }};
+  return keys;
 }
 
 std::span<const ConfigKey> config_keys() {

@@ -36,6 +36,8 @@ struct ConfigKey {
 
 /// In the order in which they are shown.
 [[nodiscard]] std::span<const ConfigKey> config_keys();
+/// The first of them, which variables may say. Each command reads these; the others are a job's.
+[[nodiscard]] std::span<const ConfigKey> variable_keys();
 
 /// What a file, or a flag of a job, may say for the value that holds if nobody says one.
 inline constexpr std::string_view config_default = "default";
@@ -59,8 +61,7 @@ class Config {
   /// What the variables say, each by its name.
   template <class Variable>
   void add_variables(const Variable& variable) {
-    for (const ConfigKey& key : config_keys()) {
-      if (key.variable == nullptr) continue;
+    for (const ConfigKey& key : variable_keys()) {
       if (const std::optional<std::string> text = variable(key.variable)) {
         add(key, {*text, ConfigSource::variable, key.variable});
       }

@@ -234,7 +234,7 @@ std::string typed_after(const JobSpec& job) { return fmt::format("{}", fmt::join
 
 using Text = std::string_view;
 
-const JobKey other_keys[] = {
+constexpr JobKey other_keys[] = {
     {JobPart::patience, "wait", "--wait", "[TIME]",
      as_key("wait in the queue, at most so long: --wait=30m"), forever, true, parse_wait,
      typed_wait, nullptr},

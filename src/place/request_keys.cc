@@ -301,7 +301,7 @@ void walk_idle(Archive& archive, Request& request) {
 
 using Text = std::string_view;
 
-const JobKey request_key_table[] = {
+constexpr JobKey request_key_table[] = {
     {JobPart::devices,
      "devices",
      "-n,--devices",

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "probe/pci/parse.h"
 #include "probe/sources.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/wanted.h"
@@ -89,7 +90,7 @@ struct SourceFacts {
   bool starts_slowly;
   std::unique_ptr<DeviceSource> (*make)(const Sources& sources);
   /// Of one that goes by the bus: whether that has any.
-  bool (*sees_any)(const Sources& sources) = nullptr;
+  bool (*sees_any)(const Sources& sources, const pci::Makers& makers) = nullptr;
 };
 [[nodiscard]] const SourceFacts& source_of(DeviceKind kind);
 /// Sets GpuProcess::server where a vendor's server is seen. Who takes its name for a job of his own
@@ -99,7 +100,8 @@ void mark_servers(Snapshot& snapshot);
 [[nodiscard]] bool is_asked(std::string_view kernel_driver);
 
 /// The drivers to be asked on this machine, in the order in which their devices stand. One at
-/// least: where no device is seen, its problem says why. Reads /sys alone, which never blocks.
+/// least: where no device is seen, its problem says why. Reads what the kernel lists of the bus,
+/// which never blocks.
 [[nodiscard]] std::vector<DeviceKind> drivers_here(const Sources& sources);
 
 /// "GPU 2 (00000000:3b:00.0)", for problems.

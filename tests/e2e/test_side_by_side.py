@@ -8,6 +8,7 @@ import time
 
 import berth_0_1_0
 import pytest
+import serving
 from conftest import BERTH, FakeDriver, end, many_devices, wait_until
 
 OLD, REASON = berth_0_1_0.find()
@@ -30,9 +31,9 @@ class Server(FakeDriver):
         super().__init__(directory, many_devices(2))
         self.started = []
 
-    def start_by(self, program, *words, **how):
+    def start_by(self, program, *words, env=(), **how):
         how = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | how
-        process = subprocess.Popen([PROGRAMS[program], *map(str, words)], env=self.env, **how)
+        process = subprocess.Popen([PROGRAMS[program], *map(str, words)], env=self.env | dict(env), **how)
         self.started.append(process)
         return process
 
@@ -213,3 +214,37 @@ def test_each_reads_the_others_records(server, first, then):
     shown = {program: server.answer(program, "show", mine["id"], "--json") for program in PROGRAMS}
     assert shown["old"]["end"]["exit_code"] == shown["new"]["end"]["exit_code"] == 3
     assert shown["old"].keys() <= shown["new"].keys()
+
+
+class Place:
+    """Where a `berth serve` of either program has its socket and its history."""
+
+    def __init__(self, server, program):
+        self.server, self.program, self.directory = server, program, server.directory / f"served-{program}"
+        self.directory.mkdir()
+
+    def start(self, *words, **how):
+        return self.server.start_by(self.program, *words, env={"XDG_STATE_HOME": str(self.directory)}, **how)
+
+
+@BOTH_WAYS
+def test_each_shows_the_others_server_beside_its_own(server, first, then):
+    holder, gate = server.hold(first, 0)
+    both = server.wait_in_queue(first, "both", "-n", "2")  # the other card is reserved for it
+    there = serving.Server(Place(server, first))
+    here = serving.Server(Place(server, then), "--join", f"there=http://127.0.0.1:{there.port}")
+
+    def host():
+        found = {one["name"]: one for one in here.get("/api/v1/hosts").json["hosts"]}.get("there")
+        return found if found and found["state"] == "ok" else None
+
+    shown = wait_until(host, "it is shown", PATIENCE)
+    own = there.get("/api/v1/overview").json
+    assert [one["id"] for one in shown["devices"]] == [one["id"] for one in own["devices"]] and len(own["devices"]) == 2
+    # A state that came since is told as it is, or not at all.
+    assert all(shown["counts"].get(state, many) == many for state, many in own["counts"].items())
+    for one, other in zip(shown["devices"], own["devices"]):
+        assert one["state"] in (other["state"], None), (one, other)
+    assert shown["queue"] == len(own["queue"]) == 1
+    gate.touch()
+    assert_ended_well(holder, both)

@@ -73,8 +73,10 @@ Problem problem(std::string code, std::string message, std::string_view remedy) 
 
 }  // namespace
 
-bool DcmiSource::sees_any(const Sources& sources) {
+bool DcmiSource::sees_any(const Sources& sources, const pci::Makers& makers) {
   constexpr std::uint32_t accelerator = 0x1200;
+  constexpr std::uint32_t huawei = 0x19e5;
+  if (!pci::may_have(makers, huawei)) return false;
   const std::string folder = sources.sys + "/bus/pci/devices";
   const auto entries = list_directory(folder);
   return entries && std::ranges::any_of(*entries, [&](const std::string& entry) {

@@ -24,7 +24,7 @@ class DcmiSource final : public DeviceSource {
   DcmiSource(std::string root, const dcmi::Api& api) : root_(std::move(root)), api_(api) {}
 
   /// Whether the bus has such a chip.
-  [[nodiscard]] static bool sees_any(const Sources& sources);
+  [[nodiscard]] static bool sees_any(const Sources& sources, const pci::Makers& makers);
 
   /// Problem codes: library_not_found, library_not_loadable, init_failed, no_devices.
   [[nodiscard]] std::expected<int, Problem> open() override;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "base/text.h"
 #include "base/tr.h"
@@ -49,6 +50,26 @@ std::optional<std::uint32_t> parse_hex(std::string_view text) {
   text = trimmed(text);
   if (text.starts_with("0x")) text.remove_prefix(2);
   return hex_number(text);
+}
+
+Makers makers_in(std::string_view devices) {
+  // "0100\t10de2330\t…": bus and function, vendor and device, then its regions.
+  constexpr std::size_t digits = 4;
+  std::vector<std::uint32_t> makers;
+  for (const std::string_view line : split(devices, '\n')) {
+    if (line.empty()) continue;
+    const std::size_t tab = line.find('\t');
+    if (tab == line.npos) return std::nullopt;
+    const auto vendor = hex_number(line.substr(tab + 1, digits));
+    if (!vendor) return std::nullopt;
+    if (std::ranges::find(makers, *vendor) == makers.end()) makers.push_back(*vendor);
+  }
+  // A machine without a bus has no such file.
+  return makers.empty() ? std::nullopt : Makers(std::move(makers));
+}
+
+bool may_have(const Makers& makers, std::uint32_t vendor) {
+  return !makers || std::ranges::find(*makers, vendor) != makers->end();
 }
 
 std::optional<std::uint64_t> generation_from_speed(std::string_view text) {

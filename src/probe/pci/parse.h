@@ -1,10 +1,12 @@
 #pragma once
-// Readers of sysfs's texts about PCI functions, and of the pci.ids list. Pure; they read no file.
+// Readers of the kernel's texts about PCI functions, and of the pci.ids list. Pure; they read no
+// file.
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "snapshot/device_kind.h"
 
@@ -12,6 +14,12 @@ namespace berth::pci {
 
 /// "0x10de\n", at most 32 bits.
 [[nodiscard]] std::optional<std::uint32_t> parse_hex(std::string_view text);
+
+/// Whose functions the bus has, by PCI vendor; nothing: it is not known, and may be anybody's.
+using Makers = std::optional<std::vector<std::uint32_t>>;
+/// Of /proc/bus/pci/devices. Nothing: it does not look like that file.
+[[nodiscard]] Makers makers_in(std::string_view devices);
+[[nodiscard]] bool may_have(const Makers& makers, std::uint32_t vendor);
 
 /// PCIe generation of a link speed, "16.0 GT/s PCIe". Nothing: unknown, or no link.
 [[nodiscard]] std::optional<std::uint64_t> generation_from_speed(std::string_view text);

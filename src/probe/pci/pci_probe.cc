@@ -20,7 +20,7 @@ namespace berth {
 namespace {
 
 std::optional<std::string> line_of(const std::string& path) {
-  const auto text = read_file(path, 4096);
+  const auto text = read_proc_file(path, 4096);
   if (!text) return std::nullopt;
   return std::string(trimmed(*text));
 }

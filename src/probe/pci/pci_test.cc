@@ -15,6 +15,7 @@
 namespace berth {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -53,6 +54,20 @@ TEST(PciText, HexNumbersAreWholeOrNothing) {
   EXPECT_EQ(pci::parse_hex("0x030200\n"), 0x030200U);
   for (const std::string_view text : {"", "0x", "0x1 2", "0x123456789", "-1"}) {
     EXPECT_FALSE(pci::parse_hex(text)) << text;
+  }
+}
+
+TEST(PciText, TheKernelsListNamesTheMakersOfTheBus) {
+  const auto makers = pci::makers_in(
+      "0000\t80860d57\t0\t               0\n"
+      "0100\t10de2330\t2a\t        9d000000\tnvidia\n"
+      "0200\t10de2330\t2b\t        9e000000\tnvidia\n");
+  EXPECT_THAT(makers.value_or(std::vector<std::uint32_t>{}), ElementsAre(0x8086U, 0x10deU));
+  EXPECT_TRUE(pci::may_have(makers, 0x10de));
+  EXPECT_FALSE(pci::may_have(makers, 0x19e5));
+  for (const std::string_view text :
+       {"", "\n", "0000", "0000\t", "0000\tnone", "0000\t80860d57\nx"}) {
+    EXPECT_TRUE(pci::may_have(pci::makers_in(text), 0x19e5)) << text << ": may be anybody's";
   }
 }
 

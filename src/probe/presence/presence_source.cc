@@ -76,7 +76,11 @@ std::optional<std::uint64_t> number_at_end(std::string_view name) {
 
 std::span<const PresenceRow> presence_rows() { return presence_table; }
 
-bool PresenceSource::sees_any(const std::string& sys) {
+bool PresenceSource::sees_any(const std::string& sys, const pci::Makers& makers) {
+  const auto may_be_there = [&](const PresenceRow& row) {
+    return pci::may_have(makers, row.pci_vendor);
+  };
+  if (std::ranges::none_of(presence_table, may_be_there)) return false;
   const std::string folder = sys + "/bus/pci/devices";
   return std::ranges::any_of(entries_in(folder), [&](const std::string& entry) {
     return row_of(folder + "/" + entry) != nullptr;

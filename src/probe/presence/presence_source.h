@@ -32,8 +32,8 @@ class PresenceSource final : public DeviceSource {
   PresenceSource(std::string sys, std::string proc, std::string dev = "/dev")
       : sys_(std::move(sys)), proc_(std::move(proc)), dev_(std::move(dev)) {}
 
-  /// Whether the bus has any. Reads /sys alone.
-  [[nodiscard]] static bool sees_any(const std::string& sys);
+  /// Whether the bus has any. Reads /sys alone, and nothing where these are all its makers.
+  [[nodiscard]] static bool sees_any(const std::string& sys, const pci::Makers& makers = {});
 
   /// Problem codes: device_gone.
   [[nodiscard]] std::expected<int, Problem> open() override;

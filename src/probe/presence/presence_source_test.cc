@@ -100,6 +100,9 @@ TEST_F(PresenceSys, OtherFunctionsOfAMakerAreNotAccelerators) {
   EXPECT_FALSE(PresenceSource::sees_any(root / "sys"));
   add("0000:00:1e.0", "0x1d0f", "0x088000", "0x7364");
   EXPECT_TRUE(PresenceSource::sees_any(root / "sys"));
+  EXPECT_TRUE(PresenceSource::sees_any(root / "sys", std::vector<std::uint32_t>{0x1d0f}));
+  EXPECT_FALSE(PresenceSource::sees_any(root / "sys", std::vector<std::uint32_t>{0x8086}))
+      << "where the bus has none of their makers, /sys is not read";
 }
 
 }  // namespace
