@@ -125,7 +125,11 @@ RunCallbacks words_of_a_run(const Context& context, WaitingReporter& reporter, T
     if (!started.isolation_costs.empty()) {
       complain(sentence_of_isolation(started.isolation_costs, talk == Talk::verbose));
     }
-    if (talk == Talk::verbose) say_what_is_set(started);
+    if (talk == Talk::verbose) {
+      say_what_is_set(started);
+    } else if (!started.not_gone_along.empty()) {  // else it is among what is set
+      complain(started.not_gone_along.shown());
+    }
   };
   words.on_news = [&reporter](const RunNews& news) {
     reporter.finish();

@@ -45,12 +45,6 @@ class RunVerb final : public Verb {
     }
     auto options = flags_.options(context, command);
     if (!options) return report(options.error(), usage_code());
-    if (options->job.cap) {  // it was asked for by name: before anything is printed
-      const CapMeans means = cap_means(*options, services_of(context, nullptr, *options));
-      if (const auto cap = cap_of(options->job, means.facts); !cap) {
-        return report(Error(cap.error()).because(tr("run")), usage_code());
-      }
-    }
     return flags_.dry_run() ? dry_run(context, *options) : start(context, *options);
   }
 
@@ -58,6 +52,15 @@ class RunVerb final : public Verb {
   int dry_run(Context& context, const RunOptions& options) const {
     // JSON is for programs: its sentences are the same in every language.
     if (flags_.json()) set_language(Language::english);
+    if (options.job.cap) {  // a run that is started asks by itself
+      const CapMeans means = cap_means(options, services_of(context, nullptr, options));
+      if (const auto cap = cap_of(options.job, means.facts); !cap) {
+        return report(Error(cap.error()).because(tr("run")), usage_code());
+      }
+      if (means.shim) {  // what is mended now, no later run has to mend
+        for (const Sentence& one : means.shim->said) complain(one.shown());
+      }
+    }
     if (options.job.where == RunWhere::cpu) {
       const Snapshot unlooked{.simulated = context.sources().simulated};
       print(flags_.json() ? json_without_devices(context, {}, options, unlooked)

@@ -19,6 +19,7 @@
 #include "host_environment/mps.h"
 #include "record/record_writer.h"
 #include "run/command_words.h"
+#include "run/container/command.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/device_name.h"
 
@@ -149,13 +150,41 @@ std::expected<Shim, Sentence> shim_for(const RunOptions& options) {
 }  // namespace
 
 namespace {
-/// Empty: it starts no containers.
-std::string container_client_in(const std::vector<std::string>& command) {
-  for (std::string& program : programs_started_by(command)) {
-    const StartsElsewhere* one = starts_elsewhere(program);
-    if (one != nullptr && one->containers) return std::move(program);
+/// The first of its programs that does so; null: none.
+const StartsElsewhere* starter_elsewhere(const std::vector<std::string>& command) {
+  for (const std::string& program : programs_started_by(command)) {
+    if (const StartsElsewhere* one = starts_elsewhere(program)) return one;
   }
-  return {};
+  return nullptr;
+}
+
+Sentence said_of(const StartsElsewhere& one, const std::vector<std::string>& command) {
+  const auto container = read_container_command(command);
+  if (one.descends || (container && *container)) {
+    return sentence("{} starts a container, and no cap goes along: the watchdog alone looks at it",
+                    one.name);
+  }
+  if (one.takes_gpus) {
+    return sentence(
+        "what {} starts is not seen by this run: nothing holds its memory; start a container by "
+        "itself: berth run -- {} run …",
+        one.name, one.name);
+  }
+  return sentence(
+      "what {} starts is not seen by this run: nothing holds its memory; let it start berth: {} "
+      "berth run …",
+      one.name, one.name);
+}
+
+/// Why no tier that goes with the job's processes holds those of this program.
+void go_without(const StartsElsewhere& one, CapFacts& facts) {
+  const std::string why =
+      one.containers
+          ? sentence("{} starts containers, and it does not go along", one.name).english()
+          : sentence("{} starts programs elsewhere, and it does not go along", one.name).english();
+  // A child is in its parent's control group.
+  if (!one.descends) facts.no_kernel = why;
+  facts.no_mps = facts.no_shim = why;
 }
 
 void find_kernel_limits(const RunServices& services, CapMeans& means) {
@@ -172,19 +201,19 @@ void find_kernel_limits(const RunServices& services, CapMeans& means) {
 CapMeans cap_means(const RunOptions& options, const RunServices& services) {
   CapMeans means{.facts = {}, .shim = {}, .mps_pipes = {}};
   if (options.job.where == RunWhere::cpu || !options.job.request.memory) return means;
+  if (options.job.cap == CapTier::none) return means;
+  const StartsElsewhere* elsewhere = starter_elsewhere(options.job.command);
+  if (elsewhere != nullptr) means.not_gone_along = said_of(*elsewhere, options.job.command);
   // By name: nothing of the stronger ones is looked at.
-  if (options.job.cap && *options.job.cap <= CapTier::watchdog) return means;
+  if (options.job.cap == CapTier::watchdog) return means;
   if (services.simulated) {
     const std::string why(as_key("this server is simulated"));
     means.facts = {.no_kernel = why, .no_mps = why, .no_shim = why};
     return means;
   }
   find_kernel_limits(services, means);
-  if (const auto client = container_client_in(options.job.command); !client.empty()) {
-    means.facts.no_mps =
-        sentence("{} starts containers, and MPS does not go along", client).english();
-    means.facts.no_shim =
-        sentence("{} starts containers, and the shim does not go along", client).english();
+  if (elsewhere != nullptr) {
+    go_without(*elsewhere, means.facts);
     return means;
   }
   if (auto pipes = find_mps(options.environment, ::getuid())) {
@@ -204,6 +233,10 @@ CapMeans cap_means(const RunOptions& options, const RunServices& services) {
     means.facts.no_shim = shim.error().english();
   }
   return means;
+}
+
+Sentence not_gone_along(const RunCap& cap, const CapMeans& means) {
+  return cap.tier == CapTier::kernel ? Sentence() : means.not_gone_along;
 }
 
 CapMeans means_for_a_running_program() {
@@ -265,8 +298,12 @@ static Result<std::vector<Variable>> hold_by_tier(RunCap& cap, CapMeans means,
 Result<std::vector<Variable>> hold(RunCap& cap, CapMeans means, const Manifest& manifest,
                                    const std::string& directory, const RunOptions& options,
                                    Clock& clock) {
+  const CapMeans asked = means;
   auto set = hold_by_tier(cap, std::move(means), manifest, directory, options, clock);
   if (!set) return set;
+  if (const Sentence one = not_gone_along(cap, asked); !one.empty()) {
+    cap.said.push_back(one.english());
+  }
   for (auto& one : framework_settings(cap, manifest, options, clock)) {
     set->push_back(std::move(one));
   }

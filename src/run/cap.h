@@ -23,7 +23,11 @@ struct CapMeans {
   std::optional<Shim> shim;
   std::string mps_pipes;                            // empty: no server of MPS
   std::map<std::string, Bytes> kernel_limits = {};  // by UUID
+  /// What is started elsewhere, unless the kernel holds it; empty: nothing.
+  Sentence not_gone_along = {};
 };
+/// What of the job is held by the watchdog alone, or not at all; empty: nothing.
+[[nodiscard]] Sentence not_gone_along(const RunCap& cap, const CapMeans& means);
 /// For a job that is going to be started.
 [[nodiscard]] CapMeans cap_means(const RunOptions& options, const RunServices& services);
 /// For a program that runs already: it can only be watched.

@@ -312,6 +312,7 @@ class Run {
     const auto held = hold(*manifest_.cap, cap_means_, manifest_,
                            record_ ? record_->directory() : "", options_, services_.clock);
     if (!held) return std::unexpected(held.error());
+    started_.not_gone_along = not_gone_along(*manifest_.cap, cap_means_);
     for (const Variable& one : *held) {
       variables.push_back(one);
       if (!one.first.starts_with("BERTH_")) manifest_.variables_set.push_back(one);

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/process.h"
 #include "base/result.h"
+#include "base/sentence.h"
 #include "lease/ledger.h"
 #include "place/job_spec.h"
 #include "place/placement.h"
@@ -95,6 +96,7 @@ struct RunStarted {
   std::vector<std::string> container_words;
   std::string engine;
   std::optional<RunCap> cap;  // of a share
+  Sentence not_gone_along;    // what of the job its cap does not reach; empty: nothing
   /// Of a job that can open no other card's device files: what that costs it, a sentence each.
   std::vector<std::string> isolation_costs;
   ProcessId job;          // when it has started

@@ -72,6 +72,22 @@ def test_a_limit_of_another_group_or_card_is_none_of_the_jobs(card):
     assert "no limit of the kernel is set" in card.why_not()
 
 
+def test_a_limit_is_not_believed_to_go_along_into_what_another_starts(card):
+    card.limit(2 * GIB)
+    folder = card.directory / "bin"
+    folder.mkdir()
+    card.env["PATH"] = f"{folder}:{os.environ['PATH']}"
+    for name in ("docker", "srun", "apptainer"):
+        (folder / name).symlink_to("/bin/true")
+        assert card.run("run", "-q", "--memory", "2G", "--", name, "start", "it", timeout=60).returncode == 0
+        cap = show(card)["cap"]
+        if name == "apptainer":  # its containers are in the run's own group
+            assert cap["tier"] == "kernel" and "said" not in cap
+        else:
+            assert cap["tier"] == "watchdog"
+            assert "it does not go along" in cap["not_held_by"]["kernel"]
+
+
 def test_an_older_driver_says_that_it_has_none(tmp_path, card):
     card.env["BERTH_NVML"] = card.env["BERTH_NVML"].replace("/all/", "/real-550.163.01/")
     assert card.why_not() == "this driver sets no limits of the kernel; 615 and newer do"

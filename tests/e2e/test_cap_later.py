@@ -121,17 +121,27 @@ def test_a_lease_says_which_tier_holds_once_a_stronger_one_could_not(card):
     assert [run["cap"]["tier"] for run in runs(card)["runs"]] == ["shim"]
 
 
-def test_what_the_shim_had_to_mend_is_said_and_recorded(card):
+@pytest.mark.parametrize("asked", [(), ("--cap", "shim")], ids=["strongest", "by name"])
+def test_what_the_shim_had_to_mend_is_said_and_recorded(card, asked):
     card.take("--memory", "2G")
     assert "said" not in show(card)["cap"]
     [shim] = card.shims
     (shim / "libcuda.so.1").chmod(0o644)
     (shim / "libcuda.so.1").write_bytes(b"somebody's own")
-    told, record, said = card.take("-v", "--memory", "2G")
+    told, record, said = card.take("-v", "--memory", "2G", *asked)
     assert told["code"] == 2 and told["first"] <= 2 * GIB
     [sentence] = record["cap"]["said"]
     assert sentence.endswith("had been changed; it was written anew") and sentence in " ".join(said.split())
     assert "it was written anew" in card.run("show", env={"COLUMNS": "250"}).stdout
+
+
+def test_a_dry_run_that_mends_the_shim_says_so(card):
+    words = ("run", "--memory", "2G", "--cap", "shim", "--dry-run", "--", "true")
+    assert "written anew" not in card.run(*words).stderr
+    [shim] = card.shims
+    (shim / "libcuda.so").unlink()
+    (shim / "libcuda.so").symlink_to("/elsewhere")
+    assert "had been changed; it was written anew" in " ".join(card.run(*words).stderr.split())
 
 
 def test_the_shims_folders_are_their_owners_whatever_the_umask(card):

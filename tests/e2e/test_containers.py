@@ -8,7 +8,7 @@ import time
 import pytest
 
 from aftermath import leases, poll, show
-from conftest import FakeDriver, Machine, wait_until
+from conftest import FakeDriver, Machine, children, wait_until
 from engines import IMAGE, Docker, Podman, need_root
 
 pytestmark = pytest.mark.usefixtures("as_root")
@@ -297,6 +297,36 @@ def test_docker_gives_what_the_lease_has_by_the_names_of_the_cdi_file(tmp_path, 
     assert f"SEEN={devices[0]['uuid']}" in done.stdout
     assert "NVIDIA_VISIBLE_DEVICES=void" in done.stdout and "CUDA_VISIBLE_DEVICES" not in done.stdout
     assert f"SEEN={devices[1]['uuid']}" not in done.stdout
+
+
+@pytest.mark.parametrize("left", [(), ("-d",)], ids=["in front", "left alone"])
+def test_the_watchdog_counts_the_container_and_ends_it_above_its_share(tmp_path, docker, left):
+    driver, devices = fake_cards(tmp_path, docker)
+    driver.env["BERTH_FAKE_NVML_LIVE"] = "1"
+    nodes = "".join(f"- name: {device['uuid']}\n  containerEdits:\n    env:\n    - SEEN=it\n" for device in devices)
+    write_cdi(docker, f"cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n{nodes}")
+    words = run_words(docker, *left, job=("sh", "-c", "sleep 300 & wait"))
+    run = driver.start("run", "--memory", "2G", "--cap-action", "stop", "--", *words)
+    container = started(driver)
+    first = container["process"]["pid"]
+    # A process of the container that is not its first, as its engine's host numbers it.
+    [inner] = wait_until(lambda: children(first), "the container's second process")
+    played = json.loads((tmp_path / "played.json").read_text(encoding="utf-8"))
+    given = leases(driver)[0]["devices"][0]["device"]
+    card = next(one for one in played["devices"] if given in (one["id"], one["uuid"]))
+    card |= {"memory_used_bytes": 3 << 30, "memory_free_bytes": card["memory_total_bytes"] - (3 << 30)}
+    played["gpu_processes"] = [{"device": card["id"], "pid": inner, "type": "C", "memory_used_bytes": 3 << 30}]
+    (tmp_path / "new.json").write_text(json.dumps(played), encoding="utf-8")
+    (tmp_path / "new.json").rename(tmp_path / "played.json")
+    said = " ".join(run.communicate(timeout=60)[1].split())
+    assert "docker starts a container, and no cap goes along: the watchdog alone looks at it" in said
+    poll(lambda: leases(driver), 60, "the lease of a run above its share")
+    record = show(driver)
+    assert record["end"]["because"] == "memory cap"
+    assert [event["kind"] for event in record["events"]][:2] == ["memory_over_cap", "cap_action"]
+    cap = record["cap"]
+    assert cap["said"] and cap["devices"][0]["highest_measured_bytes"] == 3 << 30 and cap["proved"] == "yes"
+    assert not docker.is_running(container["id"]) and not os.path.exists(f"/proc/{inner}")
 
 
 def test_a_card_that_no_file_knows_is_refused_before_it_waits(tmp_path, docker):
