@@ -143,7 +143,9 @@ FAKE_DCMI dcmi_get_device_num_in_card(int card, int* count) {
   return 0;
 }
 
-FAKE_DCMI dcmi_get_device_type(int, int chip, int* type) {
+FAKE_DCMI dcmi_get_device_type(int card, int chip, int* type) {
+  const auto place = static_cast<std::size_t>(card * played().chips_of_card + chip);
+  if (chip < played().chips_of_card && place >= played().chips.size()) return invalid_parameter;
   *type = chip < played().chips_of_card ? berth::dcmi::unit_is_npu : 1;
   return 0;
 }
