@@ -192,12 +192,13 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> cpu_only 
 }};
 
 // NVIDIA; amdgpu's compute and render nodes, which Intel and others have too; Hygon; WSL; Ascend;
-// the kernel's accel subsystem (Gaudi) and TPUs; Cambricon; Moore Threads; MetaX; Iluvatar;
-// Tenstorrent; Neuron.
-constexpr std::array<std::string_view, 15> file_beginnings = {
-    "/dev/nvidia",  "/dev/kfd",      "/dev/mkfd",   "/dev/dri/",         "/dev/dxg",
-    "/dev/davinci", "/dev/vdavinci", "/dev/accel",  "/dev/cambricon",    "/dev/mtgpu",
-    "/dev/mxcd",    "/dev/iluvatar", "/dev/itrctl", "/dev/tenstorrent/", "/dev/neuron"};
+// the kernel's accel subsystem (Gaudi) and TPUs, the newer of which are in VFIO; Cambricon; Moore
+// Threads; MetaX; Iluvatar; Tenstorrent; Neuron.
+constexpr std::array<std::string_view, 16> file_beginnings = {
+    "/dev/nvidia",   "/dev/kfd",       "/dev/mkfd",         "/dev/dri/",
+    "/dev/dxg",      "/dev/davinci",   "/dev/vdavinci",     "/dev/accel",
+    "/dev/vfio/",    "/dev/cambricon", "/dev/mtgpu",        "/dev/mxcd",
+    "/dev/iluvatar", "/dev/itrctl",    "/dev/tenstorrent/", "/dev/neuron"};
 }  // namespace
 
 const DeviceKindFacts& facts_of(DeviceKind kind) {

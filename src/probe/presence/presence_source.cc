@@ -29,7 +29,9 @@ constexpr std::array<PresenceRow, 9> presence_table = {{
     {.kind = DeviceKind::habana_gaudi,
      .pci_vendor = 0x1da3,
      .class_folder = "/class/accel",
-     .file = "/dev/accel/accel"},
+     .file = "/dev/accel/accel",
+     // Its index changes with a reboot, the module does not (sysfs-driver-habanalabs).
+     .number_file = "/module_id"},
     {.kind = DeviceKind::google_tpu, .pci_vendor = 0x1ae0, .file = "/dev/accel"},
     {.kind = DeviceKind::tenstorrent,
      .pci_vendor = 0x1e52,
@@ -38,7 +40,8 @@ constexpr std::array<PresenceRow, 9> presence_table = {{
     {.kind = DeviceKind::aws_neuron,
      .pci_vendor = 0x1d0f,
      .pci_devices = neuron_devices,
-     .file = "/dev/neuron"},
+     .file = "/dev/neuron",
+     .is_shuffled = true},  // neuron-ls: 0 is cc:00.0, 1 is b5:00.0
 }};
 
 std::optional<std::uint32_t> hex_in(const std::string& path) {
@@ -60,6 +63,15 @@ const PresenceRow* row_of(const std::string& folder) {
   }
   const auto pci_class = hex_in(folder + "/class");
   return pci_class && pci::is_wanted_class(*pci_class) ? row : nullptr;
+}
+
+/// A function that a program drives itself has its IOMMU group's file (TPUs from v5 on); nothing:
+/// it is not given out so.
+std::optional<std::uint64_t> vfio_group(const std::string& folder) {
+  const auto driver = read_link(folder + "/driver");
+  const auto group = read_link(folder + "/iommu_group");
+  if (!driver || !group || !driver->ends_with("/vfio-pci")) return std::nullopt;
+  return parse_unsigned(std::string_view(*group).substr(group->rfind('/') + 1));
 }
 
 std::vector<std::string> entries_in(const std::string& folder) {
@@ -125,11 +137,24 @@ void PresenceSource::find_files(std::vector<Found>& found) const {
         if (number) numbers.push_back(*number);
       }
       std::ranges::sort(numbers);
+      if (row->is_shuffled && ones.size() > 1) {
+        for (Found* one : ones) {
+          for (const std::uint64_t number : numbers) {
+            one->files.push_back(std::string(row->file) + std::to_string(number));
+          }
+        }
+        continue;
+      }
       for (std::size_t i = 0; i < ones.size() && numbers.size() == ones.size(); ++i) {
         ones[i]->minor = numbers[i];
       }
     }
     for (Found* one : ones) {
+      if (const auto group = vfio_group(one->folder)) {
+        one->files.push_back("/dev/vfio/" + std::to_string(*group));
+        one->minor = *group;
+        continue;
+      }
       if (one->minor) one->files.push_back(std::string(row->file) + std::to_string(*one->minor));
     }
   }
@@ -170,11 +195,30 @@ Device PresenceSource::identify_device(int index, const Wanted&) {
   device.id = DeviceId(one.address);
   device.index = index;
   device.runtime_index = one.number;
+  if (!one.row->number_file.empty()) {
+    const auto told = sysfs::number_of(one.folder + std::string(one.row->number_file));
+    if (told.get() && *told.get() < 1024) {
+      device.runtime_index = static_cast<int>(*told.get());
+    } else {
+      device.unusable_because = std::string(as_key("its driver does not tell its module id"));
+    }
+  }
   device.pci_address = one.address;
   device.name = Absent::unsupported;  // the list of PCI devices has it
   device.minor_number =
       one.minor ? Reading<std::uint64_t>(*one.minor) : Reading<std::uint64_t>(Absent::unsupported);
   return device;
+}
+
+std::optional<std::vector<pid_t>> PresenceSource::holders_of(const Found& one) const {
+  if (one.files.empty()) return std::nullopt;
+  if (!one.row->is_shuffled) return files_->holders_of(one.files);
+  // Nobody has any of them, or somebody has all: then it does not matter which is its own.
+  std::vector<pid_t> holders = files_->holders_of({one.files.front()});
+  for (const std::string& file : one.files) {
+    if (files_->holders_of({file}) != holders) return std::nullopt;
+  }
+  return holders;
 }
 
 DeviceLook PresenceSource::observe_device(int index, const Wanted& wanted, WallTime) {
@@ -187,13 +231,15 @@ DeviceLook PresenceSource::observe_device(int index, const Wanted& wanted, WallT
     std::vector<std::string> beginnings;
     for (const PresenceRow& row : presence_table) beginnings.emplace_back(row.file);
     beginnings.emplace_back("/dev/dri/card");
+    beginnings.emplace_back("/dev/vfio/");
     files_.emplace(proc_, std::move(beginnings));
   }
-  if (one.files.empty()) {  // which files are its own is not known
+  const auto holders = holders_of(one);
+  if (!holders) {
     device.process_count = Absent::failed;
     return look;
   }
-  for (const pid_t pid : files_->holders_of(one.files)) {
+  for (const pid_t pid : *holders) {
     GpuProcess process;
     process.device = device.id;
     process.pid = pid;

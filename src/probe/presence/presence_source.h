@@ -24,6 +24,10 @@ struct PresenceRow {
   std::span<const std::uint32_t> pci_devices = {};  // empty: all of the maker's accelerators
   std::string_view class_folder = {};  // "/sys/class/accel": has a folder with a "device" for each
   std::string_view file;               // "/dev/accel/accel": its number follows
+  /// Whether files are numbered in another order than the bus's, and nothing in /sys tells it.
+  bool is_shuffled = false;
+  /// Below the function in /sys: the number that the visible-devices variable takes.
+  std::string_view number_file = {};
 };
 [[nodiscard]] std::span<const PresenceRow> presence_rows();
 
@@ -54,6 +58,8 @@ class PresenceSource final : public DeviceSource {
   };
 
   void find_files(std::vector<Found>& found) const;
+  /// Nothing: which of several files is its own cannot be told.
+  [[nodiscard]] std::optional<std::vector<pid_t>> holders_of(const Found& one) const;
 
   std::string sys_;
   std::string proc_;

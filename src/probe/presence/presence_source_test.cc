@@ -92,6 +92,53 @@ TEST_F(PresenceSys, TheKernelsClassTellsWhoseAFileIs) {
               ElementsAre(testing::Field(&GpuProcess::pid, 90)));
 }
 
+TEST_F(PresenceSys, AGaudiIsGivenByItsModuleOrNotAtAll) {
+  add("0000:19:00.0", "0x1da3");
+  add("0000:b3:00.0", "0x1da3");
+  put("sys/bus/pci/devices/0000:19:00.0/module_id", "6\n");
+  PresenceSource presence = source();
+  ASSERT_EQ(presence.open().value_or(0), 2);
+  const Device told = presence.observe_device(0, Depth::state, {}).devices[0];
+  EXPECT_EQ(told.runtime_index, 6);
+  EXPECT_EQ(told.unusable_because, "");
+  EXPECT_NE(presence.observe_device(1, Depth::state, {}).devices[0].unusable_because, "");
+}
+
+TEST_F(PresenceSys, FilesInAnotherOrderTellOnlyWhatHoldsForAll) {
+  for (const char* address : {"0000:b5:00.0", "0000:cc:00.0"}) {
+    add(address, "0x1d0f", "0x088000", "0x7364");
+  }
+  put("dev/neuron0", "");
+  put("dev/neuron1", "");
+  std::filesystem::create_directories(root / "proc/80/fd");
+  const auto count = [&](int device) {
+    PresenceSource presence = source();
+    EXPECT_EQ(presence.open().value_or(0), 2);
+    return presence.observe_device(device, Depth::state, {}).devices[0].process_count;
+  };
+  EXPECT_EQ(count(0), 0U);
+  EXPECT_EQ(count(1), 0U);
+  open_by("81", "/dev/neuron0");
+  EXPECT_EQ(count(0).why(), Absent::failed) << "whose file that is nobody tells";
+  EXPECT_EQ(count(1).why(), Absent::failed);
+  std::filesystem::create_symlink("/dev/neuron1", root / "proc/81/fd/4");
+  EXPECT_EQ(count(0), 1U);
+  EXPECT_EQ(count(1), 1U);
+}
+
+TEST_F(PresenceSys, ATpuOfANewerKindIsFoundByItsGroup) {
+  add("0000:00:05.0", "0x1ae0");
+  const std::string folder = root / "sys/bus/pci/devices/0000:00:05.0";
+  std::filesystem::create_symlink("../../drivers/vfio-pci", folder + "/driver");
+  std::filesystem::create_symlink("../../../kernel/iommu_groups/12", folder + "/iommu_group");
+  open_by("81", "/dev/vfio/12");
+  open_by("82", "/dev/vfio/1");
+  PresenceSource presence = source();
+  ASSERT_EQ(presence.open().value_or(0), 1);
+  EXPECT_THAT(presence.observe_device(0, Depth::state, {}).processes,
+              ElementsAre(testing::Field(&GpuProcess::pid, 81)));
+}
+
 TEST_F(PresenceSys, OtherFunctionsOfAMakerAreNotAccelerators) {
   add("0000:00:00.0", "0x1d94", "0x060000");            // a bridge of Hygon's processor
   add("0000:00:1f.0", "0x1d0f", "0x010802", "0x8061");  // a disk of AWS

@@ -18,9 +18,10 @@ std::optional<Wrong> parse_wrong(std::string_view text) {
     if (!how_long) return std::nullopt;
     return Sleep{*how_long};
   }
-  const auto code = berth::parse_unsigned(text);
+  const bool below_zero = text.starts_with('-');  // as DCMI's are
+  const auto code = berth::parse_unsigned(text.substr(below_zero ? 1 : 0));
   if (!code) return std::nullopt;
-  return static_cast<int>(*code);
+  return static_cast<int>(*code) * (below_zero ? -1 : 1);
 }
 
 bool fits(std::string_view pattern, std::string_view text) {
