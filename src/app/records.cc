@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "record/run_container.h"
 #include "run/unrecorded.h"
 
 namespace berth {
@@ -43,6 +45,19 @@ Result<RunRecord> find_run_under_way(Context& context, const std::string& name) 
                     printable(id), printable(others->user), printable(others->user)));
   }
   return run;
+}
+
+std::vector<LeftContainer> containers_left(const Context& context) {
+  const auto state = context.state_directory();
+  return state && !context.replay() ? left_containers(*state) : std::vector<LeftContainer>();
+}
+
+void say_containers_left(const Context& context) {
+  for (const LeftContainer& left : containers_left(context)) {
+    complain(trf("container {} of run {} lives on without a lease (berth stop {})",
+                 short_container_id(left.container.id), left.run.manifest.id,
+                 left.run.manifest.id));
+  }
 }
 
 }  // namespace berth

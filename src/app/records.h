@@ -6,6 +6,7 @@
 #include "app/context.h"
 #include "base/result.h"
 #include "record/run_record.h"
+#include "run/container/left.h"
 
 namespace berth {
 
@@ -18,5 +19,10 @@ namespace berth {
 /// The same for what is done to a run under way, which may have no record: then by its lease, or by
 /// the processes that carry its id.
 [[nodiscard]] Result<RunRecord> find_run_under_way(Context& context, const std::string& name);
+
+/// Containers of this user's ended runs that live on without a lease.
+[[nodiscard]] std::vector<LeftContainer> containers_left(const Context& context);
+/// A line for each on stderr.
+void say_containers_left(const Context& context);
 
 }  // namespace berth

@@ -210,10 +210,7 @@ class DoctorVerb final : public Verb {
     question.root = context.variable("BERTH_ROOT").value_or("");
     if (const auto library = context.variable("BERTH_CUDA")) question.cuda_library = *library;
     HostFacts facts = gather_host_facts(question, context.clock());
-    const auto state = records_directory(context);
-    const auto list = state ? list_runs(*state) : Result<RunList>(std::unexpected(state.error()));
-    for (const LeftContainer& left :
-         left_containers(list ? list->runs : std::vector<RunRecord>())) {
+    for (const LeftContainer& left : containers_left(context)) {
       facts.containers_left.push_back({.run = left.run.manifest.id,
                                        .engine = left.container.engine,
                                        .id = short_container_id(left.container.id)});

@@ -1,5 +1,6 @@
 // `berth ps`: every process on the devices, and what holds a device without showing up.
 
+#include "app/records.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -30,6 +31,7 @@ class PsVerb final : public Verb {
     if (!user_.empty()) options.user = user_;
     print(json_ ? process_list_json(*snapshot, options)
                 : render_process_list(*snapshot, context.out_uncut(), options));
+    if (!json_) say_containers_left(context);
     // No device at all is an answer that scripts must notice, as of `berth`.
     return snapshot->devices.empty() ? exit_code::failed : exit_code::ok;
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/live.h"
+#include "app/records.h"
 #include "app/serve_places.h"
 #include "app/terminal.h"
 #include "app/verb.h"
@@ -194,6 +195,7 @@ class StatusVerb final : public Verb {
     print(*text);
     say_simulated(*snapshot);
     say_problems(*snapshot);
+    if (!json_ && csv_.empty()) say_containers_left(context);
     // No device at all is an answer that scripts must notice.
     return snapshot->devices.empty() ? exit_code::failed : exit_code::ok;
   }

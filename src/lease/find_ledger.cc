@@ -168,6 +168,18 @@ Result<Fd> open_host_lock(int directory) {
   return fd;
 }
 
+namespace {
+/// In a user namespace whose numbers are not those of the machine.
+bool maps_users() {
+  constexpr const char* path = "/proc/self/uid_map";
+  if (!is_there(path)) return false;
+  const std::string map = first_line_of(path);
+  std::vector<std::string_view> numbers = split(map, ' ');
+  std::erase(numbers, std::string_view());
+  return numbers.size() != 3 || numbers[0] != numbers[1] || numbers[2] != "4294967295";
+}
+}  // namespace
+
 bool is_trusted_shared_ledger(const std::string& path) {
   const auto directory = open_directory(path);
   if (!directory) return false;
@@ -222,6 +234,14 @@ Result<Fd> open_ledger_directory(const LedgerPlace& place) {
   switch (place.kind) {
     case LedgerPlace::Kind::shared: {
       if (!is_trusted_shared_ledger(place.directory)) {
+        if (maps_users()) {
+          return fail(
+              ErrorCode::no_permission,
+              trf("{} is of outside this container, which numbers users anew: a lease taken here "
+                  "would be another account's. Start it without a user namespace (docker "
+                  "--userns=host, podman as root), or without the ledger",
+                  place.directory));
+        }
         return fail(ErrorCode::no_permission,
                     trf("{} is not a ledger made by `sudo berth setup` (root's, mode 1777, with "
                         "root's host.lock in it); run it again",

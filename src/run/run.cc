@@ -52,7 +52,7 @@ class Run {
   Result<RunOutcome> go() {
     auto missing = preflight();
     if (missing) return not_started(std::move(*missing));
-    if (auto able = container_.read(options_, services_); !able) {
+    if (auto able = container_.read(options_, services_, callbacks_.on_news); !able) {
       return not_started(std::move(able).error());
     }
     if (auto able = can_isolate(); !able) return not_started(std::move(able).error());

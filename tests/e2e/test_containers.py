@@ -214,9 +214,20 @@ def test_a_container_that_nobody_keeps_is_shown_and_ended_by_its_owner(machine, 
     assert engine.is_running(container["id"])
     said = machine.run("doctor", "--no-import", timeout=60).stdout
     assert container["id"][:12] in said, said
+    for verb in ("status", "ps"):
+        assert f"{container['id'][:12]} of run" in machine.run(verb).stderr, verb
     stopped = machine.run("stop", "last", "--grace", "1s", timeout=60)
     assert stopped.returncode == 0, stopped.stderr
     assert not engine.is_running(container["id"])
+
+
+def test_an_image_that_hides_cards_is_told_of(machine, engine):
+    baked = "localhost/baked:1"
+    engine("import", "-c", "ENV CUDA_VISIBLE_DEVICES=0", engine.directory / "base.tar", baked)
+    words = [baked if word == IMAGE else word for word in run_words(engine, "--rm", job=("true",))]
+    done = machine.run("run", "--", *words, timeout=120)
+    assert done.returncode == 0 and f'image {baked} sets CUDA_VISIBLE_DEVICES="0"' in done.stderr, done.stderr
+    assert "sets CUDA" not in machine.run("run", "--", *run_words(engine, "--rm", job=("true",)), timeout=120).stderr
 
 
 def test_a_label_alone_proves_nothing(machine, engine):

@@ -22,6 +22,8 @@ namespace {
 using nlohmann::json;
 
 constexpr Duration engine_patience = std::chrono::seconds(20);
+/// A job is not kept waiting for a hint.
+constexpr Duration hint_patience = std::chrono::seconds(1);
 
 const json& member(const json& object, const char* key) {
   static const json none;
@@ -38,13 +40,14 @@ bool is_true(const json& value) { return value.is_boolean() && value.get<bool>()
 
 /// What the engine's program prints for these words.
 Result<std::string> printed_by(const ContainerCommand& command, std::vector<std::string> words,
-                               const std::vector<std::string>& environment, Clock& clock) {
+                               const std::vector<std::string>& environment, Clock& clock,
+                               Duration patience = engine_patience) {
   std::vector<std::string> whole = command.engine_words();
   whole.insert(whole.end(), std::make_move_iterator(words.begin()),
                std::make_move_iterator(words.end()));
   const auto answer =
       answer_of(whole, environment, value_of(environment, "PATH").value_or(default_search_path),
-                clock, engine_patience);
+                clock, patience);
   if (!answer) return std::unexpected(answer.error());
   if (!answer->exit) {
     return fail(ErrorCode::timeout, trf("{} does not answer: `{}` took longer than {}",
@@ -215,6 +218,17 @@ Result<ContainerEngine> fit_container(const ContainerCommand& command, const Run
     return std::unexpected(no_device_way(command, "", *engine));
   }
   return engine;
+}
+
+std::optional<std::string> devices_set_by_image(const ContainerCommand& command,
+                                                const std::vector<std::string>& environment,
+                                                Clock& clock) {
+  const std::string image = command.image_name();
+  if (image.empty()) return std::nullopt;
+  const auto said =
+      printed_by(command, {"image", "inspect", image}, environment, clock, hint_patience);
+  const auto list = said ? parse_inspected(*said) : std::unexpected(said.error());
+  return list && list->size() == 1 ? list->front().visible_devices : std::nullopt;
 }
 
 std::vector<std::pair<std::string, std::string>> engine_variables(

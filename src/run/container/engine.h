@@ -28,6 +28,11 @@ namespace berth {
                                                     const RunOptions& options,
                                                     const RunServices& services);
 
+/// What the image of this command bakes in as CUDA_VISIBLE_DEVICES, where it is here and the engine
+/// answers fast; nothing: it sets none, or that is not known.
+[[nodiscard]] std::optional<std::string> devices_set_by_image(
+    const ContainerCommand& command, const std::vector<std::string>& environment, Clock& clock);
+
 /// Those of a caller's variables that say which engine its program asks.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> engine_variables(
     const std::vector<std::string>& environment);

@@ -109,18 +109,27 @@ Result<StopResult> end_left_container(const RunRecord& run, const RunContainer& 
   return killed ? StopResult::ended_by_kill : StopResult::ended_by_term;
 }
 
-std::vector<LeftContainer> left_containers(const std::vector<RunRecord>& runs,
+namespace {
+/// Its first process lives, in a control group of its name.
+bool lives(const RunContainer& container, const std::string& proc) {
+  if (container.ended || !container.process) return false;
+  const auto living = identify_process(container.process->pid, proc);
+  if (!living || *living != *container.process) return false;
+  const auto groups = read_proc_file(fmt::format("{}/{}/cgroup", proc, container.process->pid));
+  return groups && groups->find(container.id) != std::string::npos;
+}
+}  // namespace
+
+std::vector<LeftContainer> left_containers(const std::string& state_directory,
                                            const std::string& proc) {
   std::vector<LeftContainer> left;
-  for (const RunRecord& run : runs) {
-    if (run.state != RunState::ended && run.state != RunState::end_unknown) continue;
-    const auto container = run_container_in(run.directory);
-    if (!container || container->ended || !container->process) continue;
-    const auto living = identify_process(container->process->pid, proc);
-    if (!living || *living != *container->process) continue;
-    const auto groups = read_proc_file(fmt::format("{}/{}/cgroup", proc, container->process->pid));
-    if (!groups || groups->find(container->id) == std::string::npos) continue;
-    left.push_back({run, *container});
+  const std::string runs = runs_directory(state_directory);
+  for (const std::string& id : list_directory(runs).value_or(std::vector<std::string>())) {
+    auto container = run_container_in(runs + "/" + id);
+    if (!container || !lives(*container, proc)) continue;
+    auto run = read_run(runs + "/" + id);
+    if (!run || (run->state != RunState::ended && run->state != RunState::end_unknown)) continue;
+    left.push_back({*std::move(run), *std::move(container)});
   }
   return left;
 }

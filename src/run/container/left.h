@@ -28,7 +28,8 @@ struct LeftContainer {
   RunRecord run;
   RunContainer container;
 };
-[[nodiscard]] std::vector<LeftContainer> left_containers(const std::vector<RunRecord>& runs,
+/// Reads no record but those of containers that live: `berth status` can afford it.
+[[nodiscard]] std::vector<LeftContainer> left_containers(const std::string& state_directory,
                                                          const std::string& proc = "/proc");
 
 }  // namespace berth

@@ -3,10 +3,13 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/text.h"
+#include "base/tr.h"
 
 namespace berth {
 
-Result<void> ContainerOfRun::read(const RunOptions& options, const RunServices& services) {
+Result<void> ContainerOfRun::read(const RunOptions& options, const RunServices& services,
+                                  const std::function<void(const RunNews&)>& tell) {
   auto read = read_container_command(options.job.command);
   if (!read) return std::unexpected(std::move(read).error());
   if (!*read) return {};
@@ -14,6 +17,13 @@ Result<void> ContainerOfRun::read(const RunOptions& options, const RunServices& 
   auto engine = fit_container(*command_, options, services);
   if (!engine) return std::unexpected(std::move(engine).error());
   engine_ = *std::move(engine);
+  if (!tell || !options.retry_of.empty() || options.job.where == RunWhere::cpu) return {};
+  const auto baked_in = devices_set_by_image(*command_, options.environment, services.clock);
+  if (!baked_in) return {};
+  tell(
+      RunRemark{trf("image {} sets CUDA_VISIBLE_DEVICES=\"{}\": a container counts its own cards "
+                    "from 0, and this hides the others (leave the line out of its Dockerfile)",
+                    printable(command_->image_name()), printable(*baked_in))});
   return {};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // The container that a run's command starts, from its command line to what its keeper follows.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,8 +16,9 @@ namespace berth {
 class ContainerOfRun {
  public:
   /// Before the job waits for anything. An error: the command contradicts the lease, or its engine
-  /// does not answer.
-  [[nodiscard]] Result<void> read(const RunOptions& options, const RunServices& services);
+  /// does not answer. `tell`: what hinders the job and stops nothing.
+  [[nodiscard]] Result<void> read(const RunOptions& options, const RunServices& services,
+                                  const std::function<void(const RunNews&)>& tell);
   /// False: the command starts no container, as far as read() could tell.
   [[nodiscard]] bool is_there() const { return command_.has_value(); }
 
