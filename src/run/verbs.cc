@@ -239,13 +239,17 @@ Result<StopResult> stop_run(const RunRecord& run, milliseconds grace, Clock& clo
                                               "'s: only they can stop it");
   }
   if (run.state == RunState::waiting) return stop_waiting(run, grace, clock, proc);
-  if (const auto heir = wait_for_heir(run, clock, proc); !heir) {
-    return std::unexpected(heir.error());
-  }
-  // A stopped keeper could give nothing back.
-  const ProcessId keeper = as_of_now(run).manifest.keeper;
-  if (is_there(run, keeper, proc)) signal_all({keeper}, SIGCONT);
-  auto left = left_of(as_of_now(run), proc);
+  std::vector<ProcessId> left;
+  do {
+    if (const auto heir = wait_for_heir(run, clock, proc); !heir) {
+      return std::unexpected(heir.error());
+    }
+    // A stopped keeper could give nothing back.
+    const ProcessId keeper = as_of_now(run).manifest.keeper;
+    if (is_there(run, keeper, proc)) signal_all({keeper}, SIGCONT);
+    left = left_of(as_of_now(run), proc);
+    // One that was killed while we looked has left nobody to be seen.
+  } while (left.empty() && is_between_keepers(as_of_now(run), proc));
   const bool may_come_again = has_lost_its_device(run);
   const bool has_container = living_container_of(run).has_value();
   if (left.empty() && !may_come_again && !has_container) return StopResult::had_ended;

@@ -194,6 +194,7 @@ def test_stop_says_what_it_could_not_where_nobody_takes_the_killed_keepers_place
     poll(lambda: show(scene.machine, name)["state"] != "ended", 30, "the job goes on")
     os.kill(heir, signal.SIGSTOP)
     os.kill(keeper, signal.SIGKILL)
+    poll(lambda: is_there(keeper), 30, "the keeper lives")
     try:
         stopped = stop(scene.machine, name)
         assert stopped.returncode != 0
