@@ -171,6 +171,22 @@ TEST_F(AcquireTest, TakesNothingThatWasClaimedWhileItWaitedForTheLock) {
   EXPECT_GE(got.waited, seconds(60));
 }
 
+TEST_F(AcquireTest, LooksAtTheMachineWithoutTheLock) {
+  std::optional<Acquired> all = must_get(2);
+  int looks = 0;
+  look_ = [&] {
+    ++looks;
+    EXPECT_TRUE(ledger_.lock(milliseconds(0))) << "at look " << looks;
+    return Result<Snapshot>(machine_);
+  };
+  clock_.meanwhile = [&] {  // the first waits at least once
+    if (looks > 0 && all) ASSERT_TRUE(all->lease.end(ledger_));
+    if (looks > 0) all.reset();
+  };
+  (void)must_get(1, std::nullopt);
+  EXPECT_GE(looks, 2) << "when it came, and when its turn came";
+}
+
 TEST_F(AcquireTest, HoldsNothingWhileItWaits) {
   const Acquired first = must_get(1);
   std::size_t most = 0;

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 from aftermath import poll, show
-from conftest import many_devices, scenario
+from conftest import ROOT, many_devices, scenario
 from test_run_life import holding
 
 GIT = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "HOME": "/nonexistent",
@@ -318,6 +318,10 @@ def test_a_cpu_job_gets_every_frameworks_switch_and_nothing_else(machine):
     assert seen == HIDES_DEVICES | threads | own_of(record)
     assert record["variables_set"] == HIDES_DEVICES | threads
     assert record["variables"]["CUDA_VISIBLE_DEVICES"] == "0,1", "what the caller had"
+    told = (ROOT / "doc/FORMATS.md").read_text(encoding="utf-8").split("`--cpu` sets ")[1].split("\n\n")[0]
+    shared = ("_VISIBLE_DEVICES", "_NUM_THREADS")  # said once, behind the last of them
+    ends = {name: next((end for end in shared if name.endswith(end)), "") for name in seen if name not in own_of(record)}
+    assert all(f"`{name}`" in told or f"`{name.removesuffix(end)}_`" in told for name, end in ends.items()), told
 
 
 CHOICES = [*THREADS, "MKL_DOMAIN_NUM_THREADS", "GOTO_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
