@@ -123,7 +123,7 @@ RunCallbacks words_of_a_run(const Context& context, WaitingReporter& reporter, T
     if (talk == Talk::quiet) return;
     to_stderr(render_started(started, context.sources().simulated));
     if (!started.isolation_costs.empty()) {
-      complain(sentence_of_isolation(started.isolation_costs, talk == Talk::verbose));
+      complain(sentence_of_isolation(started, talk == Talk::verbose));
     }
     if (talk == Talk::verbose) {
       say_what_is_set(started);

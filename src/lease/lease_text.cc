@@ -217,7 +217,8 @@ Result<LeaseText> parse_lease(std::string_view text) {
     if (key == "run") lease.run = unescaped(value);
     if (key == "command") lease.command = unescaped(value);
     if (key == "held_by") lease.held_by = cap_tier_in(value);
-    if (key == "isolated_by" && value == "landlock") lease.isolated_by = value;
+    const bool is_known = value == "landlock" || value == "systemd";
+    if (key == "isolated_by" && is_known) lease.isolated_by = value;
     if (key == "keeper") lease.keeper = parse_process(value);
     if (key == "job") lease.job = parse_process(value);
     if (key == "container" && value.size() <= longest_container) lease.container = value;

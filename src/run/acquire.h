@@ -50,7 +50,7 @@ struct AcquireOptions {
   std::function<Result<std::shared_ptr<const Policy>>()> policy = {};
   /// Which tier is to hold a share; nothing: devices are asked for whole.
   std::optional<CapTier> held_by = {};
-  std::string isolated_by = {};  // by_landlock; empty: it is not
+  std::string isolated_by = {};  // means_of(); empty: it is not
   /// 0: answer at once. Nothing: wait as long as it takes.
   std::optional<std::chrono::milliseconds> wait;
   std::function<void(const WaitingNews&)> on_news;

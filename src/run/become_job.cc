@@ -14,6 +14,7 @@
 #include "base/variables.h"
 #include "host_environment/environment.h"
 #include "run/binding.h"
+#include "run/device_scope.h"
 #include "run/handover.h"
 
 namespace berth {
@@ -43,13 +44,17 @@ Error become_job(const KeeperTask& task) {
     auto kept = keep_on_exec(task.lease->descriptor());
     if (!kept) return own_failure(kept.error());
   }
-  if (task.isolation != nullptr) {
+  std::vector<std::string> command = options.job.command;
+  if (task.isolation != nullptr && !task.isolation->systemd_run.empty()) {
+    command =
+        in_device_scope(task.isolation->systemd_run, device_files_in(*task.isolation), command);
+  } else if (task.isolation != nullptr) {
     auto restricted = restrict_to(*task.isolation);
     if (!restricted) return own_failure(restricted.error());
   }
   if (task.binding != nullptr) bind_to(*task.binding);
   task.signals->restore_original();
-  const Error failed = execute(options.job.command, task.environment,
+  const Error failed = execute(command, task.environment,
                                value_of(task.environment, "PATH").value_or(default_search_path));
   if (failed.code() == ErrorCode::not_found) return failed;
   return {ErrorCode::no_permission, failed.message()};

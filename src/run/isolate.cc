@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "run/command_words.h"
+#include "run/device_scope.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 
@@ -147,35 +148,45 @@ Result<std::vector<std::string>> files_of(const Device& device, const Device& ca
 // --- deciding ---------------------------------------------------------------------------------
 
 namespace {
-std::unexpected<Error> no_landlock(int error) {
+std::string no_landlock(int error) {
   const std::string said = std::strerror(error);
-  const std::string why =
-      error == EOPNOTSUPP
-          ? trf("the kernel's Landlock is switched off ({}); its administrator adds landlock to "
-                "lsm= of the kernel's command line",
-                said)
-      : error == ENOSYS
-          ? trf("the kernel has no Landlock ({}); Linux 5.19 and newer have what is needed", said)
-          : trf("the kernel does not let this process use Landlock ({}); a container's seccomp "
-                "profile may forbid it",
-                said);
-  return fail(ErrorCode::unsupported, trf("cannot isolate the job: {}", why));
+  return error == EOPNOTSUPP
+             ? trf("the kernel's Landlock is switched off ({}); its administrator adds landlock to "
+                   "lsm= of the kernel's command line",
+                   said)
+         : error == ENOSYS
+             ? trf("the kernel has no Landlock ({}); Linux 5.19 and newer have what is needed",
+                   said)
+             : trf("the kernel does not let this process use Landlock ({}); a container's seccomp "
+                   "profile may forbid it",
+                   said);
 }
 
 Result<void> may_be_done(const IsolationFacts& facts) {
-  if (facts.landlock == 0) return no_landlock(facts.landlock_error);
-  if (facts.landlock >= version_with_refer) return {};
-  return fail(ErrorCode::unsupported,
-              trf("cannot isolate the job: this kernel's Landlock (version {}) would keep it from "
-                  "moving files between folders, as checkpoints are; Linux 5.19 and newer do not",
-                  facts.landlock));
+  if (facts.landlock >= version_with_refer || !facts.systemd_run.empty()) return {};
+  std::string why =
+      facts.landlock == 0
+          ? no_landlock(facts.landlock_error)
+          : trf("this kernel's Landlock (version {}) would keep it from moving files between "
+                "folders, as checkpoints are; Linux 5.19 and newer do not",
+                facts.landlock);
+  if (facts.is_privileged) {
+    why = trf("{}; nor does a systemd run here, whose device rules could hold root's job", why);
+  }
+  return fail(ErrorCode::unsupported, trf("cannot isolate the job: {}", why));
 }
 }  // namespace
+
+std::string_view means_of(const IsolationFacts& facts) {
+  const bool is_scope = facts.landlock < version_with_refer && !facts.systemd_run.empty();
+  return is_scope ? by_systemd : by_landlock;
+}
 
 Result<IsolationPlan> plan_isolation(const std::vector<DeviceId>& given, const Snapshot& snapshot,
                                      const IsolationFacts& facts) {
   if (auto able = may_be_done(facts); !able) return std::unexpected(std::move(able).error());
   IsolationPlan plan{.landlock = facts.landlock, .is_privileged = facts.is_privileged};
+  if (means_of(facts) == by_systemd) plan.systemd_run = facts.systemd_run;
   std::set<std::string, std::less<>> own;
   for (const DeviceId& id : given) {
     const Device* device = find_device(id, snapshot);
@@ -249,6 +260,11 @@ Result<void> fits_isolation(const std::vector<std::string>& command, bool is_pri
 
 std::vector<std::string> costs_of(const IsolationPlan& plan) {
   std::vector<std::string> costs;
+  if (!plan.systemd_run.empty()) {
+    costs.emplace_back(tr("device files made later stay closed"));
+    costs.emplace_back(tr("a process that root moves to another control group is outside"));
+    return costs;
+  }
   if (!plan.is_privileged) {
     costs.emplace_back(tr("sudo and other setuid programs gain no rights inside"));
   }
@@ -279,6 +295,7 @@ void add_files_of(const std::string& folder, const std::string& root,
 
 IsolationFacts gather_isolation_facts(const std::string& root) {
   IsolationFacts facts{.is_privileged = ::geteuid() == 0};
+  if (facts.is_privileged) facts.systemd_run = systemd_run_in(root);
   const int version = create_ruleset(nullptr, ask_version);
   if (version < 0) facts.landlock_error = errno;
   facts.landlock = std::max(version, 0);
@@ -367,6 +384,7 @@ Result<void> restrict_to(const IsolationPlan& plan) {
 Result<void> try_isolation(const IsolationFacts& facts, Clock& clock) {
   const auto plan = plan_isolation({}, {}, facts);
   if (!plan) return std::unexpected(plan.error());
+  if (!plan->systemd_run.empty()) return try_device_scope(plan->systemd_run, clock);
   const auto answer = ask_child(
       [&] {
         const auto restricted = restrict_to(*plan);

@@ -1,6 +1,7 @@
 #pragma once
 // Isolation: a job that can open no device file of a card that is not its own, by Landlock
-// (Linux 5.19 and newer), with root's rights or without. What stays open is decided by
+// (Linux 5.19 and newer), with root's rights or without. On older kernels root's jobs are held by a
+// scope of systemd (run/device_scope.h). What stays open is decided by
 // plan_isolation(), which is pure; restrict_to() holds the process that calls it, and all that it
 // starts, to that for good.
 //
@@ -24,12 +25,14 @@ inline constexpr int version_with_ioctl = 5;
 
 /// As the record has it.
 inline constexpr std::string_view by_landlock = "landlock";
+inline constexpr std::string_view by_systemd = "systemd";
 
 /// What the machine has to do with it, before anything is restricted.
 struct IsolationFacts {
   int landlock = 0;            // the version that the kernel has; 0: none
   int landlock_error = 0;      // what it said then (errno)
   bool is_privileged = false;  // root: setuid programs have nothing to give it
+  std::string systemd_run;     // which makes root's scopes, where a systemd runs; empty: none
   /// Paths in /, in /dev, and in the folders of /dev that hold cards' files.
   std::vector<std::string> files;
   /// Each file of /dev/dri, and the PCI address of its card as /sys writes it: "0000:3b:00.0".
@@ -41,6 +44,9 @@ struct IsolationFacts {
 /// `root` stands before every absolute path.
 [[nodiscard]] IsolationFacts gather_isolation_facts(const std::string& root = "");
 
+/// by_landlock or by_systemd.
+[[nodiscard]] std::string_view means_of(const IsolationFacts& facts);
+
 struct IsolationPlan {
   int landlock = 0;
   bool is_privileged = false;
@@ -48,6 +54,7 @@ struct IsolationPlan {
   std::vector<std::string> open;
   std::vector<std::string> own;     // likewise; without one of them the job would be of no use
   std::vector<std::string> closed;  // that are there and are another card's
+  std::string systemd_run = {};     // empty: by Landlock
 };
 
 /// unsupported: this kernel cannot do it. not_found: a file of the given devices is not known, or
@@ -60,7 +67,7 @@ struct IsolationPlan {
 /// order that they had.
 [[nodiscard]] Snapshot seen_inside(const std::vector<DeviceId>& given, const Snapshot& snapshot);
 
-/// For the calling process and what it starts, irrevocably.
+/// By Landlock, for the calling process and what it starts, irrevocably.
 [[nodiscard]] Result<void> restrict_to(const IsolationPlan& plan);
 
 /// Whether a process can be held so here and now: in a child, which is. A job that cannot be is

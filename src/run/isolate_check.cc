@@ -376,6 +376,10 @@ IsolationReport check_isolation(const IsolationQuestion& question, Clock& clock)
                       .name = "restricted",
                       .title = std::string(as_key("be restricted, by Landlock")),
                       .detail = trf("version {}", facts.landlock)};
+  if (means_of(facts) == by_systemd) {
+    able.title = as_key("be restricted, by device rules of systemd");
+    able.detail = facts.systemd_run;
+  }
   const auto tried = try_isolation(facts, clock);
   if (!tried) {
     able.answer = Answer::no;
@@ -383,6 +387,10 @@ IsolationReport check_isolation(const IsolationQuestion& question, Clock& clock)
   }
   report.checks.push_back(std::move(able));
   if (!tried) return report;
+  if (means_of(facts) == by_systemd) {  // files are as outside of it
+    if (const auto plan = plan_isolation({}, {}, facts)) report.costs = costs_of(*plan);
+    return report;
+  }
   Given given = first_that_can_be_given(question.snapshot, facts);
   if (given.device == nullptr) given.plan = plan_isolation({}, question.snapshot, facts).value();
   report.costs = costs_of(given.plan);

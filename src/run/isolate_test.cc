@@ -16,6 +16,7 @@
 #include "base/process.h"
 #include "base/temporary_directory.h"
 #include "place/visible_devices.h"
+#include "run/device_scope.h"
 #include "snapshot/builder.h"
 
 namespace berth {
@@ -137,6 +138,35 @@ TEST(PlanOfIsolation, IsRefusedWithTheReasonWhereTheKernelCannot) {
   EXPECT_THAT(refusal(given, host, facts), HasSubstr("lsm="));
   facts.landlock_error = EPERM;
   EXPECT_THAT(refusal(given, host, facts), HasSubstr("seccomp"));
+}
+
+TEST(PlanOfIsolation, OfRootOnAnOldKernelIsSystemds) {
+  IsolationFacts facts = facts_of_server();
+  facts.is_privileged = true;
+  facts.systemd_run = "/usr/bin/systemd-run";
+  const auto plan = [&] { return plan_isolation({DeviceId("GPU-a")}, four_cards(), facts); };
+  EXPECT_EQ(plan()->systemd_run, "") << "Landlock where there is one: root cannot leave it";
+  EXPECT_EQ(means_of(facts), by_landlock);
+  facts.landlock = 1;
+  EXPECT_EQ(plan()->systemd_run, "/usr/bin/systemd-run");
+  EXPECT_EQ(means_of(facts), by_systemd);
+  EXPECT_THAT(costs_of(*plan()), Contains(HasSubstr("another control group")));
+  facts.systemd_run.clear();
+  EXPECT_THAT(refusal({DeviceId("GPU-a")}, four_cards(), facts),
+              HasSubstr("nor does a systemd run here"));
+}
+
+TEST(DeviceScope, IsTheCommandBehindARuleForEachFile) {
+  EXPECT_THAT(in_device_scope("/usr/bin/systemd-run", {"/dev/null", "/dev/nvidia3"},
+                              {"python", "-p", "train.py"}),
+              ElementsAre("/usr/bin/systemd-run", "--scope", "--quiet", "-p", "DevicePolicy=strict",
+                          "-p", "DeviceAllow=char-pts rw", "-p", "DeviceAllow=/dev/null rw", "-p",
+                          "DeviceAllow=/dev/nvidia3 rw", "--", "python", "-p", "train.py"));
+}
+
+TEST(DeviceScope, HasTheDeviceFilesOfFoldersAndNoLinkOrPlainFile) {
+  const auto files = device_files_in({.open = {"/dev/null", "/dev/fd", "/dev", "/etc/passwd"}});
+  EXPECT_THAT(files, ElementsAre("/dev/null")) << "what lies outside of /dev is no device";
 }
 
 TEST(PlanOfIsolation, NamesTheFileThatNobodyCouldMakeInsideAnyMore) {

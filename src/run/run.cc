@@ -136,7 +136,7 @@ class Run {
     if (!plan) return std::unexpected(std::move(plan).error());
     isolation_ = *std::move(plan);
     started_.isolation_costs = costs_of(*isolation_);
-    manifest_.isolated_by = by_landlock;
+    manifest_.isolated_by = means_of(isolation_facts_);
     return {};
   }
 
@@ -162,7 +162,7 @@ class Run {
     options.time_limit = job_.time_limit;
     options.run = manifest_.id;
     if (manifest_.cap) options.held_by = manifest_.cap->tier;
-    if (job_.isolate) options.isolated_by = by_landlock;
+    if (job_.isolate) options.isolated_by = means_of(isolation_facts_);
     options.command = command_for_others(manifest_.command, options_.proc);
     options.wait = wait_for_devices(job_);
     options.on_news = [this](const WaitingNews& news) { hear_news(news); };

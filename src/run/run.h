@@ -99,8 +99,9 @@ struct RunStarted {
   Sentence not_gone_along;    // what of the job its cap does not reach; empty: nothing
   /// Of a job that can open no other card's device files: what that costs it, a sentence each.
   std::vector<std::string> isolation_costs;
-  ProcessId job;          // when it has started
-  std::string directory;  // of the record; empty: unrecorded
+  std::string isolated_by;  // as the record has it
+  ProcessId job;            // when it has started
+  std::string directory;    // of the record; empty: unrecorded
 };
 
 /// The job's end, for the one line on stderr (view/ words it).

@@ -50,6 +50,7 @@ void note_start(const Manifest& manifest, RunStarted& started) {
   started.waited = std::chrono::milliseconds(manifest.waited_ms);
   started.variables = manifest.variables_set;
   started.cap = manifest.cap;
+  started.isolated_by = manifest.isolated_by;
 }
 
 }  // namespace berth

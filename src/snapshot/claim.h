@@ -82,7 +82,8 @@ struct Claim {
   std::string container;
   /// Nothing: it has its devices whole, or the lease does not say (an older berth's).
   std::optional<CapTier> held_by;
-  std::string isolated_by;  // from other cards' device files: "landlock"; empty: it is not
+  std::string
+      isolated_by;  // from other cards' device files: "landlock", "systemd"; empty: it is not
   /// When its time limit ends it at the latest, as its lease says; nothing: it has none.
   std::optional<WallTime> ends;
   bool parsed = true;  // false: a newer format of which only line 1 was understood

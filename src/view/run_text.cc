@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "run/isolate.h"
 #include "view/placement_text.h"
 #include "view/values.h"
 
@@ -245,9 +246,12 @@ std::string render_started(const RunStarted& started, const std::optional<std::s
   return line + "\n";
 }
 
-std::string sentence_of_isolation(const std::vector<std::string>& costs, bool with_all) {
-  std::string said(
-      tr("isolated by Landlock: the job can open no device file of a card that is not its own"));
+std::string sentence_of_isolation(const RunStarted& started, bool with_all) {
+  const auto& costs = started.isolation_costs;
+  const bool is_scope = started.isolated_by == by_systemd;
+  std::string said =
+      trf("isolated by {}: the job can open no device file of a card that is not its own",
+          is_scope ? "systemd" : "Landlock");
   for (const std::string& cost : costs) {
     if (with_all || &cost != &costs.back()) said += std::string(tr("; ")) + cost;
   }

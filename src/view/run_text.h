@@ -23,8 +23,7 @@ namespace berth {
 
 /// Of a job that is isolated: that it is, by what, and its costs; one that nobody meets soon only
 /// `with_all`.
-[[nodiscard]] std::string sentence_of_isolation(const std::vector<std::string>& costs,
-                                                bool with_all);
+[[nodiscard]] std::string sentence_of_isolation(const RunStarted& started, bool with_all);
 
 /// Whole sentences, each for a line of its own.
 [[nodiscard]] std::vector<std::string> sentences_of(const RunNews& news);

@@ -171,7 +171,8 @@ export interface Lease {
   /// `none`, `watchdog`, `shim`, `mps` or `kernel`: what holds the job to its share. Null: it has
   /// its devices whole, or the lease does not say.
   held_by: string | null;
-  /// `landlock`: what keeps the job from other cards' device files. Null: nothing does.
+  /// `landlock` or `systemd`: what keeps the job from other cards' device files. Null: nothing
+  /// does.
   isolated_by: string | null;
   /// When its time limit ends it at the latest.
   ends_unix_ms: number | null;
@@ -733,7 +734,8 @@ export interface Run {
   spec?: Record<string, string>;
   devices_wanted: number | null;
   cpu_only: boolean;
-  /// What keeps it from other cards' device files: landlock. Missing: it is another person's run.
+  /// What keeps it from other cards' device files: landlock or systemd. Missing: it is another
+  /// person's run.
   isolated_by?: string | null;
   /// It has not been started; with an end it never was.
   waiting: boolean;
