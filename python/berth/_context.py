@@ -29,6 +29,12 @@ _MOST_IDLE = 4  # of one kind, each with a helper of its own
 _MOST_KINDS = 32
 
 
+def whereabouts() -> Key:
+    """What makes a context another one; for who borrows two of one place."""
+    # A forked child's are its own: its parent is still speaking to the helpers of the others.
+    return (os.getpid(), *map(os.environ.get, _VARIABLES))
+
+
 class Context:
     """`with Context.borrowed(…) as context`: one of the library's, for this thread alone."""
 
@@ -44,11 +50,13 @@ class Context:
 
     @staticmethod
     def borrowed(
-        sources: int = 0, sim: Optional[str] = None, replay: Optional[str] = None, max_age: float = 0
+        sources: int = 0,
+        sim: Optional[str] = None,
+        replay: Optional[str] = None,
+        max_age: float = 0,
+        here: Optional[Key] = None,
     ) -> "Borrowed":
-        # A forked child's are its own: its parent is still speaking to the helpers of the others.
-        said = tuple(os.environ.get(name) for name in _VARIABLES)
-        return Borrowed((os.getpid(), said, sources, sim, replay, max_age))
+        return Borrowed((*(here or whereabouts()), sources, sim, replay, max_age))
 
     def steps(self, asked: str, *what: Any) -> Steps[ctypes.c_void_p]:
         """What berth_{asked}_begin() and _advance() give: a look, or an answer."""
@@ -73,7 +81,7 @@ class Borrowed:
         try:
             self.context = _idle[self.key].pop()
         except (KeyError, IndexError):
-            self.context = Context(*self.key[2:])  # type: ignore[arg-type]
+            self.context = Context(*self.key[len(_VARIABLES) + 1 :])  # type: ignore[arg-type]
         return self.context
 
     def __exit__(self, kind: object, *_: object) -> None:

@@ -6,7 +6,7 @@ import ctypes
 import os
 
 from . import _abi
-from ._context import Context, drive, drive_async, is_simulated
+from ._context import Context, drive, drive_async, is_simulated, whereabouts
 from .errors import Error
 from .reading import Reading
 
@@ -231,10 +231,10 @@ def _read(raw: Any, divisor: int = 0, in_bytes: bool = False) -> Reading[Any]:
 def _look_steps(max_age: float, depth: str, sim: Optional[str], replay: Optional[str]) -> Steps[Look]:
     if depth not in _abi.DEPTHS:
         raise Error(f'there is no depth "{depth}"', remedy=f"one of {', '.join(_abi.DEPTHS)}")
-    wanted = _abi.DEPTHS.index(depth)
+    wanted, here = _abi.DEPTHS.index(depth), whereabouts()
     if max_age > 0 and not replay:
         # `berth serve` answers from memory, at once.
-        with Context.borrowed(_abi.FROM_SERVE, sim, replay, max_age) as context:
+        with Context.borrowed(_abi.FROM_SERVE, sim, replay, max_age, here) as context:
             handle, error = ctypes.c_void_p(), ctypes.c_void_p()
             code = _abi.library().berth_look_now(
                 context.handle, wanted, ctypes.byref(handle), ctypes.byref(error)
@@ -242,7 +242,7 @@ def _look_steps(max_age: float, depth: str, sim: Optional[str], replay: Optional
             if code == _abi.OK:
                 return Look(handle, is_simulated(sim))
             _abi.library().berth_error_free(error)  # nobody serves here; the helper says what is wrong
-    with Context.borrowed(_abi.FROM_HELPER, sim, replay) as context:
+    with Context.borrowed(_abi.FROM_HELPER, sim, replay, here=here) as context:
         return Look((yield from context.steps("look", wanted)), not replay and is_simulated(sim))
 
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
+#include <type_traits>
 #include <unordered_map>
 
 #include "base/text.h"
@@ -14,6 +16,8 @@
 #include "snapshot/questions.h"
 
 namespace berth {
+
+void put(Archive& archive, std::vector<UtilizationSample>& samples);
 
 namespace {
 
@@ -153,11 +157,27 @@ void walk(Archive& archive, Device& device, const Snapshot& snapshot, FieldList 
 // --- what stands in a device
 // ----------------------------------------------------------------------
 
-/// [milliseconds, percent]; on the wire, which has a hundred of a device, the two alone.
+/// [milliseconds, percent]
 void put(Archive& archive, UtilizationSample& sample) {
-  if (archive.is_text()) return put_row(archive, 2, sample.age, sample.busy);
-  put(archive, sample.age);
-  put(archive, sample.busy);
+  put_row(archive, 2, sample.age, sample.busy);
+}
+
+/// A hundred of each device: on the wire, whose ends are one program, they go as they lie.
+void put(Archive& archive, std::vector<UtilizationSample>& samples) {
+  static_assert(std::is_trivially_copyable_v<UtilizationSample>);
+  if (archive.is_text()) {
+    return put_list(archive, samples, SIZE_MAX,
+                    [&](UtilizationSample& sample) { put(archive, sample); });
+  }
+  std::string bytes;
+  const auto size = [&] { return samples.size() * sizeof(UtilizationSample); };
+  if (!archive.is_reading() && !samples.empty()) {
+    bytes.assign(reinterpret_cast<const char*>(samples.data()), size());
+  }
+  archive.scalar(bytes);
+  if (!archive.is_reading()) return;
+  samples.resize(bytes.size() / sizeof(UtilizationSample));
+  if (!samples.empty()) std::memcpy(static_cast<void*>(samples.data()), bytes.data(), size());
 }
 
 void walk(Archive& archive, Partition& mig) {
