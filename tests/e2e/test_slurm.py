@@ -124,8 +124,12 @@ def test_its_time_limit_is_berths_to_the_second(machine, site):
     assert "TimeLimit=00:02:00" in said
 
 
-def test_each_task_of_an_array_has_its_record(machine):
+def test_each_task_of_an_array_has_its_record(machine, site):
     run = submit(machine, "--array", "0-2", "--", "sh", "-c", "echo task $SLURM_ARRAY_TASK_ID; exit $SLURM_ARRAY_TASK_ID")
+    job = slurm_job(machine, run)
+    states = ["squeue", "-h", "-r", "-t", "all", "-j", job, "-o", "%T"]
+    wait_until(lambda: site(*states).stdout.split().count("FAILED") == 2 and
+               "COMPLETED" in site(*states).stdout, "all tasks are over")
     assert machine.run("wait", run, timeout=90).returncode == 1  # the first that went wrong
     for task in range(3):
         assert record(machine, f"{run}.{task}")["end"]["exit_code"] == task
@@ -162,7 +166,9 @@ def test_without_berth_on_the_node_it_says_so(machine, site, tmp_path):
                           capture_output=True, check=True, stdin=subprocess.DEVNULL)
     copy.unlink()
     name = done.stdout.strip()
-    site("scontrol", "release", slurm_job(machine, name))
+    job = slurm_job(machine, name)
+    site("scontrol", "release", job)
+    wait_until(lambda: "FAILED" in site("squeue", "-h", "-t", "all", "-j", job, "-o", "%T").stdout, "it is over")
     assert machine.run("wait", name, timeout=90).returncode == 127
     assert str(copy) in output_of(machine, name)
 
