@@ -219,7 +219,7 @@ int answer(Context& context, const std::vector<BottleneckAnswer>& answers,
 }
 
 /// What its record tells of a run that still goes on.
-std::optional<bottleneck::WholeLife> life_of(const Context& context, const std::string& run) {
+std::optional<bottleneck::WholeLife> life_of(Context& context, const std::string& run) {
   if (run.empty()) return std::nullopt;
   const auto record = find_run(context, run);
   if (!record) return std::nullopt;

@@ -44,6 +44,8 @@ constexpr auto all_verbs = std::to_array<VerbEntry>({
     {see, "gpustat", "what gpustat shows, in its format", make_gpustat, FirstAct::look},
     {see, "spec", "what a card is, present or not: memory, rates, what it lacks", make_spec},
     {see, "scenarios", "the built-in simulated servers", make_scenarios},
+    {place_and_run, "submit", "hand a job to Slurm, and look after it as after any run",
+     make_submit},
     {place_and_run, "pick", "say which devices a job would get; claims nothing", make_pick,
      FirstAct::look},
     {place_and_run, "isolate", "whether `run --isolate` works here, and what it costs",

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "record/run_container.h"
+#include "run/slurm/queue.h"
 #include "run/unrecorded.h"
 
 namespace berth {
@@ -18,10 +19,18 @@ Result<std::string> records_directory(const Context& context) {
               std::string(tr("no records: neither XDG_STATE_HOME nor HOME is set")));
 }
 
-Result<RunRecord> find_run(const Context& context, const std::string& name) {
+Result<RunRecord> find_run(Context& context, const std::string& name) {
   const auto state = records_directory(context);
   if (!state) return std::unexpected(state.error());
-  return load_run(*state, name.empty() ? "last" : name);
+  auto run = load_run(*state, name.empty() ? "last" : name);
+  if (!run || (run->state != RunState::waiting && run->state != RunState::elsewhere)) return run;
+  // Slurm alone knows of a job that it will never start, or that its node took along.
+  const auto slurm = run_slurm_in(run->directory);
+  if (!slurm) return run;
+  const auto said =
+      ask_slurm(*run, *slurm, {.clock = context.clock(), .environment = context.environment()});
+  if (!said) complain(said.error().message());
+  return read_run(run->directory, run->owner);
 }
 
 Result<RunRecord> find_run_under_way(Context& context, const std::string& name) {

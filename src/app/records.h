@@ -14,7 +14,7 @@ namespace berth {
 [[nodiscard]] Result<std::string> records_directory(const Context& context);
 
 /// The run named on the command line; empty: "last". The error says where it was looked for.
-[[nodiscard]] Result<RunRecord> find_run(const Context& context, const std::string& name);
+[[nodiscard]] Result<RunRecord> find_run(Context& context, const std::string& name);
 
 /// The same for what is done to a run under way, which may have no record: then by its lease, or by
 /// the processes that carry its id.

@@ -14,6 +14,7 @@
 #include "base/tr.h"
 #include "base/user_name.h"
 #include "run/inside.h"
+#include "run/slurm/allocation.h"
 
 namespace berth {
 
@@ -31,6 +32,13 @@ void RunFlags::declare(Options& options) {
   options.flag("--no-bind", no_bind_, "as without --bind");
   options.begin_group("For a cluster: recorded, and berth itself holds no job to it");
   request_.declare_part(options, JobPart::cluster);
+}
+
+std::vector<std::string> RunFlags::words() const {
+  std::vector<std::string> words = request_.words();
+  if (no_bind_) words.emplace_back("--no-bind");
+  if (uuids_) words.emplace_back("--uuids");
+  return words;
 }
 
 Result<RunOptions> RunFlags::options(const Context& context,
@@ -204,9 +212,26 @@ std::optional<Error> RequestOptions::mistake_in_patience() const {
                    printable(or_cpu)));
 }
 
+namespace {
+/// Nothing: no Slurm job, one without cards, or a run inside it, which has a lease.
+std::optional<std::string> cards_of_slurm(const Context& context) {
+  if (context.variable("BERTH_LEASE")) return std::nullopt;
+  const auto allocation =
+      slurm_allocation([&](const char* name) { return context.variable(name); });
+  return allocation ? allocation->cards : std::nullopt;
+}
+}  // namespace
+
 VisibleSettings visible_settings(const Context& context) {
-  return {.cuda = context.variable("CUDA_VISIBLE_DEVICES"),
-          .cuda_order = context.variable("CUDA_DEVICE_ORDER"),
+  auto cuda = context.variable("CUDA_VISIBLE_DEVICES");
+  auto order = context.variable("CUDA_DEVICE_ORDER");
+  if (const auto cards = cards_of_slurm(context)) {
+    // In the job itself that variable counts what the job can see; Slurm numbers by PCI address.
+    if (!cuda) cuda = cards;
+    if (!order) order = "PCI_BUS_ID";
+  }
+  return {.cuda = std::move(cuda),
+          .cuda_order = std::move(order),
           .rocr = context.variable("ROCR_VISIBLE_DEVICES"),
           .hip = context.variable("HIP_VISIBLE_DEVICES"),
           .affinity_mask = context.variable("ZE_AFFINITY_MASK"),
@@ -237,7 +262,9 @@ Result<PlaceLimits> inherited_limits(const Context& context, const Snapshot& sna
   if (!*visible) return limits;
   for (const std::string& remark : (*visible)->remarks) complain(remark);
   limits.visible = std::move((*visible)->devices);
-  if (context.variable("BERTH_LEASE")) limits.visible_by = VisibleBy::lease;
+  if (context.variable("BERTH_LEASE") || cards_of_slurm(context)) {
+    limits.visible_by = VisibleBy::lease;
+  }
   return limits;
 }
 

@@ -90,6 +90,10 @@ class RunFlags {
                                            const std::vector<std::string>& command) const;
 
   [[nodiscard]] bool dry_run() const { return request_.dry_run(); }
+  /// Whether that part of the job was given.
+  [[nodiscard]] bool has(std::string_view name) const { return request_.has(name); }
+  /// What was given of the job, as words of a command line.
+  [[nodiscard]] std::vector<std::string> words() const;
   [[nodiscard]] bool json() const { return json_; }
   [[nodiscard]] Talk talk() const {
     return quiet_ ? Talk::quiet : verbose_ ? Talk::verbose : Talk::normal;

@@ -92,6 +92,7 @@ std::unique_ptr<Verb> make_top();
 std::unique_ptr<Verb> make_record();
 std::unique_ptr<Verb> make_pick();
 std::unique_ptr<Verb> make_run();
+std::unique_ptr<Verb> make_submit();
 std::unique_ptr<Verb> make_isolate();
 std::unique_ptr<Verb> make_leases();
 std::unique_ptr<Verb> make_queue();

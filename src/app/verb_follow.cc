@@ -6,11 +6,13 @@
 
 #include "app/records.h"
 #include "app/run_words.h"
+#include "app/slurm_options.h"
 #include "app/terminal.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "record/run_container.h"
+#include "record/run_slurm.h"
 #include "run/container/left.h"
 #include "run/run.h"
 #include "run/unrecorded.h"
@@ -52,13 +54,17 @@ class LogsVerb final : public Verb {
     say_of_its_wait(context, *found);
     if (const auto said = logs_of_container(*found)) return *said;
     const InterruptNote interrupt;
+    SlurmPolling polling(*found, slurm_client(context));
     const auto read = read_log(
         *found, follow_ ? Follow::yes : Follow::no, context.clock(),
         [](std::string_view text) {
           print(text);
           std::fflush(stdout);
         },
-        [] { return InterruptNote::signal() != 0; });
+        [&] {
+          polling.poll();
+          return InterruptNote::signal() != 0;
+        });
     if (!read) return report(read.error());
     say_that_it_never_started(*found);
     return exit_code::ok;
@@ -91,8 +97,11 @@ class WaitVerb final : public Verb {
     const auto found = find_run_under_way(context, name_);
     if (!found) return report(found.error(), usage_code());
     const InterruptNote interrupt;
-    const auto end =
-        wait_for_run(*found, context.clock(), [] { return InterruptNote::signal() != 0; });
+    SlurmPolling polling(*found, slurm_client(context));
+    const auto end = wait_for_run(*found, context.clock(), [&] {
+      polling.poll();
+      return InterruptNote::signal() != 0;
+    });
     if (InterruptNote::signal() != 0) return 128 + InterruptNote::signal();
     if (!end) return report(end.error(), usage_code());
     if (!quiet_ && !say_that_it_never_started(*found)) say_why_of(context, *found);
@@ -141,7 +150,8 @@ class StopVerb final : public Verb {
     for (const RunRecord& record : list ? list->runs : std::vector<RunRecord>()) {
       recorded.insert(record.manifest.id);
       const bool is_under_way =
-          record.state == RunState::running || record.state == RunState::waiting;
+          record.state == RunState::running || record.state == RunState::waiting ||
+          (record.state == RunState::elsewhere && run_slurm_in(record.directory));
       if (is_under_way) code = std::max(code, stop(context, record, grace));
     }
     return std::max(code, stop_unrecorded(context, recorded, grace));
@@ -171,7 +181,9 @@ class StopVerb final : public Verb {
   }
 
   int stop(Context& context, const RunRecord& record, std::chrono::milliseconds grace) const {
-    const auto stopped = stop_run(record, grace, context.clock());
+    const auto slurm = run_slurm_in(record.directory);
+    const auto stopped = slurm ? stop_slurm_run(record, *slurm, grace, slurm_client(context))
+                               : stop_run(record, grace, context.clock());
     if (!stopped) return report(stopped.error());
     if (quiet_ || say_that_it_never_started(record)) return exit_code::ok;
     switch (*stopped) {

@@ -1,5 +1,6 @@
 // `berth queue`: who waits for what and why, what is gathered for whom, and who starts when.
 
+#include "app/slurm_options.h"
 #include "app/verb.h"
 #include "base/tr.h"
 #include "view/queue_text.h"
@@ -21,6 +22,14 @@ class QueueVerb final : public Verb {
     if (context.ledger_error()) return report(*context.ledger_error());
     print(json_ ? queue_json(*snapshot, policy)
                 : render_queue(*snapshot, policy, context.out_uncut()));
+    if (!json_ && !context.replay()) {
+      const auto state = context.state_directory();
+      const auto runs = state ? list_runs(*state) : Result<RunList>(RunList());
+      for (const std::string& line :
+           said_by_slurm(context, runs ? runs->runs : std::vector<RunRecord>())) {
+        print(line + "\n");
+      }
+    }
     return exit_code::ok;
   }
 

@@ -11,6 +11,7 @@
 #include "app/live.h"
 #include "app/run_options.h"
 #include "app/run_words.h"
+#include "app/slurm_options.h"
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/signals.h"
@@ -30,7 +31,12 @@ namespace {
 
 class RunVerb final : public Verb {
  public:
-  void declare(Options& options) override { flags_.declare(options); }
+  void declare(Options& options) override {
+    flags_.declare(options);
+    slurm_.declare(options);
+    options.choice("--on", on_, "where it runs: here, or slurm, whose options these are", "WHERE",
+                   {"here", "slurm"});
+  }
   [[nodiscard]] bool decides_by_config() const override { return true; }
   [[nodiscard]] std::vector<OptionalValue> optional_values() const override {
     return RequestOptions::optional_values();
@@ -45,6 +51,14 @@ class RunVerb final : public Verb {
     }
     auto options = flags_.options(context, command);
     if (!options) return report(options.error(), usage_code());
+    if (on_ == "slurm") {
+      return submit_job(context, flags_, *options, slurm_.wishes(),
+                        options->detach ? UntilItEnds::no : UntilItEnds::yes);
+    }
+    if (const std::string only_there = slurm_.given(); !only_there.empty()) {
+      complain(trf("run: {} is for Slurm: add --on slurm", only_there));
+      return usage_code();
+    }
     return flags_.dry_run() ? dry_run(context, *options) : start(context, *options);
   }
 
@@ -231,6 +245,8 @@ class RunVerb final : public Verb {
   }
 
   RunFlags flags_;
+  SlurmFlags slurm_;
+  std::string on_ = "here";
 };
 
 }  // namespace

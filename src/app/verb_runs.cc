@@ -1,6 +1,7 @@
 // `berth runs` and `berth show`: the records.
 
 #include "app/records.h"
+#include "app/slurm_options.h"
 #include "app/verb.h"
 #include "base/tr.h"
 #include "view/runs_text.h"
@@ -22,6 +23,9 @@ class RunsVerb final : public Verb {
     if (!state) return report(state.error());
     auto list = list_runs(*state);
     if (!list) return report(list.error());
+    const auto by_slurm = said_by_slurm(context, list->runs);
+    if (!by_slurm.empty()) list = list_runs(*state);
+    if (!list) return report(list.error());
     const std::size_t all = list->runs.size();
     if (list->runs.size() > static_cast<std::size_t>(number_)) {
       list->runs.resize(static_cast<std::size_t>(number_));
@@ -29,6 +33,7 @@ class RunsVerb final : public Verb {
     print(json_ ? runs_json(*list) + "\n"
                 : render_runs(*list, context.clock().moment(), context.out_uncut()));
     if (json_) return exit_code::ok;
+    for (const std::string& line : by_slurm) print(line + "\n");
     if (all > list->runs.size()) {
       print(trf("({} older ones: berth runs -n {})\n", all - list->runs.size(), all));
     }

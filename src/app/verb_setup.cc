@@ -1,8 +1,10 @@
 // `sudo berth setup`: the ledger that all users of this machine share.
 
 #include "app/verb.h"
+#include "base/fd.h"
 #include "base/tr.h"
 #include "lease/setup.h"
+#include "run/slurm/site.h"
 
 namespace berth {
 
@@ -12,8 +14,12 @@ class SetupVerb final : public Verb {
   void declare(Options& options) override {
     options.filled_value("--root", paths_.root, "put everything under this directory (for images)",
                          "DIRECTORY");
+    options.flag("--slurm", slurm_, "print what a Slurm site's files need for this node");
+    options.filled_value("--node", node_, "with --slurm: its NodeName (that of the machine)",
+                         "NAME");
   }
   int run(Context& context, const std::vector<std::string>&) override {
+    if (slurm_) return print_for_slurm(context);
     const bool is_not_here = context.sources().simulated || context.replay();
     if (is_not_here && paths_.root.empty()) {
       return report(Error(ErrorCode::invalid,
@@ -34,7 +40,20 @@ class SetupVerb final : public Verb {
   }
 
  private:
+  int print_for_slurm(Context& context) const {
+    const auto snapshot = context.look(Depth::details);
+    if (!snapshot) return report(snapshot.error());
+    const std::string name = snapshot->host.name.get().value_or("NODE");
+    const auto site = slurm_site(*snapshot, node_.empty() ? name.substr(0, name.find('.')) : node_,
+                                 read_link("/proc/self/exe").value_or("berth"));
+    if (!site) return report(site.error());
+    print(slurm_site_text(*site));
+    return exit_code::ok;
+  }
+
   SetupPaths paths_;
+  bool slurm_ = false;
+  std::string node_;
 };
 }  // namespace
 

@@ -366,7 +366,8 @@ TEST(Place, SaysWhetherTheVariableOrTheLeaseKeepsADeviceOut) {
   EXPECT_EQ(by_variable.hidden_by_variable, 1U);
   limits.visible_by = VisibleBy::lease;
   const Placement by_lease = place(host, Request{.devices = 2}, limits);
-  EXPECT_EQ(refusal(by_lease).text, "not among the devices of the lease this runs inside of");
+  EXPECT_EQ(refusal(by_lease).text,
+            "not among the devices of the lease or Slurm job this runs inside of");
   EXPECT_EQ(by_lease.hidden_by_variable, 0U);
 }
 

@@ -108,7 +108,7 @@ Verdict allowed(const Case& asked) {
     return refuse(device, Rule::not_visible,
                   asked.limits.visible_by == VisibleBy::variable
                       ? trf("not in {}", facts_of(device.kind).visible_variable)
-                      : said("not among the devices of the lease this runs inside of"),
+                      : said("not among the devices of the lease or Slurm job this runs inside of"),
                   false);
   }
   if (any_matches(asked.request.except, device)) {

@@ -125,6 +125,17 @@ Result<RecordWriter> RecordWriter::fill(const std::string& directory, const Mani
   return writer;
 }
 
+Result<RecordWriter> RecordWriter::adopt(const std::string& directory) {
+  RecordWriter writer(directory, Fd());
+  auto lock = open_fd(writer.path_of(record_file::keeper_lock), O_RDWR | O_NOFOLLOW);
+  if (!lock) return std::unexpected(std::move(lock).error());
+  const auto held = is_ofd_locked(lock->get());
+  if (held && *held) return fail(ErrorCode::busy, "somebody keeps the record " + directory);
+  (void)take_ofd_lock(lock->get());
+  writer.lock_ = *std::move(lock);
+  return writer;
+}
+
 bool note_unrecorded_run(const std::string& state_directory, const std::string& id) {
   if (state_directory.empty()) return true;  // nor is there an earlier one
   std::error_code unknown;

@@ -22,6 +22,8 @@ inline constexpr std::string_view cap = "cap.json";
 inline constexpr std::string_view account = "account";
 /// What the run's container is, of a run that has one.
 inline constexpr std::string_view container = "container.json";
+/// The Slurm job that the run was handed to.
+inline constexpr std::string_view slurm = "slurm.json";
 /// Where the container's engine writes its id.
 inline constexpr std::string_view container_id = "cid";
 inline constexpr std::string_view end = "end.json";
@@ -72,6 +74,10 @@ class RecordWriter {
   [[nodiscard]] static Result<RecordWriter> create(const std::string& state_directory,
                                                    const Manifest& manifest,
                                                    std::size_t devices = 0);
+
+  /// Of a record that somebody else made, and that nobody keeps: this process keeps it from here
+  /// on. busy: somebody does.
+  [[nodiscard]] static Result<RecordWriter> adopt(const std::string& directory);
 
   [[nodiscard]] const std::string& directory() const { return directory_; }
   [[nodiscard]] std::string path_of(std::string_view file) const;

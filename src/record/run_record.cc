@@ -95,9 +95,18 @@ bool has_end(const RunRecord& run) {
   return ::access((run.directory + "/" + std::string(record_file::end)).c_str(), F_OK) == 0;
 }
 
+bool is_handed_to_slurm(const RunRecord& run) {
+  return ::access((run.directory + "/" + std::string(record_file::slurm)).c_str(), F_OK) == 0;
+}
+
 void settle_state(RunRecord& run) {
   if (take_end(run)) return;
   const bool unreadable = has_end(run);
+  // Slurm has it, and starts it wherever it likes.
+  if (!unreadable && run.manifest.waiting && is_handed_to_slurm(run)) {
+    run.state = RunState::waiting;
+    return;
+  }
   const Origin origin = origin_of(run.manifest);
   if (origin == Origin::elsewhere) {
     run.state = RunState::elsewhere;

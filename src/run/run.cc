@@ -26,11 +26,12 @@
 #include "run/launcher.h"
 #include "run/retry.h"
 #include "run/run_manifest.h"
+#include "run/slurm/allocation.h"
+#include "run/slurm/submit.h"
 #include "run/unrecorded.h"
 #include "run/waiting_run.h"
 
 namespace berth {
-
 namespace {
 /// Who waits for the job: the process that the user started, or, of a detached job that may have to
 /// be started again, one that stays behind.
@@ -50,13 +51,14 @@ class Run {
         ledger_(services.ledger) {}
 
   Result<RunOutcome> go() {
-    auto missing = preflight();
-    if (missing) return not_started(std::move(*missing));
+    if (auto missing = preflight()) return not_started(*std::move(missing));
     if (auto able = container_.read(options_, services_, callbacks_.on_news); !able) {
       return not_started(std::move(able).error());
     }
     if (auto able = can_isolate(); !able) return not_started(std::move(able).error());
     manifest_ = begin_manifest(options_, services_);
+    auto taken = take_over_submitted(options_, manifest_, record_, services_.clock);
+    if (!taken) return not_started(std::move(taken).error());
     cap_means_ = cap_means(options_, services_);
     auto cap = cap_of(job_, cap_means_.facts);
     if (!cap) return std::unexpected(std::move(cap).error());
@@ -170,7 +172,9 @@ class Run {
     options.say = [this](std::string_view text) { tell(RunRemark{std::string(text)}); };
     options.interrupted = [this] { return is_interrupted(); };
     const WaitingSignals noted;
-    auto answer = acquire(*ledger_, look, services_.clock, options);
+    auto answer =
+        acquire_or_claim(*ledger_, look, services_.clock, options,
+                         inner_ledger_ ? std::vector<std::string>() : options_.environment);
     if (!answer) return std::unexpected(std::move(answer).error());
     if (auto* got = std::get_if<Acquired>(&*answer)) {
       if (is_interrupted()) {  // it came with the device: nobody wants the job any more

@@ -11,6 +11,7 @@
 #include "base/process_stat.h"
 #include "record/record_writer.h"
 #include "record/run_container.h"
+#include "record/run_slurm.h"
 #include "run/container/left.h"
 #include "run/run.h"
 #include "run/tree.h"
@@ -313,6 +314,13 @@ Result<Exit> wait_for_run(const RunRecord& run, Clock& clock,
   }
 }
 
+namespace {
+/// Its node writes how it ends into the record that we read.
+bool is_by_slurm_elsewhere(const RunRecord& run) {
+  return run.state == RunState::elsewhere && run_slurm_in(run.directory);
+}
+}  // namespace
+
 Result<void> read_log(const RunRecord& run, Follow follow, Clock& clock,
                       const std::function<void(std::string_view)>& print,
                       const std::function<bool()>& interrupted) {
@@ -330,8 +338,9 @@ Result<void> read_log(const RunRecord& run, Follow follow, Clock& clock,
     if (is_last_look || (interrupted && interrupted())) return {};
     // What was written between the last read and the end is read once more.
     const auto now = read_run(run.directory, run.owner);
-    is_last_look = !now || (now->state != RunState::running && now->state != RunState::waiting) ||
-                   (now->end && now->end->released.has_value());
+    const bool goes_on = now && (now->state == RunState::running ||
+                                 now->state == RunState::waiting || is_by_slurm_elsewhere(*now));
+    is_last_look = !goes_on || (now->end && now->end->released.has_value());
     if (!is_last_look) clock.wait_until(clock.now() + milliseconds(200));
   }
 }

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "record/run_container.h"
+#include "record/run_slurm.h"
 #include "snapshot/device_name.h"
 #include "view/paint.h"
 #include "view/run_text.h"
@@ -171,6 +172,15 @@ void add_container(Facts& facts, const RunRecord& run, const Style& style) {
   facts.add(tr("Put in"), outside(shell_joined(container->added), style));
 }
 
+void add_slurm(Facts& facts, const RunRecord& run, const Style& style) {
+  const auto slurm = run_slurm_in(run.directory);
+  if (!slurm) return;
+  std::string text = own(trf("job {}", printable(slurm->job)), style);
+  append(text, outside(slurm->cluster, style));
+  facts.add(tr("Slurm"), text);
+  facts.add(tr("Asked"), outside(shell_joined(slurm->asked), style));
+}
+
 std::string facts_text(const RunRecord& run, const Summary& summary, const Moment& now,
                        const Style& style) {
   const Manifest& manifest = run.manifest;
@@ -190,6 +200,7 @@ std::string facts_text(const RunRecord& run, const Summary& summary, const Momen
   add_cap(facts, run, summary, style);
   facts.add(tr("Isolated"), own(isolation_text(manifest), style));
   add_container(facts, run, style);
+  add_slurm(facts, run, style);
   facts.add("CPUs", outside(manifest.spec_of("cpus"), style));
   facts.add(tr("RAM"), outside(manifest.spec_of("host_memory"), style));
   facts.add(tr("Priority"), outside(manifest.spec_of("priority"), style));

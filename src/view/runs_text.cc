@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "record/run_slurm.h"
 #include "view/table.h"
 #include "view/values.h"
 
@@ -287,6 +288,10 @@ std::vector<Reading<double>> RunSeries::memory(std::size_t device) const {
 }
 
 std::string wait_text(const RunRecord& run, const Moment& now) {
+  if (run_slurm_in(run.directory)) {
+    return trf("{} so far for {}; `berth queue` says what Slurm waits for",
+               short_duration(waited(run, now)), wanted_gpus(run));
+  }
   return trf("{} so far for {}; `berth leases` shows the queue and who holds what",
              short_duration(waited(run, now)), wanted_gpus(run));
 }
@@ -313,7 +318,8 @@ std::string state_text(const RunRecord& run) {
   if (run.end) return std::string(tr("end unknown"));
   switch (run.state) {
     case RunState::waiting:
-      return std::string(tr("waiting in the queue"));
+      return std::string(run_slurm_in(run.directory) ? tr("waiting in Slurm's queue")
+                                                     : tr("waiting in the queue"));
     case RunState::running:
       return std::string(tr("running"));
     case RunState::ended:

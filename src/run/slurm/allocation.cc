@@ -1,0 +1,164 @@
+#include "run/slurm/allocation.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "base/variables.h"
+#include "place/placement.h"
+#include "run/turn.h"
+#include "snapshot/questions.h"
+
+namespace berth {
+
+namespace {
+
+constexpr Duration patience_for_the_lock = std::chrono::seconds(10);
+
+bool has(const std::vector<DeviceId>& devices, const DeviceId& id) {
+  return std::ranges::find(devices, id) != devices.end();
+}
+
+/// Whether the process runs under one of the claims.
+bool is_of(const std::vector<Claim>& claims, pid_t pid, const Snapshot& snapshot) {
+  const HostProcess* process = find_process(pid, snapshot);
+  return std::ranges::any_of(claims, [&](const Claim& claim) {
+    if (pid == claim.keeper.pid || (claim.job && pid == claim.job->pid)) return true;
+    return process != nullptr &&
+           std::ranges::find(process->ancestors, claim.keeper.pid) != process->ancestors.end();
+  });
+}
+
+std::string device_name(const Choice& choice) {
+  return choice.index ? trf("GPU {}", *choice.index) : choice.device.text();
+}
+
+}  // namespace
+
+std::optional<SlurmAllocation> slurm_allocation(
+    const std::function<std::optional<std::string>(const char* name)>& variable) {
+  const auto job = variable("SLURM_JOB_ID");
+  const auto node = variable("SLURMD_NODENAME");
+  if (!job || job->empty() || !node || node->empty()) return std::nullopt;
+  SlurmAllocation allocation{.job = *job, .cards = variable("SLURM_STEP_GPUS")};
+  if (!allocation.cards) allocation.cards = variable("SLURM_JOB_GPUS");
+  return allocation;
+}
+
+Snapshot as_allocated(Snapshot snapshot, const std::vector<DeviceId>& devices, uid_t uid) {
+  snapshot.waiters.clear();
+  for (Claim& claim : snapshot.claims) {
+    if (claim.uid == uid) continue;
+    std::erase_if(claim.devices,
+                  [&](const ClaimedDevice& one) { return has(devices, one.device); });
+  }
+  std::erase_if(snapshot.claims, [](const Claim& claim) { return claim.devices.empty(); });
+  std::erase_if(snapshot.gpu_processes, [&](const GpuProcess& process) {
+    return has(devices, process.device) && !is_of(snapshot.claims, process.pid, snapshot);
+  });
+  for (Device& device : snapshot.devices) {
+    if (!has(devices, device.id)) continue;
+    Bytes used;
+    for (const GpuProcess& process : snapshot.gpu_processes) {
+      if (process.device == device.id) used += process.memory.get().value_or(Bytes{0});
+    }
+    device.memory_used = used;
+    if (device.memory_total.get()) {
+      device.memory_free = minus(*device.memory_total.get(), used).value_or(Bytes{0});
+    }
+    // How much of it is not a leftover's nobody can tell: the process list has to do.
+    device.utilization_gpu = Absent::unsupported;
+    device.utilization_history = Absent::unsupported;
+  }
+  return snapshot;
+}
+
+std::vector<std::string> leftovers_on(const std::vector<Choice>& chosen, const Snapshot& snapshot,
+                                      uid_t uid) {
+  std::vector<Claim> own = snapshot.claims;
+  std::erase_if(own, [&](const Claim& claim) { return claim.uid != uid; });
+  std::vector<std::string> sentences;
+  for (const Choice& choice : chosen) {
+    for (const GpuProcess& process : snapshot.gpu_processes) {
+      if (process.device != choice.device || is_background(process)) continue;
+      if (is_of(own, process.pid, snapshot)) continue;
+      const HostProcess* known = find_process(process.pid, snapshot);
+      const std::string user = known != nullptr ? known->user.get().value_or("") : "";
+      const std::string command =
+          known != nullptr && known->command.get() ? shell_joined(*known->command.get()) : "";
+      sentences.push_back(trf(
+          "Slurm gave this job {}, and process {} of {} is on it ({}): a leftover of an "
+          "earlier job, or of somebody who did not ask Slurm",
+          device_name(choice), process.pid,
+          user.empty() ? std::string(tr("an unknown user")) : printable(user),
+          command.empty() ? std::string(tr("its command cannot be seen")) : printable(command)));
+    }
+    for (const Claim& claim : snapshot.claims) {
+      const bool is_there = std::ranges::any_of(
+          claim.devices, [&](const ClaimedDevice& one) { return one.device == choice.device; });
+      if (claim.uid == uid || !is_there) continue;
+      sentences.push_back(trf("Slurm gave this job {}, and {} has leased it without Slurm (run {})",
+                              device_name(choice), printable(claim.user), printable(claim.run)));
+    }
+  }
+  return sentences;
+}
+
+Result<std::variant<Acquired, NotAcquired>> claim_allocated(Ledger& ledger,
+                                                            const TakeSnapshot& look, Clock& clock,
+                                                            const AcquireOptions& options) {
+  PlaceLimits limits = options.limits;
+  limits.uid = ::geteuid();
+  Request request = options.request;
+  // Slurm has judged the card, and what others do there is told of, not waited for.
+  request.allow_failed = true;
+  request.idle_for.reset();
+  request.max_utilization.reset();
+  auto machine = look();
+  if (!machine) return std::unexpected(std::move(machine).error());
+  ledger.sweep();
+  const auto lock = ledger.lock(patience_for_the_lock, options.interrupted);
+  if (!lock) return std::unexpected(lock.error());
+  const auto view = ledger.read_with_tickets({});
+  if (!view) return std::unexpected(view.error());
+  Snapshot whole = with_ledger(*std::move(machine), *view, clock.now(), "");
+  Placement placement = place(as_allocated(whole, *limits.visible, limits.uid), request, limits);
+  if (!placement.satisfied()) {
+    using Why = NotAcquired::Why;
+    return NotAcquired{.why = placement.possible ? Why::none_free : Why::never_possible,
+                       .placement = std::move(placement),
+                       .snapshot = std::move(whole)};
+  }
+  LeaseTerms terms{.run = options.run,
+                   .command = options.command,
+                   .held_by = options.held_by,
+                   .time_limit = options.time_limit,
+                   .isolated_by = options.isolated_by};
+  for (const Choice& choice : placement.chosen) {
+    terms.devices.push_back({choice.device, choice.promised});
+  }
+  auto lease = ledger.claim(*lock, terms);
+  if (!lease) return std::unexpected(std::move(lease).error());
+  if (options.say) {
+    for (const std::string& leftover : leftovers_on(placement.chosen, whole, limits.uid)) {
+      options.say(leftover);
+    }
+  }
+  return Acquired{
+      .lease = *std::move(lease), .placement = std::move(placement), .snapshot = std::move(whole)};
+}
+
+Result<std::variant<Acquired, NotAcquired>> acquire_or_claim(
+    Ledger& ledger, const TakeSnapshot& look, Clock& clock, const AcquireOptions& options,
+    const std::vector<std::string>& environment) {
+  const auto by_slurm =
+      slurm_allocation([&](const char* name) { return value_of(environment, name); });
+  const bool is_given = by_slurm && by_slurm->cards && options.limits.visible;
+  return is_given ? claim_allocated(ledger, look, clock, options)
+                  : acquire(ledger, look, clock, options);
+}
+
+}  // namespace berth

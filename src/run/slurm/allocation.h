@@ -1,0 +1,52 @@
+#pragma once
+// `berth run` inside a Slurm job. Slurm has chosen the cards: berth uses these, claims them in the
+// node's ledger at once, and waits for nobody. Who else is on them is a leftover, and is told of.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "lease/ledger.h"
+#include "run/acquire.h"
+
+namespace berth {
+
+/// What Slurm says to a program on one of its nodes.
+struct SlurmAllocation {
+  std::string job;
+  /// The cards of the step, or else of the job, as Slurm numbers them: "0,1". Nothing: it has none,
+  /// or Slurm looks after no cards here.
+  std::optional<std::string> cards;
+  friend bool operator==(const SlurmAllocation&, const SlurmAllocation&) = default;
+};
+
+/// `variable`: the value of a variable of the environment. Nothing: no node of Slurm's, as in the
+/// shell that salloc opens where it was typed.
+[[nodiscard]] std::optional<SlurmAllocation> slurm_allocation(
+    const std::function<std::optional<std::string>(const char* name)>& variable);
+
+/// The snapshot as Slurm sees it: on these devices there is nobody but leases of this user, who may
+/// start several runs in one job; nobody waits. Pure.
+[[nodiscard]] Snapshot as_allocated(Snapshot snapshot, const std::vector<DeviceId>& devices,
+                                    uid_t uid);
+
+/// Who is on the devices that were chosen, and should not be: a sentence each. Pure.
+[[nodiscard]] std::vector<std::string> leftovers_on(const std::vector<Choice>& chosen,
+                                                    const Snapshot& snapshot, uid_t uid);
+
+/// As acquire() does, for devices (`options.limits.visible`) that Slurm has given: at once or not.
+/// Leftovers are told by `options.say`.
+[[nodiscard]] Result<std::variant<Acquired, NotAcquired>> claim_allocated(
+    Ledger& ledger, const TakeSnapshot& look, Clock& clock, const AcquireOptions& options);
+
+/// The one or the other, as the environment says.
+[[nodiscard]] Result<std::variant<Acquired, NotAcquired>> acquire_or_claim(
+    Ledger& ledger, const TakeSnapshot& look, Clock& clock, const AcquireOptions& options,
+    const std::vector<std::string>& environment);
+
+}  // namespace berth

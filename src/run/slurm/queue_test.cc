@@ -1,0 +1,70 @@
+#include "run/slurm/queue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// As Slurm 22.05.8 prints it for squeue_columns.
+constexpr std::string_view captured =
+    "4_[2-5%2]|PENDING|N/A||JobArrayTaskLimit\n"
+    "4_1|RUNNING|2026-11-26T23:13:18|n1|None\n"
+    "7|PENDING|2026-11-27T01:00:00||Priority\n"
+    "9|COMPLETED|2026-11-26T23:13:18|n[1-2]|None\n"
+    "11|PENDING|N/A||ReqNodeNotAvail, UnavailableNodes:n1|n2\n";
+
+TEST(SlurmQueue, ReadsTheLinesOfSqueue) {
+  const auto jobs = parse_squeue(captured);
+  ASSERT_EQ(jobs.size(), 5U);
+  EXPECT_EQ(jobs[0], (SlurmJob{.id = "4_[2-5%2]",
+                               .state = "PENDING",
+                               .reason = "JobArrayTaskLimit",
+                               .start = "",
+                               .nodes = ""}));
+  EXPECT_EQ(jobs[1].nodes, "n1");
+  EXPECT_EQ(jobs[1].reason, "");
+  EXPECT_EQ(jobs[4].reason, "ReqNodeNotAvail, UnavailableNodes:n1|n2");
+}
+
+TEST(SlurmQueue, TakesNoLineForAJobThatIsNone) {
+  EXPECT_THAT(parse_squeue(""), ElementsAre());
+  EXPECT_THAT(parse_squeue("\n|||\nslurm_load_jobs error: x\n12|\n"), ElementsAre());
+}
+
+TEST(SlurmQueue, TellsStatesThatAreTheLastFromOthers) {
+  for (const char* over : {"COMPLETED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY"}) {
+    EXPECT_TRUE(is_over(over)) << over;
+  }
+  for (const char* open : {"PENDING", "RUNNING", "COMPLETING", "SUSPENDED", "REQUEUED", "NEW"}) {
+    EXPECT_FALSE(is_over(open)) << open;
+  }
+}
+
+TEST(SlurmQueue, ReadsTheExitOfScontrol) {
+  EXPECT_EQ(exit_in_scontrol("JobId=1 BatchFlag=1 ExitCode=7:0 RunTime=00:00:01"),
+            (Exit{.code = 7}));
+  EXPECT_EQ(exit_in_scontrol("JobId=1 ExitCode=0:9"), (Exit{.signal = 9}));
+  EXPECT_EQ(exit_in_scontrol("JobId=1 DerivedExitCode=3:0"), std::nullopt);
+  EXPECT_EQ(exit_in_scontrol("JobId=1 ExitCode=900:0"), std::nullopt);
+}
+
+TEST(SlurmQueue, SaysInWordsWhyAJobWaits) {
+  const auto said = [](const char* reason) { return why_it_waits({.reason = reason}); };
+  EXPECT_THAT(said("Priority"), HasSubstr("higher priority come first"));
+  EXPECT_THAT(said("DependencyNeverSatisfied"), HasSubstr("never begin"));
+  EXPECT_THAT(said("Dependency"), HasSubstr("has not ended"));
+  EXPECT_THAT(said("QOSMaxGRESPerUser"), HasSubstr("QOS"));
+  EXPECT_THAT(said("launch failed requeued held"), HasSubstr("scontrol release"));
+  EXPECT_EQ(said("SomethingNew"), "SomethingNew");
+  EXPECT_EQ(said(""), "Slurm gives no reason yet");
+  EXPECT_EQ(why_it_waits({.reason = "Resources", .start = "2026-11-27T01:00:00"}),
+            "it is next: what it asks for is not free yet; expected to begin at "
+            "2026-11-27T01:00:00");
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,103 @@
+#include "run/slurm/site.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "snapshot/device_kind.h"
+
+namespace berth {
+
+namespace {
+
+/// As Slurm's own AutoDetect=nvml names a card: "nvidia_h100_80gb_hbm3".
+std::string type_of(const Device& device) {
+  std::string type;
+  for (const char c : device.name.get().value_or("gpu")) {
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+    if (c >= 'A' && c <= 'Z') {
+      type += static_cast<char>(c - 'A' + 'a');
+    } else {
+      type += is_plain ? c : '_';
+    }
+  }
+  return type;
+}
+
+/// Cards that Slurm can be told of by their device file, in PCI order.
+std::vector<const Device*> cards_of(const Snapshot& snapshot) {
+  std::vector<const Device*> cards;
+  for (const Device& device : snapshot.devices) {
+    const bool has_file = !facts_of(device.kind).card_file.empty() && device.minor_number.get();
+    if (has_file && !device.parent) cards.push_back(&device);
+  }
+  std::ranges::sort(cards, {},
+                    [](const Device* one) { return one->pci_address.get().value_or(""); });
+  return cards;
+}
+
+/// What of a script is the same everywhere.
+constexpr std::string_view health_script = R"sh(#!/bin/sh
+# HealthCheckProgram of slurm.conf. Slurm sets SLURMD_NODENAME alone, and its exit code does nothing.
+PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin; export PATH
+[ -n "$SLURMD_NODENAME" ] || exit 0
+said=$(timeout 50 @ health 2>&1); code=$?
+reason=$(scontrol show node "$SLURMD_NODENAME" -o | sed -n 's/.* Reason=\(berth: .*\)/\1/p')
+case $code in
+  2)  # a card has failed: nobody else gets it
+    [ -n "$reason" ] || scontrol update NodeName="$SLURMD_NODENAME" State=DRAIN \
+      Reason="berth: $(printf '%s' "$said" | tr '\n\t"' '   ' | cut -c1-200)" ;;
+  0)  # what berth has taken out alone
+    [ -z "$reason" ] || scontrol update NodeName="$SLURMD_NODENAME" State=RESUME ;;
+esac
+exit 0
+)sh";
+
+}  // namespace
+
+Result<SlurmSite> slurm_site(const Snapshot& snapshot, const std::string& node,
+                             const std::string& program) {
+  const auto cards = cards_of(snapshot);
+  if (cards.empty()) {
+    return fail(
+        ErrorCode::unsupported,
+        std::string(tr("there is no card here that gres.conf could name by its device file")));
+  }
+  SlurmSite site;
+  site.gres = "AutoDetect=off\n";
+  std::map<std::string, int> count;
+  for (const Device* card : cards) {
+    const std::string type = type_of(*card);
+    ++count[type];
+    site.gres += fmt::format("NodeName={} Name=gpu Type={} File={}{}\n", node, type,
+                             facts_of(card->kind).card_file, *card->minor_number.get());
+  }
+  std::string gres;
+  for (const auto& [type, number] : count) {
+    gres += fmt::format("{}gpu:{}:{}", gres.empty() ? "" : ",", type, number);
+  }
+  site.node = fmt::format(
+      "GresTypes=gpu\n"
+      "HealthCheckProgram=/etc/slurm/berth-health\n"
+      "HealthCheckInterval=60\n"
+      "HealthCheckNodeState=ANY\n"
+      "# and what `slurmd -C` prints, with:\n"
+      "NodeName={} Gres={}\n",
+      node, gres);
+  site.cgroup = "ConstrainDevices=yes\n";
+  site.health = health_script;
+  const std::size_t at = site.health.find('@');
+  site.health.replace(at, 1, shell_quoted(program));
+  return site;
+}
+
+std::string slurm_site_text(const SlurmSite& site) {
+  return "# gres.conf\n" + site.gres + "\n# slurm.conf\n" + site.node + "\n# cgroup.conf\n" +
+         site.cgroup + "\n# /etc/slurm/berth-health, mode 0755\n" + site.health;
+}
+
+}  // namespace berth

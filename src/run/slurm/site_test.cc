@@ -1,0 +1,47 @@
+#include "run/slurm/site.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "snapshot/builder.h"
+
+namespace berth {
+namespace {
+
+using namespace literals;
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(SlurmSite, NamesEachCardByItsFileInPciOrder) {
+  SnapshotBuilder builder;
+  builder.gpu("A", 80_GiB).with([](Device& device) {
+    device.name = std::string("NVIDIA H100 80GB HBM3");
+    device.pci_address = std::string("00000000:5b:00.0");
+    device.minor_number = std::uint64_t{0};
+  });
+  builder.gpu("B", 80_GiB).with([](Device& device) {
+    device.name = std::string("NVIDIA H100 80GB HBM3");
+    device.pci_address = std::string("00000000:1b:00.0");
+    device.minor_number = std::uint64_t{3};
+  });
+  builder.gpu("C", 80_GiB).with([](Device& device) {
+    device.minor_number = Absent::no_permission;
+  });
+  const auto site = slurm_site(builder.build(), "n1", "/opt/a b/berth");
+  ASSERT_TRUE(site) << site.error().message();
+  EXPECT_EQ(site->gres,
+            "AutoDetect=off\n"
+            "NodeName=n1 Name=gpu Type=nvidia_h100_80gb_hbm3 File=/dev/nvidia3\n"
+            "NodeName=n1 Name=gpu Type=nvidia_h100_80gb_hbm3 File=/dev/nvidia0\n");
+  EXPECT_THAT(site->node, HasSubstr("NodeName=n1 Gres=gpu:nvidia_h100_80gb_hbm3:2\n"));
+  EXPECT_THAT(site->health, HasSubstr("'/opt/a b/berth' health"));
+  EXPECT_THAT(site->health, Not(HasSubstr("@")));
+}
+
+TEST(SlurmSite, SaysWhereThereIsNothingToName) {
+  EXPECT_FALSE(slurm_site(Snapshot(), "n1", "berth"));
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,149 @@
+"""Debian's real Slurm 22.05 on this box: a controller and two nodes with cards that are not there.
+
+Its programs are unpacked in build/peers/slurm by ./dev test and never installed. No munge, no device nodes:
+auth/none, and /dev/null and its like stand for the cards' files."""
+
+import json
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+
+import pytest
+
+from conftest import ROOT, wait_until
+
+PEERS = ROOT / "build/peers/slurm"
+PLUGINS = PEERS / "usr/lib/x86_64-linux-gnu/slurm-wlm"
+CARDS = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random")
+NODES = {"n1": ("fake", CARDS), "n2": ("a100", CARDS[:2])}
+
+
+def free_ports(count):
+    held = [socket.socket() for _ in range(count)]
+    for one in held:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in held]
+    for one in held:
+        one.close()
+    return ports
+
+
+class Slurm:
+    """One site; `close()` ends its daemons and the jobs they left."""
+
+    def __init__(self):
+        if not (PEERS / "usr/sbin/slurmctld-wlm").exists():
+            pytest.skip("no Slurm in build/peers/slurm: ./dev test unpacks it")
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="berth-slurm-", dir="/var/tmp"))
+        self.bin = self.directory / "bin"
+        for name in ("bin", "state", "log", "run", "spool.n1", "spool.n2"):
+            (self.directory / name).mkdir()
+        libraries = f"{PLUGINS}:{PEERS}/usr/lib/x86_64-linux-gnu:{PEERS}/lib/x86_64-linux-gnu"
+        self.daemon_env = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": libraries}
+        self.env = {"SLURM_CONF": str(self.directory / "slurm.conf"), "PATH": f"{self.bin}:{os.environ['PATH']}"}
+        # By their names, which they look at: as slurmctld-wlm it would read no cards from slurm.conf.
+        for daemon in ("slurmctld", "slurmd", "slurmstepd"):
+            (self.bin / daemon).symlink_to(PEERS / f"usr/sbin/{daemon}-wlm")
+        for program in (PEERS / "usr/bin").iterdir():
+            wrapper = self.bin / program.name
+            wrapper.write_text(f'#!/bin/sh\nLD_LIBRARY_PATH={libraries} exec {program} "$@"\n', encoding="utf-8")
+            wrapper.chmod(0o755)
+        self.write_configuration()
+        self.daemons = {}
+        self.start_controller()
+        for node in NODES:
+            self.start("slurmd", node, "-N", node, "-D", "-d", self.bin / "slurmstepd")
+        try:
+            wait_until(self.is_up, "both nodes are idle")
+        except BaseException:
+            said = self.log("slurmctld")[-500:] + self.log("n1")[-500:]
+            self.close()
+            pytest.skip(f"Slurm does not run here: {said}")
+
+    def write_configuration(self):
+        here, host = self.directory, socket.gethostname().split(".")[0]
+        user = pwd.getpwuid(os.getuid()).pw_name
+        controller, *ports = free_ports(1 + len(NODES))
+        nodes = "".join(
+            f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=8 RealMemory=4000 "
+            f"Gres=gpu:{kind}:{len(cards)} State=UNKNOWN\n" for port, (name, (kind, cards)) in zip(ports, NODES.items()))
+        (here / "slurm.conf").write_text(f"""ClusterName=fake
+SlurmctldHost={host}(127.0.0.1)
+AuthType=auth/none
+CredType=cred/none
+PluginDir={PLUGINS}
+SlurmUser={user}
+SlurmdUser={user}
+SlurmctldPort={controller}
+StateSaveLocation={here}/state
+SlurmdSpoolDir={here}/spool.%n
+SlurmctldPidFile={here}/run/slurmctld.pid
+SlurmdPidFile={here}/run/slurmd.%n.pid
+SlurmctldLogFile={here}/log/slurmctld
+SlurmdLogFile={here}/log/%n
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+MpiDefault=none
+SwitchType=switch/none
+ReturnToService=2
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+GresTypes=gpu
+KillWait=3
+SchedulerParameters=batch_sched_delay=0,sched_min_interval=100000,bf_interval=2
+SlurmdParameters=config_overrides
+{nodes}PartitionName=gpu Nodes={",".join(NODES)} Default=YES MaxTime=INFINITE State=UP
+""", encoding="utf-8")
+        (here / "gres.conf").write_text("AutoDetect=off\n" + "".join(
+            f"NodeName={name} Name=gpu Type={kind} File={card}\n"
+            for name, (kind, cards) in NODES.items() for card in cards), encoding="utf-8")
+
+    def start(self, program, name, *words):
+        self.daemons[name] = subprocess.Popen(
+            [self.bin / program, "-f", self.directory / "slurm.conf", *words], env=self.daemon_env,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+
+    def start_controller(self):
+        self.start("slurmctld", "slurmctld", "-D")
+
+    def kill_controller(self):
+        self.daemons["slurmctld"].kill()
+        self.daemons["slurmctld"].wait()
+
+    def log(self, name):
+        path = self.directory / "log" / name
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def __call__(self, *words, check=True, env=None, **how):
+        done = subprocess.run([self.bin / words[0], *words[1:]], env=self.env | (env or {}), text=True,
+                              capture_output=True, timeout=60, check=False, stdin=subprocess.DEVNULL, **how)
+        assert not check or done.returncode == 0, done.stderr
+        return done
+
+    def is_up(self):
+        said = self("sinfo", "-h", "-N", "-o", "%N %t", check=False).stdout.split()
+        return said.count("idle") == len(NODES)
+
+    def jobs(self):
+        return json.loads(self("squeue", "--json", "-t", "all", "-a").stdout)["jobs"]
+
+    def cancel_all(self):
+        self("scancel", "-u", str(os.getuid()), check=False)
+
+    def close(self):
+        self.cancel_all()
+        for daemon in self.daemons.values():
+            daemon.send_signal(signal.SIGTERM)
+        for daemon in self.daemons.values():
+            try:
+                daemon.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                daemon.kill()
+                daemon.wait()
+        shutil.rmtree(self.directory, ignore_errors=True)

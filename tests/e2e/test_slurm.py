@@ -1,0 +1,259 @@
+"""`berth submit`, `berth run --on slurm` and `berth run` inside a job of a real Slurm (22.05, without accounting)."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from aftermath import leases, poll, show
+from conftest import BERTH, Machine, end, wait_until
+from slurm_site import Slurm
+
+
+@pytest.fixture(scope="module")
+def site():
+    made = Slurm()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def machine(tmp_path, site):
+    """A simulated server, of which Slurm knows the first cards."""
+    made = Machine(tmp_path)
+    made.env |= site.env
+    yield made
+    site.cancel_all()
+    wait_until(site.is_up, "the nodes are idle again", timeout=60)
+
+
+def submit(machine, *words):
+    done = machine.run("submit", *words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def record(machine, run):
+    shown = machine.run("show", "--json", run)
+    assert shown.returncode == 0, shown.stderr
+    return json.loads(shown.stdout)
+
+
+def slurm_job(machine, run):
+    path = pathlib.Path(record(machine, run)["directory"], "slurm.json")
+    return json.loads(path.read_text(encoding="utf-8"))["job"]
+
+
+def is_running(machine, run):
+    return record(machine, run)["state"] == "running"
+
+
+def output_of(machine, run):
+    return machine.run("logs", run).stdout
+
+
+def test_a_submitted_job_is_recorded_as_any_run(machine):
+    run = submit(machine, "-n", "2", "--name", "mine", "--", "sh", "-c", "echo cards $CUDA_VISIBLE_DEVICES; exit 7")
+    waited = machine.run("wait", run)
+    assert waited.returncode == 7, waited.stderr
+    assert "cards 0,1" in output_of(machine, run)
+    kept = record(machine, run)
+    assert kept["state"] == "ended" and kept["end"]["exit_code"] == 7
+    assert len(kept["given"]["devices"]) == 2 and kept["waiting"] is False
+    assert not leases(machine)
+    assert f"job {slurm_job(machine, run)}" in machine.run("show", run).stdout
+    assert run in machine.run("runs").stdout
+
+
+def test_in_front_of_somebody_it_shows_its_output_and_ends_as_the_job(machine):
+    done = machine.run("run", "--on", "slurm", "--", "sh", "-c", "echo said; kill -USR1 $$")
+    assert done.returncode == 128 + signal.SIGUSR1, done.stderr
+    assert "said\n" in done.stdout and "is Slurm job" in done.stderr
+
+
+def test_ctrl_c_takes_the_job_out_of_slurm(machine, site):
+    run = machine.start("run", "--on", "slurm", "--", "sh", "-c", "echo begun; sleep 300")
+    try:
+        assert "begun\n" in iter(run.stdout.readline, "")
+        run.send_signal(signal.SIGINT)
+        assert run.wait(timeout=60) == 128 + signal.SIGINT
+    finally:
+        end(run)
+    poll(lambda: leases(machine), 30, "the lease of a job that was cancelled")
+    assert record(machine, "last")["end"]["signal"]
+
+
+def test_what_slurm_can_never_give_is_refused_and_leaves_nothing(machine):
+    done = machine.run("submit", "-n", "9", "--", "true")
+    assert done.returncode == 124 and "node configuration is not available" in done.stderr
+    assert machine.run("submit", "--partition", "none", "--", "true").returncode == 125
+    assert machine.run("submit", "--memory", "10G", "--", "true").returncode == 125
+    assert json.loads(machine.run("runs", "--json").stdout)["runs"] == []
+
+
+def test_who_waits_is_told_why_and_stopped(machine, site):
+    first = submit(machine, "-n", "2", "--gpu-type", "a100", "--", "sleep", "300")
+    wait_until(lambda: is_running(machine, first), "the first runs")
+    second = submit(machine, "-n", "2", "--gpu-type", "a100", "--", "true")
+    assert record(machine, second)["state"] == "waiting"
+    wait_until(lambda: "not free yet" in machine.run("queue").stdout, "Slurm's reason in plain words")
+    third = submit(machine, "--slurm-opt=--hold", "--", "true")
+    wait_until(lambda: "holds it back" in machine.run("runs").stdout, "that one is held")
+    assert machine.run("stop", second).returncode == 0
+    waited = machine.run("wait", second)
+    assert waited.returncode == 128 + signal.SIGTERM and "never started" in waited.stderr, waited.stderr
+    # Taken away by Slurm's own command it is known as well.
+    site("scancel", slurm_job(machine, third))
+    assert machine.run("wait", third).returncode == 128 + signal.SIGTERM
+    assert machine.run("stop", first, "--grace", "2s", timeout=60).returncode == 0
+    assert record(machine, first)["end"]["signal"]
+    assert not leases(machine)
+    wait_until(lambda: slurm_job(machine, first) not in site("squeue", "-h", "-o", "%i").stdout, "its job is over")
+
+
+def test_its_time_limit_is_berths_to_the_second(machine, site):
+    run = submit(machine, "--time", "1s", "--", "sleep", "300")
+    assert machine.run("wait", run, timeout=60).returncode == 128 + signal.SIGTERM
+    assert record(machine, run)["end"]["because"] == "time limit"
+    said = site("scontrol", "show", "job", "-o", slurm_job(machine, run)).stdout
+    assert "TimeLimit=00:02:00" in said
+
+
+def test_each_task_of_an_array_has_its_record(machine, site):
+    run = submit(machine, "--array", "0-2", "--", "sh", "-c", "echo task $SLURM_ARRAY_TASK_ID; exit $SLURM_ARRAY_TASK_ID")
+    job = slurm_job(machine, run)
+    states = ["squeue", "-h", "-r", "-t", "all", "-j", job, "-o", "%T"]
+    wait_until(lambda: site(*states).stdout.split().count("FAILED") == 2 and
+               "COMPLETED" in site(*states).stdout, "all tasks are over")
+    assert machine.run("wait", run, timeout=90).returncode == 1  # the first that went wrong
+    for task in range(3):
+        assert record(machine, f"{run}.{task}")["end"]["exit_code"] == task
+        assert f"task {task}" in output_of(machine, f"{run}.{task}")
+
+
+def test_a_job_that_slurm_starts_again_has_a_second_record(machine, site):
+    run = submit(machine, "--retry-on", "gpu-lost", "--", "sh", "-c", "echo start $SLURM_RESTART_COUNT; sleep 300")
+    wait_until(lambda: "start" in output_of(machine, run), "it runs")
+    job = slurm_job(machine, run)
+    site("scontrol", "requeue", job)
+
+    def is_back():
+        return site("squeue", "-h", "-j", job, "-o", "%T").stdout.strip() == "PENDING"
+    wait_until(is_back, "it is in the queue again")
+    site("scontrol", "update", f"JobId={job}", "StartTime=now")
+
+    def again():
+        runs = json.loads(machine.run("runs", "--json").stdout)["runs"]
+        return [one for one in runs if one.get("retry_of") == run and one["state"] == "running"]
+    second = wait_until(again, "the second start", timeout=60)[0]["id"]
+    assert record(machine, run)["state"] == "ended"
+    assert machine.run("stop", second, "--grace", "2s", timeout=60).returncode == 0
+
+
+def test_without_berth_on_the_node_it_says_so(machine, site, tmp_path):
+    copy = tmp_path / "gone" / "berth"
+    copy.parent.mkdir()
+    shutil.copy(BERTH, copy)
+    env = machine.environment({})
+    run = machine.run  # by the copy, so that its path is what the script names
+    import subprocess
+    done = subprocess.run([copy, "submit", "--slurm-opt=--hold", "--", "true"], env=env, text=True,
+                          capture_output=True, check=True, stdin=subprocess.DEVNULL)
+    copy.unlink()
+    name = done.stdout.strip()
+    job = slurm_job(machine, name)
+    site("scontrol", "release", job)
+    wait_until(lambda: "FAILED" in site("squeue", "-h", "-t", "all", "-j", job, "-o", "%T").stdout, "it is over")
+    assert machine.run("wait", name, timeout=90).returncode == 127
+    assert str(copy) in output_of(machine, name)
+
+
+def test_a_killed_controller_costs_neither_the_job_nor_its_end(machine, site, tmp_path):
+    run = submit(machine, "--", "sh", "-c", f"while [ ! -e {tmp_path}/over ]; do sleep 0.1; done; exit 5")
+    wait_until(lambda: is_running(machine, run), "it runs")
+    site.kill_controller()
+    try:
+        waiting = machine.start("wait", run)
+        (tmp_path / "over").touch()
+        assert waiting.wait(timeout=60) == 5
+        assert record(machine, run)["end"]["exit_code"] == 5
+    finally:
+        site.start_controller()
+        wait_until(lambda: site("sinfo", "-h", check=False).returncode == 0, "the controller is back")
+
+
+def test_what_setup_prints_slurm_reads(machine, site, tmp_path):
+    printed = machine.run("setup", "--slurm", "--node", "n1")
+    assert printed.returncode == 0, printed.stderr
+    names = [line for line in printed.stdout.splitlines() if line.startswith("NodeName=n1 Name=gpu")]
+    assert {line.rpartition("/")[2] for line in names} == {f"nvidia{at}" for at in range(8)}
+    # Files that are here stand for the cards'.
+    cards = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "kmsg")
+    here = tmp_path / "site"
+    here.mkdir()
+    (here / "gres.conf").write_text(
+        "AutoDetect=off\n" + "".join(f"{line.rpartition('/')[0]}/{card}\n" for line, card in zip(names, cards)),
+        encoding="utf-8")
+    kept = (site.directory / "slurm.conf").read_text(encoding="utf-8")
+    (here / "slurm.conf").write_text(
+        kept.replace("Gres=gpu:fake:4", "Gres=gpu:nvidia_h100_80gb_hbm3:8"), encoding="utf-8")
+    parsed = subprocess.run([site.bin / "slurmd", "-G", "-f", here / "slurm.conf", "-N", "n1"], env=site.daemon_env,
+                            text=True, capture_output=True, timeout=60, check=False)
+    assert parsed.returncode == 0 and "WARNING" not in parsed.stderr, parsed.stderr
+    assert parsed.stderr.count("Type=nvidia_h100_80gb_hbm3") == 8, parsed.stderr
+
+
+def test_the_health_check_drains_a_node_and_resumes_what_it_drained(machine, site, tmp_path):
+    printed = machine.run("setup", "--slurm", "--node", "n1").stdout
+    health = tmp_path / "health"
+    health.write_text(printed[printed.index("#!/bin/sh"):].replace("PATH=/usr/local", f"PATH={site.bin}:/usr/local"),
+                      encoding="utf-8")
+
+    def state(scenario, **more):
+        env = machine.environment({"SLURMD_NODENAME": "n2", "BERTH_SIM": scenario} | more)
+        subprocess.run(["sh", health], env=env, check=True, stdin=subprocess.DEVNULL, timeout=60)
+        return site("scontrol", "show", "node", "n2", "-o").stdout
+
+    drained = state("faults")
+    assert "DRAIN" in drained and "Reason=berth: " in drained, drained
+    assert "DRAIN" in state("faults")  # once
+    assert "DRAIN" not in state("desktop")
+    site("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=cleaning")
+    assert "Reason=cleaning" in state("desktop")  # somebody else's
+    site("scontrol", "update", "NodeName=n2", "State=RESUME")
+
+
+# ------------------------------------------------------------------------- inside an allocation
+
+def inside(machine, site, cards, script):
+    return site("srun", f"--gres=gpu:fake:{cards}", "sh", "-c", script, env=machine.environment({}))
+
+
+def test_inside_a_job_it_uses_its_cards_at_once_and_tells_of_leftovers(machine, site):
+    # The simulated server has somebody on its first cards, who did not ask Slurm.
+    done = inside(machine, site, 2, f"{BERTH} run -n 2 -- sh -c 'echo cards $CUDA_VISIBLE_DEVICES'")
+    assert "cards 0,1" in done.stdout
+    assert "process 21871 of alice is on it" in done.stderr, done.stderr
+    assert not leases(machine)
+
+
+def test_runs_of_one_job_share_its_cards_and_never_queue(machine, site):
+    script = (f"{BERTH} run -- sh -c 'echo one $CUDA_VISIBLE_DEVICES; sleep 3' & sleep 1; "
+              f"{BERTH} run -- sh -c 'echo two $CUDA_VISIBLE_DEVICES; sleep 2' & sleep 1; "
+              f"{BERTH} run --wait -- true; echo third $?; {BERTH} run -n 3 -- true; echo fourth $?; wait")
+    started = time.monotonic()
+    said = inside(machine, site, 2, script).stdout
+    assert "third 124" in said and "fourth 124" in said
+    assert {"one 0", "two 1"} <= set(said.splitlines()), said
+    assert time.monotonic() - started < 30
+
+
+def test_a_job_without_cards_is_as_any_other_process(machine, site):
+    words = ["run", "--", "sh", "-c", "echo card $CUDA_VISIBLE_DEVICES"]
+    done = site("srun", BERTH, *words, env=machine.environment({}))
+    assert done.stdout.startswith("card ") and done.stdout == machine.run(*words).stdout
