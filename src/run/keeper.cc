@@ -190,6 +190,7 @@ class Keeper {
     if (task_.container == nullptr || task_.record == nullptr) return;
     container_.emplace(
         ContainerWatch::Terms{.container = *task_.container,
+                              .run = manifest_.id,
                               .environment = task_.environment,
                               .directory = task_.record->directory(),
                               .working_directory = task_.options->working_directory,

@@ -196,10 +196,12 @@ cd {here}
 case "$*" in
 *inspect*)
   test ! -e gone || {{ echo "Error: No such container" >&2; exit 1; }}
-  touch asked
-  echo '[{{"Id": "{id}", "State": {{"Running": true, "Status": "running", "Pid": 0, "OOMKilled": false}}}}]';;
+  echo '[{{"Id": "{id}", "State": {{"Running": true, "Status": "running", "Pid": 0, "OOMKilled": false}},'
+  echo '"Config": {{"Labels": {{"berth.run": "'$(cat run)'"}}}}}}]'
+  touch asked;;
 run*)
   while [ "$1" != --cidfile ]; do shift; done
+  echo "${{4#berth.run=}}" > run
   printf %s {id} > "$2"
   until test -e asked; do sleep 0.02; done
   touch gone

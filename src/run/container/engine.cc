@@ -70,12 +70,10 @@ const ContainerOption* engine_option(const ContainerCommand& command, std::strin
   return last == command.engine_options.rend() ? nullptr : &*last;
 }
 
-/// The context that docker goes by, and who says so; nothing: its own engine here.
+/// The context that docker goes by where nothing names a host, and who says so; nothing: its own
+/// engine here.
 std::optional<std::pair<std::string, std::string>> docker_context(
     const ContainerCommand& command, const std::vector<std::string>& environment) {
-  if (const auto* option = engine_option(command, "context")) {
-    return std::pair{option->value, "--context " + option->value};
-  }
   if (const auto named = value_of(environment, "DOCKER_CONTEXT"); named && !named->empty()) {
     return std::pair{*named, std::string("DOCKER_CONTEXT")};
   }
@@ -99,15 +97,19 @@ Result<void> find_docker_endpoint(const ContainerCommand& command,
     engine.endpoint_by = option->text(command.words);
     return {};
   }
-  // A context on the command line or in DOCKER_CONTEXT goes before DOCKER_HOST, one in use after.
-  const auto context = docker_context(command, environment);
+  // As docker's client has it: --context, --host, DOCKER_HOST, DOCKER_CONTEXT, the one in use; and
+  // the context "default" is what DOCKER_HOST says.
+  const auto* option = engine_option(command, "context");
+  const bool is_named = option != nullptr && option->value != "default";
   const auto host = value_of(environment, "DOCKER_HOST");
-  const bool is_in_use = context && context->second.starts_with("docker context use");
-  if (host && !host->empty() && (!context || is_in_use)) {
+  if (!is_named && host && !host->empty()) {
     engine.endpoint = *host;
     engine.endpoint_by = "DOCKER_HOST";
     return {};
   }
+  const auto context = option != nullptr
+                           ? std::optional(std::pair{option->value, "--context " + option->value})
+                           : docker_context(command, environment);
   if (!context || context->first == "default") return {};
   const auto said = printed_by(
       command, {"context", "inspect", context->first, "--format", "{{.Endpoints.docker.Host}}"},
@@ -298,6 +300,13 @@ InspectedContainer inspected(const json& one) {
 }
 
 }  // namespace
+
+bool says_no_such_container(std::string_view error) {
+  // docker: "No such container: x"; podman: "no such container x", "no such object: \"x\"".
+  // "connect: no such file or directory" is said of the engine itself.
+  return error.find("o such container") != std::string_view::npos ||
+         error.find("o such object") != std::string_view::npos;
+}
 
 Result<std::vector<InspectedContainer>> parse_inspected(std::string_view text) {
   const json list = json::parse(text, nullptr, false);

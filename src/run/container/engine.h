@@ -54,6 +54,9 @@ struct InspectedContainer {
   friend bool operator==(const InspectedContainer&, const InspectedContainer&) = default;
 };
 
+/// Of what an engine's program writes on standard error: it answered, and has no such container.
+[[nodiscard]] bool says_no_such_container(std::string_view error);
+
 /// Of what docker, podman and nerdctl print; several at a time.
 [[nodiscard]] Result<std::vector<InspectedContainer>> parse_inspected(std::string_view json);
 

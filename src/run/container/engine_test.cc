@@ -57,6 +57,17 @@ TEST(InspectedContainer, OneThatPodmanHasPausedOrHasYetToStopLives) {
   }
 }
 
+TEST(InspectedContainer, AnEngineThatIsAwayIsNoContainerThatIsGone) {
+  EXPECT_TRUE(says_no_such_container("Error response from daemon: No such container: 4f1"));
+  EXPECT_TRUE(says_no_such_container("Error: no such object: \"4f1\""));
+  EXPECT_TRUE(says_no_such_container("Error: inspecting object: no such container 4f1"));
+  EXPECT_FALSE(says_no_such_container(
+      "failed to connect to the docker API at unix:///run/docker.sock: dial unix "
+      "/run/docker.sock: connect: no such file or directory"));
+  EXPECT_FALSE(says_no_such_container(
+      "cannot access containerd socket \"/run/containerd.sock\": no such file or directory"));
+}
+
 TEST(InspectedContainer, OtherTextIsNone) {
   EXPECT_FALSE(parse_inspected("Error: no such container"));
   EXPECT_TRUE(parse_inspected("[]")->empty());

@@ -49,8 +49,7 @@ Result<std::optional<InspectedContainer>> inspect(const RunContainer& container,
       answer_to(container, {"container", "inspect", container.id}, clock, left_patience);
   if (!answer) return std::unexpected(answer.error());
   if (*answer->exit != Exit{}) {
-    if (answer->err.find("o such ") != std::string::npos)
-      return std::optional<InspectedContainer>();
+    if (says_no_such_container(answer->err)) return std::optional<InspectedContainer>();
     return std::unexpected(refused(container, *answer));
   }
   auto list = parse_inspected(answer->out);

@@ -108,6 +108,15 @@ std::optional<std::string> contradiction(const ContainerOption& option, const Re
   if (name == "privileged" && is_on) {
     return std::string(tr("a privileged container has every card of the machine"));
   }
+  if (name == "cidfile" && read(value)) {
+    return std::string(tr("that file is there already, of another container: remove it"));
+  }
+  const std::string own = std::string(container_label) + "=";
+  const auto labels = name == "label-file" ? read(value) : std::nullopt;
+  if ((name == "label" && value.starts_with(own)) ||
+      (labels && ("\n" + *labels).find("\n" + own) != std::string::npos)) {
+    return std::string(tr("that label is berth's own: by it the run knows its container"));
+  }
   if (name == "restart" && value != "no" && !value.empty()) {
     return std::string(
         tr("the engine would start it again after the lease has ended; --retry-on of berth run "
@@ -247,7 +256,9 @@ std::optional<Error> contradiction_in(const ContainerCommand& command,
   if (reasons.empty()) return std::nullopt;
   std::string line = line_of(job, without_options(command, wrong));
   if (is_remote && engine.endpoint_by.find('-') != 0) {
-    line = "env -u " + engine.endpoint_by + " " + line;
+    // A context in use stands in a file: another one is named instead of it.
+    const bool is_variable = engine.endpoint_by.find(' ') == std::string::npos;
+    line = (is_variable ? "env -u " + engine.endpoint_by : "DOCKER_CONTEXT=default") + " " + line;
   }
   return Error(ErrorCode::invalid,
                trf("{} run: {}. Write: {}", command.engine, reasons, printable(line)));
@@ -274,10 +285,6 @@ Result<ContainerStart> start_container_with(const ContainerCommand& command,
     put({"--cidfile", terms.cid_file});
   }
   put({"--label", fmt::format("{}={}", container_label, terms.run)});
-  if (!terms.ledger.empty()) {
-    put({"-v", terms.ledger + ":/run/berth", "-e", "BERTH_LEDGER=/run/berth", "-e",
-         "BERTH_LEASE=" + terms.lease});
-  }
   start.command.insert(start.command.begin() + static_cast<std::ptrdiff_t>(command.act) + 1,
                        start.added.begin(), start.added.end());
   return start;

@@ -42,8 +42,6 @@ using ReadText = std::function<std::optional<std::string>(const std::string& pat
 struct ContainerTerms {
   std::string run;
   std::string cid_file;  // where the engine is to write the container's id
-  std::string lease;     // with share_ledger: BERTH_LEASE inside
-  std::string ledger;    // with share_ledger: its folder here; empty: it stays outside
 };
 
 struct ContainerStart {

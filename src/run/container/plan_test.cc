@@ -89,8 +89,25 @@ TEST(ContainerPlan, RefusesAnotherMachinesEngine) {
   const ContainerEngine named{.endpoint = "ssh://gpu3", .endpoint_by = "--context lab"};
   EXPECT_THAT(against({"docker", "--context", "lab", "run", "image"}, named),
               HasSubstr("Write: berth run -n 1 -- docker run image"));
+  const ContainerEngine used{.endpoint = "ssh://gpu3", .endpoint_by = "docker context use lab"};
+  EXPECT_THAT(against({"docker", "run", "image"}, used),
+              HasSubstr("Write: DOCKER_CONTEXT=default berth run -n 1 -- docker run image"));
   EXPECT_EQ(against({"docker", "run", "image"}, {.endpoint = "unix:///run/user/1/docker.sock"}),
             "");
+}
+
+TEST(ContainerPlan, RefusesWhatWouldMistakeAnotherContainerForItsOwn) {
+  const auto files = [](const std::string& path) {
+    return path == "old" ? std::optional<std::string>("a\nberth.run=x\n") : std::nullopt;
+  };
+  EXPECT_THAT(against({"docker", "run", "--cidfile", "old", "image"}, {}, files),
+              HasSubstr("that file is there already"));
+  EXPECT_EQ(against({"docker", "run", "--cidfile", "new", "image"}, {}, files), "");
+  EXPECT_THAT(against({"docker", "run", "--label", "berth.run=y", "image"}, {}, files),
+              HasSubstr("berth's own"));
+  EXPECT_THAT(against({"docker", "run", "--label-file", "old", "image"}, {}, files),
+              HasSubstr("berth's own"));
+  EXPECT_EQ(against({"docker", "run", "--label", "berth.running=y", "image"}, {}, files), "");
 }
 
 TEST(ContainerPlan, ADetachedContainerIsNotStartedAgain) {

@@ -191,9 +191,12 @@ void ContainerWatch::on_inspected(const EngineCall::Answer& answer) {
   if (answer.is_good) {
     auto list = parse_inspected(answer.out);
     if (list && list->size() == 1 && list->front().id == container_.id) {
-      news = {.how = How::found, .seen = list->front()};
+      // A file of its own --cidfile may hold the id of another.
+      const bool is_its = list->front().run == terms_.run;
+      news = {.how = is_its ? How::found : How::gone, .seen = {}};
+      if (is_its) news.seen = list->front();
     }
-  } else if (answer.err.find("o such ") != std::string::npos) {
+  } else if (says_no_such_container(answer.err)) {
     news.how = How::gone;
   }
   step(news);

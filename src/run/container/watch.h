@@ -50,6 +50,7 @@ class ContainerWatch {
  public:
   struct Terms {
     RunContainer container;
+    std::string run;                       // which its label must name
     std::vector<std::string> environment;  // the client's
     std::string directory;                 // of the record
     std::string working_directory;         // of the client: an own --cidfile may be relative

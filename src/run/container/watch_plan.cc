@@ -57,7 +57,8 @@ std::vector<WatchAction> WatchPlan::step(const WatchEvent& event, Instant now) {
     look(actions);
   } else if (const auto* waited = std::get_if<WaitEnded>(&event)) {
     is_waited_for_ = false;
-    if (waited->code) code_ = waited->code;
+    if (!waited->code) return look_later(now), actions;  // it may fail at once, again and again
+    code_ = waited->code;
     look(actions);
   } else if (const auto* ended = std::get_if<ClientEnded>(&event)) {
     given_up_at_ = now + patience_with_engine;
@@ -103,7 +104,11 @@ void WatchPlan::on_inspected(const ContainerInspected& event, Instant now, Actio
     if (client_ && lives && !std::exchange(told_, true)) actions.push_back(TellRunsOn{*client_});
     return look_later(now);
   }
-  if (event.how == How::gone) return end_container(actions);
+  // One that is removed has ended: where its process is seen to live, the engine was restarted
+  // without it, or is another one.
+  const bool is_removed = event.how == How::gone;
+  if (is_removed && followed_ != 0 && !process_gone_) return look_later(now);
+  if (is_removed) return end_container(actions);
   const bool is_new = !seen_ || *seen_ != event.seen;
   seen_ = event.seen;
   if (is_new) actions.push_back(RecordContainer{});

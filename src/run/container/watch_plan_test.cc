@@ -57,6 +57,24 @@ TEST_F(WatchPlanTest, LooksForTheIdUntilItIsThere) {
   EXPECT_TRUE(has<InspectContainer>(step(ContainerMade{id})));
 }
 
+TEST_F(WatchPlanTest, OneWhoseProcessLivesIsNotOverWhateverItsEngineKnows) {
+  start();
+  step(ClientEnded{Exit{}});
+  EXPECT_FALSE(end_in(inspected(ContainerInspected::How::gone)));
+  EXPECT_TRUE(plan.may_live());
+  step(ProcessGone{});
+  EXPECT_TRUE(has<RunOver>(inspected(ContainerInspected::How::gone)));
+}
+
+TEST_F(WatchPlanTest, AWaitThatFailsIsNotTriedAgainAtOnce) {
+  start();
+  step(ClientEnded{Exit{}});
+  EXPECT_TRUE(has<WaitForContainer>(inspected(running())));
+  EXPECT_TRUE(step(WaitEnded{}).empty());
+  ASSERT_TRUE(plan.next_deadline());
+  EXPECT_GT(*plan.next_deadline(), now);
+}
+
 TEST_F(WatchPlanTest, AContainerThatIsFollowedIsAskedNothingMore) {
   step(ContainerMade{id});
   EXPECT_TRUE(has<FollowProcess>(inspected(running())));
