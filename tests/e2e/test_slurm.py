@@ -140,7 +140,8 @@ def test_its_time_limit_is_berths_to_the_second(machine, site):
 
 
 def test_each_task_of_an_array_has_its_record(machine, site):
-    run = submit(machine, "--array", "0-2", "--", "sh", "-c", "echo task $SLURM_ARRAY_TASK_ID; exit $SLURM_ARRAY_TASK_ID")
+    job = "echo task $SLURM_ARRAY_TASK_ID; exit $SLURM_ARRAY_TASK_ID"
+    run = submit(machine, "--array", "0-2", "--", "sh", "-c", job)
     job = slurm_job(machine, run)
     states = ["squeue", "-h", "-r", "-t", "all", "-j", job, "-o", "%T"]
     wait_until(lambda: site(*states).stdout.split().count("FAILED") == 2 and
