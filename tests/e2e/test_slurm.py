@@ -116,6 +116,21 @@ def test_who_waits_is_told_why_and_stopped(machine, site):
     wait_until(lambda: slurm_job(machine, first) not in site("squeue", "-h", "-o", "%i").stdout, "its job is over")
 
 
+def test_who_waits_no_longer_takes_the_job_back(machine, site):
+    done = machine.run("run", "--on", "slurm", "--slurm-opt=--hold", "--wait=1s", "--", "true", timeout=60)
+    assert done.returncode == 124 and "did not begin in time" in done.stderr, done.stderr
+    job = slurm_job(machine, "last")
+    assert site("squeue", "-h", "-t", "all", "-j", job, "-o", "%T").stdout.strip() == "CANCELLED"
+
+
+def test_what_is_asked_of_slurm_is_shown_without_asking(machine):
+    done = machine.run("submit", "--dry-run", "-n", "2", "--time", "90s", "--partition", "gpu", "--", "echo", "a b")
+    assert done.stdout.startswith("sbatch --gres=gpu:2 --time=3 --partition=gpu --no-requeue\n"), done.stderr
+    assert done.stdout.endswith(" run --devices=2 --time=90s -- echo 'a b'\n"), done.stdout
+    refused = machine.run("run", "--partition", "gpu", "--", "true")
+    assert refused.returncode == 125 and "--on slurm" in refused.stderr
+
+
 def test_its_time_limit_is_berths_to_the_second(machine, site):
     run = submit(machine, "--time", "1s", "--", "sleep", "300")
     assert machine.run("wait", run, timeout=60).returncode == 128 + signal.SIGTERM
@@ -125,7 +140,8 @@ def test_its_time_limit_is_berths_to_the_second(machine, site):
 
 
 def test_each_task_of_an_array_has_its_record(machine, site):
-    run = submit(machine, "--array", "0-2", "--", "sh", "-c", "echo task $SLURM_ARRAY_TASK_ID; exit $SLURM_ARRAY_TASK_ID")
+    job = "echo task $SLURM_ARRAY_TASK_ID; exit $SLURM_ARRAY_TASK_ID"
+    run = submit(machine, "--array", "0-2", "--", "sh", "-c", job)
     job = slurm_job(machine, run)
     states = ["squeue", "-h", "-r", "-t", "all", "-j", job, "-o", "%T"]
     wait_until(lambda: site(*states).stdout.split().count("FAILED") == 2 and
