@@ -171,3 +171,29 @@ def test_docker_is_given_the_files(on, scenario, words, printed):
     assert "quotes" not in done.stderr
     refused = machine.run("pick", "--format", "cdi", *words)
     assert refused.returncode != 0 and refused.stdout == "" and "--format docker" in refused.stderr
+
+
+@pytest.mark.parametrize("scenario", ALL)
+def test_history_usage_and_alerts_have_them(on, scenario):
+    machine = on(scenario)
+    devices = devices_of(machine)
+    server = Server(machine)
+    try:
+        def kept():
+            done = machine.run("history", "--json", "--since", "1h")
+            told = json.loads(done.stdout) if done.returncode == 0 else {"devices": []}
+            return told if len(told.get("devices", [])) == len(devices) else None
+
+        kept_of = wait_until(kept, "the history has every device")
+        alerts = server.get("/api/v1/alerts", over="unix").json
+    finally:
+        server.stop()
+    assert {one["id"] for one in kept_of["devices"]} == {one["id"] for one in devices}
+    text = machine.run("history", "--since", "1h", env=WIDE).stdout
+    for device in devices:
+        assert device["name"].split(" [")[0][:20] in text or device["name"][:12] in text, text
+    usage = machine.run("usage", "--since", "1h", env=WIDE)
+    assert usage.returncode == 0, usage.stderr
+    if scenario in OTHERS:
+        assert NVIDIAS.findall(text + usage.stdout) == []
+        assert NVIDIAS.findall(json.dumps([one for one in alerts.get("alerts", [])])) == []
