@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "app/gpu_proof.h"
 #include "app/records.h"
 #include "app/verb.h"
@@ -11,6 +13,7 @@
 #include "diagnose/doctor/doctor.h"
 #include "host_environment/gather_host_facts.h"
 #include "place/visible_devices.h"
+#include "place/visible_others.h"
 #include "run/container/left.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
@@ -81,6 +84,55 @@ std::optional<VisibleList> visible_list(const Context& context, const Snapshot& 
   }
   list.tokens = tokens_of(*value, meant, snapshot);
   return list;
+}
+
+/// Those of other makers' variables that are set, as their runtimes read them.
+std::vector<OtherVariable> other_variables(const Context& context, const Snapshot& snapshot) {
+  std::vector<OtherVariable> found;
+  const auto has = [&](Runtime runtime) {
+    return std::ranges::any_of(snapshot.devices,
+                               [&](const Device& device) { return is_of(runtime, device); });
+  };
+  const auto add = [&](const char* name, const VisibleDevices& read) {
+    found.push_back({.name = name,
+                     .list = {.value = context.variable(name).value_or(""),
+                              .devices = read.devices,
+                              .remarks = read.remarks}});
+  };
+  const auto rocr = context.variable("ROCR_VISIBLE_DEVICES");
+  if (rocr && has(Runtime::rocm)) {
+    add("ROCR_VISIBLE_DEVICES", parse_rocr_visible_devices(*rocr, snapshot));
+  }
+  const auto hip = context.variable("HIP_VISIBLE_DEVICES");
+  const auto cuda = context.variable("CUDA_VISIBLE_DEVICES");
+  const auto behind = [&](const char* name, const VisibleSettings& settings) {
+    const auto left = devices_left_by(settings, snapshot);
+    VisibleDevices of_rocm;
+    for (const DeviceId& id : left && *left ? (*left)->devices : std::vector<DeviceId>()) {
+      const Device* device = find_device(id, snapshot);
+      if (device != nullptr && is_of(Runtime::rocm, *device)) of_rocm.devices.push_back(id);
+    }
+    // Those of ROCR's own list are told with that.
+    const std::size_t known = rocr ? parse_rocr_visible_devices(*rocr, snapshot).remarks.size() : 0;
+    if (left && *left && (*left)->remarks.size() > known) {
+      of_rocm.remarks.assign((*left)->remarks.begin() + static_cast<std::ptrdiff_t>(known),
+                             (*left)->remarks.end());
+    }
+    add(name, of_rocm);
+  };
+  if (hip && has(Runtime::rocm)) behind("HIP_VISIBLE_DEVICES", {.rocr = rocr, .hip = hip});
+  if (cuda && hip.value_or("").empty() && has(Runtime::rocm) && !has(Runtime::cuda)) {
+    behind("CUDA_VISIBLE_DEVICES", {.cuda = cuda, .rocr = rocr});
+  }
+  const auto mask = context.variable("ZE_AFFINITY_MASK");
+  if (mask && has(Runtime::level_zero)) {
+    add("ZE_AFFINITY_MASK", parse_affinity_mask(*mask, snapshot));
+  }
+  const auto ascend = context.variable("ASCEND_RT_VISIBLE_DEVICES");
+  if (ascend && has(Runtime::cann)) {
+    add("ASCEND_RT_VISIBLE_DEVICES", parse_ascend_visible_devices(*ascend, snapshot));
+  }
+  return found;
 }
 
 const Device* device_by_uuid(std::string_view beginning, const Snapshot& snapshot) {
@@ -166,6 +218,7 @@ class DoctorVerb final : public Verb {
       return could_not_look;
     }
     host.visible = visible_list(context, host.snapshot);
+    host.others = other_variables(context, host.snapshot);
     host.given = given_list(context, host);
     if (gpu_test_) {
       auto tests = prove_gpus(context, host.snapshot, {.devices = devices_, .force = force_});

@@ -1,5 +1,6 @@
 // `berth pick`: which devices a job would get, as a line for a script. Claims nothing.
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "host_environment/environment.h"
 #include "host_environment/machine_side.h"
 #include "place/visible_devices.h"
+#include "snapshot/device_kind.h"
+#include "snapshot/questions.h"
 #include "view/placement_text.h"
 
 namespace berth {
@@ -31,6 +34,43 @@ std::string without_devices(const std::string& format, const std::vector<Variabl
   return format == "docker" || format == "cdi" ? "-e NVIDIA_VISIBLE_DEVICES=void\n" : "-1\n";
 }
 
+std::vector<const Device*> found_in(const Snapshot& snapshot, const std::vector<DeviceId>& ids) {
+  std::vector<const Device*> devices;
+  for (const DeviceId& id : ids) {
+    if (const Device* device = find_device(id, snapshot)) devices.push_back(device);
+  }
+  return devices;
+}
+
+/// Whether an engine's toolkit gives them (--gpus, CDI).
+bool are_given_by_toolkit(const std::vector<DeviceId>& ids, const Snapshot& snapshot) {
+  return std::ranges::all_of(found_in(snapshot, ids), [](const Device* device) {
+    const DeviceKindFacts& facts = facts_of(device->kind);
+    return !facts.is_given_by_files && !facts.cdi_kind.empty();
+  });
+}
+
+/// Of other makers' devices: their files, which need no quotes.
+Result<std::string> container_words(const std::string& format, const std::vector<DeviceId>& ids,
+                                    const Snapshot& snapshot) {
+  if (format == "cdi") {
+    return std::unexpected(
+        Error(ErrorCode::unsupported,
+              std::string(tr("--format cdi names NVIDIA's devices alone; use --format docker"))));
+  }
+  const auto files = files_for_container(found_in(snapshot, ids));
+  if (!files) {
+    return std::unexpected(Error(
+        ErrorCode::unsupported,
+        std::string(tr("which files give a container these devices is not known; use the runtime "
+                       "of their maker"))));
+  }
+  std::string words;
+  for (const std::string& file : *files)
+    words += (words.empty() ? "--device " : " --device ") + file;
+  return words + "\n";
+}
+
 /// "0,2" for the shell, or what docker and CDI want to be told.
 Result<std::string> in_format(const std::string& format, const Placement& placement,
                               const std::string& asked_for, const Snapshot& snapshot) {
@@ -45,6 +85,10 @@ Result<std::string> in_format(const std::string& format, const Placement& placem
       lines += "unset " + name + "\n";
     }
     return lines;
+  }
+  const bool is_for_container = format == "docker" || format == "cdi";
+  if (is_for_container && !are_given_by_toolkit(devices, snapshot)) {
+    return container_words(format, devices, snapshot);
   }
   const bool by_index = format == "indices";
   auto list = write_visible_devices(
@@ -71,8 +115,9 @@ class PickVerb final : public Verb {
   void declare(Options& options) override {
     request_.declare(options, MayWait::no);
     options.choice("--format", format_,
-                   "indices, uuids, env, json, docker (several devices: in quotes, for eval) or "
-                   "cdi; where the answer is the CPU (--cpu, --or-cpu): -1, for docker and cdi -e "
+                   "indices, uuids, env, json, docker (several of NVIDIA's: in quotes, for eval) "
+                   "or cdi (NVIDIA's); where the answer is the CPU (--cpu, --or-cpu): -1, for "
+                   "docker and cdi -e "
                    "NVIDIA_VISIBLE_DEVICES=void",
                    "FORM", {"indices", "uuids", "env", "json", "docker", "cdi"});
     options.flag("--json", json_, "same as --format json");
@@ -122,7 +167,7 @@ class PickVerb final : public Verb {
     const auto text = in_format(format(), placement, as_typed(job), snapshot);
     if (!text) return report(text.error());
     print(*text);
-    if (placement.chosen.size() > 1) say_whose_quotes(context);
+    if (text->find('\'') != text->npos) say_whose_quotes(context);
     if (snapshot.simulated) complain(trf("SIMULATED: {}", printable(*snapshot.simulated)));
     complain(
         tr("picked, not claimed: another job may take it first; berth run claims what it picks"));

@@ -182,6 +182,25 @@ TEST(Cards, AmdsAreFoundByWhatPeopleCallThem) {
   EXPECT_THAT(names(cards_called("amd instinct")), IsEmpty());
 }
 
+TEST(Cards, ADeviceOfAnotherMakerIsFoundByTheWordsInItsName) {
+  const auto named = [](DeviceKind kind, std::string name) {
+    Device device;
+    device.kind = kind;
+    device.name = std::move(name);
+    const Card* card = card_of(device);
+    return std::string(card == nullptr ? "" : card->name);
+  };
+  const DeviceKind amd = DeviceKind::amd_gpu;
+  EXPECT_EQ(named(amd, "AMD Instinct MI300X OAM"), "AMD Instinct MI300X");
+  EXPECT_EQ(named(amd, "Advanced Micro Devices, Inc. [AMD/ATI] Navi 23 [Radeon RX 6650 XT]"),
+            "AMD Radeon RX 6650 XT");
+  EXPECT_EQ(named(amd, "Navi 31 [Radeon RX 7900 XT/7900 XTX/7900 GRE]"), "") << "one of three";
+  EXPECT_EQ(named(amd, "AMD Instinct MI300"), "");
+  EXPECT_EQ(named(DeviceKind::intel_gpu, "Intel Corporation DG2 [Arc A770]"), "Intel Arc A770");
+  EXPECT_EQ(named(DeviceKind::intel_gpu, "AMD Instinct MI300X"), "") << "another maker's";
+  EXPECT_EQ(named(DeviceKind::amd_partition, ""), "");
+}
+
 TEST(Cards, IntelsAreFoundByWhatPeopleCallThem) {
   EXPECT_THAT(names(cards_called("arc a770")), ElementsAre("Intel Arc A770"));
   EXPECT_THAT(names(cards_called("B580")), ElementsAre("Intel Arc B580"));

@@ -11,6 +11,7 @@
 #include "base/letters_apart.h"
 #include "base/text.h"
 #include "cards/table.h"
+#include "snapshot/device_kind.h"
 
 namespace berth {
 
@@ -191,8 +192,45 @@ std::vector<std::string_view> similar_names(std::string_view name, std::size_t m
   return names;
 }
 
+namespace {
+
+bool is_word_end(char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '/'; }
+
+/// Whether these words stand in the name as they are: "RX 7900 XT" is not in "RX 7900 XT/7900 XTX",
+/// which is one of several.
+bool stands_in(std::string_view words, std::string_view name) {
+  const std::string all = small_letters(name);
+  const std::string wanted = small_letters(words);
+  for (std::size_t at = all.find(wanted); at != all.npos; at = all.find(wanted, at + 1)) {
+    const std::size_t end = at + wanted.size();
+    if ((at == 0 || is_word_end(all[at - 1])) && (end == all.size() || is_word_end(all[end]))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Another maker's, whose drivers and lists of PCI devices put words around it; the longest name
+/// that stands there.
+const Card* card_named_in(std::string_view name, std::string_view maker) {
+  const Card* found = nullptr;
+  for (const Card& card : all_cards()) {
+    if (card.is_nvidia() || card.maker() != maker) continue;
+    const std::string_view words = card.name.substr(maker.size() + 1);
+    const bool is_longer = found == nullptr || card.name.size() > found->name.size();
+    if (is_longer && stands_in(words, name)) found = &card;
+  }
+  return found;
+}
+
+}  // namespace
+
 const Card* card_of(const Device& device) {
-  if (device.kind != DeviceKind::nvidia_gpu) return nullptr;
+  if (device.kind != DeviceKind::nvidia_gpu) {
+    const auto& name = device.name.get();
+    const bool is_whole = !device.parent && !device.integrated;
+    return name && is_whole ? card_named_in(*name, facts_of(device.kind).vendor) : nullptr;
+  }
   std::vector<const Card*> found;
   if (const auto& name = device.name.get()) {
     for (const Card& card : all_cards()) {

@@ -175,6 +175,19 @@ TEST_F(World, KernelSideAndDeviceFiles) {
   EXPECT_EQ(files[0].access, FileAccess::opens);
 }
 
+TEST_F(World, FilesOfOtherMakersAreLookedAtAndNotOpened) {
+  put("dev/sda", "");
+  put("dev/dri/card0", "");
+  put("dev/kfd", "");
+  put("dev/davinci_manager", "");
+  put("dev/dri/renderD128", "");
+  const auto files = gather_device_files(root_, OpenWhich::all, clock_);
+  std::vector<std::string> paths;
+  for (const DeviceFile& file : files) paths.push_back(file.path);
+  EXPECT_THAT(paths, ::testing::UnorderedElementsAre("/dev/kfd", "/dev/davinci_manager",
+                                                     "/dev/dri/renderD128"));
+}
+
 TEST_F(World, LibrariesAndToolkit) {
   put("libs/libcudnn.so.9.1.0", "");
   put("libs/libcudnn.so.9", "");

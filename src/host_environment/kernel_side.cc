@@ -121,13 +121,29 @@ KernelSide gather_kernel_side(const std::string& root) {
   return side;
 }
 
+namespace {
+
+/// Below /dev: the driver's files of each maker whose permissions doctor judges.
+std::vector<std::string> device_names(const std::string& root) {
+  std::vector<std::string> names;
+  const auto all = list_directory(root + "/dev");
+  for (const std::string& name : all ? *all : std::vector<std::string>()) {
+    const bool is_one = name.starts_with("nvidia") || name.starts_with("davinci") || name == "kfd";
+    if (is_one) names.push_back(name);
+  }
+  const auto nodes = list_directory(root + "/dev/dri");
+  for (const std::string& name : nodes ? *nodes : std::vector<std::string>()) {
+    if (name.starts_with("renderD")) names.push_back("dri/" + name);
+  }
+  return names;
+}
+
+}  // namespace
+
 std::vector<DeviceFile> gather_device_files(const std::string& root, OpenWhich which,
                                             Clock& clock) {
   std::vector<DeviceFile> files;
-  const auto names = list_directory(root + "/dev");
-  if (!names) return files;
-  for (const std::string& name : *names) {
-    if (!name.starts_with("nvidia")) continue;
+  for (const std::string& name : device_names(root)) {
     const std::string path = root + "/dev/" + name;
     struct stat facts{};
     if (::stat(path.c_str(), &facts) != 0 || S_ISDIR(facts.st_mode)) continue;
@@ -140,7 +156,10 @@ std::vector<DeviceFile> gather_device_files(const std::string& root, OpenWhich w
         std::string said;
         for (const DeviceFile& file : files) {
           const bool is_control = file.path.ends_with("/nvidiactl");
-          if (file.access != FileAccess::opens || (which == OpenWhich::control && !is_control)) {
+          // Who opens the KFD is its process from then on, and render nodes wake their card up.
+          const bool is_nvidias = file.path.starts_with("/dev/nvidia");
+          if (file.access != FileAccess::opens || !is_nvidias ||
+              (which == OpenWhich::control && !is_control)) {
             said += "-1\n";
             continue;
           }

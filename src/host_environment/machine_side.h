@@ -17,7 +17,8 @@ namespace berth {
 [[nodiscard]] std::optional<std::string> parse_nvrm_version(std::string_view text);
 
 /// /dev/nvidia* and what opening them comes to. Only the control device is opened unless `all`:
-/// opening a card wakes it up. In a process of its own.
+/// opening a card wakes it up. Of the KFD, render nodes and Ascend's files the permissions alone
+/// are looked at. In a process of its own.
 enum class OpenWhich { control, all };
 [[nodiscard]] std::vector<DeviceFile> gather_device_files(const std::string& root, OpenWhich which,
                                                           Clock& clock);

@@ -203,8 +203,9 @@ void read_conda_channels(const PythonQuestion& question, PythonEnvironment& pyth
 // --- frameworks ------------------------------------------------------------------------------
 
 bool matters(std::string_view package) {
-  constexpr std::string_view beginnings[] = {"nvidia_", "jax",  "tensorflow", "torch",
-                                             "triton",  "cupy", "tf_nightly", "numpy"};
+  constexpr std::string_view beginnings[] = {"nvidia_",    "jax",    "tensorflow",
+                                             "torch",      "triton", "cupy",
+                                             "tf_nightly", "numpy",  "intel_extension_for_pytorch"};
   return std::ranges::any_of(beginnings, [&](auto begin) { return package.starts_with(begin); });
 }
 

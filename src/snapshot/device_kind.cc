@@ -43,6 +43,9 @@ constexpr DeviceKindFacts instance_of_nvidia() {
 constexpr std::array<std::string_view, 3> renumber_amd = {
     "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"};
 
+// As ROCm's documents of containers say.
+constexpr std::array<std::string_view, 1> further_amd = {"/dev/kfd"};
+
 constexpr DeviceKindFacts amd{
     .kind = DeviceKind::amd_gpu,
     .name = "amd-gpu",
@@ -66,6 +69,8 @@ constexpr DeviceKindFacts amd{
     .has_numbered_parts = true,
     .idle_memory = Bytes{std::uint64_t{512} << 20U},  // 284 MiB of an idle MI300X
     .load_may_lie = true,
+    .is_given_by_files = true,
+    .further_files = further_amd,
 };
 
 constexpr DeviceKindFacts partition_of_amd() {
@@ -94,9 +99,16 @@ constexpr DeviceKindFacts intel{
     .order_variable = "ZE_FLAT_DEVICE_HIERARCHY",
     .order_value = "COMPOSITE",
     .is_supported = true,
+    .card_file = "/dev/dri/renderD",
+    .cdi_kind = "intel.com/gpu",
     .word = "intel",
     .removed_variables = renumber_intel,
+    .is_given_by_files = true,
 };
+
+// As mind-cluster's container runtime gives them.
+constexpr std::array<std::string_view, 3> further_ascend = {"/dev/davinci_manager",
+                                                            "/dev/devmm_svm", "/dev/hisi_hdc"};
 
 constexpr DeviceKindFacts ascend{
     .kind = DeviceKind::ascend_npu,
@@ -114,9 +126,12 @@ constexpr DeviceKindFacts ascend{
     .order_variable = "",
     .order_value = "",
     .is_supported = true,
+    .card_file = "/dev/davinci",
     .word = "ascend",
     .idle_memory = Bytes{std::uint64_t{4} << 30U},  // 3.1 to 3.4 GB of an idle 910B
     .list_ascends = true,
+    .is_given_by_files = true,
+    .further_files = further_ascend,
 };
 
 /// A kind of which only presence is known: a row here and one in probe/presence.
@@ -242,6 +257,22 @@ std::optional<Runtime> runtime_of_vendor(std::string_view vendor) {
     if (!vendor.empty() && facts.vendor == vendor) return facts.runtime;
   }
   return std::nullopt;
+}
+
+std::optional<std::vector<std::string>> files_for_container(
+    const std::vector<const Device*>& devices) {
+  std::vector<std::string> files;
+  const auto add = [&](std::string file) {
+    if (std::ranges::find(files, file) == files.end()) files.push_back(std::move(file));
+  };
+  for (const Device* device : devices) {
+    const DeviceKindFacts& facts = facts_of(device->kind);
+    const auto& minor = device->minor_number.get();
+    if (!facts.is_given_by_files || !minor) return std::nullopt;
+    for (const std::string_view file : facts.further_files) add(std::string(file));
+    add(std::string(facts.card_file) + std::to_string(*minor));
+  }
+  return files;
 }
 
 std::span<const std::pair<std::string_view, std::string_view>> cpu_only_variables() {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -54,6 +55,9 @@ struct DeviceKindFacts {
   bool load_may_lie = false;
   /// Its list of numbers must ascend, or the runtime shows nothing (Ascend).
   bool list_ascends = false;
+  /// A container gets it by its files alone, as the maker's documents say: its own and these.
+  bool is_given_by_files = false;
+  std::span<const std::string_view> further_files = {};
   /// Nothing is read of it but that it is there and who has its files open: no job is given it
   /// unasked.
   bool only_presence = false;
@@ -69,6 +73,10 @@ struct DeviceKindFacts {
 [[nodiscard]] inline bool is_given_unasked(const Device& device) {
   return !device.integrated && !facts_of(device.kind).only_presence;
 }
+/// The files that a container is given for these devices, each once; nothing: one of them is not
+/// given so, or its file is not known.
+[[nodiscard]] std::optional<std::vector<std::string>> files_for_container(
+    const std::vector<const Device*>& devices);
 /// Whether programs of this runtime compute on it.
 [[nodiscard]] inline bool is_of(Runtime runtime, const Device& device) {
   return facts_of(device.kind).runtime == runtime;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <initializer_list>
+
 #include "snapshot/device_kind.h"
 
 namespace berth {
@@ -11,6 +13,11 @@ std::string name_for_people(const Device& device) {
 }
 
 std::string_view without_maker(std::string_view name) {
+  // As the list of PCI devices calls them, where a driver tells no name.
+  for (const std::string_view maker : {"Advanced Micro Devices, Inc. [AMD/ATI] ",
+                                       "Intel Corporation ", "Huawei Technologies Co., Ltd. "}) {
+    if (name.starts_with(maker) && name.size() > maker.size()) return name.substr(maker.size());
+  }
   for (std::size_t i = 0; i < runtime_count; ++i) {
     const std::string_view maker = facts_of(static_cast<Runtime>(i)).vendor;
     const bool is_it = !maker.empty() && name.starts_with(maker);
@@ -22,6 +29,11 @@ std::string_view without_maker(std::string_view name) {
 std::string_view model_of(std::string_view name) {
   constexpr std::string_view of_players = "GeForce ";
   name = without_maker(name);
+  // "Navi 23 [Radeon RX 6650 XT]": the chip, and how it is sold.
+  const std::size_t open = name.rfind('[');
+  if (open != name.npos && name.ends_with(']') && open + 2 < name.size()) {
+    return name.substr(open + 1, name.size() - open - 2);
+  }
   return name.starts_with(of_players) ? name.substr(of_players.size()) : name;
 }
 

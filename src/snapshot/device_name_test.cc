@@ -22,6 +22,11 @@ TEST(DeviceName, IsShortWithoutTheWordsThatAllOfAMakerHave) {
   EXPECT_EQ(model_of("NVIDIA GeForce RTX 3090"), "RTX 3090");
   EXPECT_EQ(model_of("AMD Instinct MI210"), "Instinct MI210");
   EXPECT_EQ(model_of("Tesla T4"), "Tesla T4");
+  EXPECT_EQ(model_of("Advanced Micro Devices, Inc. [AMD/ATI] Navi 23 [Radeon RX 6650 XT]"),
+            "Radeon RX 6650 XT");
+  EXPECT_EQ(model_of("Intel Corporation Alder Lake-P GT2 [Iris Xe Graphics]"), "Iris Xe Graphics");
+  EXPECT_EQ(model_of("Advanced Micro Devices, Inc. [AMD/ATI] Cezanne"), "Cezanne");
+  EXPECT_EQ(model_of("[]"), "[]");
   EXPECT_EQ(model_of("NVIDIA"), "NVIDIA") << "all that is known of it";
   EXPECT_EQ(model_of("Intelligent"), "Intelligent");
 }

@@ -382,13 +382,23 @@ Reading<std::string> enclosure_title(const HostProcess& process) {
   return process.enclosure->runtime + " " + *process.enclosure->name.get();
 }
 
+namespace {
+/// What a driver is known to hold by itself is explained. A few MiB of NVIDIA's are told as they
+/// are.
+Reading<Bytes> beyond_the_driver(const Device& device, const Reading<Bytes>& unexplained) {
+  const Bytes own = negligible_memory(device);
+  const bool is_much = own > DeviceKindFacts{}.idle_memory;
+  return is_much && unexplained.get() && *unexplained.get() <= own ? Bytes{0} : unexplained;
+}
+}  // namespace
+
 Reading<Bytes> unexplained_memory(const Device& device, const Snapshot& snapshot) {
   if (is_list_unread(device)) return device.process_count.why();
-  return unexplained_by(device, processes_possibly_on(device, snapshot));
+  return beyond_the_driver(device, unexplained_by(device, processes_possibly_on(device, snapshot)));
 }
 Reading<Bytes> unexplained_memory(const Device& device, const SnapshotIndex& index) {
   if (is_list_unread(device)) return device.process_count.why();
-  return unexplained_by(device, processes_possibly_on(device, index));
+  return beyond_the_driver(device, unexplained_by(device, processes_possibly_on(device, index)));
 }
 
 namespace {

@@ -106,10 +106,28 @@ std::string cards_text(const std::vector<const Device*>& gpus) {
   return text;
 }
 
+/// Other makers' devices that a job can be given, of one runtime.
+std::vector<const Device*> others_here(const Examined& host) {
+  std::vector<const Device*> found;
+  for (const Device& device : host.snapshot.devices) {
+    const DeviceKindFacts& facts = facts_of(device.kind);
+    if (is_of(Runtime::cuda, device) || !facts.is_supported || facts.only_presence) continue;
+    if (device.parent || (!found.empty() && !is_of(facts_of(found.front()->kind).runtime, device)))
+      continue;
+    found.push_back(&device);
+  }
+  return found;
+}
+
 std::string driver_line(const Examined& host) {
   const auto gpus = doctor::working_gpus(host);
   const auto& driver = host.snapshot.host.software_of(Runtime::cuda).driver.get();
   if (!gpus.empty()) return trf("Driver {}: {}.", driver.value_or("?"), cards_text(gpus));
+  if (const auto others = others_here(host); !others.empty()) {
+    const auto& its = host.snapshot.host.software_of(facts_of(others.front()->kind).runtime).driver;
+    return its.get() ? trf("Driver {}: {}.", *its.get(), cards_text(others))
+                     : trf("The kernel's own driver: {}.", cards_text(others));
+  }
   const bool has_card = std::ranges::any_of(
       host.snapshot.devices, [](const Device& device) { return is_of(Runtime::cuda, device); });
   if (has_card) return std::string(tr("An NVIDIA card is there and its driver does not answer."));
@@ -121,6 +139,12 @@ std::string driver_line(const Examined& host) {
 
 std::string cuda_line(const Examined& host) {
   const auto& cuda = host.snapshot.host.software_of(Runtime::cuda).runtime.get();
+  if (const auto others = others_here(host); !cuda && !others.empty()) {
+    const DeviceKindFacts& facts = facts_of(others.front()->kind);
+    const auto& installed = host.snapshot.host.software_of(facts.runtime).runtime.get();
+    return installed ? trf("{} {} is installed.", facts.runtime_name, *installed)
+                     : trf("Which {} is installed cannot be told.", facts.runtime_name);
+  }
   if (!cuda) return std::string(tr("Which CUDA the driver supports cannot be told."));
   const auto parts = two_part(*cuda);
   // PTX that a newer compiler made is the exception: the driver's own compiler refuses it.
@@ -223,6 +247,11 @@ std::string numbers_line(const Examined& host) {
     return numbers.empty()
                ? std::string(tr("CUDA_VISIBLE_DEVICES shows a program started here no device."))
                : trf("Numbers, by CUDA_VISIBLE_DEVICES: {}.", numbers_text(numbers));
+  }
+  if (const auto others = others_here(host); !doctor::driver_works(host) && !others.empty()) {
+    return trf("Numbers: those of {}, as {} takes them.",
+               facts_of(others.front()->kind).runtime_name,
+               facts_of(others.front()->kind).visible_variable);
   }
   if (!doctor::driver_works(host)) return std::string(tr("There are no GPU numbers to compare."));
   return std::string(

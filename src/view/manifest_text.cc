@@ -8,6 +8,7 @@
 #include "base/json_archive.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/device_name.h"
 #include "snapshot/questions.h"
 #include "view/paint.h"
@@ -51,16 +52,19 @@ std::string on_off_text(bool on) { return std::string(on ? tr("on") : tr("off"))
 ManifestSection device_section(const Device& device, const Style& style) {
   SectionRows rows(name_for_people(device));
   rows.add(tr("Name"), device.name);
-  rows.add("UUID", device.id.text());
+  rows.add(device.id.text() == device.uuid.get().value_or("") ? "UUID" : tr("Id"),
+           device.id.text());
   rows.add(tr("Memory"), device.memory_total, in_gibibytes);
-  rows.add(tr("Compute capability"), device.compute_capability,
-           [](ComputeCapability is) { return fmt::format("{}.{}", is.major, is.minor); });
+  const bool is_nvidias = is_of(unnamed_vendor, device);  // its words alone
+  if (is_nvidias)
+    rows.add(tr("Compute capability"), device.compute_capability,
+             [](ComputeCapability is) { return fmt::format("{}.{}", is.major, is.minor); });
   rows.add("VBIOS", device.vbios_version);
   rows.add("ECC", device.ecc_mode, on_off_text);
-  rows.add("MIG", device.mig_mode, on_off_text);
-  rows.add(tr("Persistence mode"), device.persistence_mode, on_off_text);
+  if (is_nvidias) rows.add("MIG", device.mig_mode, on_off_text);
+  if (is_nvidias) rows.add(tr("Persistence mode"), device.persistence_mode, on_off_text);
   rows.add(tr("Power limit"), device.power_limit, power_text);
-  rows.add(tr("Highest SM clock"), device.clock_sm_max, clock_text);
+  if (is_nvidias) rows.add(tr("Highest SM clock"), device.clock_sm_max, clock_text);
   rows.add(tr("Highest memory clock"), device.clock_memory_max, clock_text);
   std::string link(absent_mark(style));
   if (device.pcie_generation_max.get() && device.pcie_width.get()) {

@@ -70,12 +70,12 @@ std::string render_topology(const Snapshot& snapshot, const Request& request,
   std::string text = simulated_line(snapshot.simulated, style);
   if (devices.empty()) return text + wrapped("", own(tr("No devices."), style), 0, style);
   const JointTable joints(devices, snapshot.devices);
-  text += matrix(devices, joints, style);
-  text += wrapped("",
-                  own(tr("NVn: n NVLinks; PIX: below one PCIe switch; PXB: several; PHB: one host "
-                         "bridge; NODE: one NUMA node; SYS: across nodes."),
-                      style),
-                  2, style, Paint::dim);
+  const std::string links = matrix(devices, joints, style);
+  std::string legend(
+      tr("PIX: below one PCIe switch; PXB: several; PHB: one host bridge; NODE: one "
+         "NUMA node; SYS: across nodes."));
+  if (links.find("NV") != links.npos) legend.insert(0, std::string(tr("NVn: n NVLinks")) + "; ");
+  text += links + wrapped("", own(legend, style), 2, style, Paint::dim);
   const std::string chosen = chosen_text(placement);
   const std::string asked = as_typed(request);
   const std::string would = !chosen.empty() ? trf("{} would be given GPU {} now.", asked, chosen)

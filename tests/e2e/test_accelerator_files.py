@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 from accelerator_trees import Sys, put
-from conftest import BUILD, ROOT
+from conftest import BERTH, BUILD, ROOT, Machine
 
 LOOK = BUILD / "tests/accelerators/look_at_tree"
 CARD = ROOT / "tests/data/amdgpu/vega10.tree"
@@ -35,6 +35,28 @@ def test_no_look_opens_a_device_file(tmp_path):
     opened = [line.split('"')[1] for line in calls.read_text().splitlines() if '"' in line]
     assert any(path.endswith("gpu_busy_percent") for path in opened)
     assert [path for path in opened if path.startswith(("/dev/kfd", "/dev/dri", "/dev/accel"))] == []
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+def test_doctor_looks_at_permissions_without_opening(tmp_path):
+    """Who opens the KFD is its process from then on, and a render node wakes its card up."""
+    root = tmp_path / "root"
+    for name in ("kfd", "davinci_manager", "dri/renderD128"):
+        put(root / "dev" / name, "")
+    calls = tmp_path / "calls"
+    env = Machine(tmp_path, sim=None).env | {"BERTH_ROOT": str(root)}
+    done = subprocess.run(
+        ["strace", "-f", "-e", "trace=open,openat,openat2,faccessat,faccessat2,access", "-o", calls, BERTH, "doctor", "--no-import"],
+        env=env,
+        text=True,
+        capture_output=True,
+        timeout=120,
+    )
+    assert done.stdout, done.stderr
+    lines = [line for line in calls.read_text().splitlines() if str(root / "dev") + "/" in line]
+    names = ("/kfd", "/davinci_manager", "/renderD128")
+    assert all(any(name in line and "access" in line for line in lines) for name in names), "it looks at each"
+    assert [line for line in lines if "open" in line and any(name + '"' in line for name in names)] == []
 
 
 def test_a_file_that_changes_between_reads_is_read_or_absent(tmp_path):

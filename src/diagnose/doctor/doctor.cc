@@ -23,10 +23,10 @@ Part missing_parts(const Examined& host) {
 }  // namespace
 
 const std::vector<Rule>& all_rules() {
-  static const auto all =
-      rows_of<Rule>({driver_rules, containers_rules, cuda_rules, gpu_proof_rules, health_rules,
-                     frameworks_rules, visible_devices_rules, devices_rules, libraries_rules,
-                     toolkits_rules, variables_rules, folders_rules, machine_rules});
+  static const auto all = rows_of<Rule>(
+      {driver_rules, containers_rules, cuda_rules, gpu_proof_rules, health_rules, frameworks_rules,
+       visible_devices_rules, visible_others_rules, accelerators_rules, devices_rules,
+       libraries_rules, toolkits_rules, variables_rules, folders_rules, machine_rules});
   return all;
 }
 

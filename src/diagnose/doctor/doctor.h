@@ -49,6 +49,8 @@ struct Rule {
 [[nodiscard]] std::span<const Rule> health_rules();
 [[nodiscard]] std::span<const Rule> frameworks_rules();
 [[nodiscard]] std::span<const Rule> visible_devices_rules();
+[[nodiscard]] std::span<const Rule> visible_others_rules();
+[[nodiscard]] std::span<const Rule> accelerators_rules();
 [[nodiscard]] std::span<const Rule> devices_rules();
 [[nodiscard]] std::span<const Rule> libraries_rules();
 [[nodiscard]] std::span<const Rule> toolkits_rules();

@@ -29,13 +29,21 @@ struct VisibleList {
   std::vector<Token> tokens;
 };
 
+/// A variable of another maker's. HIP_VISIBLE_DEVICES is read behind ROCR_VISIBLE_DEVICES, as it
+/// is; CUDA_VISIBLE_DEVICES stands here where HIP reads it.
+struct OtherVariable {
+  std::string name;
+  VisibleList list;
+};
+
 struct Examined {
   Snapshot snapshot;
   HostFacts facts;
   std::optional<VisibleList> visible;  // nothing: CUDA_VISIBLE_DEVICES is not set
   /// NVIDIA_VISIBLE_DEVICES, value and entries alone. Nothing: not set, "all", or no container.
   std::optional<VisibleList> given;
-  std::vector<GpuProof> gpu_proofs;  // empty: nobody asked for it
+  std::vector<OtherVariable> others = {};  // those that are set and whose devices are here
+  std::vector<GpuProof> gpu_proofs;        // empty: nobody asked for it
 };
 
 namespace doctor {

@@ -200,6 +200,19 @@ Result<ContainerEngine> ask_container_engine(const ContainerCommand& command,
   return engine;
 }
 
+namespace {
+
+/// Whether there may be devices for which no engine needs help. Which one the lease has is not
+/// known yet.
+bool has_devices_given_by_files() {
+  constexpr std::array<std::string_view, 3> beginnings = {"/dev/kfd", "/dev/davinci_manager",
+                                                          "/dev/dri/renderD128"};
+  return std::ranges::any_of(beginnings,
+                             [](std::string_view path) { return is_there(std::string(path)); });
+}
+
+}  // namespace
+
 Result<ContainerEngine> fit_container(const ContainerCommand& command, const RunOptions& options,
                                       const RunServices& services) {
   const bool is_real = !services.simulated;
@@ -214,8 +227,9 @@ Result<ContainerEngine> fit_container(const ContainerCommand& command, const Run
   if (auto wrong = contradiction_in(command, *engine, options.job, read)) {
     return std::unexpected(*std::move(wrong));
   }
-  const bool has_way =
-      !engine->cdi.specs.empty() || (command.engine != "podman" && !engine->toolkit.empty());
+  const bool has_way = !engine->cdi.specs.empty() ||
+                       (command.engine != "podman" && !engine->toolkit.empty()) ||
+                       has_devices_given_by_files();
   if (is_real && !has_way && options.job.where == RunWhere::gpu) {
     return std::unexpected(no_device_way(command, "", *engine));
   }

@@ -16,9 +16,11 @@ namespace berth {
 namespace {
 
 /// By these an image or a command tells the container toolkit, or a runtime, which cards there are.
-constexpr std::array<std::string_view, 6> device_variables = {
-    "NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
-    "HIP_VISIBLE_DEVICES",    "GPU_DEVICE_ORDINAL",   "AMD_VISIBLE_DEVICES"};
+constexpr std::array<std::string_view, 10> device_variables = {
+    "NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",      "ROCR_VISIBLE_DEVICES",
+    "HIP_VISIBLE_DEVICES",    "GPU_DEVICE_ORDINAL",        "AMD_VISIBLE_DEVICES",
+    "ZE_AFFINITY_MASK",       "ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES",
+    "ONEAPI_DEVICE_SELECTOR"};
 
 /// The variable that "-e TEXT" sets, where it is one of these; podman takes "CUDA_*" for all that
 /// begin so.
@@ -192,6 +194,12 @@ Error no_device_way(const ContainerCommand& command, std::string_view device,
 
 namespace {
 
+/// Whether an engine's toolkit gives it (--gpus, CDI).
+bool is_given_by_toolkit(const Device& device) {
+  const DeviceKindFacts& facts = facts_of(device.kind);
+  return !facts.is_given_by_files && !facts.cdi_kind.empty();
+}
+
 Result<std::vector<std::string>> device_words(const ContainerCommand& command,
                                               const std::vector<DeviceId>& devices,
                                               const Snapshot& snapshot,
@@ -208,14 +216,41 @@ Result<std::vector<std::string>> device_words(const ContainerCommand& command,
     words.insert(words.end(), no_others.begin(), no_others.end());
     return words;
   }
+  std::vector<const Device*> by_files;
+  std::vector<DeviceId> of_toolkit;
+  for (const DeviceId& id : devices) {
+    const Device* device = find_device(id, snapshot);
+    const bool is_of_toolkit = device == nullptr || is_given_by_toolkit(*device);
+    is_of_toolkit ? of_toolkit.push_back(id) : by_files.push_back(device);
+  }
+  const auto files = files_for_container(by_files);
+  if (!files) {
+    const Device& one = *by_files.front();
+    return std::unexpected(
+        Error(ErrorCode::io,
+              trf("which files give a container the device {} of {} is not known: start it by the "
+                  "maker's own runtime, without berth run",
+                  printable(one.id.text()), facts_of(one.kind).vendor)));
+  }
+  std::vector<std::string> words;
+  for (const std::string& file : *files) {
+    words.emplace_back("--device");
+    words.push_back(file);
+  }
+  if (of_toolkit.empty()) {
+    const bool has_others = std::ranges::any_of(snapshot.devices, is_given_by_toolkit);
+    if (has_others) words.insert(words.end(), no_others.begin(), no_others.end());
+    return words;
+  }
   // podman takes --gpus and gives nothing, or asks CDI after all.
   if (command.engine == "podman" || engine.toolkit.empty()) {
-    return std::unexpected(no_device_way(command, devices.front().text(), engine));
+    return std::unexpected(no_device_way(command, of_toolkit.front().text(), engine));
   }
   std::string list;
-  for (const DeviceId& id : devices) list += (list.empty() ? "" : ",") + id.text();
+  for (const DeviceId& id : of_toolkit) list += (list.empty() ? "" : ",") + id.text();
   // The quotes are docker's own: its reader of comma-separated values would take the list apart.
-  return std::vector<std::string>{"--gpus", "\"device=" + list + "\""};
+  words.insert(words.end(), {"--gpus", "\"device=" + list + "\""});
+  return words;
 }
 
 }  // namespace

@@ -176,6 +176,54 @@ TEST(ContainerPlan, ACardThatNoSpecificationKnowsIsSaidToBe) {
       << "podman takes --gpus and gives nothing";
 }
 
+Snapshot cards_of(DeviceKind kind) {
+  Snapshot host = SnapshotBuilder().gpu("a", 80_GiB).gpu("b", 80_GiB).build();
+  for (Device& device : host.devices) device.kind = kind;
+  host.devices[0].minor_number = 128;
+  host.devices[1].minor_number = 130;
+  return host;
+}
+
+std::string added(const Snapshot& host, const ContainerEngine& engine = {}) {
+  const auto start =
+      start_container_with(words_read({"docker", "run", "image"}), {DeviceId("a"), DeviceId("b")},
+                           host, engine, {.run = "r", .cid_file = "/cid"});
+  return start ? shell_joined(start->added) : start.error().message();
+}
+
+TEST(ContainerPlan, OtherMakersDevicesAreGivenByTheirFiles) {
+  const std::string ending = " --cidfile /cid --label berth.run=r";
+  EXPECT_EQ(added(cards_of(DeviceKind::amd_gpu)),
+            "--device /dev/kfd --device /dev/dri/renderD128 --device /dev/dri/renderD130" + ending);
+  EXPECT_EQ(added(cards_of(DeviceKind::intel_gpu)),
+            "--device /dev/dri/renderD128 --device /dev/dri/renderD130" + ending);
+  EXPECT_EQ(added(cards_of(DeviceKind::ascend_npu)),
+            "--device /dev/davinci_manager --device /dev/devmm_svm --device /dev/hisi_hdc "
+            "--device /dev/davinci128 --device /dev/davinci130" +
+                ending);
+}
+
+TEST(ContainerPlan, BesideNvidiasCardsThoseAreKeptFromTheImage) {
+  Snapshot host = cards_of(DeviceKind::amd_gpu);
+  host.devices[1].kind = DeviceKind::nvidia_gpu;
+  const ContainerEngine with_toolkit{.toolkit = "/usr/bin/nvidia-ctk"};
+  EXPECT_THAT(added(host, with_toolkit),
+              HasSubstr("--device /dev/kfd --device /dev/dri/renderD128 --gpus '\"device=b\"' "));
+  EXPECT_THAT(added(host), HasSubstr("NVIDIA's container toolkit is not installed"));
+  const auto start = start_container_with(words_read({"docker", "run", "image"}), {DeviceId("a")},
+                                          host, {}, {.run = "r", .cid_file = "/cid"});
+  ASSERT_TRUE(start);
+  EXPECT_THAT(start->added, testing::Contains("NVIDIA_VISIBLE_DEVICES=void"));
+}
+
+TEST(ContainerPlan, ADeviceWhoseFilesAreNotKnownIsRefused) {
+  Snapshot host = cards_of(DeviceKind::amd_gpu);
+  host.devices[0].minor_number = Absent::unsupported;
+  EXPECT_THAT(added(host), HasSubstr("which files give a container"));
+  const std::string said = added(cards_of(DeviceKind::cambricon_mlu));
+  EXPECT_THAT(said, AllOf(HasSubstr("Cambricon"), Not(HasSubstr("NVIDIA"))));
+}
+
 TEST(ContainerPlan, WithoutDevicesItIsKeptOffAllOfThem) {
   EXPECT_THAT(put_in({"docker", "run", "image"}, {}, {}),
               HasSubstr("run -e NVIDIA_VISIBLE_DEVICES=void "));

@@ -160,7 +160,9 @@ Findings driver_silent(const Examined& host) {
 }
 
 const DeviceFile* first_with(const Examined& host, FileAccess access) {
-  const auto at = std::ranges::find(host.facts.device_files, access, &DeviceFile::access);
+  const auto at = std::ranges::find_if(host.facts.device_files, [&](const DeviceFile& file) {
+    return file.access == access && file.path.starts_with("/dev/nvidia");
+  });
   return at == host.facts.device_files.end() ? nullptr : &*at;
 }
 

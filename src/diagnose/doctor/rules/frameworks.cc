@@ -7,6 +7,7 @@
 #include "diagnose/doctor/cuda_tables.h"
 #include "diagnose/doctor/doctor.h"
 #include "diagnose/doctor/torch_choice.h"
+#include "snapshot/device_kind.h"
 
 namespace berth::doctor {
 
@@ -57,6 +58,16 @@ Findings driver_too_old(const Examined& host) {
   return findings;
 }
 
+/// Whether it computes on another maker's devices that this machine has, too.
+bool is_for_others(const FrameworkBuild& build, const Examined& host) {
+  const auto has = [&](Runtime runtime) {
+    return std::ranges::any_of(host.snapshot.devices,
+                               [&](const Device& device) { return is_of(runtime, device); });
+  };
+  const bool is_xpu = build.version.find("+xpu") != std::string::npos;
+  return (build.is_rocm && has(Runtime::rocm)) || (is_xpu && has(Runtime::level_zero));
+}
+
 bool is_cpu_build(const FrameworkBuild& build) {
   return !build.is_rocm && build.cuda.get() && !build.cuda.get()->has_value();
 }
@@ -68,7 +79,7 @@ Findings framework_cpu_only(const Examined& host) {
   });
   Findings findings;
   for (const FrameworkBuild& build : python.frameworks) {
-    if (!is_cpu_build(build) && !build.is_rocm) continue;
+    if ((!is_cpu_build(build) && !build.is_rocm) || is_for_others(build, host)) continue;
     Finding finding{
         .rule = build.name + "_cpu_only",
         .severity = another_has_cuda ? Severity::hint : Severity::error,

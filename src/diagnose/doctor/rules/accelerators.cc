@@ -1,0 +1,245 @@
+// What keeps programs from devices of makers other than NVIDIA: their files, their container, and
+// builds of PyTorch that are another maker's.
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/text.h"
+#include "diagnose/doctor/doctor.h"
+#include "snapshot/device_kind.h"
+
+namespace berth::doctor {
+
+namespace {
+
+constexpr std::string_view kfd = "/dev/kfd";
+constexpr std::string_view render = "/dev/dri/renderD";
+constexpr std::string_view manager = "/dev/davinci_manager";
+
+std::vector<const Device*> devices_of(Runtime runtime, const Examined& host) {
+  std::vector<const Device*> found;
+  for (const Device& device : host.snapshot.devices) {
+    if (is_of(runtime, device) && !facts_of(device.kind).only_presence) found.push_back(&device);
+  }
+  return found;
+}
+
+bool has_any(Runtime runtime, const Examined& host) { return !devices_of(runtime, host).empty(); }
+
+bool has_file_like(std::string_view beginning, const Examined& host) {
+  return std::ranges::any_of(host.facts.device_files, [&](const DeviceFile& file) {
+    return file.path.starts_with(beginning);
+  });
+}
+
+/// By what programs of a runtime reach its devices.
+std::vector<std::string_view> files_of(Runtime runtime) {
+  switch (runtime) {
+    case Runtime::rocm:
+      return {kfd, render};
+    case Runtime::level_zero:
+      return {render};
+    case Runtime::cann:
+      return {manager, "/dev/davinci"};
+    case Runtime::cuda:
+    case Runtime::none:
+      break;
+  }
+  return {};
+}
+
+constexpr std::array others = {Runtime::rocm, Runtime::level_zero, Runtime::cann};
+
+std::vector<std::string> example_files(Runtime runtime) {
+  const DeviceKindFacts& facts = facts_of(runtime);
+  std::vector<std::string> files(facts.further_files.begin(), facts.further_files.end());
+  files.push_back(std::string(facts.card_file) + "N");
+  return files;
+}
+
+/// What starts a container with the devices, as the makers' documents say.
+std::string container_words(Runtime runtime, const std::vector<const Device*>& devices) {
+  std::string words = "docker run";
+  const auto files = files_for_container(devices);
+  // Where a driver tells no file's number: one as an example.
+  for (const std::string& file : files ? *files : example_files(runtime)) {
+    words += " --device " + file;
+  }
+  return words + " …";
+}
+
+Findings container_without_accelerators(const Examined& host) {
+  if (!is_container(host)) return {};
+  Findings findings;
+  for (const Runtime runtime : others) {
+    const auto devices = devices_of(runtime, host);
+    if (devices.empty()) continue;
+    Finding finding{
+        .rule = "container_without_accelerators",
+        .severity = Severity::error,
+        .title =
+            sentence("this container was started without {}'s devices", facts_of(runtime).vendor),
+        .evidence = {sentence("this is a container ({})", *host.facts.container.get())},
+        .meaning = sentence("A container sees only the devices that it was started with."),
+        .steps = {{sentence("start it with them"), container_words(runtime, devices)}}};
+    for (const std::string_view file : files_of(runtime)) {
+      if (has_file_like(file, host)) continue;
+      finding.evidence.push_back(sentence("the bus has {} devices, and there is no {} here",
+                                          devices.size(), std::string(file) + "…"));
+    }
+    if (finding.evidence.size() > 1) findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+Findings kfd_missing(const Examined& host) {
+  if (is_container(host) || !has_any(Runtime::rocm, host) || has_file_like(kfd, host)) return {};
+  return {{.rule = "kfd_missing",
+           .severity = Severity::warning,
+           .title = sentence("ROCm's programs find no device: there is no {}", kfd),
+           .evidence = {sentence("the amdgpu driver has devices, and there is no {}", kfd)},
+           .meaning = sentence("Graphics work without it; computing by ROCm does not."),
+           .steps = {{sentence("see why the driver has not made it"),
+                      "sudo dmesg | grep -i kfd | tail"}}}};
+}
+
+Findings render_forbidden(const Examined& host) {
+  if (!has_any(Runtime::rocm, host) && !has_any(Runtime::level_zero, host)) return {};
+  for (const DeviceFile& file : host.facts.device_files) {
+    const bool is_theirs = file.path == kfd || file.path.starts_with(render);
+    if (!is_theirs || file.access != FileAccess::forbidden) continue;
+    return {{.rule = "render_forbidden",
+             .severity = Severity::error,
+             .title = sentence("you may not open the devices' files"),
+             .evidence = {sentence("{} is {} and you are neither its owner nor in its group",
+                                   file.path, file.mode)},
+             .meaning = sentence("Its group is mostly render or video. To a program without it "
+                                 "there seems to be no GPU."),
+             .steps = {{sentence("have yourself added to its group"),
+                        "sudo usermod -aG $(stat -c %G " + file.path + ") $USER"},
+                       {sentence("then log in again; until then in one shell"),
+                        "newgrp $(stat -c %G " + file.path + ")"}}}};
+  }
+  return {};
+}
+
+// ------------------------------------------------------------------------------- PyTorch's builds
+
+const std::string* package(std::string_view name, const PythonEnvironment& python) {
+  for (const auto& [one, version] : python.packages) {
+    if (one == name) return &version;
+  }
+  return nullptr;
+}
+
+/// What a build of PyTorch computes on; nothing: the CPU, or no file says.
+std::optional<Runtime> runtime_of(const FrameworkBuild& torch, const PythonEnvironment& python) {
+  if (torch.is_rocm) return Runtime::rocm;
+  if (torch.version.find("+xpu") != std::string::npos) return Runtime::level_zero;
+  if (package("intel_extension_for_pytorch", python) != nullptr) return Runtime::level_zero;
+  if (package("torch_npu", python) != nullptr) return Runtime::cann;
+  if (torch.cuda.get().value_or(std::nullopt)) return Runtime::cuda;
+  return std::nullopt;
+}
+
+Sentence how_to_get(Runtime runtime) {
+  switch (runtime) {
+    case Runtime::rocm:
+      return sentence("install PyTorch's build for ROCm (its version ends in +rocm and a number)");
+    case Runtime::level_zero:
+      return sentence("install PyTorch's build for XPU (its version ends in +xpu)");
+    case Runtime::cann:
+      return sentence("install torch_npu of the same version as torch");
+    case Runtime::cuda:
+    case Runtime::none:
+      break;
+  }
+  return sentence("install PyTorch's build for CUDA");
+}
+
+/// Of a machine without NVIDIA's GPUs: with them the rules of CUDA's builds judge.
+Findings torch_of_another_maker(const Examined& host) {
+  const PythonEnvironment& python = *host.facts.python;
+  const FrameworkBuild* torch = python.framework("torch");
+  if (torch == nullptr || driver_works(host)) return {};
+  const auto here = std::ranges::find_if(others, [&](Runtime one) { return has_any(one, host); });
+  if (here == others.end()) return {};
+  const auto built_for = runtime_of(*torch, python);
+  if (built_for && has_any(*built_for, host)) return {};
+  if (!built_for && !torch->cuda.get()) return {};  // no file says what it was built for
+  Finding finding{
+      .rule = "torch_of_another_maker",
+      .severity = Severity::error,
+      .title = built_for
+                   ? sentence("this torch was built for {}, and the devices here are {}'s",
+                              facts_of(*built_for).runtime_name, facts_of(*here).vendor)
+                   : sentence("this torch was built for the CPU alone, and the devices here are "
+                              "{}'s",
+                              facts_of(*here).vendor),
+      .evidence = {sentence("{} {} ({})", torch->name, torch->version, torch->cuda_source)},
+      .meaning = sentence("It finds no device, and everything runs on the CPU."),
+      .steps = {{how_to_get(*here), ""}}};
+  return {std::move(finding)};
+}
+
+/// "2.1.0.post6" and "2.1.0" belong together.
+std::string release_of(std::string_view version) {
+  std::string release;
+  int parts = 0;
+  for (const std::string_view part : split(version.substr(0, version.find('+')), '.')) {
+    if (!parse_unsigned(part) || ++parts > 3) break;
+    release += (release.empty() ? "" : ".") + std::string(part);
+  }
+  return release;
+}
+
+Findings torch_npu_differs(const Examined& host) {
+  const PythonEnvironment& python = *host.facts.python;
+  const FrameworkBuild* torch = python.framework("torch");
+  const std::string* npu = package("torch_npu", python);
+  if (torch == nullptr || npu == nullptr || release_of(*npu) == release_of(torch->version))
+    return {};
+  return {{.rule = "torch_npu_differs",
+           .severity = Severity::error,
+           .title = sentence("torch_npu and torch are of different versions"),
+           .evidence = {sentence("torch_npu {}, torch {}", *npu, torch->version)},
+           .meaning = sentence("Each torch_npu is built for one version of torch; with another it "
+                               "cannot be imported, or crashes."),
+           .steps = {{sentence("install both of one version"),
+                      "pip install 'torch==" + release_of(*npu) + "'"}}}};
+}
+
+}  // namespace
+
+std::span<const Rule> accelerators_rules() {
+  static constexpr Rule rules[] = {
+      {.find = container_without_accelerators,
+       .needs = Part::kernel,
+       .reports = {{"container_without_accelerators", "error",
+                    "a container, devices of AMD, Intel or Huawei on the bus, and no file of them",
+                    "the options of docker run that give them"}}},
+      {.find = kfd_missing,
+       .needs = Part::kernel,
+       .reports = {{"kfd_missing", "warning", "amdgpu has devices, and there is no /dev/kfd",
+                    "the kernel log"}}},
+      {.find = render_forbidden,
+       .needs = Part::kernel,
+       .reports = {{"render_forbidden", "error",
+                    "the mode of /dev/kfd or of a render node, and whose group it is",
+                    "join the group"}}},
+      {.find = torch_of_another_maker,
+       .needs = Part::python,
+       .reports = {{"torch_of_another_maker", "error",
+                    "what torch was built for (CUDA, ROCm, XPU, torch_npu, the CPU), and whose "
+                    "devices are here",
+                    "the build for them"}}},
+      {.find = torch_npu_differs,
+       .needs = Part::python,
+       .reports = {{"torch_npu_differs", "error", "the versions of torch_npu and torch",
+                    "both of one version"}}},
+  };
+  return rules;
+}
+
+}  // namespace berth::doctor

@@ -1,0 +1,190 @@
+// The visible-devices variables of makers other than NVIDIA, which their runtimes read otherwise
+// than CUDA does.
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "diagnose/doctor/doctor.h"
+#include "snapshot/device_kind.h"
+
+namespace berth::doctor {
+
+namespace {
+
+constexpr std::string_view rocr = "ROCR_VISIBLE_DEVICES";
+constexpr std::string_view hip = "HIP_VISIBLE_DEVICES";
+constexpr std::string_view cuda = "CUDA_VISIBLE_DEVICES";
+constexpr std::string_view mask = "ZE_AFFINITY_MASK";
+
+const VisibleList* list_of(std::string_view variable, const Examined& host) {
+  const auto at = std::ranges::find(host.others, variable, &OtherVariable::name);
+  return at == host.others.end() ? nullptr : &at->list;
+}
+
+Sentence as_set(std::string_view variable, const VisibleList& list) {
+  return sentence("{}=\"{}\"", variable, list.value);
+}
+
+Finding::Step unset(std::string_view variable) {
+  return {sentence("if that is not meant"), "unset " + std::string(variable)};
+}
+
+bool is_none(const VisibleList& list) {
+  const std::string_view value = trimmed(list.value);
+  return value.empty() || value == "-1";
+}
+
+/// What HIP reads: its own variable, or CUDA's where its own is not set or empty.
+const OtherVariable* second_of_rocm(const Examined& host) {
+  for (const std::string_view name : {hip, cuda}) {
+    const auto at = std::ranges::find(host.others, name, &OtherVariable::name);
+    if (at != host.others.end() && !at->list.value.empty()) return &*at;
+  }
+  return nullptr;
+}
+
+Findings rocm_variables_disagree(const Examined& host) {
+  const VisibleList* first = list_of(rocr, host);
+  const OtherVariable* second = second_of_rocm(host);
+  if (first == nullptr || second == nullptr || is_none(*first) || is_none(second->list)) return {};
+  const bool leaves_none = second->list.devices.empty();
+  return {{.rule = "rocm_variables_disagree",
+           .severity = leaves_none ? Severity::error : Severity::hint,
+           .title = leaves_none ? sentence("two variables together leave ROCm no device")
+                                : sentence("two variables choose ROCm's devices"),
+           .evidence = {as_set(rocr, *first), as_set(second->name, second->list)},
+           .meaning = sentence("{} comes first. {} then numbers what is left, from 0 on.", rocr,
+                               second->name),
+           .steps = {{sentence("name the devices by the first alone"),
+                      "unset " + std::string(second->name)}}}};
+}
+
+Findings rocm_hidden(const Examined& host) {
+  for (const std::string_view name : {rocr, hip, cuda}) {
+    const VisibleList* list = list_of(name, host);
+    if (list == nullptr || !is_none(*list)) continue;
+    if (name != rocr && list->value.empty()) continue;  // HIP reads that as all
+    return {{.rule = "rocm_hidden",
+             .severity = Severity::warning,
+             .title = sentence("{} hides every device from ROCm's programs", name),
+             .evidence = {as_set(name, *list)},
+             .meaning = sentence("PyTorch and others then compute on the CPU."),
+             .steps = {unset(name)}}};
+  }
+  return {};
+}
+
+Findings empty_hides_nothing(const Examined& host) {
+  Findings findings;
+  for (const std::string_view name : {hip, mask}) {
+    const VisibleList* list = list_of(name, host);
+    if (list == nullptr || !list->value.empty()) continue;
+    const std::string hides = std::string(name) + "=-1";
+    findings.push_back({.rule = "empty_hides_nothing",
+                        .severity = Severity::hint,
+                        .title = sentence("{} is empty, and that hides no device", name),
+                        .evidence = {as_set(name, *list)},
+                        .meaning = sentence("Its runtime reads an empty value as if it were not "
+                                            "set; -1 hides all."),
+                        .steps = {{sentence("to hide all devices"), "export " + hides},
+                                  {sentence("else"), "unset " + std::string(name)}}});
+  }
+  return findings;
+}
+
+Findings cuda_is_hips(const Examined& host) {
+  const VisibleList* list = list_of(cuda, host);
+  // What hides all is the other rule's, and with ROCR's both are told.
+  if (list == nullptr || is_none(*list) || list_of(rocr, host) != nullptr) return {};
+  return {{.rule = "cuda_variable_is_hips",
+           .severity = Severity::hint,
+           .title = sentence("{} chooses AMD's devices here", cuda),
+           .evidence = {as_set(cuda, *list), sentence("{} is not set or empty", hip)},
+           .meaning = sentence("HIP reads it where its own variable says nothing."),
+           .steps = {{sentence("say it by ROCm's own variable"),
+                      "unset " + std::string(cuda) + "; export " + std::string(rocr) + "=" +
+                          list->value}}}};
+}
+
+bool has_uuid_of_its_own(const Device& device, const Snapshot& snapshot) {
+  const auto& uuid = device.uuid.get();
+  return uuid && std::ranges::count_if(snapshot.devices, [&](const Device& one) {
+                   return one.uuid.get() == *uuid && !facts_of(one.kind).only_presence &&
+                          (one.parent || !device.parent);
+                 }) == 1;
+}
+
+Findings rocm_uuid_shared(const Examined& host) {
+  const auto is_blind = [&](const Device& device) {
+    return is_of(Runtime::rocm, device) && !has_uuid_of_its_own(device, host.snapshot);
+  };
+  if (std::ranges::none_of(host.snapshot.devices, is_blind)) return {};
+  Findings findings;
+  for (const std::string_view name : {rocr, hip}) {
+    const VisibleList* list = list_of(name, host);
+    if (list == nullptr || small_letters(list->value).find("gpu-") == std::string::npos) continue;
+    findings.push_back(
+        {.rule = "rocm_uuid_shared",
+         .severity = list->devices.empty() ? Severity::error : Severity::warning,
+         .title = sentence("{} names devices by a UUID that is not one device's", name),
+         .evidence = {as_set(name, *list)},
+         .meaning = sentence("All partitions of a card have one UUID, and an MI300A's is 0. A UUID "
+                             "that fits several, or none, ends the list."),
+         .steps = {{sentence("write the numbers that `berth` shows"), ""}}});
+  }
+  return findings;
+}
+
+Findings visible_list_broken(const Examined& host) {
+  Findings findings;
+  for (const OtherVariable& one : host.others) {
+    if (one.list.remarks.empty()) continue;
+    Finding finding{
+        .rule = "visible_list_broken",
+        .severity = Severity::warning,
+        .title = sentence("{} does not say what was meant", one.name),
+        .evidence = {as_set(one.name, one.list)},
+        .meaning = sentence("Its runtime reads the rest as best it can, without a word."),
+        .steps = {{sentence("write numbers that are there, ascending and without blanks"), ""}}};
+    for (const std::string& remark : one.list.remarks) {
+      finding.evidence.push_back(Sentence(remark, {}));
+    }
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace
+
+std::span<const Rule> visible_others_rules() {
+  static constexpr Rule rules[] = {
+      {.find = rocm_variables_disagree,
+       .reports = {{"rocm_variables_disagree", "error where nothing is left, else hint",
+                    "ROCR_VISIBLE_DEVICES, and HIP's or CUDA's, which number what it leaves",
+                    "unset the second"}}},
+      {.find = rocm_hidden,
+       .reports = {{"rocm_hidden", "warning",
+                    "ROCR_VISIBLE_DEVICES is empty or -1, or HIP's or CUDA's is -1", "unset it"}}},
+      {.find = empty_hides_nothing,
+       .reports = {{"empty_hides_nothing", "hint",
+                    "HIP_VISIBLE_DEVICES or ZE_AFFINITY_MASK is empty, which is all devices",
+                    "-1, or unset it"}}},
+      {.find = cuda_is_hips,
+       .reports = {{"cuda_variable_is_hips", "hint",
+                    "CUDA_VISIBLE_DEVICES where all GPUs are AMD's, and HIP's says nothing",
+                    "ROCR_VISIBLE_DEVICES"}}},
+      {.find = rocm_uuid_shared,
+       .reports = {{"rocm_uuid_shared", "error where nothing is left, else warning",
+                    "a UUID in ROCR's or HIP's list, where partitions share one or it is 0",
+                    "numbers"}}},
+      {.find = visible_list_broken,
+       .reports = {{"visible_list_broken", "warning",
+                    "an entry of ROCR's, HIP's, Level Zero's or Ascend's list is no device, or "
+                    "does not ascend",
+                    "numbers that are there"}}},
+  };
+  return rules;
+}
+
+}  // namespace berth::doctor
