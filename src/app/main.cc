@@ -54,6 +54,7 @@ constexpr auto all_verbs = std::to_array<VerbEntry>({
     {place_and_run, "queue", "who waits, why, and when each starts", make_queue},
     {place_and_run, "runs", "past and present runs", make_runs},
     {place_and_run, "show", "what one run was given, did and used", make_show},
+    {place_and_run, "idle", "what is held and not used, by whom, since when", make_idle},
     {place_and_run, "logs", "the output of a detached run", make_logs},
     {place_and_run, "wait", "wait for a run and exit as it did", make_wait},
     {place_and_run, "stop", "end a run and everything it started", make_stop},

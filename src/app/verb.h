@@ -96,6 +96,7 @@ std::unique_ptr<Verb> make_isolate();
 std::unique_ptr<Verb> make_leases();
 std::unique_ptr<Verb> make_queue();
 std::unique_ptr<Verb> make_topo();
+std::unique_ptr<Verb> make_idle();
 std::unique_ptr<Verb> make_sweep();
 std::unique_ptr<Verb> make_runs();
 std::unique_ptr<Verb> make_show();
