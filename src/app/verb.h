@@ -97,6 +97,8 @@ std::unique_ptr<Verb> make_leases();
 std::unique_ptr<Verb> make_queue();
 std::unique_ptr<Verb> make_topo();
 std::unique_ptr<Verb> make_idle();
+std::unique_ptr<Verb> make_reserve();
+std::unique_ptr<Verb> make_exec();
 std::unique_ptr<Verb> make_sweep();
 std::unique_ptr<Verb> make_runs();
 std::unique_ptr<Verb> make_show();
