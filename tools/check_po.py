@@ -107,6 +107,7 @@ SENTENCES = [
     "src/snapshot/device_fault.h",
     "src/probe/pci/parse.cc",
     "src/probe/probe_process/progress.cc",
+    "src/diagnose/postmortem/memory_death.cc",
     "src/guard/memory_watch.cc",
     "src/record/run_cap.cc",
     "src/run/driver_watch.cc",

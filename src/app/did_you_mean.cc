@@ -12,11 +12,12 @@ namespace {
 
 using Known = std::pair<std::string_view, std::string_view>;
 
-constexpr std::array<Known, 6> verbs_elsewhere = {{
+constexpr std::array<Known, 7> verbs_elsewhere = {{
     {"squeue", "queue"},
     {"jobs", "runs"},
     {"kill", "stop"},
     {"scancel", "stop"},
+    {"release", "stop"},
     {"watch", "top"},
     {"ls", "status"},
 }};

@@ -5,6 +5,7 @@
 
 #include "app/records.h"
 #include "base/tr.h"
+#include "diagnose/postmortem/memory_death.h"
 #include "probe/driver_log.h"
 #include "probe/procfs/procfs_probe.h"
 #include "record/log_tail.h"
@@ -26,6 +27,14 @@ void add_samples(const RunRecord& run, PostmortemEvidence& evidence) {
   });
   evidence.processes.assign(pids.begin(), pids.end());
   evidence.neighbours = neighbours.growths();
+}
+
+std::uint64_t refusals_of(const RunRecord& run) {
+  std::uint64_t refusals = 0;
+  if (const auto seen = cap_seen_in(run.directory)) {
+    for (const CapSeen::OnDevice& one : seen->devices) refusals += one.refusals;
+  }
+  return refusals;
 }
 
 /// All records are read only where there can be a sibling among them.
@@ -65,9 +74,7 @@ GatheredPostmortem gather_postmortem(const Context& context, const RunRecord& ru
                                            .oom_kills = {},
                                            .driver_loads = {}}};
   add_samples(run, gathered.evidence);
-  if (const auto seen = cap_seen_in(run.directory)) {
-    for (const CapSeen::OnDevice& one : seen->devices) gathered.evidence.refusals += one.refusals;
-  }
+  gathered.evidence.refusals = refusals_of(run);
   add_kernel_log(context, now, gathered.evidence);
   if (how == Gather::without_log) return gathered;
   add_siblings(context, gathered.evidence);
@@ -85,6 +92,29 @@ GatheredPostmortem gather_postmortem(const Context& context, const RunRecord& ru
   gathered.log = std::make_unique<LogText>(tail->bytes, tail->cut);
   gathered.evidence.log = gathered.log.get();
   return gathered;
+}
+
+std::optional<std::string> who_held_its_memory(const RunRecord& run) {
+  PostmortemEvidence evidence{.run = run,
+                              .events = events_of(run),
+                              .refusals = refusals_of(run),
+                              .processes = {},
+                              .neighbours = {},
+                              .siblings = {},
+                              .log = nullptr,
+                              .xids = {},
+                              .oom_kills = {},
+                              .driver_loads = {}};
+  std::optional<LogText> log;
+  if (auto tail =
+          run.manifest.log ? read_log_tail(run) : Result<LogTail>(fail(ErrorCode::not_found, ""))) {
+    log.emplace(tail->bytes, tail->cut);
+    evidence.log = &*log;
+  }
+  if (!died_of_gpu_memory(evidence)) return std::nullopt;
+  Sample last;
+  (void)for_each_sample(run, [&](const Sample& sample) { last = sample; });
+  return holders_text(run.manifest, last);
 }
 
 }  // namespace berth

@@ -22,4 +22,7 @@ enum class Gather { all, without_log };
 [[nodiscard]] GatheredPostmortem gather_postmortem(const Context& context, const RunRecord& run,
                                                    Gather how, WallTime now);
 
+/// What judges each end of a run (run/run.h MemoryJudge).
+[[nodiscard]] std::optional<std::string> who_held_its_memory(const RunRecord& run);
+
 }  // namespace berth

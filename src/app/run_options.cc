@@ -13,7 +13,9 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "base/user_name.h"
+#include "record/run_record.h"
 #include "run/inside.h"
+#include "run/memory_auto.h"
 #include "run/slurm/allocation.h"
 
 namespace berth {
@@ -41,6 +43,34 @@ std::vector<std::string> RunFlags::words() const {
   return words;
 }
 
+namespace {
+
+/// `--memory auto`. Without a run that tells the job has its devices whole, and the next one knows.
+void learn_memory(const Context& context, bool is_quiet, RunOptions& options) {
+  const auto list = list_runs(options.state_directory);
+  const JobSpec& job = options.job;
+  const LearntMemory learnt =
+      list ? memory_learnt(list->runs, masked_command(job.command), job.request.devices,
+                           context.sources().simulated.has_value())
+           : LearntMemory{};
+  options.job.request.memory.reset();
+  if (learnt.share) options.job.request.memory = *learnt.share;
+  if (is_quiet) return;
+  if (learnt.run.empty()) {
+    complain(
+        tr("--memory auto: no run of this command has ended well and told its memory; it gets its "
+           "devices whole, and the next one knows"));
+  } else if (learnt.share) {
+    complain(trf("--memory auto: {}, as run {} of this command took {} at most",
+                 short_size(*learnt.share), learnt.run, short_size(learnt.peak)));
+  } else {
+    complain(trf("--memory auto: whole devices, as run {} of this command took {} at most",
+                 learnt.run, short_size(learnt.peak)));
+  }
+}
+
+}  // namespace
+
 Result<RunOptions> RunFlags::options(const Context& context,
                                      const std::vector<std::string>& command) const {
   RunOptions options;
@@ -53,6 +83,7 @@ Result<RunOptions> RunFlags::options(const Context& context,
   options.environment = context.environment();
   options.working_directory = read_link("/proc/self/cwd").value_or("");
   options.state_directory = context.state_directory().value_or("");
+  if (request_.wants_memory_auto()) learn_memory(context, quiet_, options);
   options.detach = detach_;
   if (!log_.empty() && !detach_) {
     return fail(
@@ -95,6 +126,7 @@ void RequestOptions::declare_part(Options& options, JobPart part) {
 }
 
 void RequestOptions::declare(Options& options, MayWait may_wait) {
+  has_command_ = may_wait == MayWait::yes;
   options.begin_group("Which device");
   declare_part(options, JobPart::devices);
   options.begin_group("When none is free");
@@ -140,6 +172,8 @@ Result<void> RequestOptions::add(const std::vector<std::string>& words) {
   return {};
 }
 
+bool RequestOptions::wants_memory_auto() const { return has_command_ && typed("memory") == "auto"; }
+
 std::vector<std::string> RequestOptions::words() const {
   std::vector<std::string> words;
   const auto keys = job_keys();
@@ -165,7 +199,11 @@ Result<JobSpec> RequestOptions::job(const Context& context) const {
   const Config config = context.config_of_job();
   if (!config.mistakes.empty()) return std::unexpected(config.mistakes.front());
   for (const std::string& word : config.unknown) complain(word);
-  auto job = job_of(typed_, config);
+  std::vector<std::string> said = typed_;
+  // What a file says of memory does not count then, either.
+  const auto memory = static_cast<std::size_t>(find_job_key("memory") - job_keys().data());
+  if (wants_memory_auto()) said[memory] = "default";
+  auto job = job_of(said, config);
   if (!job) return job;
   if (auto settled = settle_patience(*job); !settled) return std::unexpected(settled.error());
   return job;

@@ -39,6 +39,8 @@ class RequestOptions {
   /// With MayWait::no: what was given that only waiting could do.
   [[nodiscard]] std::optional<Error> mistake_in_patience() const;
   [[nodiscard]] bool dry_run() const { return dry_run_; }
+  /// `--memory auto`: job() says nothing of memory then, and whoever has the command does.
+  [[nodiscard]] bool wants_memory_auto() const;
   /// What was given, as words of a command line.
   [[nodiscard]] std::vector<std::string> words() const;
   /// Whether it was given.
@@ -52,6 +54,7 @@ class RequestOptions {
 
   /// What was given for each of job_keys(); empty: nothing.
   std::vector<std::string> typed_ = std::vector<std::string>(job_keys().size());
+  bool has_command_ = false;
   bool no_wait_ = false;
   bool dry_run_ = false;
 };

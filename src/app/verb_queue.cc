@@ -1,5 +1,6 @@
 // `berth queue`: who waits for what and why, what is gathered for whom, and who starts when.
 
+#include "app/idle_evidence.h"
 #include "app/slurm_options.h"
 #include "app/verb.h"
 #include "base/tr.h"
@@ -20,8 +21,12 @@ class QueueVerb final : public Verb {
     const auto snapshot = context.look(Wanted(Depth::placement).add(Extra::leases));
     if (!snapshot) return report(snapshot.error());
     if (context.ledger_error()) return report(*context.ledger_error());
-    print(json_ ? queue_json(*snapshot, policy)
-                : render_queue(*snapshot, policy, context.out_uncut()));
+    std::vector<IdleRow> idle;
+    if (!snapshot->waiters.empty()) {
+      idle = idle_rows(*snapshot, idle_evidence(context, *snapshot), policy);
+    }
+    print(json_ ? queue_json(*snapshot, policy, idle)
+                : render_queue(*snapshot, policy, idle, context.out_uncut()));
     if (!json_ && !context.replay()) {
       const auto state = context.state_directory();
       const auto runs = state ? list_runs(*state) : Result<RunList>(RunList());

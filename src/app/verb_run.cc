@@ -9,6 +9,7 @@
 
 #include "app/detached_wait.h"
 #include "app/live.h"
+#include "app/postmortem.h"
 #include "app/run_options.h"
 #include "app/run_words.h"
 #include "app/slurm_options.h"
@@ -137,6 +138,11 @@ class RunVerb final : public Verb {
 
   /// `let_go`: of a detached job that may have to wait; else null.
   int start_here(Context& context, RunOptions& options, const LetGo& let_go) {
+    if (options.job.retry_oom > 0 && !options.detach && !options.job.request.memory) {
+      complain(
+          tr("--retry-oom cannot see here why the job ends: add --detach, so that its output is "
+             "kept, or --memory"));
+    }
     std::optional<Ledger> ledger;
     if (options.job.where != RunWhere::cpu) {
       auto opened = context.open_ledger();
@@ -171,6 +177,7 @@ class RunVerb final : public Verb {
         .policy = [&] { return context.policy(); },
         .faults = faults_of,
         .sight = [&] { return open_sight(context, context.clock()); },
+        .memory = who_held_its_memory,
         .kernel_limits = [&] { return nvml::memory_limits(context.sources(), context.clock()); },
         .simulated = context.sources().simulated};
   }

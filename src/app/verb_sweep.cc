@@ -88,7 +88,7 @@ class SweepVerb final : public Verb {
     std::vector<std::string> words = request_.words();
     words.insert(words.end(), command.begin(), command.end());
     name_.sweep = sweep_id(parameters_, words, read_link("/proc/self/cwd").value_or(""));
-    for (const SweepPoint& point : points_) rows_.push_back({.point = &point, .run = {}});
+    for (const SweepPoint& point : points_) rows_.push_back({.point = &point});
     auto list = list_runs(records_);
     if (!list) return std::unexpected(std::move(list).error());
     for (RunRecord& run : list->runs) {  // the newest first
@@ -139,7 +139,7 @@ class SweepVerb final : public Verb {
     std::optional<SweepCount> told;
     int failure = 0;
     while (true) {
-      read_again();
+      read_again(context.clock().wall_now());
       if (failure == 0 && InterruptNote::signal() == 0) failure = start_more(context, needs_wait);
       const SweepCount count = count_of(rows_);
       if (told != count) tell_progress(context, count);
@@ -163,10 +163,31 @@ class SweepVerb final : public Verb {
     return count_of(rows_).badly == 0 ? exit_code::ok : exit_code::failed;
   }
 
-  void read_again() {
+  void read_again(WallTime now) {
+    bool is_any_to_follow = false;
     for (SweepRow& row : rows_) {
-      if (!row.run || is_over(*row.run)) continue;
-      if (auto now = read_run(row.run->directory, row.run->owner)) row.run = *std::move(now);
+      if (!row.run) continue;
+      if (!is_over(*row.run)) {
+        if (auto read = read_run(row.run->directory, row.run->owner)) row.run = *std::move(read);
+      }
+      row.starts_again = is_started_again(*row.run, now);
+      is_any_to_follow = is_any_to_follow || row.starts_again;
+    }
+    if (is_any_to_follow) follow_next_starts();
+  }
+
+  /// A run that was started again goes on under the id of its last start.
+  void follow_next_starts() {
+    auto list = list_runs(records_);
+    if (!list) return;
+    for (SweepRow& row : rows_) {
+      if (!row.starts_again) continue;
+      const auto next = std::ranges::find_if(list->runs, [&](const RunRecord& run) {
+        return run.manifest.retry_of == row.run->manifest.id;
+      });
+      if (next == list->runs.end()) continue;
+      row.run = *next;
+      row.starts_again = false;
     }
   }
 

@@ -64,6 +64,13 @@ Result<void> parse_quiet(Text text, UserRules& rules) {
   return {};
 }
 
+Result<void> parse_idle_after(Text text, UserRules& rules) {
+  const auto after = parse_duration(text);
+  if (!after) return std::unexpected(after.error());
+  rules.idle_after = *after;
+  return {};
+}
+
 constexpr PolicyKey keys[] = {
     {"highest_priority", "WHICH", as_key("the highest --priority that counts: low, normal or high"),
      parse_highest},
@@ -77,6 +84,8 @@ constexpr PolicyKey keys[] = {
      [](Text text, UserRules& rules) { return parse_of_job("memory", text, rules.memory); }},
     {"time", "TIME", as_key("--time of a job that does not say"),
      [](Text text, UserRules& rules) { return parse_of_job("time", text, rules.time); }},
+    {"idle_after", "TIME",
+     as_key("how long nothing is computed until a holder counts as idle (30m)"), parse_idle_after},
 };
 
 constexpr Text queue_key = "queue.priority_step";

@@ -162,17 +162,13 @@ std::string typed_retry(const JobSpec& job) {
   return job.retry_on == RetryOn::gpu_lost ? "gpu-lost" : "gpu-fault";
 }
 
-Result<void> parse_retries(std::string_view text, JobSpec& job) {
-  const auto retries = parse_unsigned(text);
-  if (!retries || *retries < 1 || *retries > 100) {
+Result<void> parse_times(std::string_view text, int& member) {
+  const auto times = parse_unsigned(text);
+  if (!times || *times < 1 || *times > 100) {
     return fail(ErrorCode::invalid, trf("\"{}\" is not a number from 1 to 100", printable(text)));
   }
-  job.retries = static_cast<int>(*retries);
+  member = static_cast<int>(*times);
   return {};
-}
-
-std::string typed_retries(const JobSpec& job) {
-  return job.retries > 1 ? std::to_string(job.retries) : std::string();
 }
 
 // --- what it is called --------------------------------------------------------------------
@@ -227,12 +223,13 @@ std::string typed_after(const JobSpec& job) { return fmt::format("{}", fmt::join
   [[maybe_unused]] const auto& [command, name, project, request, priority, after, cpus, host_memory,
                                 where, wait, cpu_after, time_limit, warning_signal, warning_ahead,
                                 linger, hold, bind, isolate, cap, cap_action, on_gpu_fault,
-                                fault_signal, retry_on, retries] = job;
+                                fault_signal, retry_on, retries, retry_oom] = job;
 }
 
 // --- the table ----------------------------------------------------------------------------
 
 using Text = std::string_view;
+constexpr Text needs_value;
 
 constexpr JobKey other_keys[] = {
     {JobPart::patience, "wait", "--wait", "[TIME]",
@@ -247,57 +244,29 @@ constexpr JobKey other_keys[] = {
             "number of threads, those of libraries are set"),
      "true", false, parse_cpu,
      [](const JobSpec& job) { return typed_switch(job.where == RunWhere::cpu); }, nullptr},
-    {JobPart::patience,
-     "priority",
-     "--priority",
-     "WHICH",
-     as_key("low, normal or high in the queue; the policy says how high at most"),
-     {},
-     true,
-     parse_priority,
+    {JobPart::patience, "priority", "--priority", "WHICH",
+     as_key("low, normal or high in the queue; the policy says how high at most"), needs_value,
+     true, parse_priority,
      [](const JobSpec& job) {
        return job.priority == Priority::normal ? std::string() : std::string(word_of(job.priority));
      },
      nullptr},
-    {JobPart::patience,
-     "after",
-     "--after",
-     "RUNS",
-     as_key("wait first until these runs have ended well"),
-     {},
-     true,
-     parse_after,
-     typed_after,
-     nullptr},
-    {JobPart::life,
-     "time",
-     "--time",
-     "TIME",
-     as_key("end it after so long: a warning signal, then stop"),
-     {},
-     true,
+    {JobPart::patience, "after", "--after", "RUNS",
+     as_key("wait first until these runs have ended well"), needs_value, true, parse_after,
+     typed_after, nullptr},
+    {JobPart::life, "time", "--time", "TIME",
+     as_key("end it after so long: a warning signal, then stop"), needs_value, true,
      [](Text text, JobSpec& job) { return keep(parse_duration(text), job.time_limit); },
      [](const JobSpec& job) {
        return job.time_limit ? typed_duration(*job.time_limit) : std::string();
      },
      nullptr},
-    {JobPart::life,
-     "warn_signal",
-     "--warn-signal",
-     "SIGNAL",
-     as_key("the warning: TERM, INT, HUP, USR1, USR2 or QUIT"),
-     {},
-     true,
+    {JobPart::life, "warn_signal", "--warn-signal", "SIGNAL",
+     as_key("the warning: TERM, INT, HUP, USR1, USR2 or QUIT"), needs_value, true,
      [](Text text, JobSpec& job) { return parse_signal(text, job.warning_signal); },
-     [](const JobSpec& job) { return typed_signal(job.warning_signal, SIGTERM); },
-     nullptr},
-    {JobPart::life,
-     "warn_ahead",
-     "--warn-ahead",
-     "TIME",
-     as_key("how long before the limit to warn (60s)"),
-     {},
-     true,
+     [](const JobSpec& job) { return typed_signal(job.warning_signal, SIGTERM); }, nullptr},
+    {JobPart::life, "warn_ahead", "--warn-ahead", "TIME",
+     as_key("how long before the limit to warn (60s)"), needs_value, true,
      [](Text text, JobSpec& job) { return keep(parse_duration(text), job.warning_ahead); },
      [](const JobSpec& job) { return typed_duration(job.warning_ahead, JobSpec().warning_ahead); },
      nullptr},
@@ -313,108 +282,58 @@ constexpr JobKey other_keys[] = {
      as_key("keep it on the CPUs and in the memory of its devices' NUMA node"), "true", true,
      [](Text text, JobSpec& job) { return parse_switch(text, job.bind); },
      [](const JobSpec& job) { return typed_switch(job.bind); }, nullptr},
-    {JobPart::life,
-     "linger",
-     "--linger",
-     "TIME",
+    {JobPart::life, "linger", "--linger", "TIME",
      as_key("keep the device this long after the job's last process has let go of it (60s)"),
-     {},
-     true,
+     needs_value, true,
      [](Text text, JobSpec& job) { return keep(parse_duration(text), job.linger); },
-     [](const JobSpec& job) { return typed_duration(job.linger, JobSpec().linger); },
-     nullptr},
-    {JobPart::life,
-     "cap",
-     "--cap",
-     "TIER",
+     [](const JobSpec& job) { return typed_duration(job.linger, JobSpec().linger); }, nullptr},
+    {JobPart::life, "cap", "--cap", "TIER",
      as_key("what holds it to --memory: kernel, mps, shim, watchdog or none; by itself the "
             "strongest there is"),
-     {},
-     true,
-     parse_cap,
-     [](const JobSpec& job) { return std::string(job.cap ? word_of(*job.cap) : Text()); },
-     nullptr},
-    {JobPart::life,
-     "cap_action",
-     "--cap-action",
-     "WHAT",
-     as_key("when the watchdog finds it above --memory: warn, or stop the job"),
-     {},
-     true,
+     needs_value, true, parse_cap,
+     [](const JobSpec& job) { return std::string(job.cap ? word_of(*job.cap) : Text()); }, nullptr},
+    {JobPart::life, "cap_action", "--cap-action", "WHAT",
+     as_key("when the watchdog finds it above --memory: warn, or stop the job"), needs_value, true,
      parse_cap_action,
      [](const JobSpec& job) {
        return std::string(job.cap_action == CapAction::stop ? "stop" : "");
      },
      nullptr},
-    {JobPart::life,
-     "on_gpu_fault",
-     "--on-gpu-fault",
-     "WHAT",
+    {JobPart::life, "on_gpu_fault", "--on-gpu-fault", "WHAT",
      as_key("when its device fails, what the job feels: warn (nothing), signal (USR1), "
             "signal=TERM, stop"),
-     {},
-     true,
-     parse_fault,
-     typed_fault,
-     nullptr},
-    {JobPart::life,
-     "retry_on",
-     "--retry-on",
-     "WHAT",
+     needs_value, true, parse_fault, typed_fault, nullptr},
+    {JobPart::life, "retry_on", "--retry-on", "WHAT",
      as_key("start it again on another device where it ended badly after gpu-lost or any "
             "gpu-fault"),
-     {},
-     true,
-     parse_retry,
-     typed_retry,
+     needs_value, true, parse_retry, typed_retry, nullptr},
+    {JobPart::life, "retries", "--retries", "N", as_key("how often at most, with --retry-on (1)"),
+     needs_value, true, [](Text text, JobSpec& job) { return parse_times(text, job.retries); },
+     [](const JobSpec& job) {
+       return job.retries > 1 ? std::to_string(job.retries) : std::string();
+     },
      nullptr},
-    {JobPart::life,
-     "retries",
-     "--retries",
-     "N",
-     as_key("how often at most, with --retry-on (1)"),
-     {},
-     true,
-     parse_retries,
-     typed_retries,
+    {JobPart::life, "retry_oom", "--retry-oom", "N",
+     as_key("start it again with more memory where it died of want of the GPU's, so often at most"),
+     needs_value, true, [](Text text, JobSpec& job) { return parse_times(text, job.retry_oom); },
+     [](const JobSpec& job) {
+       return job.retry_oom > 0 ? std::to_string(job.retry_oom) : std::string();
+     },
      nullptr},
-    {JobPart::label,
-     "name",
-     "--name",
-     "NAME",
-     as_key("what to call the run, in its record and in lists"),
-     {},
-     true,
+    {JobPart::label, "name", "--name", "NAME",
+     as_key("what to call the run, in its record and in lists"), needs_value, true,
      [](Text text, JobSpec& job) { return parse_label(text, job.name); },
-     [](const JobSpec& job) { return job.name; },
-     nullptr},
-    {JobPart::label,
-     "project",
-     "--project",
-     "NAME",
-     as_key("what the run counts for, in its record"),
-     {},
-     true,
+     [](const JobSpec& job) { return job.name; }, nullptr},
+    {JobPart::label, "project", "--project", "NAME",
+     as_key("what the run counts for, in its record"), needs_value, true,
      [](Text text, JobSpec& job) { return parse_label(text, job.project); },
-     [](const JobSpec& job) { return job.project; },
-     nullptr},
-    {JobPart::cluster,
-     "cpus",
-     "--cpus",
-     "N",
-     as_key("CPUs that it needs"),
-     {},
-     true,
+     [](const JobSpec& job) { return job.project; }, nullptr},
+    {JobPart::cluster, "cpus", "--cpus", "N", as_key("CPUs that it needs"), needs_value, true,
      parse_cpus,
      [](const JobSpec& job) { return job.cpus ? std::to_string(*job.cpus) : std::string(); },
      nullptr},
-    {JobPart::cluster,
-     "host_memory",
-     "--host-memory",
-     "SIZE",
-     as_key("main memory that it needs: 64G"),
-     {},
-     true,
+    {JobPart::cluster, "host_memory", "--host-memory", "SIZE",
+     as_key("main memory that it needs: 64G"), needs_value, true,
      [](Text text, JobSpec& job) { return keep(parse_size(text), job.host_memory); },
      [](const JobSpec& job) {
        return job.host_memory ? typed_size(*job.host_memory) : std::string();

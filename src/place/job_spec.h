@@ -69,6 +69,8 @@ struct JobSpec {
   /// Whether a run that ended badly after that is started again without that device, and how often.
   RetryOn retry_on = RetryOn::never;
   int retries = 0;
+  /// How often it is started again, with more memory, where it died of want of a device's.
+  int retry_oom = 0;
 
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };

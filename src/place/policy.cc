@@ -30,7 +30,7 @@ void fill(std::optional<Value>& member, const std::optional<Value>& said) {
 }
 
 void fill(UserRules& rules, const UserRules& said) {
-  const auto& [highest, devices, at_most, hours, quiet, memory, time] = said;
+  const auto& [highest, devices, at_most, hours, quiet, memory, time, idle_after] = said;
   fill(rules.highest_priority, highest);
   fill(rules.devices, devices);
   fill(rules.devices_at_most, at_most);
@@ -38,6 +38,7 @@ void fill(UserRules& rules, const UserRules& said) {
   fill(rules.quiet_hours, quiet);
   fill(rules.memory, memory);
   fill(rules.time, time);
+  fill(rules.idle_after, idle_after);
 }
 
 bool is_about(const PolicyRule& rule, uid_t uid, const PolicyUser& user) {

@@ -28,6 +28,9 @@ struct QuietHours {
 [[nodiscard]] std::string typed(QuietHours hours);
 [[nodiscard]] bool is_quiet(QuietHours hours, WallTime now, std::chrono::seconds local_offset);
 
+/// A device that is held counts as idle once nothing was computed on it for so long.
+inline constexpr std::chrono::milliseconds idle_after_by_itself = std::chrono::minutes(30);
+
 /// What one user may. Nothing: not limited, or not said.
 struct UserRules {
   std::optional<Priority> highest_priority;  // nothing: Policy::highest_by_itself
@@ -37,6 +40,7 @@ struct UserRules {
   std::optional<QuietHours> quiet_hours;
   std::optional<std::string> memory;  // of a job that does not say, as typed
   std::optional<std::string> time;
+  std::optional<std::chrono::milliseconds> idle_after;  // nothing: idle_after_by_itself
   friend bool operator==(const UserRules&, const UserRules&) = default;
 };
 

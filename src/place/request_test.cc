@@ -189,39 +189,19 @@ TEST(JobKeys, HaveNamesAndFlagsOfTheirOwn) {
 }
 
 /// A text for each key that is not what the member is by itself.
-constexpr std::pair<std::string_view, std::string_view> texts[] = {{"devices", "2"},
-                                                                   {"memory", "10G"},
-                                                                   {"only", "0,*H100*"},
-                                                                   {"except", "GPU-1a"},
-                                                                   {"kind", "amd"},
-                                                                   {"prefer", "3,1"},
-                                                                   {"min_compute", "8.6"},
-                                                                   {"need", "bf16,fp8"},
-                                                                   {"max_utilization", "10"},
-                                                                   {"idle_for", "5s"},
-                                                                   {"allow_failed", "true"},
-                                                                   {"together", "nvlink"},
-                                                                   {"wait", "30m"},
-                                                                   {"or_cpu", "10m"},
-                                                                   {"cpu", "true"},
-                                                                   {"priority", "low"},
-                                                                   {"after", "a1-b2,c3-d4"},
-                                                                   {"time", "2h"},
-                                                                   {"warn_signal", "USR1"},
-                                                                   {"warn_ahead", "90s"},
-                                                                   {"hold", "true"},
-                                                                   {"isolate", "true"},
-                                                                   {"bind", "true"},
-                                                                   {"linger", "5m"},
-                                                                   {"cap", "watchdog"},
-                                                                   {"cap_action", "stop"},
-                                                                   {"on_gpu_fault", "signal=TERM"},
-                                                                   {"retry_on", "gpu-lost"},
-                                                                   {"retries", "3"},
-                                                                   {"name", "lr 1e-4, 二"},
-                                                                   {"project", "vision"},
-                                                                   {"cpus", "8"},
-                                                                   {"host_memory", "64G"}};
+constexpr std::pair<std::string_view, std::string_view> texts[] = {
+    {"devices", "2"},         {"memory", "10G"},        {"only", "0,*H100*"},
+    {"except", "GPU-1a"},     {"kind", "amd"},          {"prefer", "3,1"},
+    {"min_compute", "8.6"},   {"need", "bf16,fp8"},     {"max_utilization", "10"},
+    {"idle_for", "5s"},       {"allow_failed", "true"}, {"together", "nvlink"},
+    {"wait", "30m"},          {"or_cpu", "10m"},        {"cpu", "true"},
+    {"priority", "low"},      {"after", "a1-b2,c3-d4"}, {"time", "2h"},
+    {"warn_signal", "USR1"},  {"warn_ahead", "90s"},    {"hold", "true"},
+    {"isolate", "true"},      {"bind", "true"},         {"linger", "5m"},
+    {"cap", "watchdog"},      {"cap_action", "stop"},   {"on_gpu_fault", "signal=TERM"},
+    {"retry_on", "gpu-lost"}, {"retries", "3"},         {"retry_oom", "2"},
+    {"name", "lr 1e-4, 二"},  {"project", "vision"},    {"cpus", "8"},
+    {"host_memory", "64G"}};
 
 TEST(JobKeys, ReadWhatTheyType) {
   ASSERT_EQ(std::size(texts), job_keys().size()) << "a key without a text here";
@@ -238,14 +218,14 @@ TEST(JobKeys, ReadWhatTheyType) {
 auto members_of(const JobSpec& job) {
   const auto& [command, name, project, request, priority, after, cpus, host_memory, where, wait,
                cpu_after, time_limit, warning_signal, warning_ahead, linger, hold, bind, isolate,
-               cap, cap_action, on_gpu_fault, fault_signal, retry_on, retries] = job;
+               cap, cap_action, on_gpu_fault, fault_signal, retry_on, retries, retry_oom] = job;
   const auto& [devices, memory, only, except, kind, prefer, preferred, min_compute, needs,
                max_utilization, idle_for, allow_failed, together] = request;
   return std::tie(name, project, cpus, host_memory, priority, after, where, wait, cpu_after,
                   time_limit, warning_signal, warning_ahead, linger, hold, bind, isolate, cap,
-                  cap_action, on_gpu_fault, fault_signal, retry_on, retries, devices, memory, only,
-                  except, kind, prefer, preferred, min_compute, needs, max_utilization, idle_for,
-                  allow_failed, together);
+                  cap_action, on_gpu_fault, fault_signal, retry_on, retries, retry_oom, devices,
+                  memory, only, except, kind, prefer, preferred, min_compute, needs,
+                  max_utilization, idle_for, allow_failed, together);
 }
 
 using Members = decltype(members_of(std::declval<JobSpec&>()));

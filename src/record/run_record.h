@@ -163,6 +163,11 @@ inline constexpr std::string_view no_device = "no device came";
 inline constexpr std::string_view left_queue = "left the queue";
 }  // namespace end_cause
 
+/// What RunEnd::died_of says.
+inline constexpr std::string_view out_of_gpu_memory = "out of GPU memory";
+/// The event that says who held how much of the devices then.
+inline constexpr std::string_view out_of_gpu_memory_event = "out_of_gpu_memory";
+
 /// The end of the main process.
 struct RunEnd {
   WallTime at;  // not known: the last sign of life
@@ -177,6 +182,8 @@ struct RunEnd {
   std::string because;
   /// Who asked for it with `berth stop`; empty: nobody, or an older record.
   std::string stopped_by;
+  /// What it ended badly of, where berth knows it: out_of_gpu_memory; empty: not known.
+  std::string died_of;
   /// When the lease was given back; nothing: survivors still held it when this was written.
   std::optional<WallTime> released;
   std::optional<std::int64_t> cpu_ms;  // user and system, of all processes that were waited for

@@ -12,9 +12,11 @@ namespace berth {
 namespace {
 
 using namespace literals;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::UnorderedElementsAre;
 
 Snapshot two_devices() { return SnapshotBuilder().gpu("A", 8_GiB).gpu("B", 8_GiB).build(); }
 
@@ -185,6 +187,57 @@ TEST(Retry, NamesTheRunThatItFollowsAndEnds) {
   EXPECT_EQ(next.retry_of, outcome.id);
   EXPECT_EQ(as_typed(next.job.request), "-n 1 --except B");
   EXPECT_THAT(devices_to_leave(next, two_devices().devices, ended({.code = 1})), IsEmpty());
+}
+
+RunRecord died_of_memory(std::vector<std::optional<Bytes>> promised) {
+  RunRecord run;
+  run.manifest.given = two_devices();
+  for (Device& device : run.manifest.given.devices) device.memory_total = Bytes(24_GiB);
+  run.manifest.promised = std::move(promised);
+  run.state = RunState::ended;
+  run.end = RunEnd{.exit = {.code = 1}, .died_of = std::string(out_of_gpu_memory)};
+  return run;
+}
+
+TEST(RetryOom, AsksForHalfAsMuchMoreAndForAWholeDeviceAtLast) {
+  const RunOptions options{.job = {.retry_oom = 1}};
+  const LauncherReport report = ended({.code = 1});
+  const auto next = [&](std::vector<std::optional<Bytes>> promised) {
+    return memory_of_next_start(options, died_of_memory(std::move(promised)), report);
+  };
+  const auto more = next({10_GiB});
+  ASSERT_TRUE(more && more->share);
+  EXPECT_GE(more->share->count(), Bytes(15_GiB).count());
+  EXPECT_LE(more->share->count(), Bytes(15_GiB).count() + (2U << 20));
+  EXPECT_EQ(next({20_GiB}), NextMemory{}) << "30 GiB are more than the card has";
+  EXPECT_EQ(next({std::nullopt}), NextMemory{});
+}
+
+TEST(RetryOom, IsNotForAnotherEndNorForOneThatSomebodyWanted) {
+  const RunOptions options{.job = {.retry_oom = 1}};
+  RunRecord other = died_of_memory({10_GiB});
+  other.end->died_of.clear();
+  EXPECT_FALSE(memory_of_next_start(options, other, ended({.code = 1})));
+  EXPECT_FALSE(memory_of_next_start({}, died_of_memory({10_GiB}), ended({.code = 1})));
+  LauncherReport wanted = ended({.signal = SIGINT});
+  wanted.end_wanted = true;
+  EXPECT_FALSE(memory_of_next_start(options, died_of_memory({10_GiB}), wanted));
+}
+
+TEST(RetryOom, TellsTheJobHowOftenItDied) {
+  RunOptions options{.job = {.retry_oom = 2}, .environment = {"BERTH_RETRY_OOM=7", "HOME=/h"}};
+  options.job.request.memory = Bytes(10_GiB);
+  RunOutcome died;
+  died.id = "20251121-014946-k3f9q2";
+  died.next_memory = NextMemory{15_GiB};
+  const RunOptions once = next_start(options, died);
+  EXPECT_THAT(once.environment, Contains("BERTH_RETRY_OOM=1"));
+  EXPECT_EQ(as_typed(once.job.request), "-n 1 --memory 15G");
+  died.next_memory = NextMemory{};
+  const RunOptions twice = next_start(once, died);
+  EXPECT_THAT(twice.environment, UnorderedElementsAre("BERTH_RETRY_OOM=2", "HOME=/h"));
+  EXPECT_EQ(as_typed(twice.job.request), "-n 1");
+  EXPECT_EQ(twice.job.retry_oom, 0);
 }
 
 TEST(EndWanted, IsWhatAUserSendsAndNotWhatTheJobSends) {

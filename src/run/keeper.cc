@@ -162,8 +162,7 @@ class Keeper {
       if (!said) note("lease_not_described", said.error().message());
     }
     if (task_.record == nullptr) return;
-    const auto written = task_.record->write_manifest(manifest_);
-    if (!written) complain(written.error());
+    if (const auto told = task_.record->write_manifest(manifest_); !told) complain(told.error());
   }
 
   void tell_started() { tell(fmt::format("started {} {}", job_, manifest_.job->start_ticks)); }
@@ -319,8 +318,6 @@ class Keeper {
     }
   }
 
-  // --- doing -----------------------------------------------------------------------------------
-
   void step(const KeeperEvent& event) {
     const std::string because = plan_.because();
     const auto actions = plan_.step(event, clock_.now());
@@ -389,8 +386,15 @@ class Keeper {
       end_.because = end_cause::stopped;
       end_.stopped_by = *stop;
     }
-    const RunRecord run{.directory = task_.record->directory(), .manifest = manifest_};
+    RunRecord run{.directory = task_.record->directory(), .manifest = manifest_};
     end_.summary = summary_until(run, end_.at);
+    run.end = end_;
+    // The heir does not judge: where that killed its keeper, the end is written all the same.
+    const bool judges = badly && task_.services->memory && to_heir_.is_open();
+    if (const auto held = judges ? task_.services->memory(run) : std::nullopt) {
+      note(std::string(out_of_gpu_memory_event), *held);
+      end_.died_of = out_of_gpu_memory;
+    }
     write_end();
   }
 
@@ -446,14 +450,12 @@ class Keeper {
   void survey() {
     TreeSurveyed seen;
     if (!is_job_over()) {
-      const RunOptions& options = *task_.options;
-      const auto tree = run_processes(manifest_.keeper.pid, options.proc, helpers_);
+      const RunOptions& of = *task_.options;
+      const auto tree = run_processes(manifest_.keeper.pid, of.proc, helpers_);
       // One that has not been reaped may have left a child after that look.
       seen.survivors = std::max<std::size_t>(tree.size(), 1);
-      seen.with_device = static_cast<std::size_t>(
-          std::count_if(tree.begin(), tree.end(), [&](const ProcessId& one) {
-            return has_device_open(one.pid, options.device_files, options.proc);
-          }));
+      for (const ProcessId& one : tree)
+        if (has_device_open(one.pid, of.device_files, of.proc)) ++seen.with_device;
     }
     step(seen);
   }

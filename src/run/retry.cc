@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/variables.h"
 #include "record/record_writer.h"
 #include "record/run_record.h"
 
@@ -27,8 +28,8 @@ bool counts(FaultKind kind, RetryOn retry_on) {
 }  // namespace
 
 bool may_be_started_again(const RunOptions& options) {
-  return options.job.retry_on != RetryOn::never && options.job.retries > 0 &&
-         options.job.where != RunWhere::cpu;
+  const bool again = options.job.retry_on != RetryOn::never && options.job.retries > 0;
+  return (again || options.job.retry_oom > 0) && options.job.where != RunWhere::cpu;
 }
 
 std::vector<DeviceId> devices_to_leave(const RunOptions& options, const std::vector<Device>& given,
@@ -47,9 +48,36 @@ std::vector<DeviceId> devices_to_leave(const RunOptions& options, const std::vec
   return leave;
 }
 
+std::optional<NextMemory> memory_of_next_start(const RunOptions& options, const RunRecord& run,
+                                               const LauncherReport& report) {
+  if (options.job.retry_oom <= 0 || !report.exit || report.keeper_lost || report.end_wanted ||
+      !run.end || run.end->died_of != out_of_gpu_memory) {
+    return std::nullopt;
+  }
+  NextMemory next;
+  for (std::size_t i = 0; i < run.manifest.promised.size(); ++i) {
+    const auto& promised = run.manifest.promised[i];
+    if (!promised) return NextMemory{};
+    constexpr std::uint64_t mib = std::uint64_t{1} << 20;
+    const Bytes more((promised->count() / mib + 1) * 3 / 2 * mib);
+    const auto& total = run.manifest.given.devices.at(i).memory_total.get();
+    if (total && more.count() > total->count()) return NextMemory{};
+    next.share = std::max(next.share.value_or(more), more);
+  }
+  return next;
+}
+
 RunOptions next_start(const RunOptions& options, const RunOutcome& ended) {
   RunOptions next = options;
   next.retry_of = ended.id;
+  if (ended.next_memory) {
+    --next.job.retry_oom;
+    next.job.request.memory.reset();
+    if (ended.next_memory->share) next.job.request.memory = *ended.next_memory->share;
+    const std::vector<Variable> told = {{"BERTH_RETRY_OOM", std::to_string(++next.oom_deaths)}};
+    next.environment = with_variables(std::move(next.environment), told);
+    return next;
+  }
   --next.job.retries;
   for (const DeviceId& device : ended.failed) next.job.request.except.push_back({device.text()});
   return next;
@@ -84,13 +112,17 @@ bool Input::rewind() const {
 Result<RunOutcome> start_again_while_wanted(
     RunOptions options, const RunCallbacks& callbacks, RunOutcome ended, const Input& input,
     const std::function<Result<RunOutcome>(const RunOptions&)>& start) {
-  while (!ended.failed.empty()) {
+  while (!ended.failed.empty() || ended.next_memory) {
+    const auto memory = ended.next_memory;
     options = next_start(options, ended);
     if (is_stopped_between(options)) return ended;
     const bool is_input_whole = options.detach || input.rewind();
     if (callbacks.on_news) {
-      callbacks.on_news(StartingAgain{
-          .ended = ended.id, .starts_left = options.job.retries, .is_input_whole = is_input_whole});
+      callbacks.on_news(
+          StartingAgain{.ended = ended.id,
+                        .starts_left = memory ? options.job.retry_oom : options.job.retries,
+                        .memory = memory,
+                        .is_input_whole = is_input_whole});
     }
     auto next = start(options);
     if (!next) return next;

@@ -18,7 +18,14 @@ namespace berth {
                                                      const std::vector<Device>& given,
                                                      const LauncherReport& report);
 
-/// The same job once more, without the devices that went wrong.
+/// Of a run that died for want of a device's memory, as its record says, and may be started again:
+/// half as much more as it was promised, or the whole device where that is more than a device has.
+[[nodiscard]] std::optional<NextMemory> memory_of_next_start(const RunOptions& options,
+                                                             const RunRecord& run,
+                                                             const LauncherReport& report);
+
+/// The same job once more, without the devices that went wrong, or with more memory. The job reads
+/// in BERTH_RETRY_OOM how often it died for want of memory.
 [[nodiscard]] RunOptions next_start(const RunOptions& options, const RunOutcome& ended);
 
 /// Whether `berth stop` was said to an earlier start of the job that `next` starts.

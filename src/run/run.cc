@@ -454,8 +454,12 @@ class Run {
       return outcome;
     }
     outcome.failed = devices_to_leave(options_, manifest_.given.devices, report);
-    if (!callbacks_.on_finished) return outcome;  // nobody asks for what the record says
+    if (!callbacks_.on_finished && job_.retry_oom == 0) return outcome;  // nobody asks the record
     auto record = record_ ? read_run(record_->directory()) : Result<RunRecord>(RunRecord());
+    if (record && outcome.failed.empty()) {
+      outcome.next_memory = memory_of_next_start(options_, *record, report);
+    }
+    if (!callbacks_.on_finished) return outcome;
     callbacks_.on_finished({.record = record && record->end
                                           ? *std::move(record)
                                           : known_of(manifest_, *report.exit, report.because,

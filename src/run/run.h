@@ -37,6 +37,9 @@ namespace berth {
 using Sight = std::function<Snapshot(const std::vector<Claim>& claims, WallTime now)>;
 /// Called once in the sampler process: opens the driver there, never in the launcher or the keeper.
 using SightFactory = std::function<Result<Sight>()>;
+/// Of a run with its end: who held how much of its devices then, in English, where it died for want
+/// of their memory. Nothing: it did not, or nobody can tell.
+using MemoryJudge = std::function<std::optional<std::string>(const RunRecord&)>;
 
 /// A job, and how it is launched here and now.
 struct RunOptions {
@@ -55,6 +58,8 @@ struct RunOptions {
   std::chrono::milliseconds stop_grace{10'000};  // between TERM and KILL
   /// The run that this one follows; empty: the first.
   std::string retry_of;
+  /// How many starts before this one died for want of a device's memory.
+  int oom_deaths = 0;
 
   /// Looked at in tests: where /proc, /sys, /etc are, and which files are devices.
   std::string proc = "/proc";
@@ -76,6 +81,8 @@ struct RunServices {
   /// What is wrong with the devices that a run has. Null: nobody judges.
   FaultFinder faults;
   SightFactory sight;
+  /// Whether a job that ended badly died for want of a device's memory. Null: nobody judges.
+  MemoryJudge memory;
   /// What the kernel keeps this process's control group to on each device, by UUID. Null: nobody
   /// asks.
   std::function<Result<std::map<std::string, Bytes>>()> kernel_limits = {};
@@ -151,9 +158,16 @@ struct RunUnrecorded {
 };
 /// Its heir, too: nobody is left who could close the record.
 struct KeeperKilled {};
+/// What a job asks of each device once it died for want of memory.
+struct NextMemory {
+  std::optional<Bytes> share;  // nothing: the whole device
+  friend bool operator==(const NextMemory&, const NextMemory&) = default;
+};
 struct StartingAgain {
   std::string ended;  // the id of the run before
   int starts_left = 0;
+  /// It died for want of memory: what it gets now. Nothing: its device went wrong.
+  std::optional<NextMemory> memory = {};
   bool is_input_whole = true;  // false: it came through a pipe, and some of it is gone
 };
 /// The engine's client has ended, and the container it started lives on and keeps the lease.
@@ -194,6 +208,8 @@ struct RunOutcome {
   std::optional<NotAcquired> refusal;
   /// Devices that went wrong, where the run is to be started again without them.
   std::vector<DeviceId> failed;
+  /// It died for want of a device's memory, and is to be started again with this.
+  std::optional<NextMemory> next_memory;
 };
 
 /// What a job that did not start exits with, as env(1) has it: not_found 127, no_permission 126 (it

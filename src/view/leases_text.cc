@@ -23,6 +23,7 @@ constexpr auto lease_columns = std::to_array<TableColumn>({
     {.header = as_key("User"), .minimum = 6},
     {.header = as_key("Promised"), .minimum = 8, .drop_order = 2},
     {.header = as_key("Since"), .drop_order = 1},  // half a time is a wrong time
+    {.header = as_key("Ends"), .drop_order = 2, .when_empty = WhenEmpty::goes},
     {.header = as_key("Run"), .minimum = 8, .drop_order = 3, .when_empty = WhenEmpty::goes},
     {.header = as_key("Command"), .minimum = 8},
 });
@@ -73,6 +74,7 @@ TableRow claim_cells(const Claim& claim, const Snapshot& snapshot, const Style& 
       outside(claim.user, style),
       promised_text(claim, style),
       dated ? since_text(claim.since, snapshot.taken, style) : std::string(absent_mark(style)),
+      claim.ends ? since_text(*claim.ends, snapshot.taken, style) : std::string(),
       outside(claim.run, style),
       claim.parsed ? outside(claim.command, style) : own(tr("(lease in a newer format)"), style)};
 }

@@ -65,6 +65,10 @@ std::vector<std::string> sentences_of(const UserRules& rules, const Policy& poli
   if (rules.time) {
     said.push_back(trf("a job that does not say gets --time {}", printable(*rules.time)));
   }
+  if (rules.idle_after) {
+    said.push_back(trf("who holds a device counts as idle after {} without computing",
+                       short_duration(*rules.idle_after)));
+  }
   return said;
 }
 

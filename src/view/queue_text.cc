@@ -159,7 +159,8 @@ std::string gathering_lines(const Snapshot& snapshot, const Style& style) {
 
 }  // namespace
 
-std::string render_queue(const Snapshot& snapshot, const Policy* policy, const Style& style) {
+std::string render_queue(const Snapshot& snapshot, const Policy* policy,
+                         const std::vector<IdleRow>& idle, const Style& style) {
   std::string text = simulated_line(snapshot.simulated, style);
   if (snapshot.waiters.empty()) {
     return text + wrapped("", own(tr("Nobody waits."), style), 0, style);
@@ -169,7 +170,8 @@ std::string render_queue(const Snapshot& snapshot, const Policy* policy, const S
   for (const QueueRow& row : queue) {
     rows.push_back(cells_of(row, rows.size() + 1, snapshot, style));
   }
-  text += Table(columns, std::move(rows), 2, style).text() + gathering_lines(snapshot, style);
+  text += Table(columns, std::move(rows), 2, style).text() + gathering_lines(snapshot, style) +
+          idle_lease_lines(idle, snapshot, style);
   const bool is_any_unknown = std::ranges::any_of(
       queue, [](const QueueRow& row) { return !row.why.empty() && !row.starts; });
   if (is_any_unknown) {
@@ -180,7 +182,8 @@ std::string render_queue(const Snapshot& snapshot, const Policy* policy, const S
   return text;
 }
 
-std::string queue_json(const Snapshot& snapshot, const Policy* policy) {
+std::string queue_json(const Snapshot& snapshot, const Policy* policy,
+                       const std::vector<IdleRow>& idle) {
   const auto rows = rows_of(snapshot, policy);
   return write_json(JsonLayout::indented,
                     [&](Archive& archive) {
@@ -195,6 +198,8 @@ std::string queue_json(const Snapshot& snapshot, const Policy* policy) {
                             row.why.empty() ? std::optional(snapshot.taken) : row.starts);
                         archive.derived("why_not_yet", row.why);
                       });
+                      archive.derived_list(
+                          "idle", idle, [&](const IdleRow& row) { write_idle_row(archive, row); });
                     }) +
          "\n";
 }

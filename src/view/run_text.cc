@@ -130,14 +130,32 @@ class Sentences {
   }
 
   void add(const StartingAgain& start) {
-    all_.push_back(
-        trf("run {} ended badly after its device went wrong: starting the job again on "
-            "another ({} more after that)",
-            start.ended, start.starts_left));
+    add_start(start);
     if (start.is_input_whole) return;
     all_.emplace_back(
         tr("its input comes through a pipe: what the first start has read, the next one does not "
            "get"));
+  }
+
+  void add_start(const StartingAgain& start) {
+    if (start.memory && start.memory->share) {
+      all_.push_back(
+          trf("run {} died for want of the GPU's memory: starting the job again with {} ({} more "
+              "after that)",
+              start.ended, short_size(*start.memory->share), start.starts_left));
+      return;
+    }
+    if (start.memory) {
+      all_.push_back(
+          trf("run {} died for want of the GPU's memory: starting the job again on a whole device "
+              "({} more after that)",
+              start.ended, start.starts_left));
+      return;
+    }
+    all_.push_back(
+        trf("run {} ended badly after its device went wrong: starting the job again on "
+            "another ({} more after that)",
+            start.ended, start.starts_left));
   }
 
   void add(const ContainerRunsOn& news) {

@@ -312,6 +312,8 @@ std::string state_text(const RunRecord& run) {
       text += tr(" by berth: warning before its time limit");
     } else if (!run.end->because.empty()) {
       text += trf(" by berth: {}", cause_text(*run.end));
+    } else if (run.end->died_of == out_of_gpu_memory) {
+      text += std::string(": ") + std::string(tr("out of GPU memory"));
     }
     return text;
   }

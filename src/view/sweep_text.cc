@@ -33,6 +33,13 @@ bool is_over(const RunRecord& run) {
   return run.state == RunState::ended || run.state == RunState::end_unknown;
 }
 
+bool is_started_again(const RunRecord& run, WallTime now) {
+  constexpr std::int64_t patience_ms = 30'000;  // of whoever stayed behind to start it
+  return is_over(run) && run.end && run.end->died_of == out_of_gpu_memory &&
+         !run.manifest.spec_of("retry_oom").empty() &&
+         now.unix_ms - run.end->at.unix_ms < patience_ms;
+}
+
 bool has_ended_well(const RunRecord& run) {
   return run.state == RunState::ended && run.end && run.end->known && run.end->exit == Exit{} &&
          run.end->because.empty();
@@ -42,7 +49,7 @@ SweepCount count_of(const std::vector<SweepRow>& rows) {
   SweepCount count{.all = rows.size()};
   for (const SweepRow& row : rows) {
     if (!row.run) continue;
-    if (is_over(*row.run)) {
+    if (is_over(*row.run) && !row.starts_again) {
       ++count.ended;
       if (!has_ended_well(*row.run)) ++count.badly;
     } else if (row.run->state == RunState::waiting) {

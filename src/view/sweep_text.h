@@ -15,6 +15,7 @@ namespace berth {
 struct SweepRow {
   const SweepPoint* point = nullptr;
   std::optional<RunRecord> run;  // nothing: not started
+  bool starts_again = false;     // it has ended, and goes on as another run
 };
 
 struct SweepCount {
@@ -28,6 +29,8 @@ struct SweepCount {
 [[nodiscard]] SweepCount count_of(const std::vector<SweepRow>& rows);
 /// Whether nothing more will come of it.
 [[nodiscard]] bool is_over(const RunRecord& run);
+/// It died for want of memory, and is about to be started again with more.
+[[nodiscard]] bool is_started_again(const RunRecord& run, WallTime now);
 [[nodiscard]] bool has_ended_well(const RunRecord& run);
 
 /// "[#####.....] 5 of 10 ended (1 badly), 2 run, 1 waits"

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "view/values.h"
 
 namespace berth {
 

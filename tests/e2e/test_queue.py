@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from aftermath import leases, poll
+from aftermath import leases, poll, show
 from conftest import FakeDriver, end, many_devices
 
 LONG = 60  # what is waited for at most; nothing here is to be quick
@@ -288,3 +288,63 @@ def test_without_a_policy_that_is_told(lab):
 def test_topo_says_what_a_machine_can_never_give(driver_of):
     said = driver_of(many_devices(1)).run("topo")
     assert said.returncode == 0 and "-n 2 is more than this machine can give." in said.stdout, said.stdout
+
+
+# --- who holds a device and computes nothing --------------------------------------------------------
+
+
+def idle_rows(lab):
+    done = lab.run("idle", "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["idle"]
+
+
+def test_an_idle_lease_is_listed_and_who_waits_is_told_once_a_history_knows_it(lab):
+    lab.hold("holder", "-n", "2")
+    assert idle_rows(lab) == [], "it has only just begun"
+    lab.policy('[everybody]\nidle_after = "1s"\n')
+    poll(lambda: len(idle_rows(lab)) < 2, LONG, "it is not idle")
+    first = idle_rows(lab)[0]
+    assert (first["kind"], first["sure"], first["since_unix_ms"]) == ("lease", "seen", None)
+    lab.wait("waits")
+    assert "nothing was computed" not in in_one_line(lab.run("queue").stdout), "one look accuses nobody"
+    serve = lab.start("serve", "--socket", lab.directory / "serve.socket", "--listen", "none", stdout=subprocess.DEVNULL,
+                      stderr=subprocess.DEVNULL)
+    try:
+        poll(lambda: idle_rows(lab)[0]["sure"] != "measured", LONG, "the history does not tell")
+        said = in_one_line(lab.run("queue").stdout)
+        assert f"GPU 0 is held by {first['users'][0]}, and nothing was computed on it for" in said
+    finally:
+        end(serve)
+
+
+# --- reservations -----------------------------------------------------------------------------------
+
+
+def test_a_reservation_holds_its_devices_for_its_owner_until_it_is_stopped(lab):
+    done = lab.run("reserve", "-n", "2", "--for", "1h")
+    assert done.returncode == 0, done.stderr
+    run = done.stdout.strip()
+    [lease] = leases(lab)
+    assert lease["command"].endswith("reserve --hold") and len(lease["devices"]) == 2
+    assert re.search(r"Ends", lab.run("leases").stdout), "who looks sees when it ends"
+    assert lab.run("run", "--", "true").returncode == 124
+    used = lab.run("exec", run, "--", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES")
+    assert (used.returncode, used.stdout) == (0, "0,1\n"), used.stderr
+    assert 0 < show(lab)["time_limit_ms"] <= 3_600_000, "no longer than the reservation"
+    assert lab.run("exec", "-n", "1", run, "--", "sh", "-c", "exit 7").returncode == 7
+    assert lab.run("stop", run).returncode == 0
+    poll(lambda: leases(lab), LONG, "it is still held")
+    late = lab.run("exec", run, "--", "true")
+    assert late.returncode == 125 and "you hold no lease" in in_one_line(late.stderr)
+
+
+def test_a_reservation_ends_by_the_clock(lab):
+    assert lab.run("reserve", "--for", "2s").returncode == 0
+    poll(lambda: leases(lab), LONG, "it is still held")
+    assert show(lab)["end"]["because"] == "time limit"
+
+
+def test_a_reservation_without_an_end_is_none(lab):
+    done = lab.run("reserve", "-n", "2")
+    assert done.returncode == 125 and "--for 4h" in done.stderr and leases(lab) == []

@@ -62,6 +62,9 @@ def test_another_users_run_is_said_to_be_theirs(tmp_path):
         for verb in (["stop", run], ["wait", run]):
             done = subprocess.run([*words_as(VIEWER), berth, *verb], env=ours, capture_output=True, text=True)
             assert done.returncode != 0 and f"{run} is " in done.stderr and str(OTHER) in done.stderr, done
+        done = subprocess.run([*words_as(VIEWER), berth, "exec", run, "--", "echo", "used"], env=ours, capture_output=True,
+                              text=True)
+        assert done.returncode == 125 and "used" not in done.stdout and "you hold no lease" in done.stderr, done
         assert running.poll() is None
     finally:
         end(running)

@@ -294,14 +294,17 @@ Finding finding_of_xid(const XidEvent& xid, Sentence title, Sentence evidence) {
           .doubt = {}};
 }
 
-std::optional<GpuMemoryShortage> gpu_memory_shortage(const LogText& log) {
+bool is_gpu_memory_shortage(std::string_view rule) {
   constexpr std::array codes = {"cuda_out_of_memory",       "cuda_out_of_memory_plain",
                                 "tensorflow_out_of_memory", "xla_out_of_memory",
                                 "cublas_no_memory",         "cudnn_no_memory"};
+  return std::ranges::find(codes, rule) != codes.end();
+}
+
+std::optional<GpuMemoryShortage> gpu_memory_shortage(const LogText& log) {
   const Aftermath after(log);
   for (const Seen& seen : seen_in(log, after)) {
-    if (seen.entry == nullptr || std::ranges::find(codes, seen.entry->code) == codes.end())
-      continue;
+    if (seen.entry == nullptr || !is_gpu_memory_shortage(seen.entry->code)) continue;
     if (!after.is_survived(seen.last)) return GpuMemoryShortage{message_at(seen, log)};
   }
   return std::nullopt;

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "diagnose/postmortem/log_text.h"
@@ -27,6 +28,8 @@ struct GpuMemoryShortage {
   std::optional<OomMessage> message;  // nothing: another framework's, which has no such numbers
 };
 [[nodiscard]] std::optional<GpuMemoryShortage> gpu_memory_shortage(const LogText& log);
+/// Whether a finding of that rule says so.
+[[nodiscard]] bool is_gpu_memory_shortage(std::string_view rule);
 
 /// The last lines for people, at most `count`: what there is where nothing is known. Escaped.
 [[nodiscard]] std::vector<std::string> last_lines(const LogText& log, std::size_t count);

@@ -620,6 +620,8 @@ export interface RunEnd {
   /// Empty: it ended by itself.
   because: string;
   stopped_by: string | null;
+  /// "out of GPU memory".
+  died_of: string | null;
   released_unix_ms: number | null;
   cpu_milliseconds: number | null;
   summary: RunSummary;

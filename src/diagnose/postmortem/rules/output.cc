@@ -23,9 +23,14 @@ std::optional<Bytes> promise_of(const Manifest& manifest) {
 Findings known_error_text(const PostmortemEvidence& evidence) {
   if (evidence.log == nullptr) return {};
   const Manifest& manifest = evidence.run.manifest;
-  return explain_log(*evidence.log, {.promised = promise_of(manifest),
-                                     .refusals = evidence.refusals,
-                                     .batch = batch_size_in(shell_joined(manifest.command))});
+  Findings findings =
+      explain_log(*evidence.log, {.promised = promise_of(manifest),
+                                  .refusals = evidence.refusals,
+                                  .batch = batch_size_in(shell_joined(manifest.command))});
+  const auto shortage = std::ranges::find_if(
+      findings, [](const Finding& finding) { return is_gpu_memory_shortage(finding.rule); });
+  if (shortage != findings.end()) add_events(out_of_gpu_memory_event, evidence, *shortage);
+  return findings;
 }
 
 /// Of the device: less than this is a desktop, a context, rounding.

@@ -1,0 +1,35 @@
+#include "app/idle_evidence.h"
+
+#include "app/history_options.h"
+#include "base/tr.h"
+#include "snapshot/questions.h"
+
+namespace berth {
+
+IdleEvidence idle_evidence(const Context& context, const Snapshot& snapshot) {
+  constexpr std::int64_t day_ms = 86'400'000;
+  IdleEvidence evidence;
+  if (context.replay()) {
+    evidence.why_none = tr("a recording has none");
+    return evidence;
+  }
+  auto reader = HistoryOptionWords().open(context);
+  if (!reader) {
+    evidence.why_none = tr_composed(reader.error().message());
+    return evidence;
+  }
+  for (const Device& device : snapshot.devices) {
+    if (claims_on(device.id, snapshot).empty() && processes_on(device.id, snapshot).empty()) {
+      continue;
+    }
+    auto load = reader->series({.device = device.id,
+                                .metric = "utilization_gpu_percent",
+                                .since = WallTime{snapshot.taken.unix_ms - day_ms},
+                                .until = snapshot.taken,
+                                .points = 24 * 60});
+    if (load && !load->points.empty()) evidence.loads.push_back(*std::move(load));
+  }
+  return evidence;
+}
+
+}  // namespace berth

@@ -1,0 +1,143 @@
+// `berth reserve`: devices held for a while without a job, by a run that only sleeps; `berth exec`:
+// a command on devices that one holds. Ended by the clock, a reboot or `berth stop`.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+
+#include "app/run_options.h"
+#include "app/verb.h"
+#include "base/fd.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "base/tr.h"
+
+namespace berth {
+
+namespace {
+
+std::string own_program() { return read_link("/proc/self/exe").value_or("/proc/self/exe"); }
+
+/// Becomes that command of ours. Returns where that fails.
+int become(std::vector<std::string> words, const std::vector<std::string>& environment) {
+  words.insert(words.begin(), own_program());
+  return report(execute(words, environment, default_search_path), exit_code::berth_failed);
+}
+
+class ReserveVerb final : public Verb {
+ public:
+  void declare(Options& options) override {
+    options.filled_value("--for", time_, "how long: 4h", "TIME");
+    options.flag("--hold", hold_, "hold what a reservation has: berth starts this itself");
+    request_.declare(options, MayWait::yes);
+    request_.declare_part(options, JobPart::label);
+  }
+  [[nodiscard]] bool decides_by_config() const override { return true; }
+  [[nodiscard]] std::vector<OptionalValue> optional_values() const override {
+    return RequestOptions::optional_values();
+  }
+  [[nodiscard]] int usage_code() const override { return exit_code::berth_failed; }
+  [[nodiscard]] std::string notes() const override {
+    return std::string(
+        tr("It prints the name of a run: `berth exec RUN -- COMMAND` uses what it holds, `berth "
+           "stop RUN` ends it."));
+  }
+
+  int run(Context& context, const std::vector<std::string>& rest) override {
+    if (hold_) return hold();
+    if (time_.empty() || !rest.empty()) {
+      complain(tr("reserve: write for example: berth reserve -n 2 --for 4h"));
+      return usage_code();
+    }
+    std::vector<std::string> words = {"run", "--detach", "--quiet"};
+    for (std::string& word : request_.words()) words.push_back(std::move(word));
+    // The holder has nothing to save: what warns others of the end is nothing to it.
+    for (const char* word : {"--warn-signal=USR1", "--warn-ahead=1s"}) words.emplace_back(word);
+    words.push_back("--time=" + time_);
+    if (request_.dry_run()) words.emplace_back("--dry-run");
+    for (const std::string& word : {std::string("--"), own_program()}) words.push_back(word);
+    for (const char* word : {"reserve", "--hold"}) words.emplace_back(word);
+    return become(std::move(words), context.environment());
+  }
+
+ private:
+  /// Until somebody ends it.
+  static int hold() {
+    std::signal(SIGUSR1, SIG_IGN);
+    while (true) ::pause();
+  }
+
+  RequestOptions request_;
+  std::string time_;
+  bool hold_ = false;
+};
+
+/// The caller's own lease of that name, or of the run of that name.
+Result<Claim> own_claim(const LedgerView& view, const std::string& name) {
+  std::vector<const Claim*> found;
+  for (const Claim& claim : view.claims) {
+    if (claim.uid != ::geteuid()) continue;
+    if (claim.id == name || claim.run == name) return claim;
+    const bool begins = claim.run.starts_with(name) || claim.id.starts_with(name);
+    if (!name.empty() && (begins || claim.run.ends_with(name))) found.push_back(&claim);
+  }
+  if (found.size() == 1) return *found.front();
+  return fail(
+      found.empty() ? ErrorCode::not_found : ErrorCode::invalid,
+      found.empty()
+          ? trf("you hold no lease that is called \"{}\": see `berth leases`", printable(name))
+          : trf("several of your leases are called \"{}\": write more of the name",
+                printable(name)));
+}
+
+class ExecVerb final : public Verb {
+ public:
+  void declare(Options& options) override {
+    options.filled_value("-n,--devices", devices_, "so many of its devices; by itself all", "N");
+  }
+  [[nodiscard]] int usage_code() const override { return exit_code::berth_failed; }
+  [[nodiscard]] bool takes_command() const override { return true; }
+  [[nodiscard]] bool takes_words_before_dashes() const override { return true; }
+  [[nodiscard]] std::string notes() const override {
+    return std::string(
+        tr("berth exec RUN -- python train.py: on the devices of a run or a reservation of yours. "
+           "The command ends when the time of that is over."));
+  }
+
+  int run(Context& context, const std::vector<std::string>& rest) override {
+    if (rest.size() < 2) {
+      complain(tr("exec: write: berth exec RUN -- COMMAND"));
+      return usage_code();
+    }
+    const LedgerView view = context.read_ledger();
+    if (context.ledger_error()) return report(*context.ledger_error(), usage_code());
+    const auto claim = own_claim(view, rest.front());
+    if (!claim) return report(Error(claim.error()).because(tr("exec")), usage_code());
+    std::vector<std::string> words = {"run"};
+    words.push_back(devices_.empty() ? "--devices=" + std::to_string(claim->devices.size())
+                                     : "--devices=" + devices_);
+    if (claim->ends) {
+      const std::int64_t left = claim->ends->unix_ms - context.clock().wall_now().unix_ms;
+      words.push_back("--time=" + std::to_string(std::max<std::int64_t>(left / 1000, 1)) + "s");
+    }
+    words.emplace_back("--");
+    words.insert(words.end(), rest.begin() + 1, rest.end());
+    std::vector<std::string> environment = context.environment();
+    std::erase_if(environment,
+                  [](const std::string& one) { return one.starts_with("BERTH_LEASE="); });
+    environment.push_back("BERTH_LEASE=" + claim->id);
+    return become(std::move(words), environment);
+  }
+
+ private:
+  std::string devices_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_reserve() { return std::make_unique<ReserveVerb>(); }
+std::unique_ptr<Verb> make_exec() { return std::make_unique<ExecVerb>(); }
+
+}  // namespace berth

@@ -1,0 +1,57 @@
+#include "diagnose/postmortem/memory_death.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "diagnose/postmortem/explain_log.h"
+#include "snapshot/device_name.h"
+
+namespace berth {
+
+bool died_of_gpu_memory(const PostmortemEvidence& evidence) {
+  const RunRecord& run = evidence.run;
+  if (!has_failed(run) || run.manifest.cpu_only) return false;
+  if (run.end->because == end_cause::memory_cap) return true;
+  if (!run.end->because.empty() || was_ended_on_purpose(evidence)) return false;
+  if (evidence.log != nullptr) return gpu_memory_shortage(*evidence.log).has_value();
+  return evidence.refusals > 0 && signal_of(run) == 0;
+}
+
+namespace {
+
+/// "20251121-014946-k3f9q2 20.0 GiB, anna 40.0 GiB": words of no language.
+std::string parts_text(const Manifest& manifest, std::size_t device, const Sample& last) {
+  std::vector<std::string> parts;
+  std::optional<Bytes> own;
+  for (const ProcessSample& one : last.processes) {
+    if (one.device == device && one.memory.get()) own = own.value_or(Bytes{0}) + *one.memory.get();
+  }
+  if (own) parts.push_back(manifest.id + " " + short_size(*own));
+  for (const OthersSample& one : last.others) {
+    if (one.device != device || !one.memory.get()) continue;
+    parts.push_back((one.user.empty() ? "?" : one.user) + " " + short_size(*one.memory.get()));
+  }
+  return parts.empty() ? "?" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+std::string holders_text(const Manifest& manifest, const Sample& last) {
+  std::string text;
+  for (std::size_t i = 0; i < last.devices.size() && i < manifest.given.devices.size(); ++i) {
+    const Device& device = manifest.given.devices[i];
+    const auto& used = last.devices[i].memory_used.get();
+    const auto& total = device.memory_total.get();
+    if (!used || !total) continue;
+    if (!text.empty()) text += "; ";
+    text += fmt::format("{}: {} of {} were in use ({})", name_for_people(device), short_size(*used),
+                        short_size(*total), parts_text(manifest, i, last));
+  }
+  return text.empty() ? "who held the memory was not sampled" : text;
+}
+
+}  // namespace berth

@@ -1,0 +1,85 @@
+"""A run that dies for want of a device's memory: recorded as that, started again with more, also in a sweep."""
+
+import json
+
+import pytest
+
+from aftermath import runs, show
+from conftest import wait_until
+
+SAYS = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
+
+
+def dies_until(times):
+    """A job that wants more memory until it was started again so often."""
+    return ["sh", "-c", f'test "${{BERTH_RETRY_OOM:-0}}" -ge {times} && exit 0; echo "{SAYS}" >&2; exit 1']
+
+
+def lasts(machine, first, starts):
+    """The runs that follow from the first, oldest first, once there are so many and all have ended."""
+
+    def all_of_them():
+        chain, listed = [first], runs(machine)["runs"]
+        while following := [one["id"] for one in listed if one["retry_of"] == chain[-1]]:
+            chain += following
+        done = [show(machine, one) for one in chain]
+        return done if len(done) == starts and all(one["end"] for one in done) else None
+
+    return wait_until(all_of_them, f"{starts} starts", timeout=30)
+
+
+def test_it_is_recorded_and_started_again_with_more_memory_until_it_has_a_whole_device(machine):
+    done = machine.run("run", "-q", "-d", "--memory", "16G", "--retry-oom", "2", "--", *dies_until(2))
+    assert done.returncode == 0, done.stderr
+    first, second, third = lasts(machine, done.stdout.strip(), 3)
+    assert [one["end"]["died_of"] for one in (first, second, third)] == ["out of GPU memory"] * 2 + [None]
+    share = first["promised_bytes"][0]
+    assert share * 1.5 <= second["promised_bytes"][0] < share * 1.6
+    assert third["end"]["exit_code"] == 0
+    assert [one["kind"] for one in first["events"]] == ["out_of_gpu_memory"]
+    told = machine.run("explain", first["id"]).stdout
+    assert first["events"][0]["text"] in told, "who held how much stands beside the cause"
+    assert "out of GPU memory" in machine.run("runs").stdout
+
+
+def test_another_end_is_no_reason(machine):
+    done = machine.run("run", "-q", "-d", "--memory", "1G", "--retry-oom", "2", "--", "sh", "-c", "echo no; exit 1")
+    machine.run("wait", done.stdout.strip())
+    [only] = lasts(machine, done.stdout.strip(), 1)
+    assert only["end"]["died_of"] is None and only["events"] == []
+
+
+def test_what_cannot_be_seen_is_said_before_the_job_begins(machine):
+    done = machine.run("run", "--retry-oom", "1", "--", "true")
+    assert done.returncode == 0 and "add --detach" in done.stderr
+
+
+def test_a_point_of_a_sweep_counts_by_its_last_start(machine):
+    done = machine.run("sweep", "--set", "seed=1..2", "--memory", "1G", "--retry-oom", "1", "--csv", "--",
+                       *dies_until(1)[:2], dies_until(1)[2] + " # {seed}", timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "2 of 2 ended" in done.stderr and "badly" not in done.stderr.splitlines()[-1]
+    assert len(runs(machine)["runs"]) == 4
+
+
+# --- --memory auto ----------------------------------------------------------------------------------
+
+
+def test_auto_has_whole_devices_until_a_run_of_the_command_has_told_its_peak(machine):
+    job = ["sh", "-c", "sleep 1.5"]
+    first = machine.run("run", "--memory", "auto", "--", *job)
+    assert first.returncode == 0 and "gets its devices whole" in first.stderr
+    assert show(machine)["promised_bytes"] == [None]
+    peak = show(machine)["end"]["summary"]["devices"][0]["own_memory_peak_bytes"]
+    again = machine.run("run", "--memory", "auto", "--", *job)
+    assert again.returncode == 0
+    if peak is None:
+        pytest.fail("the simulated server showed no memory of the run")
+    share = show(machine)["promised_bytes"][0]
+    assert max(peak * 1.1, peak + (512 << 20)) <= share < peak * 1.1 + (513 << 20)
+    assert f"as run {runs(machine)['runs'][1]['id']} of this command took" in again.stderr
+
+
+def test_auto_is_not_for_who_has_no_command(machine):
+    done = machine.run("pick", "--memory", "auto")
+    assert done.returncode == 2 and "auto" in done.stderr
