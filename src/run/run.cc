@@ -65,6 +65,7 @@ class Run {
     manifest_.cap = *std::move(cap);
     if (!job_.after.empty()) {
       auto waited = wait_for_runs();
+      if (cannot_wait_) return std::unexpected(*std::move(cannot_wait_));
       if (is_interrupted())
         return never_started(*without_devices({.why = NotAcquired::Why::interrupted}));
       if (!waited) return never_started(std::unexpected(std::move(waited).error()));

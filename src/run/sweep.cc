@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -24,31 +25,45 @@ bool is_name(std::string_view text) {
 }
 
 /// "1..3": nothing where it is none.
-Result<std::vector<std::string>> values_in(std::string_view text) {
+/// The numbers of "1..3", or the text itself where it is no range.
+Result<std::vector<std::string>> values_of(std::string_view text) {
   const std::size_t mark = text.find(range_mark);
+  if (mark == std::string_view::npos) return std::vector<std::string>{std::string(text)};
   const auto first = parse_signed(text.substr(0, mark));
-  const auto last = mark == std::string_view::npos
-                        ? std::nullopt
-                        : parse_signed(text.substr(mark + range_mark.size()));
-  std::vector<std::string> values;
-  if (first && last) {
-    constexpr std::int64_t furthest = 1'000'000'000'000;
-    const bool is_right = *first <= *last && *first > -furthest && *last < furthest;
-    if (!is_right) {
-      return fail(ErrorCode::invalid,
-                  trf("\"{}\" is no range; write the smaller number first: 1..3", printable(text)));
-    }
-    const std::int64_t count = *last - *first + 1;
-    if (count > static_cast<std::int64_t>(most_points)) {
-      return fail(ErrorCode::invalid, trf("\"{}\" has {} values; a sweep has {} points at most",
-                                          printable(text), count, most_points));
-    }
-    for (std::int64_t value = *first; value <= *last; ++value) {
-      values.push_back(std::to_string(value));
-    }
-    return values;
+  const auto last = parse_signed(text.substr(mark + range_mark.size()));
+  // "0.1..0.3" would be one value that nobody means; "../data" and "a..b" are paths and names.
+  const bool is_number = !text.empty() && text.find_first_not_of("0123456789.+-e") == text.npos;
+  if (!first || !last) {
+    if (!is_number || mark == 0) return std::vector<std::string>{std::string(text)};
+    return fail(ErrorCode::invalid,
+                trf("\"{}\" is no range of whole numbers: name each value", printable(text)));
   }
-  for (const std::string_view value : split(text, ',')) values.emplace_back(value);
+  constexpr std::int64_t furthest = 1'000'000'000'000;
+  const bool is_right = *first <= *last && *first > -furthest && *last < furthest;
+  if (!is_right) {
+    return fail(ErrorCode::invalid,
+                trf("\"{}\" is no range; write the smaller number first: 1..3", printable(text)));
+  }
+  const std::int64_t count = *last - *first + 1;
+  if (count > static_cast<std::int64_t>(most_points)) {
+    return fail(ErrorCode::invalid, trf("\"{}\" has {} values; a sweep has {} points at most",
+                                        printable(text), count, most_points));
+  }
+  std::vector<std::string> values;
+  for (std::int64_t value = *first; value <= *last; ++value) {
+    values.push_back(std::to_string(value));
+  }
+  return values;
+}
+
+Result<std::vector<std::string>> values_in(std::string_view text) {
+  std::vector<std::string> values;
+  for (const std::string_view part : split(text, ',')) {
+    auto some = values_of(part);
+    if (!some) return some;
+    values.insert(values.end(), std::make_move_iterator(some->begin()),
+                  std::make_move_iterator(some->end()));
+  }
   return values;
 }
 

@@ -27,7 +27,10 @@ TEST(Sweep, ReadsListsAndRanges) {
   EXPECT_THAT(parse_parameter("seed=1..3")->values, ElementsAre("1", "2", "3"));
   EXPECT_THAT(parse_parameter("shift=-1..1")->values, ElementsAre("-1", "0", "1"));
   EXPECT_THAT(parse_parameter("path=../data")->values, ElementsAre("../data"));
-  for (const char* wrong : {"", "lr", "=1", "lr=", "l r=1", "seed=3..1", "seed=1..1000000"}) {
+  EXPECT_THAT(parse_parameter("seed=1..3,7")->values, ElementsAre("1", "2", "3", "7"));
+  EXPECT_THAT(parse_parameter("name=a..b")->values, ElementsAre("a..b"));
+  for (const char* wrong :
+       {"", "lr", "=1", "lr=", "l r=1", "seed=3..1", "seed=1..1000000", "lr=0.1..0.3"}) {
     EXPECT_FALSE(parse_parameter(wrong)) << wrong;
   }
 }

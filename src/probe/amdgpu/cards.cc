@@ -74,7 +74,7 @@ std::vector<NvLink> links_of(const Numbered& node, const std::map<std::uint64_t,
     const auto peer = at.find(value_of(link, "node_to"));
     if (peer == at.end()) continue;
     NvLink told;
-    told.number = links.size();
+    told.number = static_cast<std::uint32_t>(links.size());
     told.active = true;
     const std::uint64_t speed = value_of(link, "max_bandwidth");
     told.speed = speed > 0 && speed < megabytes
