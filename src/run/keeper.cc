@@ -454,8 +454,7 @@ class Keeper {
       const auto tree = run_processes(manifest_.keeper.pid, of.proc, helpers_);
       // One that has not been reaped may have left a child after that look.
       seen.survivors = std::max<std::size_t>(tree.size(), 1);
-      for (const ProcessId& one : tree)
-        if (has_device_open(one.pid, of.device_files, of.proc)) ++seen.with_device;
+      seen.with_device = count_with_device_open(tree, of.device_files, of.proc);
     }
     step(seen);
   }

@@ -328,13 +328,7 @@ class Run {
   /// The record's directory, so that the job can mark from its first moment. The path of its marks.
   /// An error: the job would have gone on unseen, its output lost.
   Result<std::string> make_record() {
-    if (options_.detach) {
-      manifest_.log = options_.log.value_or(runs_directory(options_.state_directory) + "/" +
-                                            manifest_.id + "/output");
-    }
-    const Moment now = services_.clock.moment();
-    manifest_.started = now.wall;
-    manifest_.started_steady_ms = steady_ms(now.steady);
+    note_when_and_where(options_, services_.clock, manifest_);
     if (record_) {  // it has waited
       const auto told = record_->write_manifest(manifest_);
       if (!told) tell(RunRemark{told.error().message()});

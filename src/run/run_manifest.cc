@@ -44,6 +44,16 @@ void note_given(const Acquired& got, Manifest& manifest) {
   }
 }
 
+void note_when_and_where(const RunOptions& options, Clock& clock, Manifest& manifest) {
+  if (options.detach) {
+    manifest.log = options.log.value_or(runs_directory(options.state_directory) + "/" +
+                                        manifest.id + "/output");
+  }
+  const Moment now = clock.moment();
+  manifest.started = now.wall;
+  manifest.started_steady_ms = steady_ms(now.steady);
+}
+
 void note_start(const Manifest& manifest, RunStarted& started) {
   started.id = manifest.id;
   started.cpu_only = manifest.cpu_only;

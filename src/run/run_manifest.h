@@ -10,6 +10,9 @@ namespace berth {
 /// The devices, and the look that they were chosen on.
 void note_given(const Acquired& got, Manifest& manifest);
 
+/// The moment of its start, and where its output is kept.
+void note_when_and_where(const RunOptions& options, Clock& clock, Manifest& manifest);
+
 /// What its start is told with.
 void note_start(const Manifest& manifest, RunStarted& started);
 

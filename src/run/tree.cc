@@ -178,6 +178,13 @@ bool has_device_open(pid_t pid, const std::vector<std::string>& beginnings,
   return device_open_in(pid, beginnings, proc).get().value_or(true);
 }
 
+std::size_t count_with_device_open(const std::vector<ProcessId>& processes,
+                                   const std::vector<std::string>& beginnings,
+                                   const std::string& proc) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      processes, [&](const ProcessId& one) { return has_device_open(one.pid, beginnings, proc); }));
+}
+
 void signal_all(const std::vector<ProcessId>& processes, int signal) {
   for (const ProcessId& process : processes) (void)send_signal(process, signal);
 }

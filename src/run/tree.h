@@ -49,6 +49,9 @@ namespace berth {
 /// The same for who must not miss one: what cannot be read counts as open.
 [[nodiscard]] bool has_device_open(pid_t pid, const std::vector<std::string>& beginnings,
                                    const std::string& proc);
+[[nodiscard]] std::size_t count_with_device_open(const std::vector<ProcessId>& processes,
+                                                 const std::vector<std::string>& beginnings,
+                                                 const std::string& proc);
 
 /// Sends the signal to each; those that have ended are no failure.
 void signal_all(const std::vector<ProcessId>& processes, int signal);
