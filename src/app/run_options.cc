@@ -69,6 +69,17 @@ void learn_memory(const Context& context, bool is_quiet, RunOptions& options) {
   }
 }
 
+/// A limit that nobody typed ends a job unforeseen.
+void tell_time_of_policy(const Context& context, const JobSpec& job) {
+  const auto policy = context.policy();
+  if (!job.time_limit || !policy || !*policy) return;
+  const Config config = context.config_of_job();
+  const ConfigValue* const time = config.find("request.time");
+  if (time == nullptr || time->origin != (*policy)->path) return;
+  complain(trf("the policy ends this job after {} ({}); --time of your own counts instead",
+               short_duration(*job.time_limit), printable(time->origin)));
+}
+
 }  // namespace
 
 Result<RunOptions> RunFlags::options(const Context& context,
@@ -77,6 +88,7 @@ Result<RunOptions> RunFlags::options(const Context& context,
   auto job = request_.job(context);
   if (!job) return std::unexpected(std::move(job).error());
   options.job = std::move(*job);
+  if (!quiet_ && !request_.has("time")) tell_time_of_policy(context, options.job);
   if (no_bind_) options.job.bind = false;
   options.job.command = command;
   options.visible_format = uuids_ ? VisibleFormat::uuids : VisibleFormat::indices;

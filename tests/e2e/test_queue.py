@@ -181,6 +181,14 @@ def test_a_policy_that_is_broken_lets_no_claim_pass(lab, text, mode, said):
     assert lab.run("run", "-q", "--", "true").returncode == 0
 
 
+def test_a_limit_of_the_policy_is_told_before_it_ends_a_job(lab):
+    lab.policy('[everybody]\ntime = "24h"\n')
+    said = in_one_line(lab.run("run", "--", "true").stderr)
+    assert "the policy ends this job after 1d00h" in said and "berth.toml" in said
+    for words in (("--time", "2h"), ("--time", "default"), ("-q",)):
+        assert "the policy ends" not in lab.run("run", *words, "--", "true").stderr
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root: giving a file away")
 def test_a_policy_of_another_user_lets_no_claim_pass(lab):
     lab.policy("[everybody]\n")

@@ -20,6 +20,7 @@ export class LogPanel {
   private text = "";
   private read_to = 0;
   private loaded = false;
+  private is_reading = false;
   private lines: LogLine[] = [];
   private start = 0;
   /// Where the cursor is on the charts, which may be there before the log is.
@@ -111,11 +112,14 @@ export class LogPanel {
   /// The lines that a run which goes on has written since. Who looks at the end goes on with it; who
   /// has gone back to some place stays there.
   async follow(): Promise<void> {
-    if (!this.loaded || this.read_to >= most_bytes) return;
+    // A slow disk: two readers would both go on from the same place.
+    if (!this.loaded || this.is_reading || this.read_to >= most_bytes) return;
     const { scrollTop, clientHeight, scrollHeight } = this.list;
     const at_end = scrollTop + clientHeight >= scrollHeight - 4 && this.later.hidden;
     const before = this.text.length;
+    this.is_reading = true;
     const answer = await this.read();
+    this.is_reading = false;
     if (this.signal.aborted || !answer.ok || this.text.length === before) return;
     this.take(answer.value.total);
     if (at_end) this.to_end();

@@ -9,7 +9,7 @@ import { line_at } from "../model/log_times";
 import { address_of } from "../model/route";
 import { drawn_samples, metrics, overlaid } from "../model/series";
 import { as_word, command_text, label_of } from "../model/state";
-import type { Mark, Run, Samples } from "../model/wire";
+import type { Mark, Run, RunEvent, Samples } from "../model/wire";
 import { t } from "../words/translate";
 import { ask_stop, may_stop } from "./acts";
 import { chart_of } from "./charts";
@@ -166,19 +166,17 @@ export function run_view(world: World, id: string): View {
             },
           ).root
         : null;
-    const events = (run.events ?? []).map((event) =>
-      el(
-        "li",
-        { class: "event", "data-health": "degraded" },
-        el("time", { class: "muted" }, moment(event.at_unix_ms)),
-        el("span", { class: "event-text" }, event.text),
-      ),
-    );
+    const events = el("ul", { class: "events" });
+    const events_panel = section(t("run.events"), 2, events);
+    const show_events = (now: Run): void => {
+      const told = now.events ?? [];
+      set_hidden(events_panel, told.length === 0);
+      // A run that goes on may have more of them; what is there stays as it is.
+      for (const event of told.slice(events.children.length)) events.append(event_item(event));
+    };
     place.replaceChildren(
       summary_of(run, world.server_now()),
-      ...(events.length
-        ? [section(t("run.events"), 2, el("ul", { class: "events" }, ...events))]
-        : []),
+      events_panel,
       el(
         "div",
         { class: "columns even" },
@@ -195,12 +193,14 @@ export function run_view(world: World, id: string): View {
     );
     draw();
     show_marks(run);
+    show_events(run);
     more = null;
     if (run.state !== "running") return;
     more = (fresh, now) => {
       samples = fresh;
       draw();
       show_marks(now);
+      show_events(now);
       void log.follow();
     };
   }
@@ -218,6 +218,15 @@ export function run_view(world: World, id: string): View {
       charts.forEach((chart) => chart.close());
     },
   };
+}
+
+function event_item(event: RunEvent): HTMLElement {
+  return el(
+    "li",
+    { class: "event", "data-health": "degraded" },
+    el("time", { class: "muted" }, moment(event.at_unix_ms)),
+    el("span", { class: "event-text" }, event.text),
+  );
 }
 
 /// What its owner calls it, else what it runs; of another person's neither is shown.
