@@ -83,7 +83,7 @@ def test_a_stubborn_run_above_its_share_is_stopped_and_nobody_else(tmp_path):
         assert bystander.poll() is None, "another run on the same card"
         record = show(shared.driver)
         assert record["end"]["because"] == "memory cap"
-        assert events(record) == ["memory_over_cap", "cap_action"]
+        assert events(record) == ["memory_over_cap", "cap_action", "out_of_gpu_memory"]
         assert record["cap"]["action"] == "stop"
         assert OVER in said and "asked to end for it, as its cap_action says" in said, said
         assert "killed by SIGKILL (9) by berth: above its share of memory" in said, said
@@ -185,7 +185,7 @@ def test_simulated_figures_are_called_so_and_stop_a_run_that_asks_for_it(tmp_pat
     assert got.returncode == -signal.SIGTERM, got.stderr
     assert "these figures are simulated" in " ".join(got.stderr.split()), got.stderr
     record = show(machine)
-    assert events(record) == ["memory_over_cap", "cap_action"]
+    assert events(record) == ["memory_over_cap", "cap_action", "out_of_gpu_memory"]
     assert (record["cap"]["proved"], record["cap"]["proved_why"]) == ("unknown", "the figures are simulated")
 
 

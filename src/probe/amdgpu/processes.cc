@@ -59,16 +59,6 @@ void add(std::optional<Bytes>& sum, std::optional<Bytes> more) {
   if (more) sum = sum.value_or(Bytes{0}) + *more;
 }
 
-void add(Reading<Percent>& sum, const Reading<Percent>& more) {
-  constexpr double most = 100.0;
-  if (!more.get()) {
-    if (!sum.get() && more.why() == Absent::not_sampled) sum = more;
-    return;
-  }
-  const double before = sum.get() ? sum.get()->count() : 0;
-  sum = Percent{std::min(before + more.get()->count(), most)};
-}
-
 void add_client(const drm::ClientOf& one, bool with_host_memory, drm::Load* load, Uses& uses) {
   Use& use = uses[one.pid];
   use.in_drm = true;
@@ -79,10 +69,7 @@ void add_client(const drm::ClientOf& one, bool with_host_memory, drm::Load* load
                drm::has_used(one.client, drm::EngineKind::encode);
   use.computes |= drm::has_used(one.client, drm::EngineKind::compute);
   if (load == nullptr) return;
-  const drm::ClientLoad told = load->of(one.client);
-  add(use.load.shader, told.shader);
-  add(use.load.decoder, told.decoder);
-  add(use.load.encoder, told.encoder);
+  use.load.add(load->of(one.client));
 }
 
 /// Whether it uses this GPU, and does not only have it open: ROCm opens all of them.

@@ -109,6 +109,17 @@ TEST(ClientLoad, IsWhatAnEngineDidBetweenTwoLooks) {
   load.end();
 }
 
+TEST(ClientLoad, OfSeveralClientsIsTheirSum) {
+  ClientLoad sum;
+  sum.add({.shader = Percent{0}, .decoder = Absent::not_sampled});
+  sum.add({.shader = Percent{70}, .decoder = Absent::unsupported});
+  EXPECT_EQ(sum.shader, Reading<Percent>(Percent{70})) << "an idle one hides nobody";
+  EXPECT_EQ(sum.decoder.why(), Absent::not_sampled);
+  EXPECT_EQ(sum.encoder.why(), Absent::unsupported);
+  sum.add({.shader = Percent{70}});
+  EXPECT_EQ(sum.shader, Reading<Percent>(Percent{100}));
+}
+
 TEST(ClientLoad, OfCyclesNeedsNoClockAndHasItsEngines) {
   Load load;
   Client client = *parse_fdinfo(

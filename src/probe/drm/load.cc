@@ -47,6 +47,24 @@ void Load::end() {
   seen_.clear();
 }
 
+namespace {
+void add_one(Reading<Percent>& sum, const Reading<Percent>& more) {
+  constexpr double most = 100.0;
+  if (!more.get()) {
+    if (!sum.get() && more.why() == Absent::not_sampled) sum = more;
+    return;
+  }
+  const double before = sum.get() ? sum.get()->count() : 0;
+  sum = Percent{std::min(before + more.get()->count(), most)};
+}
+}  // namespace
+
+void ClientLoad::add(const ClientLoad& more) {
+  add_one(shader, more.shader);
+  add_one(decoder, more.decoder);
+  add_one(encoder, more.encoder);
+}
+
 ClientLoad Load::of(const Client& client) {
   ClientLoad load;
   constexpr double most = 100.0;

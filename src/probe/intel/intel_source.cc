@@ -304,6 +304,7 @@ void IntelSource::read_processes(Card& card, const Wanted& wanted, DeviceLook& l
     GpuProcess told;
     std::optional<Bytes> memory;
     bool draws = false, computes = false;
+    drm::ClientLoad load;
   };
   std::map<pid_t, Use> uses;
   for (const drm::ClientOf& one : files_->clients_of(card.files)) {
@@ -314,9 +315,7 @@ void IntelSource::read_processes(Card& card, const Wanted& wanted, DeviceLook& l
     use.computes |= drm::has_used(one.client, drm::EngineKind::compute);
     use.draws |= drm::has_used(one.client, drm::EngineKind::graphics);
     if (!wanted.has(Extra::process_load)) continue;
-    const drm::ClientLoad load = card.load.of(one.client);
-    if (!use.told.utilization_sm.get()) use.told.utilization_sm = load.shader;
-    if (!use.told.utilization_decoder.get()) use.told.utilization_decoder = load.decoder;
+    use.load.add(card.load.of(one.client));
   }
   card.load.end();
   constexpr Bytes most_of_a_window{std::uint64_t{1} << 30U};
@@ -328,6 +327,11 @@ void IntelSource::read_processes(Card& card, const Wanted& wanted, DeviceLook& l
     const bool is_large = !use.memory || *use.memory > most_of_a_window;
     use.told.device = device.id;
     use.told.pid = pid;
+    if (wanted.has(Extra::process_load)) {
+      use.told.utilization_sm = use.load.shader;
+      use.told.utilization_decoder = use.load.decoder;
+      use.told.utilization_encoder = use.load.encoder;
+    }
     use.told.use = use.draws && (use.computes || is_large) ? GpuUse::both
                    : use.draws                             ? GpuUse::graphics
                                                            : GpuUse::compute;

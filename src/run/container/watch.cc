@@ -133,6 +133,10 @@ bool ContainerWatch::takes_end_of(pid_t child, const Exit& exit) {
   }
   if (child != act_.pid()) return false;
   const auto answer = act_.take(exit);
+  if (const auto grace = std::exchange(stop_next_, std::nullopt)) {
+    if (plan_.may_live()) perform(StopContainer{*grace});
+    return true;
+  }
   if (answer.is_good || !plan_.may_live()) return true;
   if (!std::exchange(has_warned_, true)) {
     told_.note("container_not_stopped",
@@ -250,7 +254,11 @@ void ContainerWatch::perform(const WaitForContainer&) {
 }
 
 void ContainerWatch::perform(const StopContainer& order) {
-  if (act_.is_under_way()) return;
+  if (act_.is_under_way()) {
+    // A signal that is being handed on must not cost the container its time to end.
+    if (!kills_ && !stop_until_) stop_next_ = order.grace;
+    return;
+  }
   const auto whole =
       std::chrono::ceil<std::chrono::seconds>(std::max(order.grace, Duration(0))).count();
   kills_ = false;

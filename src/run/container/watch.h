@@ -108,6 +108,7 @@ class ContainerWatch {
   EngineCall wait_;
   EngineCall act_;
   bool kills_ = false;                 // `act_` is to end it now
+  std::optional<Duration> stop_next_;  // asked for while a signal was handed on: the grace
   std::optional<Instant> stop_until_;  // how long `stop` is left to do that by itself
   Fd process_;
   Fd memory_;
