@@ -106,6 +106,8 @@ int main(void) {
   const int files = entries("/proc/self/fd"), threads = entries("/proc/self/task");
   const mode_t mask = umask(0);
   umask(mask);
+  struct sigaction before[32];
+  for (int number = 1; number < 32; ++number) sigaction(number, NULL, &before[number]);
   cuInit(0);
   cuDevicePrimaryCtxRetain(&context, 0);
   cuCtxSetCurrent(context);
@@ -114,7 +116,7 @@ int main(void) {
   int changed = umask(mask) != mask;
   for (int number = 1; number < 32; ++number) {
     struct sigaction now;
-    if (number != SIGKILL && number != SIGSTOP && (sigaction(number, NULL, &now) != 0 || now.sa_handler != SIG_DFL)) ++changed;
+    if (number != SIGKILL && number != SIGSTOP && (sigaction(number, NULL, &now) != 0 || now.sa_handler != before[number].sa_handler)) ++changed;
   }
   printf("%d %d %d\\n", changed, entries("/proc/self/fd") - files, entries("/proc/self/task") - threads);
   return 0;
