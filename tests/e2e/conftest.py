@@ -36,7 +36,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def wait_until(condition, what, timeout=30.0):
+def wait_until(condition, what, timeout=60.0):
     """Polls `condition` and returns its first true value; fails naming `what` was awaited."""
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
@@ -86,6 +86,8 @@ class Terminal:
 class Machine:
     """A machine (simulated by default) with its own ledger and records."""
 
+    patience = 60  # how long one command may take, in seconds
+
     def __init__(self, directory, sim="server-8xh100"):
         self.directory = directory
         self.env = {
@@ -115,12 +117,12 @@ class Machine:
         env = self.env | changes
         return {name: value for name, value in env.items() if value is not None}
 
-    def run(self, *words, timeout=30, **kwargs):
+    def run(self, *words, timeout=None, **kwargs):
         env = self.environment(kwargs.pop("env", {}))
         if "stdin" not in kwargs and "input" not in kwargs:
             kwargs["stdin"] = subprocess.DEVNULL
         return subprocess.run(
-            self.command(*words), env=env, timeout=timeout, text=True, capture_output=True, **kwargs
+            self.command(*words), env=env, timeout=timeout or self.patience, text=True, capture_output=True, **kwargs
         )
 
     def start(self, *words, **kwargs):

@@ -3,6 +3,7 @@
 Its programs are unpacked in build/peers/slurm by ./dev test and never installed. No munge, no device nodes:
 auth/none, and /dev/null and its like stand for the cards' files."""
 
+import functools
 import json
 import os
 import pathlib
@@ -15,8 +16,11 @@ import tempfile
 
 import pytest
 
-from conftest import ROOT, wait_until
+import conftest
+from conftest import ROOT
 
+LONG = 120  # what is waited for at most: Slurm asks, schedules and cleans up in its own time
+wait_until = functools.partial(conftest.wait_until, timeout=LONG)
 PEERS = ROOT / "build/peers/slurm"
 PLUGINS = PEERS / "usr/lib/x86_64-linux-gnu/slurm-wlm"
 CARDS = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random")
@@ -122,7 +126,7 @@ SlurmdParameters=config_overrides
 
     def __call__(self, *words, check=True, env=None, **how):
         done = subprocess.run([self.bin / words[0], *words[1:]], env=self.env | (env or {}), text=True,
-                              capture_output=True, timeout=60, check=False, stdin=subprocess.DEVNULL, **how)
+                              capture_output=True, timeout=LONG, check=False, stdin=subprocess.DEVNULL, **how)
         assert not check or done.returncode == 0, done.stderr
         return done
 

@@ -11,8 +11,8 @@ import time
 import pytest
 
 from aftermath import leases, poll, show
-from conftest import BERTH, Machine, end, wait_until
-from slurm_site import Slurm
+from conftest import BERTH, Machine, end
+from slurm_site import LONG, Slurm, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +27,10 @@ def machine(tmp_path, site):
     """A simulated server, of which Slurm knows the first cards."""
     made = Machine(tmp_path)
     made.env |= site.env
+    made.patience = LONG
     yield made
     site.cancel_all()
-    wait_until(site.is_up, "the nodes are idle again", timeout=60)
+    wait_until(site.is_up, "the nodes are idle again")
 
 
 def submit(machine, *words):
@@ -81,7 +82,7 @@ def test_ctrl_c_takes_the_job_out_of_slurm(machine, site):
     try:
         assert "begun\n" in iter(run.stdout.readline, "")
         run.send_signal(signal.SIGINT)
-        assert run.wait(timeout=60) == 128 + signal.SIGINT
+        assert run.wait(timeout=LONG) == 128 + signal.SIGINT
     finally:
         end(run)
     poll(lambda: leases(machine), 30, "the lease of a job that was cancelled")
@@ -110,14 +111,14 @@ def test_who_waits_is_told_why_and_stopped(machine, site):
     # Taken away by Slurm's own command it is known as well.
     site("scancel", slurm_job(machine, third))
     assert machine.run("wait", third).returncode == 128 + signal.SIGTERM
-    assert machine.run("stop", first, "--grace", "2s", timeout=60).returncode == 0
+    assert machine.run("stop", first, "--grace", "2s").returncode == 0
     assert record(machine, first)["end"]["signal"]
-    assert not leases(machine)
+    poll(lambda: leases(machine), LONG, "its lease is left")
     wait_until(lambda: slurm_job(machine, first) not in site("squeue", "-h", "-o", "%i").stdout, "its job is over")
 
 
 def test_who_waits_no_longer_takes_the_job_back(machine, site):
-    done = machine.run("run", "--on", "slurm", "--slurm-opt=--hold", "--wait=1s", "--", "true", timeout=60)
+    done = machine.run("run", "--on", "slurm", "--slurm-opt=--hold", "--wait=1s", "--", "true")
     assert done.returncode == 124 and "did not begin in time" in done.stderr, done.stderr
     job = slurm_job(machine, "last")
     assert site("squeue", "-h", "-t", "all", "-j", job, "-o", "%T").stdout.strip() == "CANCELLED"
@@ -133,7 +134,7 @@ def test_what_is_asked_of_slurm_is_shown_without_asking(machine):
 
 def test_its_time_limit_is_berths_to_the_second(machine, site):
     run = submit(machine, "--time", "1s", "--", "sleep", "300")
-    assert machine.run("wait", run, timeout=60).returncode == 128 + signal.SIGTERM
+    assert machine.run("wait", run).returncode == 128 + signal.SIGTERM
     assert record(machine, run)["end"]["because"] == "time limit"
     said = site("scontrol", "show", "job", "-o", slurm_job(machine, run)).stdout
     assert "TimeLimit=00:02:00" in said
@@ -146,7 +147,7 @@ def test_each_task_of_an_array_has_its_record(machine, site):
     states = ["squeue", "-h", "-r", "-t", "all", "-j", job, "-o", "%T"]
     wait_until(lambda: site(*states).stdout.split().count("FAILED") == 2 and
                "COMPLETED" in site(*states).stdout, "all tasks are over")
-    assert machine.run("wait", run, timeout=90).returncode == 1  # the first that went wrong
+    assert machine.run("wait", run).returncode == 1  # the first that went wrong
     for task in range(3):
         assert record(machine, f"{run}.{task}")["end"]["exit_code"] == task
         assert f"task {task}" in output_of(machine, f"{run}.{task}")
@@ -167,9 +168,9 @@ def test_a_job_that_slurm_starts_again_has_a_second_record(machine, site):
         site("scontrol", "update", f"JobId={job}", "StartTime=now", check=False)
         runs = json.loads(machine.run("runs", "--json").stdout)["runs"]
         return [one for one in runs if one.get("retry_of") == run and one["state"] == "running"]
-    second = wait_until(again, "the second start", timeout=60)[0]["id"]
-    assert record(machine, run)["state"] == "ended"
-    assert machine.run("stop", second, "--grace", "2s", timeout=60).returncode == 0
+    second = wait_until(again, "the second start")[0]["id"]
+    wait_until(lambda: record(machine, run)["state"] == "ended", "the first start is over")
+    assert machine.run("stop", second, "--grace", "2s").returncode == 0
 
 
 def test_without_berth_on_the_node_it_says_so(machine, site, tmp_path):
@@ -186,7 +187,7 @@ def test_without_berth_on_the_node_it_says_so(machine, site, tmp_path):
     job = slurm_job(machine, name)
     site("scontrol", "release", job)
     wait_until(lambda: "FAILED" in site("squeue", "-h", "-t", "all", "-j", job, "-o", "%T").stdout, "it is over")
-    assert machine.run("wait", name, timeout=90).returncode == 127
+    assert machine.run("wait", name).returncode == 127
     assert str(copy) in output_of(machine, name)
 
 
@@ -197,7 +198,7 @@ def test_a_killed_controller_costs_neither_the_job_nor_its_end(machine, site, tm
     try:
         waiting = machine.start("wait", run)
         (tmp_path / "over").touch()
-        assert waiting.wait(timeout=60) == 5
+        assert waiting.wait(timeout=LONG) == 5
         assert record(machine, run)["end"]["exit_code"] == 5
     finally:
         site.start_controller()
@@ -220,7 +221,7 @@ def test_what_setup_prints_slurm_reads(machine, site, tmp_path):
     (here / "slurm.conf").write_text(
         kept.replace("Gres=gpu:fake:4", "Gres=gpu:nvidia_h100_80gb_hbm3:8"), encoding="utf-8")
     parsed = subprocess.run([site.bin / "slurmd", "-G", "-f", here / "slurm.conf", "-N", "n1"], env=site.daemon_env,
-                            text=True, capture_output=True, timeout=60, check=False)
+                            text=True, capture_output=True, timeout=LONG, check=False)
     assert parsed.returncode == 0 and "WARNING" not in parsed.stderr, parsed.stderr
     assert parsed.stderr.count("Type=nvidia_h100_80gb_hbm3") == 8, parsed.stderr
 
@@ -233,7 +234,7 @@ def test_the_health_check_drains_a_node_and_resumes_what_it_drained(machine, sit
 
     def state(scenario, **more):
         env = machine.environment({"SLURMD_NODENAME": "n2", "BERTH_SIM": scenario} | more)
-        subprocess.run(["sh", health], env=env, check=True, stdin=subprocess.DEVNULL, timeout=60)
+        subprocess.run(["sh", health], env=env, check=True, stdin=subprocess.DEVNULL)
         return site("scontrol", "show", "node", "n2", "-o").stdout
 
     drained = state("faults")

@@ -102,6 +102,7 @@ std::string batch_script(const std::string& program, const std::vector<std::stri
   return fmt::format(
       "#!/bin/sh\n"
       "[ -x {0} ] || {{ echo \"berth: there is no\" {0} \"on $(hostname)\" >&2; exit 127; }}\n"
+      "unset BERTH_RUN BERTH_LEASE BERTH_MARKS\n"
       "{1}={2} exec {0} {3}\n",
       quoted, submitted_run_variable, shell_quoted(id), shell_joined(words));
 }
@@ -250,9 +251,12 @@ Result<void> take_over_submitted(const RunOptions& options, Manifest& manifest,
   const auto run = read_run(runs + own);
   if (!run) return std::unexpected(run.error());
   if (run->state != RunState::waiting) {
-    // A run inside the job; or Slurm starts the job again.
+    // A run inside the job, or berth tries again itself. Else Slurm starts the job again; the first
+    // start's keeper may still be ending.
+    const bool is_inside =
+        value_of(options.environment, "BERTH_RUN").has_value() || !options.retry_of.empty();
     const bool is_again = value_of(options.environment, "SLURM_RESTART_COUNT").has_value();
-    if (!is_again || is_kept(*run)) {
+    if (is_inside || !is_again) {
       manifest.log.reset();
       return {};
     }

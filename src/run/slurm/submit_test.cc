@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/temporary_directory.h"
+#include "record/record_writer.h"
+#include "record/run_slurm.h"
+
 namespace berth {
 namespace {
 
@@ -63,8 +67,50 @@ TEST(SlurmSubmit, TheBatchStepIsBerthItself) {
             "#!/bin/sh\n"
             "[ -x '/opt/my tools/berth' ] || { echo \"berth: there is no\" '/opt/my tools/berth' "
             "\"on $(hostname)\" >&2; exit 127; }\n"
+            "unset BERTH_RUN BERTH_LEASE BERTH_MARKS\n"
             "BERTH_SUBMITTED=20261126-231318-abcdef exec '/opt/my tools/berth' run -n 2 -- python "
             "'it'\\''s $HOME.py'\n");
+}
+
+/// A submitted run whose first start is not quite over: its keeper still holds the record.
+class SlurmStartsAgain : public testing::Test {
+ protected:
+  SlurmStartsAgain() {
+    Manifest manifest;
+    manifest.id = first_;
+    first_start_ = RecordWriter::create(state_, manifest);
+    EXPECT_TRUE(first_start_) << first_start_.error().message();
+    EXPECT_TRUE(write_file_atomically(first_start_->path_of(record_file::slurm),
+                                      run_slurm_to_json({.job = "7"}), 0600));
+  }
+  /// Of which run the one that begins now is a retry; whether it has a record of its own.
+  std::pair<std::string, bool> begin(std::vector<std::string> more) {
+    RunOptions options;
+    options.state_directory = state_;
+    options.environment = {"BERTH_SUBMITTED=" + first_};
+    options.environment.insert(options.environment.end(), more.begin(), more.end());
+    Manifest manifest;
+    manifest.id = "20261126-231400-second";
+    std::optional<RecordWriter> record;
+    SystemClock clock;
+    const auto taken = take_over_submitted(options, manifest, record, clock);
+    EXPECT_TRUE(taken) << taken.error().message();
+    return {manifest.retry_of, record.has_value()};
+  }
+
+  TemporaryDirectory directory_;
+  std::string state_ = directory_ / "state";
+  std::string first_ = "20261126-231318-first1";
+  Result<RecordWriter> first_start_ = fail(ErrorCode::io, "not made");
+};
+
+TEST_F(SlurmStartsAgain, TheSecondStartIsARetryWhileTheFirstIsStillEnding) {
+  EXPECT_EQ(begin({"SLURM_RESTART_COUNT=1"}), std::pair(first_, true));
+}
+
+TEST_F(SlurmStartsAgain, ARunInsideTheJobIsARunOfItsOwn) {
+  EXPECT_EQ(begin({"SLURM_RESTART_COUNT=1", "BERTH_RUN=x"}), std::pair(std::string(), false));
+  EXPECT_EQ(begin({}), std::pair(std::string(), false));
 }
 
 }  // namespace
