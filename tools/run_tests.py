@@ -264,6 +264,7 @@ def everything(report: Report) -> None:
             raise
     for other in others:
         other.result()  # a mistake of this program's own must not pass as silence
+    test_programs.again_alone(report, ROOT)
     report.add_skipped("tests/frameworks", "needs CUDA builds of PyTorch: ./dev test --frameworks")
     report.add_skipped("tests/jupyter", "needs JupyterLab: ./dev test --frameworks")
     report.add_skipped("tests/gpu", "needs a GPU: ./dev test --gpu")

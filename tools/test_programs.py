@@ -182,6 +182,37 @@ def run_pytest(
         )
 
 
+MOST_UNSTEADY = 8  # more than these are no accident of a loaded machine
+
+
+def node_of(name: str, folder: Path) -> str | None:
+    """pytest's own name for a test of the report: "tests/e2e:tests.e2e.test_a.Class.test_b[1]"."""
+    words, bracket, parameters = name.partition(":")[2].partition("[")
+    parts = words.split(".")
+    for end in range(len(parts) - 1, 0, -1):
+        file = Path(*parts[:end]).with_suffix(".py")
+        if (folder / file).is_file():
+            return "::".join([str(file), *parts[end:]]) + bracket + parameters
+    return None
+
+
+def again_alone(report: Report, folder: Path) -> None:
+    """What failed beside other tests, once more, with nothing beside it."""
+    nodes = {name: node_of(name, folder) for name, _ in report.failed}
+    wanted = {name: node for name, node in nodes.items() if node}
+    if not wanted or len(wanted) > MOST_UNSTEADY:
+        return
+    for name, node in wanted.items():
+        part = Report()
+        with tempfile.TemporaryDirectory() as scratch:
+            results = Path(scratch) / "results.xml"
+            command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+            command += [f"--junitxml={results}", node]
+            run_with_results(part, f"alone: {node}", command, results, PYTEST_PATIENCE_S, folder)
+        if part.passed == 1 and not part.failed:
+            report.passed_alone(name)
+
+
 class ReportingResult(unittest.TextTestResult):
     """unittest's results, counted as the others are."""
 

@@ -148,7 +148,7 @@ class Machine:
             preexec_fn=make_controlling,
         )
 
-    def on_terminal(self, columns, *words, env=None, timeout=20):
+    def on_terminal(self, columns, *words, env=None, timeout=60):
         """(exit code, text as printed) of a run on a terminal `columns` wide."""
         terminal = Terminal(columns)
         try:

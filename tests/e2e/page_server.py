@@ -194,7 +194,7 @@ class Served:
             return json.load(refused)["error"]["code"] == "no_history"
 
     def ask(self, path):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/{path}", timeout=20) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/{path}", timeout=60) as answer:
             return json.load(answer)
 
     @staticmethod

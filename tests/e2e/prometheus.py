@@ -109,7 +109,7 @@ class Prometheus:
         if self.process.poll() is not None:
             return True
         try:
-            with urllib.request.urlopen(f"http://{self.address}/-/ready", timeout=5) as answer:
+            with urllib.request.urlopen(f"http://{self.address}/-/ready", timeout=60) as answer:
                 return answer.status == 200
         except OSError:
             return False

@@ -58,7 +58,7 @@ class Described:
 
 class UnixConnection(http.client.HTTPConnection):
     def __init__(self, path):
-        super().__init__("localhost", timeout=20)
+        super().__init__("localhost", timeout=60)
         self.path = path
 
     def connect(self):
@@ -114,7 +114,7 @@ class Server:
         connection = (
             UnixConnection(self.socket_path)
             if over == "unix"
-            else http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+            else http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         )
         try:
             connection.request(method, path, body=body, headers=headers or {})
@@ -130,7 +130,7 @@ class Server:
         return self.ask("POST", path, json.dumps(body), own, over)
 
     def raw(self):
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=20)
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)
         return connection
 
     def tell(self, bytes_sent, patience=20):

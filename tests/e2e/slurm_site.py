@@ -146,7 +146,7 @@ SlurmdParameters=config_overrides
             daemon.send_signal(signal.SIGTERM)
         for daemon in self.daemons.values():
             try:
-                daemon.wait(timeout=20)
+                daemon.wait(timeout=60)
             except subprocess.TimeoutExpired:
                 daemon.kill()
                 daemon.wait()

@@ -66,7 +66,7 @@ class Receiver:
     def events(self):
         return [one["event"] for one in self.told]
 
-    def hears(self, *events, timeout=15.0):
+    def hears(self, *events, timeout=60):
         wait_until(lambda: self.events() == list(events), f"{events}, heard: {self.told}", timeout)
         return self.told[-1]
 

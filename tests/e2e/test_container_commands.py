@@ -105,7 +105,7 @@ def asked_by(client, socket, words):
     before = len(socket.created)
     at = words.index("run") + 1
     env = {"PATH": "/usr/bin:/bin", "HOME": "/nowhere", "DOCKER_HOST": socket.address, "DOCKER_API_VERSION": "1.41"}
-    subprocess.run([client, *words[1:at], "-d=true", *words[at:]], env=env, capture_output=True, timeout=20, check=False)
+    subprocess.run([client, *words[1:at], "-d=true", *words[at:]], env=env, capture_output=True, timeout=60, check=False)
     return socket.created[before] if len(socket.created) > before else None
 
 

@@ -70,7 +70,7 @@ def test_a_run_over_a_date_that_is_set_keeps_its_lease_and_its_length(machine, d
     assert re.search(rf"{running['id']} .* \d(\.\d)?s? ", machine.run("runs").stdout)
 
     asked.touch()
-    assert job.wait(timeout=20) == 0
+    assert job.wait(timeout=60) == 0
     assert leases(machine) == []
     record = show(machine)
     started, end = record["started_unix_ms"], record["end"]
@@ -123,7 +123,7 @@ def test_a_time_limit_is_no_date(machine, dates):
     begin = time.monotonic()
     poll(lambda: not leases(machine), 30, "there is no lease")
     dates.set(5)
-    job.wait(timeout=20)
+    job.wait(timeout=60)
     assert time.monotonic() - begin > 1.5
     assert show(machine)["end"]["because"] == "time limit"
     assert 1500 <= show(machine)["end"]["lasted_milliseconds"] < 8000

@@ -185,7 +185,7 @@ def test_what_was_seen_until_the_terminal_closed_is_saved(machine, tmp_path):
     wait_until(lambda: int(caught.read_text().split("SigCgt:")[1].split()[0], 16) & mask, "it notes signals", 60)
     time.sleep(1.5)
     watching.send_signal(signal.SIGHUP)
-    watching.communicate(timeout=20)
+    watching.communicate(timeout=60)
     assert len(saved.read_text(encoding="utf-8").splitlines()) >= 2
 
 
@@ -244,7 +244,7 @@ def test_a_job_that_ends_while_it_is_watched(follows):
         # What it has seen by then is its answer.
         subprocess.run(["sleep", "2"], check=True)
         os.kill(pid, signal.SIGKILL)
-        out, _ = watching.communicate(timeout=20)
+        out, _ = watching.communicate(timeout=60)
     finally:
         end(watching)
     assert "ended while it was watched" in out and "one thread that is busy" in out

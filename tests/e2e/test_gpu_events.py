@@ -84,7 +84,7 @@ def test_the_job_is_started_again_on_another_device(user):
     user.tell(1, 95)
     wait_until(lambda: "gpu_error" in events(show(user)), "the error is recorded")
     over.touch()
-    assert run.wait(timeout=15) == 0
+    assert run.wait(timeout=60) == 0
     second, first = runs(user)["runs"]
     assert first["end"]["exit_code"] == 7 and second["retry_of"] == first["id"]
     assert first["given"]["devices"][0]["index"] == 1

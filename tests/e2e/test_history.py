@@ -37,7 +37,7 @@ def killed_after(seconds, store):
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     time.sleep(seconds)
     process.send_signal(signal.SIGKILL)
-    said, complaint = process.communicate(timeout=20)
+    said, complaint = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL, complaint
     whole = [int(line) for line in said.splitlines(keepends=True) if line.endswith("\n")]
     return max(whole, default=-1)
@@ -65,7 +65,7 @@ def test_a_second_writer_is_refused_by_name(tmp_path):
         second = writer("write", store, 0, 10)
     finally:
         first.kill()
-        first.communicate(timeout=20)
+        first.communicate(timeout=60)
     assert second.returncode == 1
     assert "already writes the history" in second.stderr
 
@@ -242,7 +242,7 @@ def test_two_read_while_one_writes(machine, tmp_path):
             readers = [machine.start("history", "--store", str(store), "--since", "2025-10-09",
                                      "--until", "2025-11-09", "--csv") for _ in range(2)]
             for reader in readers:
-                said, complaint = reader.communicate(timeout=20)
+                said, complaint = reader.communicate(timeout=60)
                 assert reader.returncode == 0, complaint
                 assert said.startswith("device,metric")
             wait_until(lambda size=before: reported.stat().st_size > size, "the writer goes on")

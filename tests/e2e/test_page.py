@@ -270,7 +270,7 @@ def asked_of_the_mock(address, path, body=None):
         urllib.parse.urljoin(address, path), body and json.dumps(body).encode(), headers if body else {}
     )
     try:
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as answer:
         return answer.code, json.load(answer)
@@ -279,7 +279,7 @@ def asked_of_the_mock(address, path, body=None):
 def events_of_the_mock(address, wanted):
     """The first event of each name that is `wanted`."""
     found, name = {}, None
-    with urllib.request.urlopen(urllib.parse.urljoin(address, "api/v1/events"), timeout=20) as stream:
+    with urllib.request.urlopen(urllib.parse.urljoin(address, "api/v1/events"), timeout=60) as stream:
         while not wanted <= found.keys():
             key, _, value = stream.readline().decode().rstrip("\n").partition(": ")
             if key == "event":
@@ -358,7 +358,7 @@ RULES = ("content-security-policy", "x-content-type-options", "referrer-policy")
 
 def rules_of(address, path):
     """What the answer of a server tells a browser to keep to."""
-    with urllib.request.urlopen(urllib.parse.urljoin(address, path), timeout=20) as answer:
+    with urllib.request.urlopen(urllib.parse.urljoin(address, path), timeout=60) as answer:
         return {name: answer.headers[name] for name in RULES}
 
 

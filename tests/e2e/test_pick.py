@@ -58,7 +58,7 @@ def test_shares_are_spread_over_the_cards_where_that_is_asked_for(machine):
         for preference in (["--prefer", "spread"], ["--prefer", "best-fit"], []):
             free.append(picked(machine.run("pick", "--memory", "10G", *preference)))
     finally:
-        job.communicate("\n", timeout=20)
+        job.communicate("\n", timeout=60)
     assert free == ["4", "3", "3"]
 
 
@@ -362,7 +362,7 @@ def test_a_refusal_names_the_holder_of_a_lease(machine_of, tmp_path):
         assert waiting.returncode == 124, waiting.stderr
         assert "sh -c" in " ".join(waiting.stderr.split()), waiting.stderr
     finally:
-        job.communicate("\n", timeout=20)
+        job.communicate("\n", timeout=60)
     assert job.returncode == 0
 
 

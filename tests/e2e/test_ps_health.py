@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import re
 import subprocess
 
@@ -28,6 +29,8 @@ def with_processes(pids, memory=20 << 30, used=None):
 @pytest.fixture
 def sleeper():
     made = subprocess.Popen(["sh", "-c", "sleep 300; true # train.py --token=hunter2"])
+    # exec closes what Popen waits for before the kernel has set up the words of the command.
+    wait_until(pathlib.Path(f"/proc/{made.pid}/cmdline").read_bytes, "its command can be read")
     yield made
     made.kill()
     made.wait()

@@ -319,9 +319,9 @@ def test_an_idle_lease_is_listed_and_who_waits_is_told_once_a_history_knows_it(l
     serve = lab.start("serve", "--socket", lab.directory / "serve.socket", "--listen", "none", stdout=subprocess.DEVNULL,
                       stderr=subprocess.DEVNULL)
     try:
-        poll(lambda: idle_rows(lab)[0]["sure"] != "measured", LONG, "the history does not tell")
-        said = in_one_line(lab.run("queue").stdout)
-        assert f"GPU 0 is held by {first['users'][0]}, and nothing was computed on it for" in said
+        told = f"GPU 0 is held by {first['users'][0]}, and nothing was computed on it for"
+        poll(lambda: "measured" not in [row["sure"] for row in idle_rows(lab)], LONG, "the history does not tell")
+        poll(lambda: told not in in_one_line(lab.run("queue").stdout), LONG, "who waits is not told")
     finally:
         end(serve)
 
@@ -349,8 +349,9 @@ def test_a_reservation_holds_its_devices_for_its_owner_until_it_is_stopped(lab):
 
 def test_a_reservation_ends_by_the_clock(lab):
     assert lab.run("reserve", "--for", "2s").returncode == 0
-    poll(lambda: leases(lab), LONG, "it is still held")
+    poll(lambda: show(lab)["end"] is None, LONG, "it is still held")
     assert show(lab)["end"]["because"] == "time limit"
+    poll(lambda: leases(lab), LONG, "its lease is left")
 
 
 def test_a_reservation_without_an_end_is_none(lab):

@@ -107,7 +107,7 @@ def test_process_on_a_device_outside_its_lease_is_said_and_recorded(machine_of, 
     poll(lambda: "outside_lease" not in [event["kind"] for event in show(machine)["events"]] and "no event", 20,
          "nobody sees it")
     seen.touch()
-    _, said = launcher.communicate(timeout=15)
+    _, said = launcher.communicate(timeout=60)
     assert launcher.returncode == 0
     [event] = [event for event in show(machine)["events"] if event["kind"] == "outside_lease"]
     assert "GPU 5" in event["text"]
@@ -148,7 +148,7 @@ def test_status_marks_the_runs_process_on_a_device_outside_its_lease_and_no_othe
     finally:
         end(stranger)
         run.send_signal(signal.SIGTERM)
-        run.communicate(timeout=20)
+        run.communicate(timeout=60)
     rows = [{int(row.split()[1]): row for row in rows_below(shown, index)} for index in range(3)]
     assert re.fullmatch(rf"\S+ {job} sleep 60 \d+s 1\.0G lease", rows[0][job]), shown
     assert re.fullmatch(rf"\S+ {job} sleep 60 \d+s 1\.0G outside its lease", rows[1][job]), shown

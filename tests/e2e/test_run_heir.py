@@ -133,7 +133,7 @@ def test_the_launcher_ends_as_the_job_does_whose_keeper_is_killed(scene):
     os.kill(parts_of(launcher.pid)["keeper"], signal.SIGKILL)
     assert scene.is_taken()
     scene.let_end()
-    assert launcher.wait(timeout=20) == 7
+    assert launcher.wait(timeout=60) == 7
     record = show(scene.machine)
     assert (record["state"], record["end"]["exit_code"]) == ("ended", 7)
     poll(lambda: leases(scene.machine), 30, "the lease is left")
@@ -156,7 +156,8 @@ def test_what_a_job_left_running_keeps_its_device_when_the_keeper_is_killed_afte
 def test_whichever_process_is_killed_the_device_stays_the_jobs_and_stop_ends_it(scene, part):
     launcher = scene.start()
     parts = parts_of(launcher.pid)
-    poll(lambda: len(children(launcher.pid)) < 2, 30, "there is no listener")
+    # Beside it the launcher has a probe's process for a while.
+    poll(lambda: len(children(launcher.pid)) != 2, 60, "there is no listener, or more than that")
     [parts["listener"]] = [pid for pid in children(launcher.pid) if pid != parts["heir"]]
     name = show(scene.machine)["id"]
     try:
@@ -248,7 +249,7 @@ def test_a_second_keeper_killed_leaves_the_job_to_the_launcher(scene):
     name = show(scene.machine)["id"]
     assert show(scene.machine, name)["state"] == "running", "its main process lives"
     scene.let_end()
-    assert launcher.wait(timeout=20) == 7
+    assert launcher.wait(timeout=60) == 7
     assert show(scene.machine, name)["state"] == "end unknown"
 
 

@@ -115,7 +115,7 @@ def test_wait_is_left_by_a_signal_and_the_run_goes_on(machine):
     waiting = machine.start("wait", name)
     wait_until(lambda: notes(waiting, signal.SIGINT))
     waiting.send_signal(signal.SIGINT)
-    assert waiting.wait(timeout=5) == 130
+    assert waiting.wait(timeout=60) == 130
     assert show(machine, name)["state"] == "running"
     over.touch()
     assert machine.run("wait", name).returncode == 0
@@ -228,7 +228,7 @@ def test_waiters_start_in_the_order_in_which_they_came(machine):
     assert not order.exists()
     gate.touch()
     for process in [holder, *waiters]:
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=60) == 0
     assert order.read_text() == "1\n2\n"
 
 
@@ -285,7 +285,7 @@ def test_a_killed_sampler_is_started_again_and_the_record_says_so(machine):
     seen = len(samples_of(show(machine)))
     poll(lambda: len(samples_of(show(machine))) < seen + 2, 30, "it takes no samples")
     over.touch()
-    assert launcher.wait(timeout=15) == 0
+    assert launcher.wait(timeout=60) == 0
     record = show(machine)
     assert [event["kind"] for event in record["events"]] == ["sampler_restarted"]
     assert len(samples_of(record)) >= 3
@@ -316,7 +316,7 @@ def test_state_directory_deleted_under_way_never_stops_the_job(machine):
     while gone.exists():  # what is written meanwhile goes with it
         shutil.rmtree(gone, ignore_errors=True)
     deleted.touch()
-    out, err = launcher.communicate(timeout=15)
+    out, err = launcher.communicate(timeout=60)
     assert (out, launcher.returncode) == ("still\n", 4)
     assert err.count("can no longer be written") == 1
     assert leases(machine) == []

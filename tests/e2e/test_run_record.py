@@ -74,7 +74,7 @@ def test_a_run_on_the_cpu_of_a_simulated_server_is_marked_everywhere(machine, ho
 
 def test_a_run_on_the_cpu_is_marked_from_its_start(machine):
     process = machine.start("run", "--cpu", "--", "sh", "-c", "cat \"${BERTH_MARKS%/*}/manifest.json\"")
-    text, _ = process.communicate(timeout=20)
+    text, _ = process.communicate(timeout=60)
     assert json.loads(text)["given"]["simulated"] == "server-8xh100"
 
 

@@ -129,7 +129,7 @@ def test_a_signal_to_the_group_reaches_the_job_once_also_where_who_listens_for_i
     [listener] = listeners()
     os.kill(listener, signal.SIGSTOP)
     os.killpg(job.pid, signal.SIGUSR1)
-    told, said = job.communicate(timeout=20)
+    told, said = job.communicate(timeout=60)
     assert told == f"GOT [({int(signal.SIGUSR1)}, 1)]\n", said
 
 
@@ -202,7 +202,7 @@ print("child", counted(), flush=True)
 
 def test_signals_that_come_from_the_job_are_not_sent_back_to_it(machine):
     job = machine.start("run", "-q", "--", "/usr/bin/python3", "-c", SIGNALS_ITSELF, start_new_session=True)
-    told, said = job.communicate(timeout=20)
+    told, said = job.communicate(timeout=60)
     assert (told, job.returncode) == ("group 1\nlauncher 1\nchild 1\n", 0), said
 
 

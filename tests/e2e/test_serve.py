@@ -98,7 +98,7 @@ def test_a_socket_knows_another_users_uid(machine_of, serve_on):  # noqa: F811
             folder.chmod(modes[folder] | 0o011)
         done = subprocess.run(
             [*words_as(54321), "curl", "-s", "--unix-socket", str(path), "http://localhost/api/v1/overview"],
-            capture_output=True, text=True, timeout=20, check=True,
+            capture_output=True, text=True, timeout=60, check=True,
         )
     finally:
         for folder in reachable:
@@ -395,7 +395,7 @@ def test_client_certificates_open_a_wide_address(machine_of, serve_on, tmp_path)
         context = ssl.create_default_context(cafile=str(tmp_path / "server.pem"))
         if with_certificate:
             context.load_cert_chain(tmp_path / "client.pem", tmp_path / "client.key")
-        with socket.create_connection(("127.0.0.1", port), timeout=20) as plain:
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as plain:
             with context.wrap_socket(plain, server_hostname="127.0.0.1") as secure:
                 secure.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
                 return secure.recv(4096)
@@ -404,7 +404,7 @@ def test_client_certificates_open_a_wide_address(machine_of, serve_on, tmp_path)
     with pytest.raises((ssl.SSLError, ConnectionError)):
         assert ask(False) == b"" and ssl.SSLError
         raise ConnectionError("closed without a word")
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as rubbish:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as rubbish:
         rubbish.sendall(b"GET / HTTP/1.1\r\n\r\n" + bytes(range(256)))
         assert b"HTTP/1.1 200" not in rubbish.recv(4096)
     assert ask(True).startswith(b"HTTP/1.1 "), "others are served on"

@@ -133,7 +133,7 @@ def test_without_a_descriptor_left_it_hears_signals_all_the_same(machine_of, ser
     # The first is still waited for with a number of before; after it there is none to wait with.
     server.process.send_signal(signal.SIGHUP)
     wait_until(lambda: server.says("the configuration stays as it was"), "it cannot read it again")
-    assert server.stop(signal.SIGTERM, timeout=20) == 0, server.said
+    assert server.stop(signal.SIGTERM, timeout=60) == 0, server.said
 
 
 @pytest.mark.parametrize("sent", [b"GET /hea", b""], ids=["half a request", "nothing"])
@@ -292,7 +292,7 @@ def with_tls(machine_of, serve_on, tmp_path):  # noqa: F811
     trust = ssl.create_default_context(cafile=str(tmp_path / "c.pem"))
 
     def ask():
-        with socket.create_connection(("127.0.0.1", server.port), timeout=20) as plain:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as plain:
             with trust.wrap_socket(plain, server_hostname="127.0.0.1") as secure:
                 secure.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
                 return secure.recv(4096)

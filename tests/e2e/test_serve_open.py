@@ -97,7 +97,7 @@ def test_at_a_desktops_terminal_the_page_opens_by_itself(desktop):
     process, terminal = desktop.serve(BROWSER=str(desktop.browser))
     (address,) = wait_until(desktop.opened, "the browser is begun", 20)
     wait_until(lambda: f"opening it in {desktop.browser} …" in terminal.read().decode(errors="replace"), "it says what it does", 20)
-    with urllib.request.urlopen(leads_to(address), timeout=20) as answer:
+    with urllib.request.urlopen(leads_to(address), timeout=60) as answer:
         assert b"<title>" in answer.read()
     # Nothing of the server's is the browser's: neither its door nor its end.
     descriptors = Path(f"{desktop.browser}.descriptors").read_text(encoding="utf-8")

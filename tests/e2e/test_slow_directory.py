@@ -60,7 +60,7 @@ def test_one_that_cannot_even_be_killed_holds_nobody_up(driver_of, stranger):
     process = driver.start("status")
     try:
         probe = wait_until(lambda: children(process.pid), "the probe process has started", 3)[0]
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
         took = time.monotonic() - begin
         assert took < 3, f"{took:.2f} s: {out}{err}"
         assert os.path.exists(f"/proc/{probe}"), "the probe was ended: nothing was tested"

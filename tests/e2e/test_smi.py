@@ -89,14 +89,14 @@ def test_the_library_is_started_once_for_all_rounds_of_a_loop(tmp_path):
 )
 def test_a_loop_ends_with_what_its_first_round_could_not_answer(machine, words, said, code, loop):
     period = ["-d", "1"] if words[0] in ("dmon", "pmon") else loop
-    done = machine.run("smi", *words, *period, timeout=20)
+    done = machine.run("smi", *words, *period, timeout=60)
     assert (done.returncode, done.stdout.count(said)) == (code, 1), done.stdout
 
 
 @pytest.mark.parametrize(("fault", "code"), [("nvmlInit_v2=18;nvmlInitWithFlags=18", 18), ("nvmlInit_v2=9;nvmlInitWithFlags=9", 9)])
 def test_a_loop_without_a_driver_ends_as_one_answer_does(tmp_path, fault, code):
     driver = FakeDriver(tmp_path, many_devices(1), faults=fault)
-    once, looped = (driver.run("smi", *loop, timeout=20) for loop in ([], ["-l", "1"]))
+    once, looped = (driver.run("smi", *loop, timeout=60) for loop in ([], ["-l", "1"]))
     assert once.returncode == looped.returncode == code
     assert once.stdout == looped.stdout != ""
 
@@ -124,7 +124,7 @@ def test_leases_are_those_that_status_tells(tmp_path, loop):
     rows = [smi.stdout.readline().strip() for _ in range(2)]
     end(smi)
     done.touch()
-    assert job.wait(timeout=15) == 0
+    assert job.wait(timeout=60) == 0
     assert rows[0] == "0, free, , 0"
     assert re.fullmatch(r"1, leased, \S+, 1", rows[1]), rows
 
@@ -382,7 +382,7 @@ def test_instances_stand_between_cards_and_processes(driver_of):
 
 @pytest.mark.parametrize("words", [["-i", "0"], ["--interval=0"], ["--json", "-i", "0"]])
 def test_gpustat_with_an_interval_of_none_prints_once(machine, words):
-    done = machine.run("gpustat", *words, timeout=20)  # theirs loops only from more than 0 on
+    done = machine.run("gpustat", *words, timeout=60)  # theirs loops only from more than 0 on
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("NVIDIA H100") == 8
 

@@ -58,7 +58,7 @@ def test_a_launcher_that_waits_in_the_queue_is_told(machine, launcher):
         assert "waiting in the queue with ticket " in processes_in(machine)[waiter.pid]
     finally:
         waiter.send_signal(signal.SIGTERM)
-        waiter.wait(timeout=20)
+        waiter.wait(timeout=60)
 
 
 def test_a_launcher_that_waits_for_the_host_lock_is_told_with_who_holds_it(machine):

@@ -36,12 +36,12 @@ class Tmux:
 
     def call(self, *words):
         done = subprocess.run(["tmux", *map(str, words)], env=self.env, text=True,
-                              capture_output=True, timeout=20)
+                              capture_output=True, timeout=60)
         assert done.returncode == 0, f"tmux {words}: {done.stderr}"
         return done.stdout
 
     def close(self):
-        subprocess.run(["tmux", "kill-server"], env=self.env, capture_output=True, timeout=20)
+        subprocess.run(["tmux", "kill-server"], env=self.env, capture_output=True, timeout=60)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def type(self, text):
@@ -59,7 +59,7 @@ class Tmux:
     def resize(self, columns, rows):
         self.call("resize-window", "-x", columns, "-y", rows)
 
-    def until(self, *texts, timeout=15.0):
+    def until(self, *texts, timeout=60):
         """Waits until the screen shows all of them; a callable is asked about the screen."""
         seen = ""
 
@@ -410,7 +410,7 @@ def test_the_driver_is_reloaded_and_devices_come_and_go(tmp_path, terminal_of):
     faults.write_text("nvmlDeviceGetCount_v2=1;nvmlInit_v2=9", encoding="utf-8")
     terminal.until("Driver Not Loaded")
     terminal.type("?")
-    terminal.until("Keys", timeout=5)
+    terminal.until("Keys", timeout=60)
     terminal.press("Escape")
     # A newer one comes back, with three cards more.
     newer = many_devices(5)
@@ -428,7 +428,7 @@ def test_a_library_that_never_starts_leaves_the_keys_alive(tmp_path, terminal_of
     terminal = terminal_of(driver)
     terminal.top()
     terminal.type("?")
-    terminal.until("Keys", timeout=5)
+    terminal.until("Keys", timeout=60)
     terminal.until("the driver does not answer since", timeout=30)
     terminal.type("qq")
     terminal.until(PROMPT)
@@ -581,5 +581,5 @@ def test_recording_ends_on_ctrl_c_with_whole_lines(machine, tmp_path):
 def test_a_full_disk_is_reported(machine):
     with open("/dev/full", "w", encoding="utf-8") as full:
         process = machine.start("record", "-", "--for", "100ms", stdout=full)
-        assert process.wait(timeout=20) == 1
+        assert process.wait(timeout=60) == 1
         assert "No space left" in process.stderr.read()

@@ -227,13 +227,13 @@ def test_the_panel_of_leases_names_who_holds_and_who_waits(machine, terminal_of)
         # The first in the queue gives up, then the holder ends: the second has what it waited for.
         for place in (1, 0):
             started[place].terminate()
-            started[place].communicate(timeout=20)
+            started[place].communicate(timeout=60)
         terminal.until(re.compile(rf"^{user} has GPU 3 .*\n  \S+ +sleep 603 *\n *\nnobody waits", re.M).search)
         wait_until(lambda: show(machine)["job"], "its job has been started")
     finally:
         for process in reversed(started):  # who waits first, so that nobody gets the device now
             process.terminate()
-            process.communicate(timeout=20)
+            process.communicate(timeout=60)
 
 
 # --- a recording -------------------------------------------------------------------------------------

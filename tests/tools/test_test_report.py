@@ -116,3 +116,45 @@ def test_a_failure_or_nothing_at_all_is_not_success() -> None:
     failed.add_failed("a", "because")
     assert failed.finish() == 1
     assert Report().finish() == 1
+
+
+def test_what_failed_beside_others_runs_once_more_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    tests = tmp_path / "tests"
+    tests.mkdir()
+    (tests / "test_it.py").write_text(
+        "import pathlib\n"
+        "class TestIt:\n"
+        "    def test_second_time(self):\n"
+        "        seen = pathlib.Path(__file__).with_name('seen')\n"
+        "        was = seen.exists()\n"
+        "        seen.touch()\n"
+        "        assert was\n"
+        "def test_never():\n"
+        "    assert False\n"
+    )
+    report = Report()
+    test_programs.run_pytest(report, tests, tmp_path)
+    assert len(report.failed) == 2
+    test_programs.again_alone(report, tmp_path)
+    assert (report.passed, [name for name, _ in report.failed]) == (1, ["tests:tests.test_it.test_never"])
+    assert report.finish() == 1
+    out = capfd.readouterr().out
+    assert "unsteady tests:tests.test_it.TestIt.test_second_time: it failed beside other tests" in out
+
+
+def test_many_failures_are_no_accident(tmp_path: Path) -> None:
+    tests = tmp_path / "tests"
+    tests.mkdir()
+    (tests / "test_it.py").write_text(
+        "import pathlib, pytest\n"
+        "@pytest.mark.parametrize('at', range(9))\n"
+        "def test_second_time(at):\n"
+        "    seen = pathlib.Path(__file__).with_name(f'seen{at}')\n"
+        "    was = seen.exists()\n"
+        "    seen.touch()\n"
+        "    assert was\n"
+    )
+    report = Report()
+    test_programs.run_pytest(report, tests, tmp_path)
+    test_programs.again_alone(report, tmp_path)
+    assert len(report.failed) == 9
