@@ -75,8 +75,7 @@ Context::Context() {
 }
 
 Config Context::read_config(const std::string& working_directory) const {
-  // BERTH_ETC: for tests, which are not to read the machine's own.
-  ConfigPlaces places{.machine = variable("BERTH_ETC").value_or("/etc") + "/berth/config.toml",
+  ConfigPlaces places{.machine = machine_configuration() + "/config.toml",
                       .user = {},
                       .working_directory = working_directory};
   if (const auto directory = config_directory()) places.user = *directory + "/config.toml";
@@ -206,13 +205,19 @@ Result<Ledger> Context::open_ledger() {
   return ledger;
 }
 
+std::string Context::machine_configuration() const {
+  return variable("BERTH_ETC").value_or("/etc") + "/berth";
+}
+
+std::string Context::machine_state() const {
+  return variable("BERTH_ETC") ? machine_configuration() : "/var/lib/berth";
+}
+
 PolicyPlaces Context::policy_places() const {
-  const auto etc = variable("BERTH_ETC");
-  PolicyPlaces places{.file = etc.value_or("/etc") + "/berth/berth.toml"};
-  if (etc) {  // of a test
-    places.owner = ::geteuid();
-    places.hours = *etc + "/berth/hours";
-  }
+  PolicyPlaces places;
+  places.file = machine_configuration() + "/berth.toml";
+  places.hours = machine_state() + "/hours";
+  if (variable("BERTH_ETC")) places.owner = ::geteuid();  // of a test
   return places;
 }
 

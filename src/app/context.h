@@ -91,6 +91,10 @@ class Context {
   /// read, and nothing is to be claimed.
   [[nodiscard]] Result<std::shared_ptr<const Policy>> policy() const;
   [[nodiscard]] PolicyPlaces policy_places() const;
+  /// The machine's configuration, /etc/berth, and what its server keeps, /var/lib/berth. Below
+  /// $BERTH_ETC where that is set: for tests, which are not to read the machine's own.
+  [[nodiscard]] std::string machine_configuration() const;
+  [[nodiscard]] std::string machine_state() const;
 
   [[nodiscard]] Result<LedgerPlace> ledger_place() const;
   /// The ledger of this machine, or the simulated server's own. Creates what it needs.

@@ -14,9 +14,6 @@ namespace berth {
 
 namespace {
 
-// Where a berth serve of root keeps its state.
-constexpr auto machine_state = "/var/lib/berth";
-
 /// A scenario of which a simulated server has kept a history; nothing: there is none.
 std::optional<std::string> a_simulated_history(const std::string& directory) {
   constexpr std::string_view begin = "history-sim-";
@@ -103,7 +100,7 @@ Result<HistoryReader> HistoryOptionWords::open(const Context& context) const {
   if (const auto state = context.state_directory()) {
     places.push_back(history_path(*state, simulated));
   }
-  places.push_back(history_path(machine_state, simulated));
+  places.push_back(history_path(context.machine_state(), simulated));
   bool is_hidden = false;
   for (const std::string& path : places) {
     if (::access(path.c_str(), F_OK) != 0) {
@@ -117,7 +114,7 @@ Result<HistoryReader> HistoryOptionWords::open(const Context& context) const {
     return fail(ErrorCode::no_permission,
                 trf("the history of this machine is in {}, which you may not read: the page of "
                     "`berth serve` shows what is for everybody, `sudo berth history` all of it",
-                    machine_state));
+                    context.machine_state()));
   }
   if (const auto state = context.state_directory(); state && !simulated) {
     if (const auto scenario = a_simulated_history(*state)) {

@@ -12,7 +12,6 @@ namespace berth {
 
 namespace {
 
-constexpr const char* settings_of_all = "/etc/berth/serve.toml";
 constexpr const char* sockets_of_all = "/run/berth-serve/";
 
 constexpr const char* socket_of_simulated = "serve-simulated.sock";
@@ -32,7 +31,7 @@ std::optional<std::string> directory_in(const Context& context, const char* name
 std::vector<std::string> settings_candidates(const Context& context) {
   std::vector<std::string> candidates;
   if (const auto own = context.config_directory()) candidates.push_back(*own + "/serve.toml");
-  candidates.emplace_back(settings_of_all);
+  candidates.push_back(context.machine_configuration() + "/serve.toml");
   return candidates;
 }
 
@@ -70,7 +69,7 @@ std::vector<std::string> usual_places(const Context& context, const std::string&
 }  // namespace
 
 std::optional<std::string> server_state_directory(const Context& context) {
-  if (::geteuid() == 0 && !directory_in(context, "XDG_STATE_HOME")) return "/var/lib/berth";
+  if (::geteuid() == 0 && !directory_in(context, "XDG_STATE_HOME")) return context.machine_state();
   return context.state_directory();
 }
 

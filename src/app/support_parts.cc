@@ -154,7 +154,7 @@ class Gatherer {
   }
 
   void add_settings() {
-    std::vector<std::string> paths = {"/etc/berth/serve.toml"};
+    std::vector<std::string> paths = {context_.machine_configuration() + "/serve.toml"};
     if (const auto own = context_.config_directory()) paths.push_back(*own + "/serve.toml");
     for (const ConfigFile& file : context_.config().files) paths.push_back(file.path);
     for (const std::string& path : paths) {
