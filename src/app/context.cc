@@ -89,6 +89,15 @@ Config Context::read_config(const std::string& working_directory) const {
 
 Config Context::config_of_job() const {
   Config config = read_config(read_link("/proc/self/cwd").value_or(""));
+  const ConfigValue* const isolate = config.find("request.isolate");
+  if (isolate != nullptr && isolate->source == ConfigSource::machine && isolate->text == "true") {
+    const auto doubt = doubt_of_isolation(machine_configuration(), policy_places().owner);
+    if (!doubt.empty()) {
+      const std::string origin = isolate->origin;
+      config.pass_over("request.isolate",
+                       trf("{}: isolate = true is not in force: {}", origin, doubt));
+    }
+  }
   // Where it cannot be read nothing is claimed, and that is told then.
   const auto rules = policy();
   if (!rules || !*rules) return config;

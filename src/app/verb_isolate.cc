@@ -1,10 +1,13 @@
 // `berth isolate --check`: what a job can do here once `berth run --isolate` isolates it.
 
+#include <unistd.h>
+
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/json_archive.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "config/config_files.h"
 #include "run/isolate_check.h"
 
 namespace berth {
@@ -78,6 +81,11 @@ class IsolateVerb final : public Verb {
     }
     if (const auto library = context.variable("BERTH_CUDA")) question.cuda_library = *library;
     const IsolationReport report = check_isolation(question, context.clock());
+    const PolicyPlaces places = context.policy_places();
+    if (::geteuid() == places.owner) {
+      const auto noted = note_isolation_check(context.machine_configuration(), report.is_well());
+      if (!noted) complain(noted.error().message());
+    }
     print(json_ ? json_of(report) + "\n" : render(report));
     return report.is_well() ? exit_code::ok : exit_code::failed;
   }

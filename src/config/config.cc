@@ -175,6 +175,11 @@ void Config::add_default(std::string_view name, const std::string& text,
   if (find(name) == nullptr) add(*key, {text, ConfigSource::machine, origin});
 }
 
+void Config::pass_over(std::string_view name, std::string why) {
+  if (const auto found = values_.find(name); found != values_.end()) values_.erase(found);
+  unknown.push_back(std::move(why));
+}
+
 void Config::add_file(ConfigSource source, const std::string& path, std::string_view text) {
   const auto parsed = parse_toml(text);
   if (!parsed) return mistakes.push_back(Error(parsed.error()).because(path));

@@ -73,6 +73,9 @@ class Config {
   /// What the policy says of a job that says nothing; empty: nothing.
   void add_default(std::string_view name, const std::string& text, const std::string& origin);
 
+  /// Takes back what is in force; `why` joins what is passed over.
+  void pass_over(std::string_view name, std::string why);
+
   /// What is in force; null: nobody says anything, and the default holds.
   [[nodiscard]] const ConfigValue* find(std::string_view name) const;
   /// The same as text, where it is not the default.
@@ -81,7 +84,8 @@ class Config {
   std::vector<ConfigFile> files;  // that were looked for
   /// Each with its place; a program that decides by the configuration must not go on.
   std::vector<Error> mistakes;
-  /// Words that this berth does not know, each with its place.
+  /// What is passed over, each with its place: words that this berth does not know, and what may
+  /// not hold here.
   std::vector<std::string> unknown;
 
  private:

@@ -19,6 +19,12 @@ namespace {
 constexpr std::string_view project_name = "/berth.toml";
 constexpr mode_t others_may_write = S_IWGRP | S_IWOTH;  // with an ACL the group's bits are its mask
 
+constexpr std::string_view isolation_name = "/isolation";
+
+std::string kernel() {
+  return std::string(trimmed(read_file("/proc/sys/kernel/osrelease").value_or("")));
+}
+
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == 0 ? "/" : path.substr(0, slash);
@@ -77,6 +83,25 @@ Result<std::string> read_config_file(const std::string& path, std::optional<uid_
     return std::unexpected(std::move(*why).because(path));
   }
   return read_all(file.get(), 1 << 20);
+}
+
+Result<void> note_isolation_check(const std::string& folder, bool works) {
+  if (auto made = make_directories(folder); !made) return made;
+  const std::string found = works ? kernel() : "none";
+  return write_file_atomically(folder + std::string(isolation_name), found + "\n", 0644);
+}
+
+std::string doubt_of_isolation(const std::string& folder, uid_t owner) {
+  const auto found = read_config_file(folder + std::string(isolation_name), owner);
+  if (!found && found.error().code() != ErrorCode::not_found) return found.error().message();
+  if (!found) return std::string(tr("`sudo berth isolate --check` has not run on this machine"));
+  if (trimmed(*found) == kernel()) return {};
+  if (trimmed(*found) == "none") {
+    return std::string(
+        tr("`berth isolate --check` found what does not work in isolated jobs here"));
+  }
+  return trf("`sudo berth isolate --check` ran under kernel {} and not under {}, which runs now",
+             printable(trimmed(*found)), kernel());
 }
 
 void add_files(Config& config, const ConfigPlaces& places) {

@@ -123,5 +123,21 @@ TEST_F(ConfigFiles, ThatAreNotThereAreNoMistake) {
   EXPECT_FALSE(config.files.front().is_there);
 }
 
+TEST_F(ConfigFiles, IsolateEachJobOnlyWhereTheCheckHasShownThatItWorks) {
+  const std::string folder = make_folder("etc");
+  const auto doubt = [&] { return doubt_of_isolation(folder, ::geteuid()); };
+  EXPECT_THAT(doubt(), HasSubstr("has not run"));
+  ASSERT_TRUE(note_isolation_check(folder, true));
+  EXPECT_EQ(doubt(), "");
+  EXPECT_THAT(doubt_of_isolation(folder, ::geteuid() + 1), HasSubstr("isolation"));
+  ASSERT_TRUE(note_isolation_check(folder, false));
+  EXPECT_THAT(doubt(), HasSubstr("does not work"));
+  write("etc/isolation", "5.10.0-old\n");
+  EXPECT_THAT(doubt(), HasSubstr("ran under kernel 5.10.0-old and not under"));
+  ASSERT_TRUE(note_isolation_check(folder, true));
+  ::chmod((folder + "/isolation").c_str(), 0666);
+  EXPECT_THAT(doubt(), HasSubstr("write"));
+}
+
 }  // namespace
 }  // namespace berth

@@ -190,3 +190,27 @@ def test_the_check_says_what_works_here(machine):
     counted = next(one for one in json.loads(done.stdout)["checks"] if one["name"] == "nvml_count")
     assert done.returncode == 1 and counted["answer"] == "no", done
     assert not list(machine.directory.glob(".berth-isolate-*"))
+
+
+def test_the_machines_file_isolates_each_job_only_after_the_check(machine):
+    etc = machine.directory / "etc" / "berth"
+    etc.mkdir(parents=True)
+    (etc / "config.toml").write_text("[request]\nisolate = true\n")
+    for path in (etc.parent, etc, etc / "config.toml"):
+        os.chown(path, machine.uid, machine.uid)
+
+    def isolated_by():
+        done = machine.run("run", "--only", "1", "--", "true")
+        assert done.returncode == 0, done.stderr
+        return json.loads(machine.run("show", "--json", "last").stdout)["isolated_by"], " ".join(done.stderr.split())
+
+    by, said = isolated_by()
+    assert by is None and "isolate = true is not in force: `sudo berth isolate --check` has not run" in said
+    assert "not in force" in machine.run("config").stdout
+    assert machine.run("isolate", "--check").returncode == 0
+    by, said = isolated_by()
+    assert by == "landlock" and "not in force" not in said
+    # A driver that goes on to count closed cards.
+    assert machine.run("isolate", "--check", env={"BERTH_FAKE_NVML_FILES": None}).returncode == 1
+    by, said = isolated_by()
+    assert by is None and "found what does not work" in said
