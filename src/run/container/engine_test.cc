@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/fd.h"
+#include "base/temporary_directory.h"
+
 namespace berth {
 namespace {
 
@@ -72,6 +75,59 @@ TEST(InspectedContainer, OtherTextIsNone) {
   EXPECT_FALSE(parse_inspected("Error: no such container"));
   EXPECT_TRUE(parse_inspected("[]")->empty());
   EXPECT_TRUE(parse_inspected("[3, null]"));
+}
+
+/// A docker whose contexts have endpoints of their names, and which has a context in use.
+class DockersEndpoint : public testing::Test {
+ protected:
+  DockersEndpoint() {
+    const std::string program =
+        "#!/bin/sh\n"
+        "while [ $# -gt 0 ]; do\n"
+        "  if [ \"$1\" = inspect ]; then echo tcp://$2:2375; exit; fi\n"
+        "  shift\n"
+        "done\n"
+        "echo {}\n";
+    EXPECT_TRUE(write_file_atomically(directory_ / "docker", program, 0755));
+    use_context("in-use");
+  }
+  void use_context(const std::string& name) {
+    EXPECT_TRUE(make_directories(directory_ / ".docker"));
+    const std::string text = R"({"currentContext": ")" + name + R"("})";
+    EXPECT_TRUE(write_file_atomically(directory_ / ".docker/config.json", text, 0600));
+  }
+  /// The endpoint, and by whom.
+  std::pair<std::string, std::string> of(std::vector<std::string> words,
+                                         std::vector<std::string> environment) {
+    environment.push_back("PATH=" + (directory_ / "") + ":/usr/bin:/bin");
+    environment.push_back("HOME=" + (directory_ / ""));
+    words.insert(words.end(), {"run", "image"});
+    const auto command = read_container_command(words);
+    if (!command || !*command) return {"it is not read", ""};
+    SystemClock clock;
+    const auto engine = ask_container_engine(**command, environment, clock, directory_ / "root");
+    if (!engine) return {engine.error().message(), ""};
+    return {engine->endpoint, engine->endpoint_by};
+  }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_F(DockersEndpoint, IsWhatItsClientGoesBy) {
+  using Endpoint = std::pair<std::string, std::string>;
+  const std::string host = "DOCKER_HOST=tcp://host:1";
+  const std::string context = "DOCKER_CONTEXT=named";
+  EXPECT_EQ(of({"docker"}, {}), Endpoint("tcp://in-use:2375", "docker context use in-use"));
+  EXPECT_EQ(of({"docker"}, {context}), Endpoint("tcp://named:2375", "DOCKER_CONTEXT"));
+  EXPECT_EQ(of({"docker"}, {context, host}), Endpoint("tcp://host:1", "DOCKER_HOST"));
+  EXPECT_EQ(of({"docker", "--context", "typed"}, {context, host}),
+            Endpoint("tcp://typed:2375", "--context typed"));
+  EXPECT_EQ(of({"docker", "--context", "default"}, {context, host}),
+            Endpoint("tcp://host:1", "DOCKER_HOST"));
+  EXPECT_EQ(of({"docker", "--context", "default"}, {context}), Endpoint("", ""));
+  EXPECT_EQ(of({"docker", "-H", "tcp://typed:2"}, {context, host}).first, "tcp://typed:2");
+  use_context("default");
+  EXPECT_EQ(of({"docker"}, {}), Endpoint("", ""));
 }
 
 }  // namespace
