@@ -73,6 +73,8 @@ class Lab(FakeDriver):
 def lab(tmp_path):
     made = Lab(tmp_path)
     yield made
+    # A killed launcher's job would go on, and its heir with it.
+    made.run("stop", "--all", "-q", "--grace", "0s")
     for run in made.started:
         if run.poll() is None:
             end(run)
