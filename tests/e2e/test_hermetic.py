@@ -1,14 +1,16 @@
 """What a test's machine reads of the real one: no home, ledger or configuration of the people who use that."""
 
+import os
 import pathlib
 import pwd
 import re
 import shutil
+import signal
 import subprocess
 
 import pytest
 
-from conftest import end, wait_until
+from conftest import wait_until
 
 CALLS = "trace=open,openat,openat2,stat,statx,newfstatat,mkdir,mkdirat,connect"
 OF_THE_MACHINE = ("/run/berth", "/var/lib/berth", "/etc/berth")
@@ -54,7 +56,7 @@ def test_a_server_reads_nothing_of_the_machines_people(machine):
     socket = machine.directory / "serve.sock"
     calls, command = traced(machine, "serve", "--listen", "none", "--socket", socket)
     server = subprocess.Popen(command, env=machine.environment({"PATH": "/usr/bin:/bin"}), stdin=subprocess.DEVNULL,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     try:
         wait_until(socket.exists, "it listens", timeout=120)
         for path in ("runs", "overview"):
@@ -62,5 +64,6 @@ def test_a_server_reads_nothing_of_the_machines_people(machine):
                                  capture_output=True, timeout=120, check=False)
             assert got.returncode == 0 and got.stdout.startswith(b"{"), (path, got)
     finally:
-        end(server)
+        os.killpg(server.pid, signal.SIGKILL)  # a killed strace leaves what it traces
+        server.wait()
     assert paths_in(calls, machine) == []
