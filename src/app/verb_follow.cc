@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <set>
 
 #include "app/records.h"
@@ -11,6 +12,7 @@
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "base/variables.h"
 #include "record/run_container.h"
 #include "record/run_slurm.h"
 #include "run/container/left.h"
@@ -126,12 +128,16 @@ class StopVerb final : public Verb {
     options.filled_value("--grace", grace_, "how long to leave it between TERM and KILL (10s)",
                          "TIME");
     options.flag("--all", all_, "all of your runs that are under way");
+    options.filled_value(
+        "--slurm-job", slurm_job_,
+        "your runs in this Slurm job, and containers that they left, on this machine", "JOB");
     options.flag("-q,--quiet", quiet_, "say nothing but what went wrong");
   }
   int run(Context& context, const std::vector<std::string>&) override {
     const auto grace = parse_duration(grace_);
     if (!grace) return report(Error(grace.error()).because("--grace"), exit_code::usage);
     if (all_) return stop_all(context, *grace);
+    if (!slurm_job_.empty()) return stop_in_slurm_job(context, *grace);
     if (name_.empty()) {
       complain(tr("stop: which run? berth runs lists them; berth stop last, or berth stop --all"));
       return exit_code::usage;
@@ -155,6 +161,27 @@ class StopVerb final : public Verb {
       if (is_under_way) code = std::max(code, stop(context, record, grace));
     }
     return std::max(code, stop_unrecorded(context, recorded, grace));
+  }
+
+  /// For an Epilog: by then Slurm has ended what it knows of the job.
+  int stop_in_slurm_job(Context& context, std::chrono::milliseconds grace) const {
+    const auto state = records_directory(context);
+    const auto list = state ? list_runs(*state) : Result<RunList>(std::unexpected(state.error()));
+    if (!list) return report(list.error());
+    std::vector<RunRecord> runs;
+    for (const RunRecord& record : list->runs) {
+      if (record.state == RunState::running) runs.push_back(record);
+    }
+    for (LeftContainer& left : left_containers(*state)) runs.push_back(std::move(left.run));
+    int code = exit_code::ok;
+    for (const RunRecord& record : runs) {
+      const auto& variables = record.manifest.variables;
+      const auto job = std::ranges::find(variables, "SLURM_JOB_ID", &Variable::first);
+      if (job == variables.end() || job->second != slurm_job_) continue;
+      const auto stopped = stop_run(record, grace, context.clock());
+      code = std::max(code, stopped ? tell(record, *stopped) : report(stopped.error()));
+    }
+    return code;
   }
 
   /// Those that have no record are known by their leases.
@@ -184,9 +211,12 @@ class StopVerb final : public Verb {
     const auto slurm = run_slurm_in(record.directory);
     const auto stopped = slurm ? stop_slurm_run(record, *slurm, grace, slurm_client(context))
                                : stop_run(record, grace, context.clock());
-    if (!stopped) return report(stopped.error());
+    return stopped ? tell(record, *stopped) : report(stopped.error());
+  }
+
+  int tell(const RunRecord& record, StopResult stopped) const {
     if (quiet_ || say_that_it_never_started(record)) return exit_code::ok;
-    switch (*stopped) {
+    switch (stopped) {
       case StopResult::had_ended:
         complain(trf("run {} had ended already", record.manifest.id));
         break;
@@ -206,6 +236,7 @@ class StopVerb final : public Verb {
   std::string name_;
   std::string grace_ = "10s";
   bool all_ = false;
+  std::string slurm_job_;
   bool quiet_ = false;
 };
 

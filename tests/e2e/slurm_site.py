@@ -100,10 +100,14 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 GresTypes=gpu
 KillWait=3
+Epilog={here}/epilog
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=100000,bf_interval=2
 SlurmdParameters=config_overrides
 {nodes}PartitionName=gpu Nodes={",".join(NODES)} Default=YES MaxTime=INFINITE State=UP
 """, encoding="utf-8")
+        # A test puts the site's own epilog beside it.
+        (here / "epilog").write_text(f"#!/bin/sh\n[ ! -x {here}/own-epilog ] || exec {here}/own-epilog\n", encoding="utf-8")
+        (here / "epilog").chmod(0o755)
         (here / "gres.conf").write_text("AutoDetect=off\n" + "".join(
             f"NodeName={name} Name=gpu Type={kind} File={card}\n"
             for name, (kind, cards) in NODES.items() for card in cards), encoding="utf-8")

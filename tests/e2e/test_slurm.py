@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 
 from aftermath import leases, poll, show
 from conftest import BERTH, Machine, end
+from engines import IMAGE, Docker, need_root
 from slurm_site import LONG, Slurm, wait_until
 
 
@@ -244,6 +246,63 @@ def test_the_health_check_drains_a_node_and_resumes_what_it_drained(machine, sit
     site("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=cleaning")
     assert "Reason=cleaning" in state("desktop")  # somebody else's
     site("scontrol", "update", "NodeName=n2", "State=RESUME")
+
+
+# --------------------------------------------------------------------------- containers
+
+@pytest.fixture(scope="module")
+def docker():
+    need_root()
+    made = Docker(is_trixie=True)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def with_docker(machine, site, docker):
+    machine.env |= docker.env | {"PATH": f"{docker.bin}:{site.bin}:{machine.env['PATH']}", "HOME": str(machine.directory)}
+    yield machine
+    docker.remove_containers()
+
+
+def container_in(machine, site, docker, *options):
+    """A job of Slurm's that has started a container: the run, its job, the container's id."""
+    run = submit(machine, "--", "docker", "run", "--network", "none", *options, IMAGE, "/bin/sleep", "300")
+    def has_begun():
+        container = record(machine, run).get("container")
+        return container and container["process"] and container["id"]
+    return run, slurm_job(machine, run), wait_until(has_begun, "the container is followed")
+
+
+def test_a_cancelled_job_ends_its_container_and_the_lease_after_it(with_docker, site, docker):
+    run, job, container = container_in(with_docker, site, docker, "--init")
+    site("scancel", job)
+    wait_until(lambda: not docker.is_running(container), "the container has ended")
+    poll(lambda: leases(with_docker), LONG, "its lease is left")
+    assert with_docker.run("wait", run).returncode == 128 + signal.SIGTERM
+
+
+def test_the_epilog_ends_what_a_killed_job_left_in_a_container_and_nothing_else(with_docker, site, docker, tmp_path):
+    printed = with_docker.run("setup", "--slurm", "--node", "n1").stdout
+    script = printed[printed.index("# Epilog of slurm.conf"):]
+    state = with_docker.env["XDG_STATE_HOME"]
+    env = f"HOME={tmp_path}; XDG_STATE_HOME={state}; BERTH_LEDGER={with_docker.env['BERTH_LEDGER']}; BERTH_SIM={with_docker.env['BERTH_SIM']}; export HOME XDG_STATE_HOME BERTH_LEDGER BERTH_SIM"
+    own = tmp_path / "own-epilog"
+    own.write_text("#!/bin/sh\n" + re.sub("HOME=.*export HOME", env, script), encoding="utf-8")
+    own.chmod(0o755)
+    _, other_job, other = container_in(with_docker, site, docker)
+    run, job, container = container_in(with_docker, site, docker)
+    own.rename(site.directory / "own-epilog")
+    try:
+        # Nobody of berth's is left that could end it.
+        site("scancel", "--signal=KILL", "--full", job)
+        wait_until(lambda: not docker.is_running(container), "the epilog has ended the container")
+        assert docker.is_running(other), "it is another job's"
+        poll(lambda: not record(with_docker, run)["container"]["ended_unix_ms"], LONG, "its end is not written down")
+    finally:
+        (site.directory / "own-epilog").unlink()
+    assert with_docker.run("stop", "--slurm-job", other_job, "--grace", "1s").returncode == 0
+    assert not docker.is_running(other)
 
 
 # ------------------------------------------------------------------------- inside an allocation

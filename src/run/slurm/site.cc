@@ -57,6 +57,22 @@ esac
 exit 0
 )sh";
 
+/// The record names the engine's program, so it is asked as the job's user, never as root.
+constexpr std::string_view epilog_script = R"sh(#!/bin/sh
+# Epilog of slurm.conf: a container of the job has outlived it. As the job's user, who ends their own.
+PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin; export PATH
+[ -n "$SLURM_JOB_ID" ] && [ -n "$SLURM_JOB_USER" ] || exit 0
+HOME=$(getent passwd "$SLURM_JOB_USER" | cut -d: -f6); export HOME
+timeout 50 runuser -u "$SLURM_JOB_USER" -- @ stop --slurm-job "$SLURM_JOB_ID" --grace 5s --quiet
+exit 0
+)sh";
+
+/// `script` with the program's path in it.
+std::string naming(std::string_view script, const std::string& program) {
+  std::string text(script);
+  return text.replace(text.find('@'), 1, shell_quoted(program));
+}
+
 }  // namespace
 
 Result<SlurmSite> slurm_site(const Snapshot& snapshot, const std::string& node,
@@ -85,19 +101,20 @@ Result<SlurmSite> slurm_site(const Snapshot& snapshot, const std::string& node,
       "HealthCheckProgram=/etc/slurm/berth-health\n"
       "HealthCheckInterval=60\n"
       "HealthCheckNodeState=ANY\n"
+      "Epilog=/etc/slurm/berth-epilog\n"
       "# and what `slurmd -C` prints, with:\n"
       "NodeName={} Gres={}\n",
       node, gres);
   site.cgroup = "ConstrainDevices=yes\n";
-  site.health = health_script;
-  const std::size_t at = site.health.find('@');
-  site.health.replace(at, 1, shell_quoted(program));
+  site.health = naming(health_script, program);
+  site.epilog = naming(epilog_script, program);
   return site;
 }
 
 std::string slurm_site_text(const SlurmSite& site) {
   return "# gres.conf\n" + site.gres + "\n# slurm.conf\n" + site.node + "\n# cgroup.conf\n" +
-         site.cgroup + "\n# /etc/slurm/berth-health, mode 0755\n" + site.health;
+         site.cgroup + "\n# /etc/slurm/berth-health, mode 0755\n" + site.health +
+         "\n# /etc/slurm/berth-epilog, mode 0755\n" + site.epilog;
 }
 
 }  // namespace berth

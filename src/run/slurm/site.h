@@ -15,6 +15,8 @@ struct SlurmSite {
   std::string cgroup;  // of cgroup.conf
   /// A HealthCheckProgram. Slurm gives it SLURMD_NODENAME alone, and ignores its exit code.
   std::string health;
+  /// An Epilog: ends what the job has left in containers, as its user.
+  std::string epilog;
 };
 
 /// `node`: its NodeName. `program`: where berth is on it. unsupported: there is no card that Slurm
