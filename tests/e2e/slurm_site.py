@@ -21,8 +21,11 @@ from conftest import ROOT
 
 LONG = 120  # what is waited for at most: Slurm asks, schedules and cleans up in its own time
 wait_until = functools.partial(conftest.wait_until, timeout=LONG)
-PEERS = ROOT / "build/peers/slurm"
-PLUGINS = PEERS / "usr/lib/x86_64-linux-gnu/slurm-wlm"
+# Where each is unpacked. Trixie's brings a C library of its own.
+RELEASES = {"22.05": ROOT / "build/peers/slurm", "24.11": ROOT / "build/peers/slurm-trixie"}
+LIBRARIES = "usr/lib/x86_64-linux-gnu"
+# Plugins that do nothing, which the newer knows by their absence.
+WITHOUT = "TaskPlugin=task/none\nJobAcctGatherType=jobacct_gather/none\nSwitchType=switch/none\n"
 CARDS = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random")
 NODES = {"n1": ("fake", CARDS), "n2": ("a100", CARDS[:2])}
 
@@ -40,22 +43,28 @@ def free_ports(count):
 class Slurm:
     """One site; `close()` ends its daemons and the jobs they left."""
 
-    def __init__(self):
-        if not (PEERS / "usr/sbin/slurmctld-wlm").exists():
-            pytest.skip("no Slurm in build/peers/slurm: ./dev test unpacks it")
+    def __init__(self, release="22.05"):
+        self.peer = RELEASES[release].resolve()
+        if not (self.peer / "usr/sbin/slurmctld-wlm").exists():
+            pytest.skip(f"no Slurm in {RELEASES[release].relative_to(ROOT)}: ./dev test unpacks it")
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="berth-slurm-", dir="/var/tmp"))
         self.bin = self.directory / "bin"
         for name in ("bin", "state", "log", "run", "spool.n1", "spool.n2"):
             (self.directory / name).mkdir()
-        libraries = f"{PLUGINS}:{PEERS}/usr/lib/x86_64-linux-gnu:{PEERS}/lib/x86_64-linux-gnu"
-        self.daemon_env = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": libraries}
         self.env = {"SLURM_CONF": str(self.directory / "slurm.conf"), "PATH": f"{self.bin}:{os.environ['PATH']}"}
+        self.plugins = self.peer / LIBRARIES / "slurm-wlm"
+        self.daemon_env = {"PATH": os.environ["PATH"]}
+        by_path = f"LD_LIBRARY_PATH={self.plugins}:{self.peer / LIBRARIES}:{self.peer}/lib/x86_64-linux-gnu "
+        if (self.peer / LIBRARIES / "ld-linux-x86-64.so.2").exists():
+            by_path = ""  # its programs name their own libraries
+        else:
+            self.daemon_env["LD_LIBRARY_PATH"] = by_path.strip().partition("=")[2]
         # By their names, which they look at: as slurmctld-wlm it would read no cards from slurm.conf.
         for daemon in ("slurmctld", "slurmd", "slurmstepd"):
-            (self.bin / daemon).symlink_to(PEERS / f"usr/sbin/{daemon}-wlm")
-        for program in (PEERS / "usr/bin").iterdir():
+            (self.bin / daemon).symlink_to(self.peer / f"usr/sbin/{daemon}-wlm")
+        for program in (self.peer / "usr/bin").iterdir():
             wrapper = self.bin / program.name
-            wrapper.write_text(f'#!/bin/sh\nLD_LIBRARY_PATH={libraries} exec {program} "$@"\n', encoding="utf-8")
+            wrapper.write_text(f'#!/bin/sh\n{by_path}exec {program} "$@"\n', encoding="utf-8")
             wrapper.chmod(0o755)
         self.write_configuration()
         self.daemons = {}
@@ -80,7 +89,7 @@ class Slurm:
 SlurmctldHost={host}(127.0.0.1)
 AuthType=auth/none
 CredType=cred/none
-PluginDir={PLUGINS}
+PluginDir={self.plugins}
 SlurmUser={user}
 SlurmdUser={user}
 SlurmctldPort={controller}
@@ -91,10 +100,7 @@ SlurmdPidFile={here}/run/slurmd.%n.pid
 SlurmctldLogFile={here}/log/slurmctld
 SlurmdLogFile={here}/log/%n
 ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
-MpiDefault=none
-SwitchType=switch/none
+{WITHOUT if self.peer.name == "slurm" else ""}MpiDefault=none
 ReturnToService=2
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core

@@ -1,4 +1,4 @@
-"""`berth submit`, `berth run --on slurm` and `berth run` inside a job of a real Slurm (22.05, without accounting)."""
+"""`berth submit`, `berth run --on slurm` and `berth run` inside a job of a real Slurm, without accounting."""
 
 import json
 import os
@@ -14,12 +14,16 @@ import pytest
 from aftermath import leases, poll, show
 from conftest import BERTH, Machine, end
 from engines import IMAGE, Docker, need_root
-from slurm_site import LONG, Slurm, wait_until
+from slurm_site import LONG, RELEASES, Slurm, wait_until
 
 
-@pytest.fixture(scope="module")
-def site():
-    made = Slurm()
+# The newer one takes minutes more: ./dev test --long has both.
+SITES = RELEASES if os.environ.get("BERTH_LONG") else ["22.05"]
+
+
+@pytest.fixture(scope="module", params=SITES)
+def site(request):
+    made = Slurm(request.param)
     yield made
     made.close()
 
