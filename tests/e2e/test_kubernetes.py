@@ -3,13 +3,15 @@
 `./dev test` builds the judge of the types (tests/kubernetes) by Go, into build/peers/kubernetes; for BERTH_LONG helm too,
 and one on PATH will do. Without helm the manifests that it rendered are judged: tests/data/kubernetes."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 
 import pytest
-from conftest import BERTH, ROOT, wait_until
+from aftermath import leases
+from conftest import BERTH, ROOT, Machine, scenario, wait_until
 from serving import Server
 from test_image import TOKEN, status_of
 from test_join import free_port
@@ -189,3 +191,34 @@ def test_pods_are_named_on_page_and_in_metrics_where_they_are_opened(driver_of, 
         assert ("berth_pod_" in metrics) is opened and "berth_user_memory_used_bytes" in metrics
     finally:
         server.close()
+
+
+def test_the_nodes_ledger_is_read_where_it_may_not_be_written(tmp_path):
+    machine = Machine(tmp_path)
+    job = machine.start("run", "--", "sleep", "300")  # pylint: disable=redefined-outer-name
+    try:
+        [lease] = wait_until(lambda: leases(machine), "the lease")
+        read_only = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" || exit 9; shift; exec "$@"'
+        as_user = [] if os.getuid() == 0 else ["--user", "--map-root-user"]
+        done = subprocess.run(["unshare", *as_user, "--mount", "sh", "-c", read_only, "sh", machine.env["BERTH_LEDGER"],
+                               *machine.command("leases", "--json")], env=machine.env, capture_output=True, text=True,
+                              timeout=60, check=False)
+        if done.returncode == 9 or done.stderr.startswith("unshare:"):
+            pytest.skip(f"nothing can be mounted here: {done.stderr}")
+        assert done.returncode == 0, done.stderr
+        assert [one["id"] for one in json.loads(done.stdout)["leases"]] == [lease["id"]]
+    finally:
+        machine.run("stop", "last", "--grace", "0s", timeout=60)
+        job.wait(timeout=60)
+
+
+def test_a_run_in_a_pod_is_given_the_pods_cards_and_no_other(driver_of):
+    snapshot = with_processes([])
+    snapshot["devices"] = [one | {"index": index} for index, one in enumerate(scenario("server-8xh100")["devices"][5:7])]
+    machine = driver_of(snapshot)
+    # As the device plugin leaves it.
+    machine.env["NVIDIA_VISIBLE_DEVICES"] = ",".join(one["id"] for one in snapshot["devices"])
+    both = machine.run("run", "-q", "-n", "2", "--", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES", timeout=60)
+    assert (both.returncode, both.stdout) == (0, "0,1\n"), both.stderr
+    more = machine.run("run", "-q", "-n", "3", "--", "true", timeout=60)
+    assert more.returncode == 124, more.stderr
