@@ -1,4 +1,4 @@
-"""deploy/image: built by a real podman, started without rights, asked over HTTPS and ssh, stopped.
+"""deploy/image: built by a real podman and a real docker, started without rights, asked over HTTPS and ssh, stopped.
 
 The stage `berth` stands on busybox and this machine's C library here, as it wants no more of a base. The stage `lab`
 takes minutes (BERTH_LONG): it stands on a Debian that mmdebstrap makes, once, in build/peers."""
@@ -16,7 +16,7 @@ import urllib.request
 
 import pytest
 from conftest import BERTH, ROOT, wait_until
-from engines import Podman, base_image, need_root
+from engines import Docker, Podman, base_image, need_root
 from test_join import free_port
 
 LONG = bool(os.environ.get("BERTH_LONG"))
@@ -37,6 +37,14 @@ def podman():
 
 
 @pytest.fixture(scope="module")
+def docker():
+    need_root()
+    made = Docker(is_trixie=False)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
 def context(tmp_path_factory):
     folder = tmp_path_factory.mktemp("image") / "context"
     made = subprocess.run([sys.executable, ROOT / "tools/make_image.py", os.path.dirname(BERTH), folder],
@@ -47,19 +55,25 @@ def context(tmp_path_factory):
     return folder
 
 
-def build(podman, context, target, *options, timeout=300):
-    done = podman("build", "--format", "docker", "--target", target, "--tag", f"localhost/{target}:1", "--build-arg", f"BASE={BASE}",
+def build(engine, context, target, *options, timeout=300):
+    # OCI's own format has no health checks.
+    format_of = ("--format", "docker") if engine.name == "podman" else ()
+    done = engine("build", *format_of, "--target", target, "--tag", f"localhost/{target}:1", "--build-arg", f"BASE={BASE}",
                   *options, "--file", context / "Containerfile", context, check=False, timeout=timeout)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return f"localhost/{target}:1"
 
 
-@pytest.fixture(scope="module")
-def slim(podman, context):
+def build_slim(engine, context):
     """The stage berth."""
     applets = ("head", "base64", "tr", "sha256sum", "date", "mv", "grep", "chown")
-    podman("import", base_image(podman.directory, applets, LIBRARIES), BASE)
-    return build(podman, context, "berth", "--network", "none")
+    engine("import", base_image(engine.directory, applets, LIBRARIES), BASE)
+    return build(engine, context, "berth", "--network", "none")
+
+
+@pytest.fixture(scope="module")
+def slim(podman, context):
+    return build_slim(podman, context)
 
 
 @pytest.fixture(scope="module")
@@ -93,44 +107,60 @@ def status_of(url, token=None, host=None, ca=None):
         return None
 
 
-def logs(podman, container):
-    done = podman("logs", container)
+def logs(engine, container):
+    done = engine("logs", container)
     return done.stdout + done.stderr
 
 
-def run(podman, *words):
-    return podman("run", "-d", *CONFINED, "-e", "BERTH_SIM=server-8xh100", *words).stdout.strip()
+def run(engine, *words):
+    return engine("run", "-d", *CONFINED, "-e", "BERTH_SIM=server-8xh100", *words).stdout.strip()
 
 
-def is_up(podman, container, url):
+def is_up(engine, container, url):
     def look():
-        if not podman.is_running(container):
-            pytest.fail(logs(podman, container))
+        if not engine.is_running(container):
+            pytest.fail(logs(engine, container))
         return status_of(url) == 200
     wait_until(look, f"an answer of {url}", 120)
 
 
-def test_the_page_in_a_container_wants_its_token_over_https_and_has_no_right(podman, slim, certificate):
+def page_over_https(engine, image, certificate):
+    """Its container, and where it answers, after it was asked with and without its token."""
     port = free_port()
-    container = run(podman, "-v", f"{certificate}:/run/secrets/berth:ro", "-e", "BERTH_HOSTS=gpu1", slim,
+    container = run(engine, "-v", f"{certificate}:/run/secrets/berth:ro", "-e", "BERTH_HOSTS=gpu1", image,
                     "--listen", f"0.0.0.0:{port}", "--tls-cert", "/run/secrets/berth/tls.crt",
                     "--tls-key", "/run/secrets/berth/tls.key")
     url = f"https://localhost:{port}"
-    is_up(podman, container, f"{url}/healthz")
+    is_up(engine, container, f"{url}/healthz")
     ca = certificate / "tls.crt"
     assert status_of(f"{url}/metrics", ca=ca) == 401
     assert status_of(f"{url}/metrics", TOKEN[:-1] + "b", ca=ca) == 401
     assert status_of(f"{url}/metrics", TOKEN, ca=ca) == 200
     assert status_of(f"{url}/", TOKEN, host=f"gpu1:{port}", ca=ca) == 200
     assert status_of(f"{url}/", TOKEN, host=f"evil:{port}", ca=ca) == 421
-    pid = podman.inspect(container)["State"]["Pid"]
+    pid = engine.inspect(container)["State"]["Pid"]
     with open(f"/proc/{pid}/status", encoding="utf-8") as status:
         facts = dict(line.rstrip().split(":\t", 1) for line in status)
     assert facts["Uid"].split() == ["65534"] * 4 and int(facts["CapEff"], 16) == 0 and facts["NoNewPrivs"] == "1"
-    assert TOKEN not in logs(podman, container)
+    assert TOKEN not in logs(engine, container)
+    return container
+
+
+def stopped(engine, container):
+    engine("stop", "-t", "60", container, timeout=120)
+    return engine.inspect(container)["State"]["ExitCode"]
+
+
+def test_the_page_in_a_container_wants_its_token_over_https_and_has_no_right(podman, slim, certificate):
+    container = page_over_https(podman, slim, certificate)
     wait_until(lambda: podman("healthcheck", "run", container, check=False).returncode == 0, "it is healthy", 60)
-    podman("stop", "-t", "60", container, timeout=120)
-    assert podman.inspect(container)["State"]["ExitCode"] == 0
+    assert stopped(podman, container) == 0
+
+
+def test_docker_builds_and_runs_it_too(docker, context, certificate):
+    container = page_over_https(docker, build_slim(docker, context), certificate)
+    assert docker.inspect(container)["Config"]["Healthcheck"]["Test"][0] == "CMD-SHELL"
+    assert stopped(docker, container) == 0
 
 
 def test_a_token_is_made_and_printed_once_and_kept(podman, slim):
@@ -141,7 +171,7 @@ def test_a_token_is_made_and_printed_once_and_kept(podman, slim):
     is_up(podman, first, f"{url}/healthz")
     [token] = re.findall(r"berth_[\w-]{43}", logs(podman, first))
     assert status_of(f"{url}/metrics") == 401 and status_of(f"{url}/metrics", token) == 200
-    podman("stop", "-t", "60", first, timeout=120)
+    stopped(podman, first)
     second = run(podman, *words)
     is_up(podman, second, f"{url}/healthz")
     assert token not in logs(podman, second)
@@ -233,7 +263,9 @@ def test_a_lab_is_asked_over_https_and_ssh_and_stopped(podman, lab, keys, tmp_pa
     ca = work / ".lab/tls.crt"
     assert status_of("https://localhost:8888/api/contents", ca=ca) == 403
     assert status_of(f"https://localhost:8888/api/contents?token={token}", ca=ca) == 200
-    assert status_of(f"https://localhost:8888/berth/overview?token={token}", ca=ca) in (200, 404)
+    # The panel's: berth in JupyterLab, and through it the page.
+    assert status_of(f"https://localhost:8888/berth/api/overview?token={token}", ca=ca) == 200
+    assert status_of("https://localhost:8888/berth/api/overview", ca=ca) == 403
     assert status_of("https://localhost:9700/metrics", ca=ca) == 401
     assert status_of("https://localhost:9700/metrics", token, host="gpu1:9700", ca=ca) == 200
     ssh = ["ssh", "-p", "2222", "-F", "none", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no",
@@ -250,8 +282,7 @@ def test_a_lab_is_asked_over_https_and_ssh_and_stopped(podman, lab, keys, tmp_pa
     for line in podman("top", container, "user", "capeff").stdout.splitlines()[1:]:
         assert line.split() == ["lab", "none"] or line.split() == ["1234", "none"], line
     wait_until(lambda: podman("healthcheck", "run", container, check=False).returncode == 0, "it is healthy", 60)
-    podman("stop", "-t", "60", container, timeout=120)
-    assert podman.inspect(container)["State"]["ExitCode"] == 143
+    assert stopped(podman, container) == 143
     again = run(podman, *words)
     is_up(podman, again, "https://localhost:8888/api")
     assert token not in logs(podman, again)
