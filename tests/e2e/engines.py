@@ -156,6 +156,8 @@ class Docker(Engine):
             self.daemon.wait(timeout=30)
         except subprocess.TimeoutExpired:
             self.daemon.kill()
+        # It mounts its folder on itself, and leaves that.
+        subprocess.run(["umount", self.directory / "data"], capture_output=True, check=False)
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
