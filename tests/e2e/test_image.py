@@ -66,6 +66,8 @@ def build(engine, context, target, *options, timeout=300):
 
 def build_slim(engine, context):
     """The stage berth."""
+    if missing := [one for one in LIBRARIES if not os.path.exists(one)]:
+        pytest.skip(f"no {missing[0]} here")
     applets = ("head", "base64", "tr", "sha256sum", "date", "mv", "grep", "chown")
     engine("import", base_image(engine.directory, applets, LIBRARIES), BASE)
     return build(engine, context, "berth", "--network", "none")
