@@ -4,7 +4,8 @@
     run_tests.py --quick        only the checks that take seconds
     run_tests.py --unit BUILD   only the unit tests, of another build
     run_tests.py --long         only what takes hours in full: a run killed at each of its system calls,
-                                and 2,000 runs of three users killed and stopped at random; build/release is configured
+                                2,000 runs of three users killed and stopped at random; the image's JupyterLab on a
+                                Debian, and the chart by helm; build/release is configured
     run_tests.py --frameworks [PART…]
                                 only tests/frameworks and tests/jupyter, with what pip brings: torch (a CUDA build), jax,
                                 jupyter (JupyterLab), jupyter-classic (Notebook 6.4), or some of these; build/release is
@@ -170,7 +171,8 @@ LANES_OF_THE_REST = 2
 
 
 # What is done in samples by ./dev test, and in full where BERTH_LONG is set.
-IN_FULL = [E2E / f"test_{name}.py" for name in ("run_kill_points", "run_chaos", "side_by_side", "slurm")]
+LONG_TESTS = ("image", "kubernetes", "run_kill_points", "run_chaos", "side_by_side", "slurm")
+IN_FULL = [E2E / f"test_{name}.py" for name in LONG_TESTS]
 
 
 def in_full(report: Report) -> None:

@@ -43,10 +43,12 @@ struct MetricsOptions {
   std::vector<MetricsProfile> profiles = {MetricsProfile::berth};
   /// Series of single processes too: their pid comes and goes, so they are for those who ask.
   bool per_process = false;
-  /// At most so many processes, leases and users; the rest is counted in berth_series_left_out.
+  /// At most so many processes, leases, users and pods; the rest is counted in
+  /// berth_series_left_out.
   std::size_t most_processes = 100;
   std::size_t most_leases = 500;
   std::size_t most_users = 500;
+  std::size_t most_pods = 500;
   /// The label of the dcgm profile that names the host: "hostname" since dcgm-exporter 4.5.3,
   /// "Hostname" before. Empty: no such label.
   std::string dcgm_hostname_label = "hostname";

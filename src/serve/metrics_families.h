@@ -121,6 +121,14 @@ inline constexpr Family device_user_processes{"berth_device_user_processes", gau
                                               "device, uuid, name, user"};
 inline constexpr Family strangers{"berth_processes_of_unknown_user", gauge,
                                   "Processes on devices whose user could not be read.", ""};
+inline constexpr Family pod_memory{
+    "berth_pod_memory_used_bytes", gauge,
+    "Device memory of the pod's processes on one device; no sample where one of them hides its "
+    "own.",
+    "device, uuid, name, namespace, pod, container, pod_uid"};
+inline constexpr Family pod_processes{"berth_pod_processes", gauge,
+                                      "Processes of the pod on one device.",
+                                      "device, uuid, name, namespace, pod, container, pod_uid"};
 inline constexpr Family leases{"berth_leases", gauge, "Leases held.", ""};
 inline constexpr Family lease_start{"berth_lease_start_timestamp_seconds", gauge,
                                     "Since when the lease is held, since 1970.",
@@ -192,6 +200,8 @@ inline constexpr std::array all = {&build_info,
                                    &device_user_memory,
                                    &device_user_processes,
                                    &strangers,
+                                   &pod_memory,
+                                   &pod_processes,
                                    &leases,
                                    &lease_start,
                                    &lease_devices,

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <unordered_map>
 
+#include "base/text.h"
 #include "serve/metrics_families.h"
 #include "serve/metrics_page.h"
 
@@ -46,10 +48,25 @@ struct UserUse {
 
 /// What one pass over processes and leases learns.
 struct PeopleFound {
-  std::map<std::string, UserUse> users;  // by the label's value
+  std::map<std::string, UserUse> users;                             // by the label's value
+  std::map<std::string, std::map<DevicePosition, DeviceUse>> pods;  // by the labels
   std::unordered_map<const Claim*, DeviceUse> under;
   std::set<pid_t> strangers;
 };
+
+/// As dcgm-exporter names them. What nobody knows has no label.
+std::string pod_labels(const Enclosure& enclosure) {
+  constexpr std::array<std::string_view, 3> names = {"namespace", "pod", "container"};
+  std::string labels;
+  if (const auto& name = enclosure.name.get()) {
+    const std::vector<std::string_view> parts = split(*name, '/');
+    for (std::size_t i = 0; i < std::min(parts.size(), names.size()); ++i) {
+      add_label(labels, names[i], parts[i]);
+    }
+  }
+  add_label(labels, "pod_uid", *enclosure.pod_uid);
+  return labels;
+}
 
 PeopleFound people_of(const Page& page) {
   const Snapshot& snapshot = page.scrape.snapshot;
@@ -61,6 +78,9 @@ PeopleFound people_of(const Page& page) {
     if (at == positions.end()) continue;
     if (const Claim* claim = page.index.claim_of(process.pid)) people.under[claim].add(process);
     const HostProcess* known = page.index.process(process.pid);
+    if (known != nullptr && known->enclosure && known->enclosure->pod_uid) {
+      people.pods[pod_labels(*known->enclosure)][at->second].add(process);
+    }
     if (known == nullptr || !known->user.get()) {
       people.strangers.insert(process.pid);
       continue;
@@ -133,6 +153,22 @@ void write_users(const Page& page, const PeopleFound& people) {
               [](const DeviceUse& use) { return std::optional(use.processes()); });
   page.out.begin(families::strangers);
   page.out.add(decimal(people.strangers.size()));
+}
+
+void write_pods(const Page& page, const PeopleFound& people) {
+  const auto each = [&](const Family& family, auto value) {
+    page.out.begin(family);
+    std::size_t written = 0;
+    for (const auto& [labels, uses] : people.pods) {
+      if (written++ == page.options.most_pods) break;
+      for (const auto& [position, use] : uses) {
+        page.out.add(page.devices[position].labels, labels, value(use));
+      }
+    }
+  };
+  each(families::pod_memory, [](const DeviceUse& use) { return use.memory_sample(); });
+  each(families::pod_processes,
+       [](const DeviceUse& use) { return std::optional(use.processes()); });
 }
 
 struct LabelledLease {
@@ -257,6 +293,7 @@ void write_left_out(const Page& page, const PeopleFound& people) {
     one("of=\"leases\"", snapshot.claims.size(), page.options.most_leases);
   }
   one("of=\"users\"", people.users.size(), page.options.most_users);
+  if (!people.pods.empty()) one("of=\"pods\"", people.pods.size(), page.options.most_pods);
   if (page.options.per_process) {
     one("of=\"processes\"", snapshot.gpu_processes.size(), page.options.most_processes);
   }
@@ -267,6 +304,7 @@ void write_left_out(const Page& page, const PeopleFound& people) {
 void write_people(const Page& page) {
   const PeopleFound people = people_of(page);
   write_users(page, people);
+  write_pods(page, people);
   write_leases(page, people);
   write_queue(page);
   write_process_series(page);

@@ -5,6 +5,7 @@
 
 #include <random>
 #include <set>
+#include <sstream>
 
 #include "serve/exposition_reader_test.h"
 #include "snapshot/builder.h"
@@ -233,6 +234,37 @@ TEST(Metrics, ProcessesHaveSeriesOnlyWhereAskedForAndNoMoreThanTheBound) {
   EXPECT_THAT(page, HasSubstr("pid=\"4\""));
   EXPECT_THAT(page, Not(HasSubstr("berth_process_memory_used_bytes{device=\"0\",uuid=\"GPU-1b2c\","
                                   "name=\"NVIDIA H100\",pid=\"3\"")));
+}
+
+TEST(Metrics, PodsHaveSeriesOfTheirOwnAndOthersKeepTheirLabels) {
+  Snapshot host = h100_builder()
+                      .process(1, "alice", 1_GiB)
+                      .process(2, "alice", 1_GiB)
+                      .process(3, "bob", 1_GiB)
+                      .build();
+  const std::string without = metrics_page({.snapshot = host}, {}, MetricsFormat::text_0_0_4);
+  EXPECT_THAT(without, Not(HasSubstr("berth_pod_")));
+  const auto put_into = [&](std::size_t at, std::string uid, Reading<std::string> name) {
+    host.processes.at(at).enclosure =
+        Enclosure{.runtime = "kubernetes", .id = "4f", .pod_uid = std::move(uid), .name = name};
+  };
+  put_into(0, "2f5c", std::string("team-a/llm-0/worker"));
+  put_into(1, "2f5c", std::string("team-a/llm-0/worker"));
+  put_into(2, "77aa", Absent::no_permission);
+  const std::string labels = "{device=\"0\",uuid=\"GPU-1b2c\",name=\"NVIDIA H100\",";
+  const std::string worker =
+      "namespace=\"team-a\",pod=\"llm-0\",container=\"worker\",pod_uid=\"2f5c\"} ";
+  std::string page = metrics_page({.snapshot = host}, {}, MetricsFormat::text_0_0_4);
+  EXPECT_THAT(page, HasSubstr("\nberth_pod_memory_used_bytes" + labels + worker + "2147483648\n"));
+  EXPECT_THAT(page, HasSubstr("\nberth_pod_processes" + labels + worker + "2\n"));
+  EXPECT_THAT(page, HasSubstr("\nberth_pod_processes" + labels + "pod_uid=\"77aa\"} 1\n"));
+  std::istringstream lines(without);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_THAT(page, HasSubstr(line)) << "it changed where pods have names";
+  }
+  page = metrics_page({.snapshot = host}, {.most_pods = 1}, MetricsFormat::text_0_0_4);
+  EXPECT_THAT(page, HasSubstr("\nberth_series_left_out{of=\"pods\"} 1\n"));
+  EXPECT_THAT(page, Not(HasSubstr("77aa")));
 }
 
 TEST(Metrics, FindingsOfHealthAreGauges) {

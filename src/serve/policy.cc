@@ -9,10 +9,14 @@ namespace {
 
 void hide_user(Reading<std::string>& user) { user = Absent::no_permission; }
 
-void narrow(HostProcess& process, AccessLevel access_level) {
+void narrow(HostProcess& process, AccessLevel access_level, const Policy& policy) {
   if (access_level == AccessLevel::whole) return;
-  process.container = Absent::no_permission;
-  process.enclosure.reset();
+  if (policy.pods_are_open && process.enclosure && process.enclosure->pod_uid) {
+    process.enclosure->image = Absent::no_permission;
+  } else {
+    process.container = Absent::no_permission;
+    process.enclosure.reset();
+  }
   if (access_level == AccessLevel::commands) return;
   process.command = Absent::no_permission;
   process.executable_name = Absent::no_permission;
@@ -79,7 +83,7 @@ Snapshot visible_part(Snapshot snapshot, const Principal& principal, const Polic
   for (HostProcess& process : snapshot.processes) {
     const AccessLevel seen = access_level(principal, process.uid.get(), policy, book);
     insights[process.id.pid] = seen;
-    narrow(process, seen);
+    narrow(process, seen, policy);
   }
   for (Claim& claim : snapshot.claims)
     narrow(claim, access_level(principal, claim.uid, policy, book));

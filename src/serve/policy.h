@@ -7,6 +7,7 @@
 //   owner   that a device is in use: no names of users
 //   public  names of users, no commands, no containers, no paths (the default)
 //   group   as public, and the commands of those who share a group with him
+// Names of pods are as paths, unless `pods` opens them to everybody who may ask.
 // Who comes through the Unix socket is a user of this machine. Its /proc and its ledger show him
 // what others run, and so does this, but for `owner`. Where /proc hides it (hidepid), none does.
 // Nobody in particular (TCP without a token) sees what `public` or, where that is chosen, `owner`
@@ -29,6 +30,7 @@ namespace berth::serve {
 struct Policy {
   enum class Others { owner, open, group };  // `open` is written "public"
   Others others = Others::open;
+  bool pods_are_open = false;
   /// /proc shows every user of this machine what the others run (base/process_stat.h).
   bool commands_are_open = false;
 };

@@ -28,6 +28,30 @@ TEST(Policy, NobodyInParticularSeesNamesAndNoCommands) {
   EXPECT_THAT(text, HasSubstr("\"command\":\"no permission\""));
 }
 
+TEST(Policy, NamesOfPodsAreForOthersWhereTheyAreOpened) {
+  RequestContext context = example_context(Others::open);
+  Snapshot host = *context.snapshot;
+  for (HostProcess& process : host.processes) {
+    process.container = std::string("kubernetes pod 2f5c");
+    process.enclosure = Enclosure{.runtime = "kubernetes",
+                                  .id = "4f",
+                                  .pod_uid = "2f5c",
+                                  .name = std::string("team-a/llm-0/worker"),
+                                  .image = std::string("secret-image")};
+  }
+  host.processes.back().enclosure =
+      Enclosure{.runtime = "docker", .id = "ab", .name = std::string("train")};
+  const auto seen_by_nobody = [&] {
+    return to_json(visible_part(host, nobody(), context.policy, *context.book),
+                   JsonLayout::compact);
+  };
+  EXPECT_THAT(seen_by_nobody(), Not(HasSubstr("llm-0")));
+  context.policy.pods_are_open = true;
+  EXPECT_THAT(seen_by_nobody(), HasSubstr("team-a/llm-0/worker"));
+  EXPECT_THAT(seen_by_nobody(), Not(HasSubstr("secret")));
+  EXPECT_THAT(seen_by_nobody(), Not(HasSubstr("train\"")));
+}
+
 TEST(Policy, SomebodySeesHisOwnWhole) {
   const std::string text = seen(known(alice), Others::open);
   EXPECT_THAT(text, HasSubstr("alices-secret.py"));

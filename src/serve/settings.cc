@@ -35,6 +35,7 @@ std::optional<Error> read_policy(const toml::table& table, Settings& settings) {
   TableReader reader(table, "policy.");
   std::optional<std::string> others;
   reader.text("others", others);
+  reader.flag("pods", settings.policy.pods_are_open);
   if (others) {
     const auto named = others_from_name(*others);
     if (named) settings.policy.others = *named;

@@ -24,6 +24,7 @@ require_tokens = true
 colour = "green"
 [policy]
 others = "group"
+pods = true
 [tls]
 certificate = "c.pem"
 key = "k.pem"
@@ -38,6 +39,7 @@ key = "k.pem"
   EXPECT_EQ(settings->interval, Duration(2s));
   EXPECT_TRUE(settings->require_tokens);
   EXPECT_EQ(settings->policy.others, Policy::Others::group);
+  EXPECT_TRUE(settings->policy.pods_are_open);
   EXPECT_EQ(settings->tls->key, "k.pem");
   EXPECT_THAT(settings->unknown, ElementsAre("colour (line 9)"));
 }

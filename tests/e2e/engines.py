@@ -29,16 +29,23 @@ def unpacked(path):
     return path
 
 
-def base_image(directory):
-    """A tar with busybox and nothing else."""
+def base_image(directory, applets=(), libraries=()):
+    """A tar with busybox and nothing else; or with libraries of this machine as well."""
     busybox = unpacked(PEERS / "bin/busybox")
     root = directory / "root"
+    shutil.rmtree(root, ignore_errors=True)
     (root / "bin").mkdir(parents=True)
     for name in ("dev", "proc", "sys", "tmp"):
         (root / name).mkdir()
+    (root / "tmp").chmod(0o1777)
     shutil.copy(busybox, root / "bin/busybox")
-    for applet in ("sh", "sleep", "cat", "ls", "echo", "true", "env", "kill", "dd", "tail", "touch", "id", "mkdir"):
+    for applet in ("sh", "sleep", "cat", "ls", "echo", "true", "env", "kill", "dd", "tail", "touch", "id", "mkdir",
+                   *applets):
         (root / "bin" / applet).symlink_to("busybox")
+    for library in libraries:
+        place = root / str(library).lstrip("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(library, place)
     tar = directory / "base.tar"
     subprocess.run(["tar", "-C", root, "-cf", tar, "."], check=True)
     return tar
@@ -149,6 +156,8 @@ class Docker(Engine):
             self.daemon.wait(timeout=30)
         except subprocess.TimeoutExpired:
             self.daemon.kill()
+        # It mounts its folder on itself, and leaves that.
+        subprocess.run(["umount", self.directory / "data"], capture_output=True, check=False)
         shutil.rmtree(self.directory, ignore_errors=True)
 
 

@@ -27,6 +27,21 @@ def test_configuration_and_rules_are_accepted():
     assert "17 rules found" in done.stdout + done.stderr
 
 
+@needs_promtool
+def test_the_configuration_of_the_composition_is_accepted(tmp_path):
+    text = (DEPLOY / "image/compose.yaml").read_text(encoding="utf-8")
+    inline = re.search(r"^configs:\n  prometheus:\n    content: \|\n((?:      .*\n)+)", text, re.M)[1]
+    inline = re.sub(r"^      ", "", inline, flags=re.M)
+    assert "/run/secrets/token" in inline
+    (tmp_path / "token").touch()
+    (tmp_path / "prometheus.yml").write_text(inline.replace("/run/secrets/token", str(tmp_path / "token")), encoding="utf-8")
+    for rules in RULES.glob("berth-*.yml"):
+        shutil.copy(rules, tmp_path)
+    done = promtool("check", "config", "prometheus.yml", directory=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "17 rules found" in done.stdout + done.stderr
+
+
 def without_comments_on_loopback(text):
     """The file with those of its examples switched on that need neither a token nor TLS."""
     [header, *examples] = re.split(r"\n(?=  # - job_name)", text)

@@ -57,6 +57,10 @@ CASES = [
           "image": "registry.local/llm:7"}, f"kubernetes pod {POD}", {f"{TASKS}/k8s.io/{ID}/config.json": CRI}),
     Case("kubernetes pod without its files", f"0::/kubepods/burstable/pod{POD}/{ID}", f"kubernetes pod {POD[:12]}",
          {"runtime": "kubernetes", "id": ID, "pod_uid": POD, "name": None}, f"kubernetes pod {POD}"),
+    # What a pod with the node's process numbers sees of its neighbour: it may list the kubelet's logs.
+    Case("kubernetes pod from within a pod", f"0::/../../pod{POD}/{ID}", "kubernetes team-a/llm-0/wor",
+         {"runtime": "kubernetes", "id": ID, "pod_uid": POD, "name": "team-a/llm-0/worker"}, f"kubernetes pod {POD}",
+         {f"/var/log/containers/llm-0_team-a_worker-{ID}.log": ""}),
     Case("slurm job", "0::/system.slice/slurmstepd.scope/job_42/step_0/user/task_0", "slurm job 42",
          {"runtime": "slurm", "id": "42.0", "name": None}, "slurm job 42"),
     Case("slurm job of cgroup v1", "9:freezer:/slurm/uid_1002/job_77/step_batch\n0::/system.slice/slurmd.service",
@@ -103,6 +107,7 @@ def machine_seen_by(machine, pid, case):
         assert done.returncode == 0, done.stderr
         return done.stdout
 
+    ask.inside = inside
     return ask
 
 

@@ -83,10 +83,17 @@ std::optional<std::string> container_in_pod(const std::vector<std::string_view>&
   return std::nullopt;
 }
 
+/// Whether it is all of a part: "pod2f5c1d3e-0000-4b1c-8d3f-112233445566".
+bool is_pod_alone(std::string_view part) {
+  return part.size() == 39 && part.starts_with("pod") && part[11] == '-' && part[26] == '-';
+}
+
 std::optional<Enclosure> pod_of(const std::vector<std::string_view>& parts) {
+  // Seen from within a pod, a path leads up from its own group first, and past what both have.
+  const bool from_within = parts.size() > 1 && parts[1] == "..";
   bool kubernetes = false;
   for (const std::string_view part : parts) {
-    kubernetes = kubernetes || part.starts_with("kubepods");
+    kubernetes = kubernetes || part.starts_with("kubepods") || (from_within && is_pod_alone(part));
     auto uid = kubernetes ? pod_in(part) : std::nullopt;
     if (!uid) continue;
     return Enclosure{

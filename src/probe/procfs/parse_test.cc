@@ -119,7 +119,11 @@ TEST(EnclosureInCgroup, PodNamesItsContainerHoweverTheRuntimeWritesIt) {
             std::string(id64) + ".scope",
         "system.slice/containerd.service/"
         "kubepods-burstable-pod2f5c1d3e_0000_4b1c_8d3f_112233445566.slice:cri-containerd:" +
-            std::string(id64)}) {
+            std::string(id64),
+        // As a pod sees its neighbours: beside it, and in another class.
+        "../../pod" + uid + "/" + std::string(id64),
+        "../../../kubepods-pod2f5c1d3e_0000_4b1c_8d3f_112233445566.slice/cri-containerd-" +
+            std::string(id64) + ".scope"}) {
     const auto enclosure = enclosure_in_cgroup("0::/" + path + "\n");
     ASSERT_TRUE(enclosure) << path;
     EXPECT_EQ(enclosure->runtime, "kubernetes") << path;
@@ -127,6 +131,7 @@ TEST(EnclosureInCgroup, PodNamesItsContainerHoweverTheRuntimeWritesIt) {
     EXPECT_EQ(enclosure->pod_uid, uid) << path;
   }
   EXPECT_EQ(enclosure_in_cgroup("0::/kubepods/pod" + uid + "\n")->id, uid);
+  EXPECT_FALSE(enclosure_in_cgroup("0::/home/pod" + uid + "/" + std::string(id64) + "\n"));
 }
 
 TEST(ContainerInCgroup, HugeTextIsReadInTime) {

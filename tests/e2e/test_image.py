@@ -1,0 +1,303 @@
+"""deploy/image: built by a real podman and a real docker, started without rights, asked over HTTPS and ssh, stopped.
+
+The stage `berth` stands on busybox and this machine's C library here, as it wants no more of a base. The stage `lab`
+takes minutes (BERTH_LONG): it stands on a Debian that mmdebstrap makes, once, in build/peers."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+import pytest
+from conftest import BERTH, ROOT, wait_until
+from engines import Docker, Podman, base_image, need_root
+from test_join import free_port
+
+LONG = bool(os.environ.get("BERTH_LONG"))
+IMAGE = ROOT / "deploy/image"
+BASE = "localhost/base:1"
+TOKEN = "berth_" + "a" * 43
+CONFINED = ("--read-only", "--tmpfs", "/tmp", "--cap-drop", "all", "--security-opt", "no-new-privileges",
+            "--network", "host")
+LIBRARIES = [f"/lib/x86_64-linux-gnu/{name}" for name in ("libc.so.6", "libm.so.6")] + ["/lib64/ld-linux-x86-64.so.2"]
+
+
+@pytest.fixture(scope="module")
+def podman():
+    need_root()
+    made = Podman()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def docker():
+    need_root()
+    made = Docker(is_trixie=False)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def context(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("image") / "context"
+    made = subprocess.run([sys.executable, ROOT / "tools/make_image.py", os.path.dirname(BERTH), folder],
+                          capture_output=True, text=True, check=False)
+    if "libberth" in made.stderr:
+        pytest.skip("the library is not built: ./dev build")
+    assert made.returncode == 0, made.stderr
+    return folder
+
+
+def build(engine, context, target, *options, timeout=300):
+    # OCI's own format has no health checks.
+    format_of = ("--format", "docker") if engine.name == "podman" else ()
+    done = engine("build", *format_of, "--target", target, "--tag", f"localhost/{target}:1", "--build-arg", f"BASE={BASE}",
+                  *options, "--file", context / "Containerfile", context, check=False, timeout=timeout)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return f"localhost/{target}:1"
+
+
+def build_slim(engine, context):
+    """The stage berth."""
+    if missing := [one for one in LIBRARIES if not os.path.exists(one)]:
+        pytest.skip(f"no {missing[0]} here")
+    applets = ("head", "base64", "tr", "sha256sum", "date", "mv", "grep", "chown")
+    engine("import", base_image(engine.directory, applets, LIBRARIES), BASE)
+    return build(engine, context, "berth", "--network", "none")
+
+
+@pytest.fixture(scope="module")
+def slim(podman, context):
+    return build_slim(podman, context)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    if not shutil.which("openssl"):
+        pytest.skip("openssl is not installed")
+    folder = tmp_path_factory.mktemp("tls")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                    "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,DNS:gpu1",
+                    "-keyout", folder / "tls.key", "-out", folder / "tls.crt"], check=True, capture_output=True)
+    (folder / "token").write_text(TOKEN + "\n", encoding="utf-8")
+    folder.chmod(0o755)
+    for file in folder.iterdir():
+        file.chmod(0o644)  # as a secret is mounted: of another user, to be read
+    return folder
+
+
+def status_of(url, token=None, host=None, ca=None):
+    """None: nobody answers there yet."""
+    trust = ssl.create_default_context(cafile=ca)
+    if ca is None:
+        trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
+    headers = {name: value for name, value in
+               {"Authorization": token and f"Bearer {token}", "Host": host}.items() if value}
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=20, context=trust) as answer:
+            return answer.status
+    except urllib.error.HTTPError as refused:
+        return refused.code
+    except (OSError, urllib.error.URLError):
+        return None
+
+
+def logs(engine, container):
+    done = engine("logs", container)
+    return done.stdout + done.stderr
+
+
+def run(engine, *words):
+    return engine("run", "-d", *CONFINED, "-e", "BERTH_SIM=server-8xh100", *words).stdout.strip()
+
+
+def is_up(engine, container, url):
+    def look():
+        if not engine.is_running(container):
+            pytest.fail(logs(engine, container))
+        return status_of(url) == 200
+    wait_until(look, f"an answer of {url}", 120)
+
+
+def page_over_https(engine, image, certificate):
+    """Its container, and where it answers, after it was asked with and without its token."""
+    port = free_port()
+    container = run(engine, "-v", f"{certificate}:/run/secrets/berth:ro", "-e", "BERTH_HOSTS=gpu1", image,
+                    "--listen", f"0.0.0.0:{port}", "--tls-cert", "/run/secrets/berth/tls.crt",
+                    "--tls-key", "/run/secrets/berth/tls.key")
+    url = f"https://localhost:{port}"
+    is_up(engine, container, f"{url}/healthz")
+    ca = certificate / "tls.crt"
+    assert status_of(f"{url}/metrics", ca=ca) == 401
+    assert status_of(f"{url}/metrics", TOKEN[:-1] + "b", ca=ca) == 401
+    assert status_of(f"{url}/metrics", TOKEN, ca=ca) == 200
+    assert status_of(f"{url}/", TOKEN, host=f"gpu1:{port}", ca=ca) == 200
+    assert status_of(f"{url}/", TOKEN, host=f"evil:{port}", ca=ca) == 421
+    pid = engine.inspect(container)["State"]["Pid"]
+    with open(f"/proc/{pid}/status", encoding="utf-8") as status:
+        facts = dict(line.rstrip().split(":\t", 1) for line in status)
+    assert facts["Uid"].split() == ["65534"] * 4 and int(facts["CapEff"], 16) == 0 and facts["NoNewPrivs"] == "1"
+    assert TOKEN not in logs(engine, container)
+    return container
+
+
+def stopped(engine, container):
+    engine("stop", "-t", "60", container, timeout=120)
+    return engine.inspect(container)["State"]["ExitCode"]
+
+
+def test_the_page_in_a_container_wants_its_token_over_https_and_has_no_right(podman, slim, certificate):
+    container = page_over_https(podman, slim, certificate)
+    wait_until(lambda: podman("healthcheck", "run", container, check=False).returncode == 0, "it is healthy", 60)
+    assert stopped(podman, container) == 0
+
+
+def test_docker_builds_and_runs_it_too(docker, context, certificate):
+    container = page_over_https(docker, build_slim(docker, context), certificate)
+    assert docker.inspect(container)["Config"]["Healthcheck"]["Test"][0] == "CMD-SHELL"
+    assert stopped(docker, container) == 0
+
+
+def test_a_token_is_made_and_printed_once_and_kept(podman, slim):
+    port, volume = free_port(), "kept"
+    words = ("-v", f"{volume}:/var/lib/berth-image", slim, "--listen", f"0.0.0.0:{port}")
+    url = f"http://localhost:{port}"
+    first = run(podman, *words)
+    is_up(podman, first, f"{url}/healthz")
+    [token] = re.findall(r"berth_[\w-]{43}", logs(podman, first))
+    assert status_of(f"{url}/metrics") == 401 and status_of(f"{url}/metrics", token) == 200
+    stopped(podman, first)
+    second = run(podman, *words)
+    is_up(podman, second, f"{url}/healthz")
+    assert token not in logs(podman, second)
+    assert status_of(f"{url}/metrics", token) == 200
+    podman("rm", "-f", "-t", "0", second)
+
+
+@pytest.mark.parametrize("text", ["", "berth_", "hunter2", "berth_" + "a" * 31, "berth_" + "a" * 40 + '"'])
+def test_a_file_without_a_token_opens_nothing(tmp_path, text):
+    (tmp_path / "token").write_text(text, encoding="utf-8")
+    done = subprocess.run(["sh", IMAGE / "serve"], env={"PATH": "/usr/bin:/bin", "XDG_STATE_HOME": str(tmp_path),
+                          "XDG_RUNTIME_DIR": str(tmp_path / "run"), "BERTH_TOKEN_FILE": str(tmp_path / "token")},
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 64 and "holds no token" in done.stderr
+    assert not (tmp_path / "berth/serve-tokens.json").exists()
+
+
+def test_a_token_that_was_given_and_cannot_be_read_is_not_replaced(podman, slim, tmp_path):
+    (tmp_path / "token").write_text(TOKEN, encoding="utf-8")
+    tmp_path.chmod(0o700)
+    done = podman("run", "--rm", *CONFINED, "-v", f"{tmp_path}:/run/secrets/berth:ro", slim, check=False)
+    assert done.returncode == 64 and "user 65534 cannot read the token" in done.stderr, done.stderr
+    assert "berth_" not in done.stderr
+
+
+# --- the lab ---------------------------------------------------------------------------------------
+
+needs_time = pytest.mark.skipif(not LONG, reason="takes minutes: ./dev test --long")
+
+
+def debian():
+    """A tar of Debian 13, made once."""
+    tar = ROOT / "build/peers/trixie.tar"
+    if not tar.exists():
+        if not shutil.which("mmdebstrap"):
+            pytest.skip("mmdebstrap is not installed")
+        made = tar.with_suffix(".new")
+        done = subprocess.run(["mmdebstrap", "--format=tar", "--variant=minbase", "--include=ca-certificates",
+                               "--aptopt=Acquire::Languages \"none\"", "--dpkgopt=path-exclude=/usr/share/doc/*",
+                               "trixie", made], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            pytest.skip(f"no Debian can be made here: {done.stderr[-400:]}")
+        made.rename(tar)
+    return tar
+
+
+@pytest.fixture(scope="module")
+def lab(podman, context):
+    podman("import", debian(), BASE, timeout=300)
+    # What this machine trusts, its registries may be signed by.
+    trust = [word for name in ("PIP_INDEX_URL", "PIP_CERT") if name in os.environ
+             for word in ("--env", f"{name}={os.environ[name]}")]
+    return build(podman, context, "lab", "--network", "host", "-v", "/etc/ssl/certs:/etc/ssl/certs:ro", *trust,
+                 "--build-arg", "UID=1234", "--build-arg", "GID=1234", timeout=1800)
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("keys")
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / "id"], check=True)
+    return folder
+
+
+@needs_time
+def test_a_lab_without_a_volume_is_refused(podman, lab):
+    done = podman("run", "--rm", *CONFINED, lab, check=False, timeout=120)
+    assert done.returncode == 64 and "-v $PWD/work:/work" in done.stderr
+
+
+@needs_time
+def test_a_lab_is_asked_over_https_and_ssh_and_stopped(podman, lab, keys, tmp_path):
+    work = tmp_path / "work"
+    work.mkdir()
+    os.chown(work, 1234, 1234)
+    for port in (8888, 9700, 2222):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("0.0.0.0", port))
+            except OSError:
+                pytest.skip(f"port {port} is taken here")
+    words = ("-v", f"{work}:/work", "-v", f"{keys / 'id.pub'}:/run/secrets/authorized_keys:ro",
+             "-e", "BERTH_HOSTS=gpu1", lab)
+    container = run(podman, *words)
+    is_up(podman, container, "https://localhost:8888/api")
+    is_up(podman, container, "https://localhost:9700/healthz")
+    said = logs(podman, container)
+    [token] = set(re.findall(r"berth_[\w-]{43}", said))
+    ca = work / ".lab/tls.crt"
+    assert status_of("https://localhost:8888/api/contents", ca=ca) == 403
+    assert status_of(f"https://localhost:8888/api/contents?token={token}", ca=ca) == 200
+    # The panel's: berth in JupyterLab, and through it the page.
+    assert status_of(f"https://localhost:8888/berth/api/overview?token={token}", ca=ca) == 200
+    assert status_of("https://localhost:8888/berth/api/overview", ca=ca) == 403
+    assert status_of("https://localhost:9700/metrics", ca=ca) == 401
+    assert status_of("https://localhost:9700/metrics", token, host="gpu1:9700", ca=ca) == 200
+    ssh = ["ssh", "-p", "2222", "-F", "none", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no",
+           "-o", f"UserKnownHostsFile={tmp_path / 'known'}"]
+    told = subprocess.run([*ssh, "-i", keys / "id", "lab@localhost", "id -u; berth status --json; ls /opt/berth/examples"],
+                          capture_output=True, text=True, timeout=120, check=False)
+    assert told.returncode == 0, told.stderr + logs(podman, container)
+    number, rest = told.stdout.split("\n", 1)
+    assert number == "1234" and "train.py" in rest
+    assert len(json.JSONDecoder().raw_decode(rest)[0]["devices"]) == 8
+    stranger = subprocess.run([*ssh, "-o", "IdentityFile=none", "-o", "IdentityAgent=none", "lab@localhost", "true"],
+                              capture_output=True, text=True, timeout=120, check=False)
+    assert stranger.returncode == 255 and "Permission denied (publickey)" in stranger.stderr
+    for line in podman("top", container, "user", "capeff").stdout.splitlines()[1:]:
+        assert line.split() == ["lab", "none"] or line.split() == ["1234", "none"], line
+    wait_until(lambda: podman("healthcheck", "run", container, check=False).returncode == 0, "it is healthy", 60)
+    assert stopped(podman, container) == 143
+    again = run(podman, *words)
+    is_up(podman, again, "https://localhost:8888/api")
+    assert token not in logs(podman, again)
+    assert status_of(f"https://localhost:8888/api/contents?token={token}", ca=ca) == 200
+    # One service that ends takes the container along.
+    podman("exec", again, "bash", "-c", "kill $(cat /proc/[0-9]*/stat | grep '(sshd)' | head -1 | cut -d' ' -f1)")
+    wait_until(lambda: not podman.is_running(again), "the lab's end", 60)
+    assert podman.inspect(again)["State"]["ExitCode"] != 0
+
+
+@needs_time
+def test_a_lab_is_not_roots(podman, lab, context):
+    done = podman("build", "--format", "docker", "--target", "lab", "--build-arg", f"BASE={BASE}", "--build-arg", "UID=0", "--network", "none",
+                  "--file", context / "Containerfile", context, check=False, timeout=1800)
+    assert done.returncode != 0
+    assert "root's work is not for a lab" in done.stdout + done.stderr
