@@ -157,6 +157,7 @@ typedef struct {
   int32_t visible_ordinal; /* cuda:N in this process; -1: hidden; -2: not known, as where a list
                             * counts different cards and CUDA_DEVICE_ORDER is not PCI_BUS_ID */
   int32_t zero;
+  const char* kind; /* "nvidia-gpu", "amd-gpu", … (doc/METRICS.md, `kind`) */
 } berth_device;
 
 typedef struct {
@@ -213,6 +214,7 @@ typedef struct {
   const char* name;        /* of the run, for people */
   int32_t record;          /* 1: with a record, as `berth run` has one */
   int32_t zero;
+  const char* kind; /* of which maker: "nvidia", "amd"; to be said where there are several */
 } berth_request;
 
 /* Which devices the request would get; claims nothing. `request` may be NULL: one whole device. */

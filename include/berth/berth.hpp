@@ -60,6 +60,7 @@ struct Device {
   std::optional<std::pair<int, int>> compute;
   std::optional<std::uint64_t> cuda_cores;
   std::optional<int> ordinal;  ///< cuda:N in this process; none: hidden, or not known
+  std::string kind;            ///< "nvidia-gpu", "amd-gpu"
 };
 
 struct Process {
@@ -107,7 +108,8 @@ inline Device device_of(const berth_device& raw) {
       reading_of<Percent>(raw.utilization_percent),
       unless<std::pair<int, int>>(raw.compute_major == 0, {raw.compute_major, raw.compute_minor}),
       unless<std::uint64_t>(raw.cuda_cores == 0, raw.cuda_cores),
-      unless<int>(raw.visible_ordinal < 0, raw.visible_ordinal)};
+      unless<int>(raw.visible_ordinal < 0, raw.visible_ordinal),
+      raw.kind != nullptr ? raw.kind : ""};
 }
 
 inline Process process_of(const berth_process& raw) {
@@ -260,6 +262,7 @@ struct Request {
   std::string name = {};    ///< of the run, for people
   bool record = false;      ///< with a record, as `berth run` has one
   bool after_init = false;  ///< once CUDA has started: among what it sees, setting nothing
+  std::string kind = {};    ///< of which maker: "amd"; to be said where there are several
 };
 
 namespace detail {
@@ -300,6 +303,7 @@ inline berth_request request_of(const Request& request) {
   raw.name = text_or_null(request.name);
   raw.record = request.record ? 1 : 0;
   raw.after_init = request.after_init ? 1 : 0;
+  raw.kind = text_or_null(request.kind);
   return raw;
 }
 

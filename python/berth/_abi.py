@@ -80,6 +80,7 @@ class DeviceStruct(ctypes.Structure):
         ("cuda_cores", c_uint64),
         ("visible_ordinal", c_int32),
         ("zero", c_int32),
+        ("kind", c_char_p),
     ]
 
 
@@ -113,6 +114,7 @@ class RequestStruct(ctypes.Structure):
         ("name", c_char_p),
         ("record", c_int32),
         ("zero", c_int32),
+        ("kind", c_char_p),
     ]
 
 

@@ -171,7 +171,7 @@ def lease(wanted: Wishes) -> Lease:
 
     `memory` of each: "10G", "50%", or bytes: a share; without it whole devices, alone. `only`,
     `except_`: "0,2", "*H100*", [0, 2]. `prefer`: "best-fit", "most-free", "spread" or a list.
-    `need`: "bf16,fp8". `min_compute`: "8.0". `idle_for`: "10m". `wait`: seconds,
+    `need`: "bf16,fp8". `kind`: "amd", to be said where there are several makers'. `min_compute`: "8.0". `idle_for`: "10m". `wait`: seconds,
     "2h", or True for as long as it takes; a place in the queue, which Ctrl-C leaves. `or_cpu`: where there is
     none, the CPU, with a warning. `record`: a record as `berth run` keeps one; in notebooks it is
     kept unless False. `after_init="index"`: where CUDA has started, one of the devices that it

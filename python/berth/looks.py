@@ -67,6 +67,7 @@ class Device:
     temperature: Reading[int]  # °C
     compute: Optional[Tuple[int, int]]
     cuda_cores: Optional[int]
+    kind: str  # "nvidia-gpu", "amd-gpu", …
 
     def __init__(self, raw: _abi.DeviceStruct, simulated: bool, seen: Optional[_Seen] = None, at: int = 0) -> None:
         self.simulated = simulated
@@ -88,6 +89,7 @@ class Device:
         self.temperature = _read(raw.temperature_celsius)
         self.compute = (raw.compute_major, raw.compute_minor) if raw.compute_major else None
         self.cuda_cores = raw.cuda_cores or None
+        self.kind = _abi.text(raw.kind)
 
     @property
     def processes(self) -> List[Process]:

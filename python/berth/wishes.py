@@ -60,11 +60,12 @@ def wishes(
     name: Optional[str] = None,
     on_news: Optional[OnNews] = None,
     sim: Optional[str] = None,
+    kind: Optional[str] = None,
 ) -> Wishes:
     """What lease(), async_lease() and pick() take."""
     request = request_struct(
         n, memory=memory, only=only, except_=except_, prefer=prefer, need=need, min_compute=min_compute,
-        idle_for=idle_for, name=name, record=_is_notebook() if record is None else record,
+        idle_for=idle_for, name=name, kind=kind, record=_is_notebook() if record is None else record,
         after_init=after_init == "index",
     )  # fmt: skip
     return Wishes(request, _wait_ms(wait), or_cpu, after_init, on_news, sim)

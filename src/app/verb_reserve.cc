@@ -51,6 +51,12 @@ class ReserveVerb final : public Verb {
       complain(tr("reserve: write for example: berth reserve -n 2 --for 4h"));
       return usage_code();
     }
+    const auto job = request_.job(context);
+    if (!job) return report(job.error(), usage_code());
+    if (job->where != RunWhere::gpu) {
+      complain(tr("reserve: with --cpu or --or-cpu there may be nothing to hold: leave it out"));
+      return usage_code();
+    }
     std::vector<std::string> words = {"run", "--detach", "--quiet"};
     for (std::string& word : request_.words()) words.push_back(std::move(word));
     // The holder has nothing to save: what warns others of the end is nothing to it.

@@ -47,6 +47,7 @@ Outcome read_request(const berth_request* request, Asked& asked) {
   put("need", known.need);
   put("idle_for", known.idle_for);
   put("name", known.name);
+  put("kind", known.kind);
   constexpr std::size_t longest_request = 16 << 10;
   if (asked.words.dump(-1, ' ', false, Json::error_handler_t::replace).size() > longest_request) {
     return Failure(BERTH_E_INVALID, "the request is longer than any that makes sense");

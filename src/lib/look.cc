@@ -130,7 +130,8 @@ Outcome device_at(const berth_look& look, std::size_t at, berth_device* device,
       .compute_major = 0,
       .compute_minor = 0,
       .cuda_cores = size_in(one, "cuda_cores").value,
-      .visible_ordinal = ordinal ? *ordinal : ordinal_of(text_in(one, "id"), look.visible)};
+      .visible_ordinal = ordinal ? *ordinal : ordinal_of(text_in(one, "id"), look.visible),
+      .kind = text_in(one, "kind")};
   if (dot != std::string_view::npos) {
     known.compute_major =
         static_cast<std::int32_t>(parse_unsigned(compute.substr(0, dot)).value_or(0));

@@ -336,8 +336,9 @@ Verdict in_use(const Case& asked) {
   if (asked.request.memory) return std::nullopt;
   const auto others = strangers(asked);
   const auto& listed = asked.device.process_count;
-  const bool is_unread = !listed.has_value() && (listed.why() == Absent::failed ||
-                                                 facts_of(asked.device.kind).only_presence);
+  // Of one that tells no memory used either, nothing would show somebody.
+  const bool is_unread = is_list_unread(asked.device) &&
+                         (listed.why() == Absent::failed || !asked.device.memory_used.get());
   if (others.empty() && is_unread) {
     return refuse(asked.device, Rule::idle_unknown, said("who is on it could not be read"));
   }

@@ -213,6 +213,22 @@ TEST(Kinds, WhoIsOnADeviceOfWhichOnlyPresenceIsKnownMustBeSeen) {
   EXPECT_FALSE(place(host, Request{}).satisfied());
 }
 
+TEST(Kinds, WhoIsOnAGpuWithoutMemoryOfItsOwnMustBeSeen) {
+  Snapshot host = SnapshotBuilder().gpu("a", 16_GiB).build();
+  Device& device = host.devices[0];
+  device.kind = DeviceKind::intel_gpu;
+  device.integrated = true;
+  device.memory_used = device.memory_free = device.memory_total = Absent::unsupported;
+  device.utilization_gpu = Absent::not_sampled;
+  device.process_count = Absent::no_permission;
+  EXPECT_EQ(state_of(device, host), DeviceState::unknown);
+  const Placement refused = place(host, Request{.only = {{"a"}}});
+  ASSERT_FALSE(refused.satisfied());
+  EXPECT_EQ(refused.refused[0].text, "who is on it could not be read");
+  device.process_count = std::uint64_t{0};
+  EXPECT_TRUE(place(host, Request{.only = {{"a"}}}).satisfied());
+}
+
 TEST(Load, OfAmdsThatLiesIsNobodysWhereAllAreListed) {
   Snapshot host = three_of_amd();
   host.devices[0].utilization_gpu = Percent{100};

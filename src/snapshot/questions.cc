@@ -73,8 +73,8 @@ DeviceState state_without_computing(const Device& device, const Processes& drawi
   const Reading<Percent> load = load_now(device);
   if (drawing.empty() && is_load_of_nobody(device, load)) return DeviceState::busy;
   if (failed_to_read(device.process_count) || !memory.get()) return DeviceState::unknown;
-  // Nothing but its files would show somebody.
-  if (facts_of(device.kind).only_presence && is_list_unread(device)) return DeviceState::unknown;
+  // Neither list nor memory used would show somebody.
+  if (is_list_unread(device) && !device.memory_used.get()) return DeviceState::unknown;
   // A list that is refused for good is no reason to give nobody the device, nor to blame nobody.
   if (*memory.get() > Bytes{0}) {
     return is_list_unread(device) ? DeviceState::unknown : DeviceState::held;

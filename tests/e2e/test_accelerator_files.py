@@ -1,6 +1,7 @@
 """What a look at AMD's cards opens, and what it makes of processes: on an injected /sys and /proc."""
 
 import json
+import os
 import shutil
 import subprocess
 
@@ -9,6 +10,7 @@ from accelerator_trees import Sys, put
 from conftest import BERTH, BUILD, ROOT, Machine
 
 LOOK = BUILD / "tests/accelerators/look_at_tree"
+NEVER_OPENED = ("/dev/kfd", "/dev/mkfd", "/dev/dri", "/dev/accel", "/dev/vfio", "/dev/davinci")
 CARD = ROOT / "tests/data/amdgpu/vega10.tree"
 
 
@@ -20,11 +22,46 @@ def cards(tree, count):
         put(node / "gpu_id", f"{100 + number}\n")
 
 
+INTEL = {
+    "gt/gt0/rc6_residency_ms": "5", "hwmon/hwmon4/name": "xe", "hwmon/hwmon4/energy1_input": "7000000",
+    "hwmon/hwmon4/temp2_input": "41000", "tile0/gt0/freq0/act_freq": "2400", "tile0/gt0/gtidle/idle_residency_ms": "9",
+    "current_link_speed": "16.0 GT/s PCIe", "numa_node": "0", "power/runtime_status": "active",
+}  # fmt: skip
+
+
+def others(tree):
+    """A card of Intel's, a DCU, a TPU and a Gaudi."""
+    folder = tree.add_bare("0000:41:00.0", "0x8086", "0xe20b", "xe", "0x030000", render=140)
+    for name, text in INTEL.items():
+        put(folder / name, text + "\n")
+    tree.add_bare("0000:42:00.0", "0x1d94", "0x6210", "hycu", "0x120000", render=141)
+    tree.add_bare("0000:43:00.0", "0x1ae0", "0x0063", "", "0x120000", render=None)
+    put(tree.add_bare("0000:44:00.0", "0x1da3", "0x1060", "habanalabs", "0x120000", render=None) / "module_id", "3\n")
+
+
+def test_files_that_never_answer_cost_their_readings_alone(tmp_path):
+    tree = Sys(tmp_path)
+    cards(tree, 1)
+    others(tree)
+    for path in sorted(tree.sys.rglob("*")):
+        if path.is_file() and path.name not in ("class", "vendor", "device"):
+            path.unlink()
+            os.mkfifo(path)
+    done = subprocess.run([LOOK, tree.sys, tree.proc, "2"], text=True, capture_output=True, timeout=120, check=True)
+    devices = json.loads(done.stdout.splitlines()[-1])["devices"]
+    assert sorted(one["kind"] for one in devices) == ["amd-gpu", "google-tpu", "habana-gaudi", "hygon-dcu", "intel-gpu"]
+    for one in devices:
+        for field in ("memory_total_bytes", "utilization_gpu_percent", "temperature_celsius", "energy_millijoules"):
+            assert one[field] is None and one["why"][field], f"{one['kind']}: {field}"
+
+
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
 def test_no_look_opens_a_device_file(tmp_path):
     tree = Sys(tmp_path)
     cards(tree, 2)
+    others(tree)
     tree.add_process(50, ["/dev/kfd", "/dev/dri/renderD128"], "drm-driver:\tamdgpu\ndrm-client-id:\t1\n")
+    tree.add_process(51, ["/dev/dri/renderD140", "/dev/dri/renderD141", "/dev/accel0", "/dev/vfio/7", "/dev/accel/accel0"])
     calls = tmp_path / "calls"
     subprocess.run(
         ["strace", "-f", "-e", "trace=open,openat,openat2", "-o", calls, LOOK, tree.sys, tree.proc, "2"],
@@ -33,8 +70,8 @@ def test_no_look_opens_a_device_file(tmp_path):
         timeout=120,
     )
     opened = [line.split('"')[1] for line in calls.read_text().splitlines() if '"' in line]
-    assert any(path.endswith("gpu_busy_percent") for path in opened)
-    assert [path for path in opened if path.startswith(("/dev/kfd", "/dev/dri", "/dev/accel"))] == []
+    assert any(path.endswith("gpu_busy_percent") for path in opened) and any(path.endswith("act_freq") for path in opened)
+    assert [path for path in opened if path.startswith(NEVER_OPENED)] == []
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")

@@ -4,9 +4,11 @@ No capture has a tool's output and the files of the same machine, so the files a
 output: by the kernel's and the libraries' units, which the tools convert. The captures are not
 shipped: BERTH_CAPTURES names their folder, as for tests/parity."""
 
+import csv
 import json
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 from accelerator_trees import FOLDER, WHY_SKIPPED, Sys, put
@@ -406,3 +408,115 @@ def test_neuron_devices_are_not_numbered_by_the_bus(tmp_path):
     told = looks_at(tree)[-1]["devices"]
     assert {one["kind"] for one in told} == {"aws-neuron"} and len(told) == 16
     assert {one["minor_number"] for one in told} == {None}
+
+
+def test_a_server_of_mi300a_reads_as_amd_smi_printed_it(tmp_path):
+    tree = Sys(tmp_path)
+    text = text_of("amd-tools/amd-smi-cli.txt")
+    printed = {}
+    for block in re.split(r"^GPU: \d+$", text, flags=re.M)[1:]:
+        told = dict(re.findall(r"^ {8}([A-Z_]+): +(.+)$", block, re.M))
+        printed[told["BDF"]] = told
+    assert len(printed) == 4
+    for number_of_card, (address, told) in enumerate(printed.items()):
+        files = {
+            "product_name": told["PRODUCT_NAME"],
+            "unique_id": told["ASIC_SERIAL"][2:].lower(),
+            "mem_info_vram_total": whole(number(told["SIZE"]), 1 << 20),
+            "current_compute_partition": told["COMPUTE_PARTITION"],
+            "current_memory_partition": told["MEMORY_PARTITION"],
+            "numa_node": told["NODE"],
+            "max_link_speed": told["MAX_PCIE_SPEED"].replace(" GT/s", ".0 GT/s PCIe"),
+            "max_link_width": told["MAX_PCIE_WIDTH"],
+        }
+        sensors = {
+            "power1_cap": whole(number(told["SOCKET_POWER"]), 10**6),
+            "temp2_label": "junction",
+            "temp2_crit": whole(number(told["SLOWDOWN_HOTSPOT_TEMPERATURE"]), 1000),
+        }
+        add_amd(tree, address, 128 + number_of_card, files, sensors)
+    for address, one in told_of(tree).items():
+        told = printed[address]
+        assert (one["name"], one["uuid"]) == (told["PRODUCT_NAME"], "GPU-" + told["ASIC_SERIAL"][2:].lower())
+        assert one["partition_mode"] == f"{told['COMPUTE_PARTITION']} {told['MEMORY_PARTITION']}"
+        assert one["memory_total_bytes"] == whole(number(told["SIZE"]), 1 << 20)
+        assert one["power_limit_milliwatts"] == whole(number(told["SOCKET_POWER"]), 1000)
+        assert one["numa_node"] == int(told["NODE"])
+        assert f"Gen {one['pcie_generation_max']}" == told["PCIE_INTERFACE_VERSION"]
+        assert one["pcie_width_max"] == int(told["MAX_PCIE_WIDTH"])
+        assert one["temperature_slowdown_celsius"] == number(told["SLOWDOWN_HOTSPOT_TEMPERATURE"])
+
+
+@pytest.mark.parametrize("capture", sorted(AMD.glob("rocprofiler-sysinfo-*.csv")), ids=lambda path: path.stem)
+def test_a_chip_is_called_and_divided_as_rocprofiler_wrote_it(tmp_path, capture):
+    with capture.open(encoding="utf-8") as lines:
+        [told] = csv.DictReader(lines)
+    tree = Sys(tmp_path)
+    compute, memory = (None if told[key] == "NA" else told[key] for key in ("compute_partition", "memory_partition"))
+    files = {
+        "vbios_version": None if told["vbios"] == "N/A" else told["vbios"],
+        "current_compute_partition": compute,
+        "current_memory_partition": memory,
+        "pp_dpm_sclk": f"0: 500Mhz\n1: {told['max_sclk']}Mhz *",
+        "pp_dpm_mclk": f"0: 400Mhz\n1: {told['max_mclk']}Mhz *",
+    }
+    add_amd(tree, "0000:03:00.0", 128, files, {})
+    major, minor, step = re.fullmatch(r"gfx(\d+)(\w)(\w)", told["gpu_arch"]).groups()
+    node = tree.sys / "class/kfd/kfd/topology/nodes/1/properties"
+    version = int(major) * 10000 + int(minor, 16) * 100 + int(step, 16)
+    put(node, f"simd_count {int(told['cu_per_gpu']) * int(told['simd_per_cu'])}\nsimd_per_cu {told['simd_per_cu']}\n"
+              f"location_id 768\ndomain 0\ngfx_target_version {version}\n")  # fmt: skip
+    put(tree.sys / "opt/rocm/.info/version", told["rocm_version"] + "\n")
+    seen = looks_at(tree)[-1]
+    [one] = seen["devices"]
+    assert one["architecture"] == told["gpu_arch"]
+    assert one["partition_mode"] == (f"{compute} {memory}" if compute else None)
+    assert one["vbios_version"] == files["vbios_version"]
+    assert one["clock_graphics_max_megahertz"] == int(told["max_sclk"])
+    assert one["clock_memory_max_megahertz"] == int(told["max_mclk"])
+    assert seen["host"]["other_vendors"][0]["runtime_version"] == told["rocm_version"]
+
+
+VENDORS = {"amd": ("0x1002", "amdgpu"), "ascend": ("0x19e5", "devdrv_device_driver"), "hygon": ("0x1d94", "hycu"),
+           "metax": ("0x9999", "metax"), "mthreads": ("0x1ed5", "mtgpu")}  # fmt: skip
+
+
+@pytest.mark.parametrize("capture", sorted(FOLDER.glob("*/gpustack-topology-*.json")), ids=lambda path: path.stem[18:])
+def test_a_device_is_near_the_memory_that_its_library_told(tmp_path, capture):
+    [told] = json.loads(capture.read_text(encoding="utf-8"))
+    vendor, driver = VENDORS[told["manufacturer"]]
+    nodes = {}
+    tree = Sys(tmp_path)
+    for place, node in enumerate(told["devices_numa_affinities"]):
+        address = f"0000:{place + 1:02x}:00.0"
+        nodes[address] = int(node)
+        put(tree.add_bare(address, vendor, driver=driver, render=128 + place) / "numa_node", node + "\n")
+    assert {address: one["numa_node"] for address, one in told_of(tree).items()} == nodes
+
+
+def test_a_model_in_the_memory_of_an_apus_host_is_its_process_s(tmp_path):
+    """5 MB of VRAM, 24 GB of GTT: nvtop's pull request 492."""
+    text = text_of("fdinfo/amdgpu-apu-llama-gtt.txt")
+    tree = Sys(tmp_path)
+    add_amd(tree, "0000:03:00.0", 128, {"mem_info_vram_total": 1 << 29, "mem_info_vram_used": 1 << 27}, {})
+    node = tree.sys / "class/kfd/kfd/topology/nodes/0/properties"
+    put(node, "cpu_cores_count 16\nsimd_count 32\nsimd_per_cu 2\nlocation_id 768\ndomain 0\n")
+    tree.add_process(60, ["/dev/dri/renderD128"], "drm-driver:\tamdgpu\ndrm-client-id:\t5\n" + text)
+    [process] = looks_at(tree)[-1]["gpu_processes"]
+    assert process["memory_used_bytes"] == sum(int(size) for size in re.findall(r"(\d+) KiB", text)) << 10
+
+
+def test_who_is_on_amds_npu_is_on_no_gpu(tmp_path):
+    """Its fdinfo names the NPU's own function; berth has no such device."""
+    tree = Sys(tmp_path)
+    add_amd(tree, "0000:03:00.0", 128, {"mem_info_vram_total": 1 << 29, "mem_info_vram_used": 1 << 27}, {})
+    tree.add_process(61, ["/dev/accel/accel0"], text_of("fdinfo/amdxdna-not-actual.txt"))
+    seen = looks_at(tree)[-1]
+    assert seen["gpu_processes"] == [] and seen["devices"][0]["process_count"] == 0
+
+
+def test_each_capture_has_its_test():
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("test_accelerator*.py")))
+    listed = [*ROCM_SMI, *AMD.glob("rocprofiler-sysinfo-*.csv"), *FOLDER.glob("*/gpustack-topology-*.json")]
+    others = [path for path in FOLDER.glob("*/*") if path.suffix != ".tree" and path not in listed]
+    assert [path.name for path in others if path.stem.removeprefix("gpustack-detect-") not in text] == []

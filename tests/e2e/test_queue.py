@@ -359,3 +359,10 @@ def test_a_reservation_ends_by_the_clock(lab):
 def test_a_reservation_without_an_end_is_none(lab):
     done = lab.run("reserve", "-n", "2")
     assert done.returncode == 125 and "--for 4h" in done.stderr and leases(lab) == []
+
+
+@pytest.mark.parametrize("flags", [["--cpu"], ["--or-cpu"], ["--or-cpu=10m", "-n", "2"]], ids=" ".join)
+def test_a_reservation_of_nothing_is_none(lab, flags):
+    done = lab.run("reserve", "--for", "4h", *flags)
+    assert done.returncode == 125 and "nothing to hold" in done.stderr and done.stdout == ""
+    assert json.loads(lab.run("runs", "--json").stdout)["runs"] == []

@@ -9,7 +9,7 @@ import time
 import berth_0_1_0
 import pytest
 import serving
-from conftest import BERTH, FakeDriver, end, many_devices, wait_until
+from conftest import BERTH, FakeDriver, Machine, end, many_devices, scenario, wait_until
 
 OLD, REASON = berth_0_1_0.find()
 pytestmark = pytest.mark.skipif(OLD is None, reason=REASON)
@@ -248,3 +248,35 @@ def test_each_shows_the_others_server_beside_its_own(server, first, then):
     assert shown["queue"] == len(own["queue"]) == 1
     gate.touch()
     assert_ended_well(holder, both)
+
+
+def test_the_older_gives_no_other_maker_s_device_and_reads_who_has_it(tmp_path):
+    """It knew no partitions and no other makers: what it does not know it leaves to those who do."""
+    snapshot = scenario("arc-mixed")
+    snapshot["leases"] = []
+    seen = tmp_path / "seen.json"
+    seen.write_text(json.dumps(snapshot), encoding="utf-8")
+    machine = Machine(tmp_path, sim=str(seen))
+    gate, begun = tmp_path / "gate", tmp_path / "begun"
+    job = f"touch {begun}; until test -e {gate}; do sleep 0.05; done"
+    holder = machine.start("run", "-q", "--kind", "amd", "--", "sh", "-c", job, stderr=subprocess.PIPE)
+    try:
+        wait_until(begun.exists, "the holder has its device", PATIENCE)
+
+        # 0.1.0 has no ledgers of simulated servers.
+        [part] = [one.parent for one in (tmp_path / "ledger").rglob("lease-*")]
+        env = machine.env | {"BERTH_LEDGER": str(part)}
+
+        def old(*words):
+            return subprocess.run([OLD, *words], env=env, text=True, capture_output=True, timeout=PATIENCE)
+
+        [lease] = json.loads(old("leases", "--json").stdout)["leases"]
+        amd = next(one for one in snapshot["devices"] if one["kind"] == "amd-gpu")
+        assert [part["device"] for part in lease["devices"]] == [amd["id"]]
+        given = old("run", "-q", "--", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES")
+        assert (given.returncode, given.stdout) == (0, "0\n"), given.stderr
+        assert old("pick", "--only", str(amd["index"])).returncode != 0
+        assert "not supported" in old("pick", "-n", "2").stderr
+    finally:
+        gate.touch()
+        holder.wait(timeout=PATIENCE)

@@ -257,6 +257,13 @@ static void older_structs(void) {
   for (size_t at = offsetof(berth_device, pci); at < sizeof(device); ++at) {
     EXPECT(((const unsigned char*)&device)[at] == 0x5a);
   }
+  memset(&device, 0x5a, sizeof(device));
+  device.struct_size = offsetof(berth_device, kind);
+  OK(berth_look_device(look, 0, &device));
+  EXPECT(((const unsigned char*)&device.kind)[0] == 0x5a);
+  device.struct_size = sizeof(device);
+  OK(berth_look_device(look, 0, &device));
+  EXPECT(strcmp(device.kind, "nvidia-gpu") == 0);
   memset(&process, 0x5a, sizeof(process));
   process.struct_size = offsetof(berth_process, run);
   OK(berth_look_process(look, 0, &process));

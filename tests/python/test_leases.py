@@ -36,6 +36,20 @@ def test_a_lease_is_seen_and_ends_with_its_block(desk):
     assert left == [] and released and id_after == id
 
 
+def test_of_several_makers_one_is_said(desk):
+    told = desk.told("""
+        try: berth.lease(sim="arc-mixed")
+        except berth.Error as error: refused = str(error)
+        kinds = [device.kind for device in berth.look(sim="arc-mixed").devices]
+        with berth.lease(kind="amd", sim="arc-mixed") as lease:
+            seen = os.environ.get("ROCR_VISIBLE_DEVICES")
+            print(json.dumps([refused, kinds, [device.kind for device in lease.devices], seen]))
+    """)
+    refused, kinds, given, seen = told
+    assert "--kind" in refused or "kind=" in refused
+    assert (kinds, given, seen) == (["nvidia-gpu", "amd-gpu", "intel-gpu"], ["amd-gpu"], "0")
+
+
 def test_nobody_else_is_given_a_leased_device(desk):
     desk.holding("berth.lease(5)")
     assert desk.leased() == [3, 4, 5, 6, 7]

@@ -37,11 +37,15 @@ Reading<std::string> partition_mode_of(const Card& card) {
   return *compute.get() + (memory.get() && memory.get()->size() <= 8 ? " " + *memory.get() : "");
 }
 
-std::optional<std::string> unique_number(const Card& card) {
-  const Reading<std::string> told = line_of(card.folder + "/unique_id");
-  const bool is_one = told.get() && told.get()->find_first_not_of("0x") != std::string::npos &&
-                      told.get()->find_first_not_of("0123456789abcdefABCDEFx") == std::string::npos;
-  return is_one ? std::optional(*told.get()) : std::nullopt;
+/// Why no job can be given it, or nothing. Who took what else is known of it for its identity would
+/// give a job another card.
+std::string_view obstacle_to(const Card& card, bool has_rocm) {
+  const bool is_unread = !card.number.get() && card.number.why() != Absent::unsupported;
+  // The bus lists it as soon as the driver begins with it, its files and its number come later.
+  const bool is_starting = card.card_file.empty() && !card.render_minor && card.nodes.empty();
+  if (is_unread || is_starting) return no_answer_for_it;
+  // Its number among all would be that of another card to ROCm.
+  return has_rocm && card.nodes.empty() ? as_key("ROCm does not list it") : "";
 }
 
 Reading<std::string> text_or_none(const std::string& text) {
@@ -53,11 +57,12 @@ Reading<std::string> text_or_none(const std::string& text) {
 void AmdgpuSource::find_cards() {
   std::vector<Card> now = amdgpu::cards_of_bus(sys_);
   const std::string state = amdgpu::topology_state(sys_);
-  const bool same =
-      !state.empty() && state == topology_ &&
-      std::ranges::equal(now, known_, [](const Card& card, const Known& one) {
-        return card.address == one.card.address && card.render_minor == one.card.render_minor;
-      });
+  const bool same = !state.empty() && state == topology_ &&
+                    std::ranges::equal(now, known_, [](const Card& card, const Known& one) {
+                      return card.address == one.card.address &&
+                             card.render_minor == one.card.render_minor &&
+                             card.number == one.card.number;
+                    });
   if (same) return;
   amdgpu::add_nodes(now, sys_);
   topology_ = state;
@@ -66,6 +71,9 @@ void AmdgpuSource::find_cards() {
     const auto old = std::ranges::find_if(
         before, [&](const Known& one) { return one.card.address == card.address; });
     Known one = old == before.end() ? Known{} : std::move(*old);
+    // Another card may have its place.
+    const bool is_another = one.is_told && card.number.get() && card.number != one.number;
+    if (is_another) one = {};
     card.sensors = one.card.sensors;
     one.card = std::move(card);
     known_.push_back(std::move(one));
@@ -101,14 +109,17 @@ void AmdgpuSource::read_facts(Known& one) {
   device.name = line_of(card.folder + "/product_name");
   device.vbios_version = line_of(card.folder + "/vbios_version");
   device.serial = line_of(card.folder + "/serial_number");
-  // An APU and many cards have none or 0. Of two that are the same neither is an identity.
-  const auto unique = unique_number(card);
+  // Of two that are the same neither is an identity.
+  const auto& unique = card.number.get();
   const bool is_alone = unique && std::ranges::none_of(known_, [&](const Known& other) {
-                          return &other != &one && unique_number(other.card) == unique;
+                          return &other != &one && other.card.number == card.number;
                         });
-  device.uuid = is_alone ? Reading<std::string>("GPU-" + *unique) : Absent::unsupported;
+  device.uuid = is_alone ? Reading<std::string>("GPU-" + *unique)
+                : unique ? Reading<std::string>(Absent::unsupported)
+                         : card.number;
   device.id = DeviceId(is_alone ? *device.uuid.get() : card.address);
-  one.is_told = true;
+  one.number = card.number;
+  one.is_told = obstacle_to(card, false).empty();
 }
 
 Device AmdgpuSource::identify_device(int index, const Wanted&) {
@@ -123,6 +134,9 @@ Device AmdgpuSource::identify_device(int index, const Wanted&) {
       minor ? Reading<std::uint64_t>(*minor) : Reading<std::uint64_t>(Absent::unsupported);
   device.architecture = text_or_none(first != nullptr ? first->chip : "");
   device.index = index;
+  const bool has_rocm =
+      std::ranges::any_of(known_, [](const Known& other) { return !other.card.nodes.empty(); });
+  device.unusable_because = obstacle_to(card, has_rocm);
   device.runtime_index =
       first != nullptr && !card.is_divided() ? std::optional(first->runtime_index) : std::nullopt;
   return device;
@@ -151,10 +165,14 @@ DeviceLook AmdgpuSource::observe_device(int index, const Wanted& wanted, WallTim
   amdgpu::read_memory(one.card, look.devices.front());
   std::optional<GpuMetrics> metrics;
   if (!wanted.has(Extra::sleepers) && is_suspended(one.card.folder)) {
-    look.devices.front().unusable_because = std::string(asleep);
+    std::string& why = look.devices.front().unusable_because;
+    if (why.empty()) why = std::string(asleep);
   } else {
     Device& device = look.devices.front();
     device.partition_mode = partition_mode_of(one.card);
+    const bool is_being_joined = one.card.is_divided() && division_of(device) == Division::whole &&
+                                 device.partition_mode.get();
+    if (is_being_joined) device.unusable_because = std::string(no_answer_for_it);
     metrics = amdgpu::metrics_of(one.card);
     amdgpu::read_awake(one.card, metrics, wanted, device);
     if (metrics && metrics->is_apu) one.facts.integrated = true;
@@ -190,7 +208,7 @@ void AmdgpuSource::read_processes(Known& one, const Wanted& wanted, DeviceLook& 
   if (!files_) files_.emplace(proc_, std::vector<std::string>{"/dev/dri/"});
   const amdgpu::ProcessSources sources{.sys = sys_,
                                        .files = *files_,
-                                       .sees_all = amdgpu::sees_all_processes(proc_),
+                                       .sees_all = drm::sees_all_processes(proc_),
                                        .is_integrated = look.devices.front().integrated};
   one.load.begin(now_());
   drm::Load* load = wanted.has(Extra::process_load) ? &one.load : nullptr;

@@ -49,7 +49,8 @@ class AmdgpuSource final : public DeviceSource {
   struct Known {
     amdgpu::Card card;
     Device facts;
-    bool is_told = false;  // the facts have been read
+    bool is_told = false;         // the facts have been read, whose they are included
+    Reading<std::string> number;  // of the card that they are of
     std::optional<amdgpu::Residencies> residencies;
     drm::Load load;
   };

@@ -116,6 +116,72 @@ TEST_F(ADividedCard, MadeWholeAgainItIsOne) {
   EXPECT_EQ(division_of(whole.devices[0]), Division::whole);
 }
 
+TEST_F(ADividedCard, WhileItIsBeingJoinedNoneOfItIsGiven) {
+  sys.put(of_card("current_compute_partition"), "SPX\n");
+  for (const Device& device : look().devices) {
+    EXPECT_EQ(device.unusable_because, no_answer_for_it) << device.id.text();
+  }
+}
+
+class ItsNumber : public testing::Test {
+ protected:
+  void SetUp() override { sys.add(card_address, "vega10", 128); }
+  Device look() {
+    EXPECT_TRUE(source.open());
+    return source.observe_device(0, Depth::state, {}).devices.at(0);
+  }
+  AmdgpuSys sys;
+  AmdgpuSource source{sys.path(), sys / "proc"};
+};
+
+TEST_F(ItsNumber, UnreadForAMomentMakesItNoOtherCard) {
+  const DeviceId id = look().id;
+  EXPECT_TRUE(id.text().starts_with("GPU-"));
+  const std::string number = read_file(sys / of_card("unique_id")).value_or("");
+  sys.put(of_card("unique_id"), "\xff\xfe\n");
+  const Device unread = look();
+  EXPECT_EQ(unread.id, id);
+  EXPECT_EQ(unread.unusable_because, no_answer_for_it);
+  EXPECT_TRUE(is_silent(unread)) << "the next look may read it";
+  sys.put(of_card("unique_id"), number);
+  EXPECT_EQ(look().unusable_because, "");
+}
+
+TEST_F(ItsNumber, UnreadAtTheFirstLookIsReadAtTheNext) {
+  const std::string number = read_file(sys / of_card("unique_id")).value_or("");
+  sys.put(of_card("unique_id"), "?\n");
+  EXPECT_EQ(look().unusable_because, no_answer_for_it);
+  sys.put(of_card("unique_id"), number);
+  const Device card = look();
+  EXPECT_TRUE(card.id.text().starts_with("GPU-"));
+  EXPECT_EQ(card.unusable_because, "");
+}
+
+TEST_F(ItsNumber, AnotherCardInItsPlaceIsAnotherDevice) {
+  const Device before = look();
+  sys.put(of_card("unique_id"), "00000000000000ab\n");
+  sys.put(of_card("vbios_version"), "113-new\n");
+  const Device card = look();
+  EXPECT_EQ(card.id.text(), "GPU-00000000000000ab");
+  EXPECT_EQ(card.vbios_version.get(), "113-new");
+  EXPECT_NE(card.id, before.id);
+}
+
+TEST_F(ItsNumber, ComesLaterThanTheCardWhileItsDriverBegins) {
+  std::filesystem::remove_all(sys / of_card("drm"));
+  std::filesystem::remove(sys / of_card("unique_id"));
+  EXPECT_EQ(look().unusable_because, no_answer_for_it);
+}
+
+TEST_F(ItsNumber, AmongRocmsIsThatOfAnotherCardWhereRocmDoesNotListIt) {
+  sys.add("0000:09:00.0", "vega10", 129);
+  sys.add_node(2, 0x0900, 152, "77");
+  EXPECT_EQ(look().unusable_because, "ROCm does not list it");
+  EXPECT_EQ(source.observe_device(1, Depth::state, {}).devices.at(0).runtime_index, 0);
+  std::filesystem::remove_all(sys / "class/kfd");
+  EXPECT_EQ(look().unusable_because, "") << "no ROCm here at all";
+}
+
 /// Tells which of the files below a folder were opened.
 class Trap {
  public:

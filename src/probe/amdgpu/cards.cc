@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "probe/amdgpu/parse.h"
 #include "probe/pci/parse.h"
+#include "probe/sysfs/files.h"
 
 namespace berth::amdgpu {
 
@@ -39,6 +40,17 @@ void find_device_files(Card& card) {
     if (const auto render = number_behind(name, "renderD")) card.render_minor = render;
     if (number_behind(name, "card")) card.card_file = "/dev/dri/" + name;
   }
+}
+
+/// The driver writes nothing where it knows none.
+Reading<std::string> unique_number(const Card& card) {
+  const Reading<std::string> told = sysfs::line_of(card.folder + "/unique_id");
+  if (!told.get()) return told.why();
+  if (told.get()->find_first_not_of("0123456789abcdefABCDEFx") != std::string::npos) {
+    return Absent::failed;
+  }
+  const bool is_one = told.get()->find_first_not_of("0x") != std::string::npos;
+  return is_one ? told : Reading<std::string>(Absent::unsupported);
 }
 
 /// Frame buffer memory: heap types 1 (public) and 2 (private).
@@ -125,6 +137,7 @@ std::vector<Card> cards_of_bus(const std::string& sys) {
     const auto pci_class = pci::parse_hex(short_line(card.folder + "/class"));
     if (!pci_class || !pci::is_wanted_class(*pci_class)) continue;
     find_device_files(card);
+    card.number = unique_number(card);
     cards.push_back(std::move(card));
   }
   std::ranges::sort(cards, {}, &Card::address);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/reading.h"
 #include "base/units.h"
 #include "snapshot/device.h"
 
@@ -28,8 +29,10 @@ struct Node {
 };
 
 struct Card {
-  std::string folder;     // below /sys
-  std::string address;    // as Device::pci_address
+  std::string folder;   // below /sys
+  std::string address;  // as Device::pci_address
+  /// Its unique_id. An APU and many cards have none, or 0.
+  Reading<std::string> number = Absent::unsupported;
   std::string card_file;  // "/dev/dri/card1"; empty: none
   std::optional<std::uint64_t> render_minor;
   std::vector<Node> nodes;  // by partition; empty: ROCm does not know it

@@ -135,10 +135,4 @@ void read_processes(const ProcessSources& sources, const Card& card, const Node*
   device.process_count = unknown ? Reading<std::uint64_t>(*unknown) : Reading<std::uint64_t>(count);
 }
 
-bool sees_all_processes(const std::string& proc) {
-  const auto own = read_link(proc + "/self/ns/pid");
-  constexpr std::string_view first_namespace = "pid:[4026531836]";  // PROC_PID_INIT_INO
-  return !own || *own == first_namespace;
-}
-
 }  // namespace berth::amdgpu

@@ -28,7 +28,4 @@ struct ProcessSources {
 void read_processes(const ProcessSources& sources, const Card& card, const Node* node,
                     drm::Load* load, Device& device, std::vector<GpuProcess>& processes);
 
-/// Whether /proc is of the first PID namespace, or does not tell.
-[[nodiscard]] bool sees_all_processes(const std::string& proc);
-
 }  // namespace berth::amdgpu

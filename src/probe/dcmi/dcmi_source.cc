@@ -12,6 +12,7 @@
 #include "probe/pci/parse.h"
 #include "probe/sysfs/files.h"
 #include "snapshot/device_kind.h"
+#include "snapshot/silence.h"
 
 namespace berth {
 
@@ -55,13 +56,20 @@ std::string text_in(const Character (&field)[Size]) {
 }
 
 /// "NPU-e0f4ee64-802061b1-6a691492-89528485-104301e3".
-std::optional<std::string> uuid_of(const Reading<dcmi_die_id>& die) {
-  if (!die.get()) return std::nullopt;
+Reading<std::string> uuid_of(const Reading<dcmi_die_id>& die) {
+  if (!die.get()) return die.why();
   const auto& parts = die.get()->soc_die;
-  if (std::ranges::all_of(parts, [](unsigned part) { return part == 0; })) return std::nullopt;
+  if (std::ranges::all_of(parts, [](unsigned part) { return part == 0; })) {
+    return Absent::unsupported;
+  }
   std::string uuid = "NPU";
   for (const unsigned part : parts) uuid += fmt::format("-{:08x}", part);
   return uuid;
+}
+
+/// Whether it may be there at the next look.
+bool may_be_told(const Reading<std::string>& reading) {
+  return !reading.get() && reading.why() != Absent::unsupported;
 }
 
 Problem problem(std::string code, std::string message, std::string_view remedy) {
@@ -175,14 +183,13 @@ void DcmiSource::read_facts(Chip& chip) const {
   } else {
     device.pci_address = bus.why();
   }
-  const auto uuid = uuid_of(asked<dcmi_die_id>(api_->dcmi_get_device_die_v2, chip.card, chip.number,
-                                               static_cast<int>(dcmi::die_of_the_chip)));
-  device.uuid = uuid ? Reading<std::string>(*uuid) : Absent::unsupported;
+  device.uuid = uuid_of(asked<dcmi_die_id>(api_->dcmi_get_device_die_v2, chip.card, chip.number,
+                                           static_cast<int>(dcmi::die_of_the_chip)));
   const auto label = asked<dcmi_elabel_info>(api_->dcmi_get_card_elabel_v2, chip.card);
   const std::string serial = label.get() ? text_in(label.get()->serial_number) : "";
   device.serial = serial.empty() ? Reading<std::string>(Absent::unsupported) : serial;
   const std::string place = fmt::format("npu-{}-{}", chip.card, chip.number);
-  device.id = DeviceId(uuid ? *uuid : device.pci_address.get().value_or(place));
+  device.id = DeviceId(device.uuid.get().value_or(device.pci_address.get().value_or(place)));
   int logic = 0;
   const bool has_logic =
       api_->dcmi_get_device_logic_id != nullptr &&
@@ -194,7 +201,11 @@ void DcmiSource::read_facts(Chip& chip) const {
                                   : Reading<unsigned>(Absent::failed);
   device.minor_number = physical.get() ? Reading<std::uint64_t>(*physical.get())
                                        : Reading<std::uint64_t>(physical.why());
-  chip.is_told = true;
+  // Its number among all would be another's to CANN.
+  const bool is_unread = may_be_told(device.uuid) ||
+                         (!device.uuid.get() && may_be_told(device.pci_address)) || !has_logic;
+  device.unusable_because = is_unread ? std::string(no_answer_for_it) : "";
+  chip.is_told = !is_unread && (physical.get() || physical.why() != Absent::failed);
 }
 
 Device DcmiSource::identify_device(int index, const Wanted&) {

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/temporary_directory.h"
 #include "snapshot/device_kind.h"
+#include "snapshot/silence.h"
 
 namespace berth {
 namespace {
@@ -22,6 +23,7 @@ struct FakeChips {
   int processes = 1;
   unsigned health = 0;
   int initialised = 0;
+  int die = 0, logic = 0;  // what these calls answer
 };
 FakeChips fake;
 
@@ -45,7 +47,7 @@ dcmi::Api fake_api() {
   };
   api.dcmi_get_device_logic_id = [](int* logic, int card, int chip) {
     *logic = card == 0 ? 0 : 1 + chip;
-    return 0;
+    return fake.logic;
   };
   api.dcmi_get_device_phyid_from_logicid = [](unsigned logic, unsigned* physical) {
     *physical = logic + 4;
@@ -61,6 +63,7 @@ dcmi::Api fake_api() {
   };
   api.dcmi_get_device_die_v2 = [](int card, int chip, int, dcmi_die_id* die) {
     if (card == 3 && chip == 1) return -8255;
+    if (fake.die != 0) return fake.die;
     const unsigned parts[] = {0xE0F4EE64, 0x802061B1, 0x6A691492, 0x89528485, 0x104301E3};
     std::memcpy(die->soc_die, parts, sizeof parts);
     die->soc_die[0] += static_cast<unsigned>(card);
@@ -143,6 +146,21 @@ TEST_F(Ascend, AChipThatIsCriticalIsNotGiven) {
   ASSERT_TRUE(source.open());
   EXPECT_THAT(source.observe_device(0, Depth::state, {}).devices[0].unusable_because,
               HasSubstr("critical"));
+}
+
+TEST_F(Ascend, AChipWhoseNumbersCannotBeReadForAMomentIsNoOtherChip) {
+  for (int FakeChips::* call : {&FakeChips::die, &FakeChips::logic}) {
+    DcmiSource source(root.path(), fake_api());
+    ASSERT_TRUE(source.open());
+    fake.*call = -8020;
+    EXPECT_EQ(source.observe_device(0, Depth::state, {}).devices[0].unusable_because,
+              no_answer_for_it);
+    fake.*call = 0;
+    const Device chip = source.observe_device(0, Depth::state, {}).devices[0];
+    EXPECT_EQ(chip.unusable_because, "");
+    EXPECT_EQ(chip.id.text(), "NPU-e0f4ee64-802061b1-6a691492-89528485-104301e3");
+    EXPECT_EQ(chip.runtime_index, 0);
+  }
 }
 
 TEST_F(Ascend, WithoutTheLibraryItsAbsenceIsTheReason) {

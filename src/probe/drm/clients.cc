@@ -22,6 +22,12 @@ bool owns_display(const OpenFile& file) { return file.path.starts_with("/dev/dri
 
 }  // namespace
 
+bool sees_all_processes(const std::string& proc) {
+  const auto own = read_link(proc + "/self/ns/pid");
+  constexpr std::string_view first_namespace = "pid:[4026531836]";  // PROC_PID_INIT_INO
+  return !own || *own == first_namespace;
+}
+
 OpenDeviceFiles::OpenDeviceFiles(std::string proc, std::vector<std::string> beginnings)
     : proc_(std::move(proc)) {
   const auto entries = list_directory(proc_);
@@ -29,6 +35,11 @@ OpenDeviceFiles::OpenDeviceFiles(std::string proc, std::vector<std::string> begi
     why_none_ = procfs::why_absent(entries.error());
     return;
   }
+  // With hidepid=2 other users' processes are not even listed.
+  const auto has = [&](const char* name) {
+    return std::ranges::find(*entries, name) != entries->end();
+  };
+  hides_some_ = !sees_all_processes(proc_) || (has("self") && !has("1"));
   for (const std::string& entry : *entries) {
     const auto pid = parse_unsigned(entry);
     if (!pid || !std::in_range<pid_t>(*pid)) continue;

@@ -30,6 +30,9 @@ struct ClientOf {
   Client client;
 };
 
+/// Whether /proc is of the first PID namespace, or does not tell.
+[[nodiscard]] bool sees_all_processes(const std::string& proc);
+
 class OpenDeviceFiles {
  public:
   /// Walks /proc: links that begin with one of `beginnings`. `failed`, `no_permission`: /proc
@@ -39,7 +42,8 @@ class OpenDeviceFiles {
   [[nodiscard]] const std::vector<OpenFile>& files() const { return files_; }
   /// Processes with at least one of these files open, by number.
   [[nodiscard]] std::vector<pid_t> holders_of(const std::vector<std::string>& paths) const;
-  /// Whether there are processes whose files may not be seen: other users', for all but root.
+  /// Whether there are processes whose files may not be seen: other users', for all but root, and
+  /// the machine's, in a container.
   [[nodiscard]] bool hides_some() const { return hides_some_; }
   [[nodiscard]] std::optional<Absent> why_none() const { return why_none_; }
 

@@ -86,6 +86,22 @@ TEST(OpenDeviceFiles, AClientIsCountedOnceAndForWhoDoesNotOwnTheDisplay) {
   EXPECT_THAT(files.holders_of({"/dev/dri/card1", "/dev/dri/renderD128"}), ElementsAre(40, 41));
 }
 
+TEST(OpenDeviceFiles, InAContainerThereAreOthers) {
+  Proc proc;
+  proc.add("1", "3", "/dev/null", "");
+  std::filesystem::create_directories(proc.path() + "/self/ns");
+  EXPECT_FALSE(OpenDeviceFiles(proc.path(), {"/dev/dri/"}).hides_some());
+  std::filesystem::create_symlink("pid:[4026532000]", proc.path() + "/self/ns/pid");
+  EXPECT_TRUE(OpenDeviceFiles(proc.path(), {"/dev/dri/"}).hides_some());
+}
+
+TEST(OpenDeviceFiles, ThereAreOthersWhereTheFirstProcessIsNotListed) {
+  Proc proc;  // as with hidepid=2
+  proc.add("50", "3", "/dev/null", "");
+  std::filesystem::create_directories(proc.path() + "/self");
+  EXPECT_TRUE(OpenDeviceFiles(proc.path(), {"/dev/dri/"}).hides_some());
+}
+
 TEST(OpenDeviceFiles, WithoutProcNobodyIsKnown) {
   const OpenDeviceFiles files("/nowhere", {"/dev/dri/"});
   EXPECT_EQ(files.why_none(), Absent::failed);

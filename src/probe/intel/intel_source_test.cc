@@ -120,6 +120,11 @@ TEST_F(IntelSys, WhatOthersHoldIsNotKnownToThoseWhoMayNotSee) {
   EXPECT_EQ(seen.processes[0].use, GpuUse::compute);
   EXPECT_EQ(seen.devices[0].memory_used, Bytes{std::uint64_t{64} << 20U})
       << "of all, a lower bound";
+  std::filesystem::create_directories(root / "proc/self/ns");
+  std::filesystem::create_symlink("pid:[4026532000]", root / "proc/self/ns/pid");
+  const Device inside = look(intel, 0).devices[0];
+  EXPECT_EQ(inside.memory_used.why(), Absent::no_permission) << "a container: others may be there";
+  EXPECT_EQ(inside.process_count.why(), Absent::no_permission);
 }
 
 TEST_F(IntelSys, ACardThatSleepsIsNotWokenUp) {
