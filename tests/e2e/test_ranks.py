@@ -1,5 +1,7 @@
 """`berth run --ddp`: the ranks meet, the first that fails is named, none outlives its launcher, who hangs is found."""
 
+import functools
+import importlib.util
 import json
 import os
 import pathlib
@@ -7,6 +9,8 @@ import re
 import signal
 import socket
 import subprocess
+import sys
+import time
 
 import pytest
 
@@ -84,6 +88,23 @@ def lives(pid):
     except OSError:
         return False
     return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
+@functools.cache
+def kernel_tells_what_is_waited_in():
+    with subprocess.Popen(["sleep", "60"]) as sleeper:
+        until = time.monotonic() + 10
+        told = "0"
+        while told == "0" and time.monotonic() < until:
+            told = pathlib.Path(f"/proc/{sleeper.pid}/wchan").read_text() or "0"
+            time.sleep(0.02)
+        sleeper.kill()
+    return "nanosleep" in told
+
+
+needs_wchan = pytest.mark.skipif(
+    not kernel_tells_what_is_waited_in(), reason="this kernel does not tell what a process waits in (/proc/PID/wchan)"
+)
 
 
 def pids(machine):
@@ -194,6 +215,7 @@ def test_a_port_that_is_taken_is_named(ranks):
     assert ranks.here() == 0
 
 
+@needs_wchan
 def test_a_rank_that_does_not_come_is_named(ranks):
     run = ranks.run(
         *("run", "--ddp", "-n", "3", "--detach", "--", "sh", "-c"),
@@ -210,6 +232,39 @@ def test_a_rank_that_does_not_come_is_named(ranks):
         )
         assert "ranks 0, 2 wait, and rank 1 does not: they may wait for it" in why.stdout, why.stdout
         assert f"berth logs {run} --rank 1" in why.stdout
+    finally:
+        ranks.run("stop", run, "--grace", "1s", timeout=LONG)
+
+
+GLOO = """
+import sys, time
+import torch, torch.distributed as dist
+dist.init_process_group("gloo")
+ones = torch.ones(1)
+dist.all_reduce(ones)
+print("ranks", int(ones.item()), flush=True)
+if dist.get_rank() == 1 and sys.argv[1:] == ["hang"]:
+    time.sleep(1000)
+dist.all_reduce(ones)
+"""
+
+
+@needs_wchan
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="python3-torch is not installed")
+def test_real_ranks_of_pytorch_meet_and_the_one_that_hangs_is_named(ranks):
+    (ranks.folder / "gloo.py").write_text(GLOO)
+    words = ["--ddp", "-n", "3", "--", sys.executable, ranks.folder / "gloo.py"]
+    done = ranks.run("run", *words, timeout=LONG)
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == [f"[{rank}] ranks 3" for rank in range(3)]
+    run = ranks.run("run", "--detach", *words, "hang", timeout=LONG).stdout.strip()
+    try:
+        wait_until(lambda: ranks.run("logs", run).stdout.count("ranks 3") == 3, "three ranks that have met", LONG)
+        wait_until(
+            lambda: "ranks 0, 2 wait, and rank 1 does not" in ranks.run("explain", run, timeout=LONG).stdout,
+            "the rank that sleeps",
+            LONG,
+        )
     finally:
         ranks.run("stop", run, "--grace", "1s", timeout=LONG)
 
