@@ -232,6 +232,8 @@ def test_a_rank_that_does_not_come_is_named(ranks):
         )
         assert "ranks 0, 2 wait, and rank 1 does not: they may wait for it" in why.stdout, why.stdout
         assert f"berth logs {run} --rank 1" in why.stdout
+        said = json.loads(ranks.run("explain", run, "--json", timeout=LONG).stdout)
+        assert said["findings"][0]["rule"] == "rank_hang" and said["ended_well"] is None, "it has not ended"
     finally:
         ranks.run("stop", run, "--grace", "1s", timeout=LONG)
 
