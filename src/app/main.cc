@@ -86,13 +86,14 @@ constexpr auto all_verbs = std::to_array<VerbEntry>({
     {serve_and_set_up, "support", "one file for a bug report, secrets masked, shown first",
      make_support},
     {serve_and_set_up, "demo", "a guided look, on this machine or a simulated one", make_demo},
+    {for_programs, "ranks", "for berth run --ddp, which starts it", make_ranks},
     {for_programs, "helper", "for programs with libberth, which start it", make_helper},
 });
 }  // namespace
 
 std::span<const VerbEntry> known_verbs() { return all_verbs; }
-// The last is for programs.
-std::span<const VerbEntry> verbs() { return known_verbs().first(all_verbs.size() - 1); }
+// The last ones are for programs.
+std::span<const VerbEntry> verbs() { return known_verbs().first(all_verbs.size() - 2); }
 
 namespace {
 /// The words behind the program's name. Through a link called nvidia-smi or gpustat the verb of

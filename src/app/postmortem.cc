@@ -57,11 +57,18 @@ void add_kernel_log(const Context& context, WallTime now, PostmortemEvidence& ev
   }
 }
 
+/// Of a run with ranks, what the one printed that failed first: the others only tell of that.
+RunRecord with_telling_log(const RunRecord& run, const std::optional<RunRanks>& ranks) {
+  if (!ranks || ranks->ranks.empty()) return run;
+  return with_log_of_rank(run, ranks->failed_first.value_or(0));
+}
+
 }  // namespace
 
 GatheredPostmortem gather_postmortem(const Context& context, const RunRecord& run, Gather how,
                                      WallTime now) {
   GatheredPostmortem gathered{.log = nullptr,
+                              .log_path = {},
                               .why_no_log = {},
                               .evidence = {.run = run,
                                            .events = events_of(run),
@@ -72,24 +79,27 @@ GatheredPostmortem gather_postmortem(const Context& context, const RunRecord& ru
                                            .log = nullptr,
                                            .xids = {},
                                            .oom_kills = {},
-                                           .driver_loads = {}}};
+                                           .driver_loads = {},
+                                           .ranks = run_ranks_of(run)}};
   add_samples(run, gathered.evidence);
   gathered.evidence.refusals = refusals_of(run);
   add_kernel_log(context, now, gathered.evidence);
   if (how == Gather::without_log) return gathered;
   add_siblings(context, gathered.evidence);
-  if (!run.manifest.log) {
+  const RunRecord with_log = with_telling_log(run, gathered.evidence.ranks);
+  if (!with_log.manifest.log) {
     gathered.why_no_log =
         tr("Its output went to where it was started and was not kept. With `berth run --detach` it "
            "is kept; or give it to `berth explain --log FILE`.");
     return gathered;
   }
-  auto tail = read_log_tail(run);
+  auto tail = read_log_tail(with_log);
   if (!tail) {
     gathered.why_no_log = tr_composed(tail.error().message());
     return gathered;
   }
   gathered.log = std::make_unique<LogText>(tail->bytes, tail->cut);
+  gathered.log_path = *with_log.manifest.log;
   gathered.evidence.log = gathered.log.get();
   return gathered;
 }
@@ -104,7 +114,8 @@ std::optional<std::string> who_held_its_memory(const RunRecord& run) {
                               .log = nullptr,
                               .xids = {},
                               .oom_kills = {},
-                              .driver_loads = {}};
+                              .driver_loads = {},
+                              .ranks = {}};
   std::optional<LogText> log;
   if (auto tail =
           run.manifest.log ? read_log_tail(run) : Result<LogTail>(fail(ErrorCode::not_found, ""))) {

@@ -14,6 +14,7 @@ namespace berth {
 /// A run's evidence and what it refers to.
 struct GatheredPostmortem {
   std::unique_ptr<LogText> log;
+  std::string log_path;    // empty: there is none
   std::string why_no_log;  // translated; empty: there is one, or the run was not detached
   PostmortemEvidence evidence;
 };

@@ -10,12 +10,14 @@
 #include "app/verb.h"
 #include "base/check.h"
 #include "base/fd.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "base/user_name.h"
 #include "record/run_record.h"
 #include "run/inside.h"
 #include "run/memory_auto.h"
+#include "run/ranks/rank_words.h"
 #include "run/slurm/allocation.h"
 
 namespace berth {
@@ -91,6 +93,15 @@ Result<RunOptions> RunFlags::options(const Context& context,
   if (!quiet_ && !request_.has("time")) tell_time_of_policy(context, options.job);
   if (no_bind_) options.job.bind = false;
   options.job.command = command;
+  if (options.job.ranks_by != RanksBy::nobody) {
+    const std::string path = context.variable("PATH").value_or(default_search_path);
+    auto made = command_with_ranks(options.job, [&](const std::string& name) {
+      return find_executable(name, path).has_value();
+    });
+    if (!made) return std::unexpected(std::move(made).error());
+    options.job.command = *std::move(made);
+    options.job.bind = !no_bind_;
+  }
   options.visible_format = uuids_ ? VisibleFormat::uuids : VisibleFormat::indices;
   options.environment = context.environment();
   options.working_directory = read_link("/proc/self/cwd").value_or("");

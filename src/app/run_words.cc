@@ -11,6 +11,7 @@
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "record/run_ranks.h"
 #include "view/placement_text.h"
 #include "view/postmortem_text.h"
 #include "view/run_text.h"
@@ -44,7 +45,7 @@ bool tell_cause(const Context& context, const RunRecord& record, Gather how, Wal
 bool output_could_tell(const RunFinished& finished, const RunRecord& record) {
   const int signal = signal_of(record);
   return !finished.end_wanted && record.end->because.empty() && !record.manifest.log &&
-         (signal == 0 || signal == SIGABRT);
+         !run_ranks_of(record) && (signal == 0 || signal == SIGABRT);
 }
 
 /// Why the job failed, where what is at hand says so; its own output went past us. Where nothing

@@ -70,7 +70,7 @@ struct VerbEntry {
 
 /// All verbs, in the order `berth --help` shows them. Listed in main.cc.
 [[nodiscard]] std::span<const VerbEntry> verbs();
-/// And `helper`, which no person types.
+/// And `ranks` and `helper`, which no person types.
 [[nodiscard]] std::span<const VerbEntry> known_verbs();
 
 /// Prints to stdout; what cannot be written is noticed by finish_output().
@@ -84,6 +84,7 @@ void complain(std::string_view text);
 [[nodiscard]] int report(const class Error& error, int code = exit_code::failed);
 
 std::unique_ptr<Verb> make_helper();
+std::unique_ptr<Verb> make_ranks();
 std::unique_ptr<Verb> make_status();
 std::unique_ptr<Verb> make_ps();
 std::unique_ptr<Verb> make_health();

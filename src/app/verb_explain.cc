@@ -2,6 +2,7 @@
 
 #include "app/explain_bottleneck.h"
 #include "app/postmortem.h"
+#include "app/rank_state.h"
 #include "app/records.h"
 #include "app/verb.h"
 #include "base/text.h"
@@ -113,17 +114,24 @@ class ExplainVerb final : public Verb {
       return could_not_look;
     }
     if (found->state == RunState::running) {
+      if (const auto hang = explain_ranks(context, *found)) {
+        return answer(context, {.run = &*found, .log = {}, .why_no_log = {}}, {*hang});
+      }
       return explain_targets(context, {bottleneck::run_target(*found)}, wish_);
     }
     if (pace_) return explain_run_bottleneck(context, *found, wish_);
     const WallTime now = context.clock().wall_now();
     const GatheredPostmortem gathered = gather_postmortem(context, *found, Gather::all, now);
+    Findings findings = explain_postmortem(gathered.evidence);
+    if (const auto hang = explain_ranks(context, *found)) {
+      findings.insert(findings.begin(), *hang);
+    }
     const int code = answer(context,
                             {.run = &*found,
-                             .log = gathered.log ? *found->manifest.log : "",
+                             .log = gathered.log_path,
                              .log_cut = gathered.log && gathered.log->is_cut(),
                              .why_no_log = gathered.why_no_log},
-                            explain_postmortem(gathered.evidence));
+                            findings);
     if (json_ || !ended_well(*found) || found->manifest.given.devices.empty()) return code;
     print("\n");
     // The code stays that of the end: the run is over, nothing is lost any more.

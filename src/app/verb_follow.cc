@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "app/rank_state.h"
 #include "app/records.h"
 #include "app/run_words.h"
 #include "app/slurm_options.h"
@@ -13,7 +14,9 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "base/variables.h"
+#include "record/record_writer.h"
 #include "record/run_container.h"
+#include "record/run_ranks.h"
 #include "record/run_slurm.h"
 #include "run/container/left.h"
 #include "run/run.h"
@@ -49,11 +52,23 @@ class LogsVerb final : public Verb {
   void declare(Options& options) override {
     add_run_name(options, name_);
     options.flag("-f,--follow", follow_, "go on until the run has ended");
+    options.filled_value("--rank", rank_, "of a run with --ddp: what this rank printed", "K");
   }
   int run(Context& context, const std::vector<std::string>&) override {
-    const auto found = find_run(context, name_);
+    auto found = find_run(context, name_);
     if (!found) return report(found.error());
     say_of_its_wait(context, *found);
+    if (!rank_.empty()) {
+      const auto ranks = run_ranks_of(*found);
+      const auto rank = parse_unsigned(rank_);
+      if (!ranks || !rank || *rank >= ranks->ranks.size()) {
+        complain(ranks ? trf("run {} has the ranks 0 to {}, no {}", found->manifest.id,
+                             ranks->ranks.size() - 1, printable(rank_))
+                       : trf("run {} has no ranks: leave out --rank", found->manifest.id));
+        return exit_code::usage;
+      }
+      found = with_log_of_rank(*std::move(found), static_cast<int>(*rank));
+    }
     if (const auto said = logs_of_container(*found)) return *said;
     const InterruptNote interrupt;
     SlurmPolling polling(*found, slurm_client(context));
@@ -85,6 +100,7 @@ class LogsVerb final : public Verb {
   }
 
   std::string name_;
+  std::string rank_;
   bool follow_ = false;
 };
 
@@ -131,6 +147,8 @@ class StopVerb final : public Verb {
     options.filled_value(
         "--slurm-job", slurm_job_,
         "your runs in this Slurm job, and containers that they left, on this machine", "JOB");
+    options.flag("--stacks", stacks_,
+                 "show first where its processes stand, by py-spy where there is one");
     options.flag("-q,--quiet", quiet_, "say nothing but what went wrong");
   }
   int run(Context& context, const std::vector<std::string>&) override {
@@ -209,6 +227,11 @@ class StopVerb final : public Verb {
 
   int stop(Context& context, const RunRecord& record, std::chrono::milliseconds grace) const {
     const auto slurm = run_slurm_in(record.directory);
+    if (stacks_ && record.state == RunState::running) {
+      // Before anything of it ends: its end is the one that was asked for.
+      const bool is_ours = record.owner.uid == ::geteuid() && !record.directory.empty();
+      if (is_ours && note_stop_request(record.directory, grace)) show_stacks(context, record);
+    }
     const auto stopped = slurm ? stop_slurm_run(record, *slurm, grace, slurm_client(context))
                                : stop_run(record, grace, context.clock());
     return stopped ? tell(record, *stopped) : report(stopped.error());
@@ -237,6 +260,7 @@ class StopVerb final : public Verb {
   std::string grace_ = "10s";
   bool all_ = false;
   std::string slurm_job_;
+  bool stacks_ = false;
   bool quiet_ = false;
 };
 

@@ -162,6 +162,19 @@ std::string typed_retry(const JobSpec& job) {
   return job.retry_on == RetryOn::gpu_lost ? "gpu-lost" : "gpu-fault";
 }
 
+Result<void> parse_ranks_by(std::string_view text, JobSpec& job) {
+  if (text != "berth" && text != "torchrun") {
+    return fail(ErrorCode::invalid, trf("\"{}\" is not berth or torchrun", printable(text)));
+  }
+  job.ranks_by = text == "berth" ? RanksBy::berth : RanksBy::torchrun;
+  return {};
+}
+
+std::string typed_ranks_by(const JobSpec& job) {
+  if (job.ranks_by == RanksBy::nobody) return {};
+  return job.ranks_by == RanksBy::berth ? "berth" : "torchrun";
+}
+
 Result<void> parse_times(std::string_view text, int& member) {
   const auto times = parse_unsigned(text);
   if (!times || *times < 1 || *times > 100) {
@@ -221,9 +234,9 @@ std::string typed_after(const JobSpec& job) { return fmt::format("{}", fmt::join
 /// A member that is added does not compile until it is named here: it wants a row below.
 [[maybe_unused]] void each_member_has_its_row(const JobSpec& job) {
   [[maybe_unused]] const auto& [command, name, project, request, priority, after, cpus, host_memory,
-                                where, wait, cpu_after, time_limit, warning_signal, warning_ahead,
-                                linger, hold, bind, isolate, cap, cap_action, on_gpu_fault,
-                                fault_signal, retry_on, retries, retry_oom] = job;
+                                where, ranks_by, wait, cpu_after, time_limit, warning_signal,
+                                warning_ahead, linger, hold, bind, isolate, cap, cap_action,
+                                on_gpu_fault, fault_signal, retry_on, retries, retry_oom] = job;
 }
 
 // --- the table ----------------------------------------------------------------------------
@@ -282,6 +295,9 @@ constexpr JobKey other_keys[] = {
      as_key("keep it on the CPUs and in the memory of its devices' NUMA node"), "true", true,
      [](Text text, JobSpec& job) { return parse_switch(text, job.bind); },
      [](const JobSpec& job) { return typed_switch(job.bind); }, nullptr},
+    {JobPart::life, "ddp", "--ddp", "[HOW]",
+     as_key("start it once for each device, as the ranks of one job; --ddp=torchrun: by torchrun"),
+     "berth", false, parse_ranks_by, typed_ranks_by, nullptr},
     {JobPart::life, "linger", "--linger", "TIME",
      as_key("keep the device this long after the job's last process has let go of it (60s)"),
      needs_value, true,

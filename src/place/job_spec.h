@@ -28,6 +28,8 @@ enum class CapAction { warn, stop };
 enum class OnGpuFault { warn, signal, stop };
 /// After what a run that ended badly is started again without the device.
 enum class RetryOn { never, gpu_lost, gpu_fault };
+/// Who starts the command once for each device, as the ranks of one distributed job.
+enum class RanksBy { nobody, berth, torchrun };
 
 struct JobSpec {
   std::vector<std::string> command;
@@ -42,6 +44,7 @@ struct JobSpec {
   std::optional<int> cpus;
   std::optional<Bytes> host_memory;
   RunWhere where = RunWhere::gpu;
+  RanksBy ranks_by = RanksBy::nobody;
   /// 0: answer at once. Nothing: wait as long as it takes.
   std::optional<std::chrono::milliseconds> wait = std::chrono::milliseconds(0);
   /// With gpu_or_cpu: how long to wait for a GPU before going without.

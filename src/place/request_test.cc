@@ -201,7 +201,7 @@ constexpr std::pair<std::string_view, std::string_view> texts[] = {
     {"cap", "watchdog"},      {"cap_action", "stop"},   {"on_gpu_fault", "signal=TERM"},
     {"retry_on", "gpu-lost"}, {"retries", "3"},         {"retry_oom", "2"},
     {"name", "lr 1e-4, 二"},  {"project", "vision"},    {"cpus", "8"},
-    {"host_memory", "64G"}};
+    {"host_memory", "64G"},   {"ddp", "torchrun"}};
 
 TEST(JobKeys, ReadWhatTheyType) {
   ASSERT_EQ(std::size(texts), job_keys().size()) << "a key without a text here";
@@ -216,15 +216,16 @@ TEST(JobKeys, ReadWhatTheyType) {
 /// All members but the command. One that is new does not compile until it is named here, and then
 /// wants a key.
 auto members_of(const JobSpec& job) {
-  const auto& [command, name, project, request, priority, after, cpus, host_memory, where, wait,
-               cpu_after, time_limit, warning_signal, warning_ahead, linger, hold, bind, isolate,
-               cap, cap_action, on_gpu_fault, fault_signal, retry_on, retries, retry_oom] = job;
+  const auto& [command, name, project, request, priority, after, cpus, host_memory, where, ranks_by,
+               wait, cpu_after, time_limit, warning_signal, warning_ahead, linger, hold, bind,
+               isolate, cap, cap_action, on_gpu_fault, fault_signal, retry_on, retries, retry_oom] =
+      job;
   const auto& [devices, memory, only, except, kind, prefer, preferred, min_compute, needs,
                max_utilization, idle_for, allow_failed, together] = request;
-  return std::tie(name, project, cpus, host_memory, priority, after, where, wait, cpu_after,
-                  time_limit, warning_signal, warning_ahead, linger, hold, bind, isolate, cap,
-                  cap_action, on_gpu_fault, fault_signal, retry_on, retries, retry_oom, devices,
-                  memory, only, except, kind, prefer, preferred, min_compute, needs,
+  return std::tie(name, project, cpus, host_memory, priority, after, where, ranks_by, wait,
+                  cpu_after, time_limit, warning_signal, warning_ahead, linger, hold, bind, isolate,
+                  cap, cap_action, on_gpu_fault, fault_signal, retry_on, retries, retry_oom,
+                  devices, memory, only, except, kind, prefer, preferred, min_compute, needs,
                   max_utilization, idle_for, allow_failed, together);
 }
 

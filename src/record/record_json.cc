@@ -6,6 +6,7 @@
 #include "record/manifest_here.h"
 #include "record/record_writer.h"
 #include "record/run_container.h"
+#include "record/run_ranks.h"
 #include "snapshot/walk.h"
 
 namespace berth {
@@ -340,6 +341,9 @@ void write_run(Archive& archive, const RunRecord& run, const RunStory& story, Ru
       RunContainer copy = *container;
       walk(archive, copy);
     });
+  }
+  if (auto ranks = is_owner ? run_ranks_of(run) : std::nullopt) {
+    archive.derived_object("ranks", true, [&] { walk(archive, *ranks); });
   }
   archive.derived("state", name_of(run.state));
   if (is_owner) archive.derived("directory", run.directory);

@@ -24,6 +24,8 @@ inline constexpr std::string_view account = "account";
 inline constexpr std::string_view container = "container.json";
 /// The Slurm job that the run was handed to.
 inline constexpr std::string_view slurm = "slurm.json";
+/// The processes of a run that is several, and what each said.
+inline constexpr std::string_view ranks = "ranks.json";
 /// Where the container's engine writes its id.
 inline constexpr std::string_view container_id = "cid";
 inline constexpr std::string_view end = "end.json";

@@ -16,8 +16,31 @@
 #include "run/binding.h"
 #include "run/device_scope.h"
 #include "run/handover.h"
+#include "run/ranks/rank_words.h"
 
 namespace berth {
+
+namespace {
+/// The job's own; of one with ranks, the process that starts these.
+std::vector<std::string> command_to_execute(const KeeperTask& task) {
+  const JobSpec& job = task.options->job;
+  if (job.ranks_by != RanksBy::berth) return job.command;
+  const std::size_t devices = task.manifest.given.devices.size();
+  RankPlan plan{.ranks = devices > 0 ? static_cast<int>(devices) : job.request.devices,
+                .record = task.record != nullptr ? task.record->directory() : "",
+                .grace = task.options->stop_grace,
+                .warning_signal = job.time_limit ? job.warning_signal : 0};
+  for (const Device& device : task.manifest.given.devices) {
+    if (task.binding == nullptr) break;
+    if (const auto own = plan_binding({device.id}, task.manifest.given)) {
+      plan.bindings.push_back(*own);
+    }
+  }
+  // By its name where it still has one: that is what lists of processes show.
+  const std::string program = read_link("/proc/self/exe").value_or("");
+  return rank_launcher_words(is_there(program) ? program : "/proc/self/exe", plan, job.command);
+}
+}  // namespace
 
 Error own_failure(const Error& error) { return {ErrorCode::io, error.message()}; }
 
@@ -44,7 +67,7 @@ Error become_job(const KeeperTask& task) {
     auto kept = keep_on_exec(task.lease->descriptor());
     if (!kept) return own_failure(kept.error());
   }
-  std::vector<std::string> command = options.job.command;
+  std::vector<std::string> command = command_to_execute(task);
   if (task.isolation != nullptr && !task.isolation->systemd_run.empty()) {
     command =
         in_device_scope(task.isolation->systemd_run, device_files_in(*task.isolation), command);

@@ -71,7 +71,7 @@ std::string explanation_json(const Explained& what, const Findings& findings) {
   if (what.run != nullptr) {
     run = what.run->manifest.id;
     simulated = what.run->manifest.given.simulated;
-    well = ended_well(*what.run);
+    if (what.run->state != RunState::running) well = ended_well(*what.run);
   }
   return write_json(JsonLayout::indented,
                     [&](Archive& archive) {

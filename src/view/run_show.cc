@@ -6,9 +6,11 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "record/run_container.h"
+#include "record/run_ranks.h"
 #include "record/run_slurm.h"
 #include "snapshot/device_name.h"
 #include "view/paint.h"
+#include "view/ranks_text.h"
 #include "view/run_text.h"
 #include "view/runs_text.h"
 #include "view/software_text.h"
@@ -212,6 +214,9 @@ std::string facts_text(const RunRecord& run, const Summary& summary, const Momen
   if (manifest.python) facts.add("Python", python_text(*manifest.python, style));
   facts.add(tr("Variables"), variables_text(manifest.variables, style));
   facts.add(tr("Set for it"), variables_text(manifest.variables_set, style));
+  if (const auto ranks = run_ranks_of(run)) {
+    facts.add(tr("For ranks"), variables_text(ranks->variables, style));
+  }
   facts.add(tr("Note"), own(facts_missing_text(run), style));
   return facts.text();
 }
@@ -347,6 +352,7 @@ std::string render_run(const RunRecord& run, const RunDetails& details, const Mo
   for (std::size_t i = 0; i < run.manifest.given.devices.size(); ++i) {
     text += device_text(i, run, details, style);
   }
+  text += render_ranks(run, style);
   text += tree_text(details.summary, style);
   text += marks_text(details.marks, now.wall, style);
   text += events_text(details.events, now.wall, style);

@@ -9,6 +9,7 @@
 #include "diagnose/postmortem/log_text.h"
 #include "diagnose/postmortem/neighbour.h"
 #include "diagnose/postmortem/sibling_ranks.h"
+#include "record/run_ranks.h"
 #include "record/run_record.h"
 #include "snapshot/finding.h"
 #include "snapshot/process.h"
@@ -36,6 +37,8 @@ struct PostmortemEvidence {
   Reading<std::vector<XidEvent>> xids;
   Reading<std::vector<OomKill>> oom_kills;
   Reading<std::vector<DriverLoad>> driver_loads;
+  /// Of a run that berth started as several; nothing: it is one.
+  std::optional<RunRanks> ranks = {};
 };
 
 /// It has ended, and not with 0.

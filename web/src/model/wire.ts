@@ -155,6 +155,27 @@ export interface RunContainer {
   oom_killed: boolean | null;
 }
 
+export interface RunRanks {
+  master_address: string;
+  master_port: number;
+  /// What each has set beside its place among the others.
+  variables: Record<string, string>;
+  ranks: RunRank[];
+  /// The rank that ended first, and badly; the others were ended for it.
+  failed_first: number | null;
+}
+
+export interface RunRank {
+  rank: number;
+  process: ProcessId | null;
+  /// Null: any.
+  cpus: string | null;
+  /// Null: it lives, or its end was not seen.
+  ended_unix_ms: number | null;
+  exit_code: number | null;
+  signal: number | null;
+}
+
 export interface Lease {
   id: string;
   run: string;
@@ -731,6 +752,8 @@ export interface Run {
   retry_of: string | null;
   /// Missing: the run is of none, or another person's.
   container?: RunContainer;
+  /// Missing: the run is one process, or another person's.
+  ranks?: RunRanks;
   wanted: string;
   /// Missing: it is another person's run.
   spec?: Record<string, string>;

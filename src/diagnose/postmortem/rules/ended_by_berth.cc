@@ -166,6 +166,26 @@ Findings ended_by_berth(const PostmortemEvidence& evidence) {
   return {};
 }
 
+/// The others were ended for it, and what they say is of that.
+Findings rank_failed_first(const PostmortemEvidence& evidence) {
+  if (!evidence.ranks || !evidence.ranks->failed_first) return {};
+  const auto& ranks = evidence.ranks->ranks;
+  const Rank& first = ranks[static_cast<std::size_t>(*evidence.ranks->failed_first)];
+  Finding finding{
+      .rule = "rank_failed_first", .severity = Severity::warning, .evidence = {}, .steps = {}};
+  const bool by_signal = first.exit.signal != 0;
+  finding.title = by_signal
+                      ? sentence("rank {} ended first, by {}; berth ended the others", first.rank,
+                                 signal_name(first.exit.signal))
+                      : sentence("rank {} ended first, with exit code {}; berth ended the others",
+                                 first.rank, first.exit.code);
+  finding.evidence = {sentence("the record's table of {} ranks", ranks.size())};
+  finding.meaning = sentence("What the other ranks printed last tells of their being ended.");
+  finding.steps = {{sentence("see what it printed"),
+                    fmt::format("berth logs {} --rank {}", evidence.run.manifest.id, first.rank)}};
+  return {finding};
+}
+
 }  // namespace
 
 std::span<const PostmortemRule> ended_by_berth_rules() {
@@ -183,6 +203,11 @@ std::span<const PostmortemRule> ended_by_berth_rules() {
                    {"never_started", "error; hint where it was taken out of the queue",
                     "the record says that it waited, detached, and never started: no device came, "
                     "it was taken out of the queue (by whom), or it failed first",
+                    "yes"}}},
+      {.find = rank_failed_first,
+       .reports = {{"rank_failed_first", "warning",
+                    "of a run with `--ddp`, the table of ranks says which ended first, and badly; "
+                    "its log is the one that is read",
                     "yes"}}},
   };
   return rules;

@@ -1,0 +1,25 @@
+#pragma once
+// The ranks of a run that goes on, as they stand now: for `berth explain` and `berth stop
+// --stacks`.
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "app/context.h"
+#include "diagnose/ranks/flight_recorder.h"
+#include "record/run_record.h"
+#include "snapshot/finding.h"
+
+namespace berth {
+
+/// Which rank the others wait for. It is watched for two seconds where it goes on. Nothing: it has
+/// no ranks, or that cannot be told.
+[[nodiscard]] std::optional<Finding> explain_ranks(Context& context, const RunRecord& run);
+
+/// Where each process of the run stands. By py-spy, where it is installed; else what /proc tells,
+/// and then Python's own faulthandler, in those that have it, which ends them: its lines are in
+/// their output.
+void show_stacks(Context& context, const RunRecord& run);
+
+}  // namespace berth

@@ -1,0 +1,53 @@
+#include "base/port.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <string>
+
+namespace berth {
+
+namespace {
+
+/// Of both families at once, where there are two.
+Result<HeldPort> hold_in(int family, std::uint16_t wanted) {
+  Fd held(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!held.is_open()) return fail_system("make a socket", errno);
+  const int off = 0;
+  const int on = 1;
+  if (family == AF_INET6) {
+    (void)::setsockopt(held.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  }
+  sockaddr_storage address{};
+  socklen_t size = family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+  address.ss_family = static_cast<sa_family_t>(family);
+  // Both kinds of address have their port in the same place.
+  auto* const port = &reinterpret_cast<sockaddr_in*>(&address)->sin_port;
+  *port = htons(wanted);
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  // First without SO_REUSEADDR: what anybody has bound is refused then.
+  if (::bind(held.get(), any, size) != 0) {
+    const int error = errno;
+    if (error == EADDRINUSE) {
+      return fail(ErrorCode::busy, "TCP port " + std::to_string(wanted) + " is taken");
+    }
+    return fail_system("bind a socket to TCP port " + std::to_string(wanted), error);
+  }
+  if (::setsockopt(held.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+      ::getsockname(held.get(), any, &size) != 0) {
+    return fail_system("keep a TCP port", errno);
+  }
+  return HeldPort{.number = ntohs(*port), .socket = std::move(held)};
+}
+
+}  // namespace
+
+Result<HeldPort> hold_port(std::optional<std::uint16_t> wanted) {
+  auto held = hold_in(AF_INET6, wanted.value_or(0));
+  if (held || held.error().code() == ErrorCode::busy) return held;
+  return hold_in(AF_INET, wanted.value_or(0));
+}
+
+}  // namespace berth

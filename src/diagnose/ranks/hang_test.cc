@@ -1,0 +1,74 @@
+#include "diagnose/ranks/hang.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace berth {
+namespace {
+
+using ::testing::HasSubstr;
+
+RankSeen waits(int rank) {
+  return {.rank = rank, .exit = {}, .state = 'S', .waits_in = "futex_do_wait"};
+}
+RankSeen sleeps(int rank) {
+  return {.rank = rank, .exit = {}, .state = 'S', .waits_in = "hrtimer_nanosleep"};
+}
+RankSeen computes(int rank, double utilization, double power) {
+  return {.rank = rank, .exit = {}, .state = 'R', .utilization = utilization, .power = power};
+}
+std::string title(const std::vector<RankSeen>& ranks) {
+  const auto found = find_rank_hang(ranks, {}, "R");
+  return found ? found->title.english() : "";
+}
+
+TEST(RankHang, NamesTheOneThatSleeps) {
+  const auto found = find_rank_hang({waits(0), sleeps(1), waits(2)}, {}, "R");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->title.english(), "ranks 0, 2 wait, and rank 1 does not: they may wait for it");
+  EXPECT_EQ(found->evidence.front().english(), "rank 1 sleeps: hrtimer_nanosleep");
+  EXPECT_EQ(found->steps.front().command, "berth logs R --rank 1");
+  EXPECT_FALSE(found->doubt.english().empty());
+}
+
+TEST(RankHang, NamesTheOneThatIsStoppedStuckOrGone) {
+  RankSeen other = waits(0);
+  other.state = 'T';
+  EXPECT_THAT(title({other, waits(1)}), HasSubstr("rank 0"));
+  other.state = 'D';
+  EXPECT_THAT(title({other, waits(1)}), HasSubstr("rank 0"));
+  other.has_ended = true;
+  const auto found = find_rank_hang({other, waits(1)}, {}, "R");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->evidence.front().english(), "rank 0 has ended, with 0");
+}
+
+TEST(RankHang, ACardThatIsBusyAndDrawsLittleWaits) {
+  EXPECT_EQ(act_of(computes(0, 100, 0.18)), RankActs::waits_for_others);
+  EXPECT_EQ(act_of(computes(0, 100, 0.9)), RankActs::works);
+  EXPECT_THAT(title({computes(0, 100, 0.18), computes(1, 2, 0.15), computes(2, 99, 0.2)}),
+              HasSubstr("rank 1 does not"));
+}
+
+TEST(RankHang, AccusesNobodyWhereAllDoTheSameOrOneCannotBeTold) {
+  EXPECT_EQ(title({waits(0), waits(1)}), "");
+  EXPECT_EQ(title({sleeps(0), sleeps(1)}), "");
+  EXPECT_EQ(title({waits(0), sleeps(1), sleeps(2)}), "") << "most of them do not wait";
+  EXPECT_EQ(title({waits(0), sleeps(1), {.rank = 2, .exit = {}}}), "");
+  EXPECT_EQ(title({computes(0, 100, 0.9), computes(1, 100, 0.9)}), "");
+}
+
+TEST(RankHang, BelievesPyTorchFirst) {
+  const LastOperation waiting{.number = 2, .name = "nccl:all_reduce", .state = "started"};
+  const LastOperation before{.number = 1, .name = "nccl:all_reduce", .state = "completed"};
+  const auto found = find_rank_hang({sleeps(0), waits(1), waits(2)},
+                                    {{0, {{"0", waiting}}}, {1, {{"0", before}}}}, "R");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->title.english(), "rank 1 has not entered the operation that the others wait in");
+  EXPECT_EQ(found->severity, Severity::error);
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,46 @@
+#pragma once
+// The first process of a job that is several ranks (`--ddp`): starts them, passes on what they
+// print, ends with them. For the keeper it is the job, so that lease, stop, time limit and record
+// are what they are for any job.
+//
+// The ranks are a process group each: a signal to the job, from whomever, is handed to each of them
+// once. Each writes into a file of the record, which is read here and shown line by line; so no
+// rank waits for a slow reader, and nothing is lost with this process. Where that is killed, the
+// kernel kills the ranks (PR_SET_PDEATHSIG): without it nobody would end those who wait for a dead
+// one.
+
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/process.h"
+#include "base/result.h"
+#include "record/run_ranks.h"
+#include "run/ranks/rank_words.h"
+
+namespace berth {
+
+/// One has failed, and the others are ended for it.
+struct RankFailed {
+  Rank rank;
+  std::string log;  // empty: there is none
+};
+/// Some did not end by TERM within the grace.
+struct RanksKilled {
+  std::vector<int> ranks;
+};
+/// What cannot be written goes on unseen.
+struct RanksUnrecorded {
+  std::string why;
+};
+using RankNews = std::variant<RankFailed, RanksKilled, RanksUnrecorded>;
+
+/// Of the first that failed; 0 where all ended well. busy: the port that the caller chose by
+/// MASTER_PORT is taken. `print` is called for whole lines, with the rank in front.
+[[nodiscard]] Result<Exit> run_ranks(const RankPlan& plan, const std::vector<std::string>& command,
+                                     const std::vector<std::string>& environment, Clock& clock,
+                                     const std::function<void(const RankNews&)>& tell);
+
+}  // namespace berth

@@ -1,0 +1,144 @@
+#include "run/ranks/rank_words.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "run/container/command.h"
+
+namespace berth {
+
+namespace {
+
+std::string_view name_of_program(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+bool is_python(std::string_view word) { return name_of_program(word).starts_with("python"); }
+
+/// What stands behind the interpreter, as torchrun takes it: a script or `-m MODULE`.
+std::vector<std::string> words_for_torchrun(const std::vector<std::string>& command) {
+  if (!is_python(command.front())) {
+    std::vector<std::string> words = command;
+    words.insert(words.begin(), "--no-python");
+    return words;
+  }
+  auto begin = command.begin() + 1;
+  while (begin != command.end() && *begin == "-u") ++begin;  // torchrun gives it that itself
+  return {begin, command.end()};
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> command_with_ranks(const JobSpec& job,
+                                                    const IsProgram& is_program) {
+  std::vector<std::string> command = job.command;
+  if (command.empty() || job.ranks_by == RanksBy::nobody) return command;
+  const auto container = read_container_command(command);
+  if (!container || *container) {
+    return fail(ErrorCode::invalid,
+                std::string(tr("--ddp cannot start ranks in a container of their own each: leave "
+                               "it out, and start them inside by torchrun")));
+  }
+  if (command.front().ends_with(".py") && !is_program(command.front())) {
+    command.insert(command.begin(), is_program("python") ? "python" : "python3");
+  }
+  if (job.ranks_by == RanksBy::berth) return command;
+  const std::string count = fmt::format("--nproc-per-node={}", job.request.devices);
+  std::vector<std::string> words = {"torchrun"};
+  if (!is_program("torchrun")) {
+    const std::string python = is_python(command.front()) ? command.front() : "python3";
+    words = {python, "-m", "torch.distributed.run"};
+  }
+  // Its store takes a port that the kernel chooses.
+  words.insert(words.end(), {"--standalone", count});
+  const auto rest = words_for_torchrun(command);
+  words.insert(words.end(), rest.begin(), rest.end());
+  return words;
+}
+
+std::vector<std::string> rank_launcher_words(const std::string& program, const RankPlan& plan,
+                                             const std::vector<std::string>& command) {
+  std::vector<std::string> words = {program, "ranks", fmt::format("--count={}", plan.ranks),
+                                    fmt::format("--grace={}ms", plan.grace.count())};
+  if (plan.warning_signal != 0) words.push_back(fmt::format("--warning={}", plan.warning_signal));
+  if (!plan.record.empty()) words.push_back("--record=" + plan.record);
+  if (!plan.bindings.empty()) words.push_back("--cpus=" + bindings_text(plan.bindings));
+  words.emplace_back("--");
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
+std::string cpu_list_text(const std::vector<int>& cpus) {
+  std::string text;
+  for (std::size_t i = 0; i < cpus.size();) {
+    std::size_t last = i;
+    while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) ++last;
+    text += fmt::format("{}{}", text.empty() ? "" : ",", cpus[i]);
+    if (last > i) text += fmt::format("-{}", cpus[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+std::string bindings_text(const std::vector<Binding>& bindings) {
+  std::string text;
+  for (const Binding& one : bindings) {
+    text += (text.empty() ? "" : "/") + cpu_list_text(one.cpus);
+    if (one.node) text += fmt::format("@{}", *one.node);
+  }
+  return text;
+}
+
+std::optional<std::vector<Binding>> bindings_in(std::string_view text) {
+  std::vector<Binding> bindings;
+  if (text.empty()) return bindings;
+  for (const std::string_view part : split(text, '/')) {
+    const auto ends = split(part, '@');
+    auto cpus = parse_cpu_list(ends.front());
+    const auto node = ends.size() == 2 ? parse_unsigned(ends[1]) : std::nullopt;
+    constexpr std::uint64_t most_nodes = 1024;
+    if (!cpus || ends.size() > 2 || (ends.size() == 2 && (!node || *node >= most_nodes))) {
+      return std::nullopt;
+    }
+    bindings.push_back({.cpus = *std::move(cpus),
+                        .node = node ? std::optional(static_cast<int>(*node)) : std::nullopt});
+  }
+  return bindings;
+}
+
+std::vector<Variable> place_variables(const PlaceAmongRanks& place) {
+  const std::string rank = std::to_string(place.rank);
+  const std::string ranks = std::to_string(place.ranks);
+  return {{"RANK", rank},
+          {"LOCAL_RANK", rank},
+          {"WORLD_SIZE", ranks},
+          {"LOCAL_WORLD_SIZE", ranks},
+          {"GROUP_RANK", "0"},
+          {"GROUP_WORLD_SIZE", "1"},
+          {"MASTER_ADDR", place.master_address},
+          {"MASTER_PORT", std::to_string(place.master_port)},
+          {"TORCHELASTIC_RUN_ID", place.run}};
+}
+
+std::vector<Variable> common_variables(const std::vector<std::string>& environment,
+                                       unsigned threads, const std::string& record) {
+  std::vector<Variable> variables = {{"OMP_NUM_THREADS", std::to_string(threads)},
+                                     {"PYTHONUNBUFFERED", "1"},
+                                     {"PYTHONFAULTHANDLER", "1"}};
+  if (!record.empty()) {
+    // PyTorch's flight recorder, by its names before 2.9 and since: the last so many operations,
+    // written into the record where one times out.
+    const std::string dumps = record + "/fr_";
+    for (const char* name : {"TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE"}) {
+      variables.emplace_back(name, "2000");
+    }
+    variables.emplace_back("TORCH_NCCL_DUMP_ON_TIMEOUT", "1");
+    for (const char* name : {"TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"}) {
+      variables.emplace_back(name, dumps);
+    }
+  }
+  std::erase_if(variables,
+                [&](const Variable& one) { return value_of(environment, one.first).has_value(); });
+  return variables;
+}
+
+}  // namespace berth

@@ -1,0 +1,62 @@
+#pragma once
+// What a job of several ranks is started with: its command line, where each rank is kept, and what
+// tells it its place among the others. Pure.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/variables.h"
+#include "place/job_spec.h"
+#include "run/binding.h"
+
+namespace berth {
+
+/// Whether there is a program of this name.
+using IsProgram = std::function<bool(const std::string& name)>;
+
+/// The command of a job with ranks as it is started: a script alone is Python's; with
+/// RanksBy::torchrun, torchrun with that script. invalid: ranks cannot be started so.
+[[nodiscard]] Result<std::vector<std::string>> command_with_ranks(const JobSpec& job,
+                                                                  const IsProgram& is_program);
+
+/// What the job's first process has to know, which starts the ranks and ends with them.
+struct RankPlan {
+  int ranks = 1;
+  std::string record;  // the run's directory; empty: unrecorded
+  /// One for each rank; empty: any CPU.
+  std::vector<Binding> bindings;
+  std::chrono::milliseconds grace{10'000};  // between TERM and KILL
+  int warning_signal = 0;  // that the keeper sends the job alone, ahead of its time limit; 0: none
+};
+/// The words of that process: this berth's `ranks`, and the plan.
+[[nodiscard]] std::vector<std::string> rank_launcher_words(const std::string& program,
+                                                           const RankPlan& plan,
+                                                           const std::vector<std::string>& command);
+/// "0-3,8@1" for each, with slashes between; the other way round. Nothing: no such list.
+[[nodiscard]] std::string bindings_text(const std::vector<Binding>& bindings);
+[[nodiscard]] std::optional<std::vector<Binding>> bindings_in(std::string_view text);
+/// "0-3,8".
+[[nodiscard]] std::string cpu_list_text(const std::vector<int>& cpus);
+
+struct PlaceAmongRanks {
+  int rank = 0;
+  int ranks = 1;
+  std::string master_address;
+  std::uint16_t master_port = 0;
+  std::string run;  // its id
+};
+/// RANK, WORLD_SIZE and their like, as torchrun has them.
+[[nodiscard]] std::vector<Variable> place_variables(const PlaceAmongRanks& place);
+
+/// What every rank has set where its caller did not choose: threads, output at once, and what shows
+/// where it hangs. `record`: where dumps go; empty: nowhere. Nothing that changes how ranks talk.
+[[nodiscard]] std::vector<Variable> common_variables(const std::vector<std::string>& environment,
+                                                     unsigned threads, const std::string& record);
+
+}  // namespace berth
