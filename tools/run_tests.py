@@ -170,7 +170,7 @@ LANES_OF_THE_REST = 2
 
 
 # What is done in samples by ./dev test, and in full where BERTH_LONG is set.
-IN_FULL = [E2E / f"test_{name}.py" for name in ("run_kill_points", "run_chaos", "side_by_side")]
+IN_FULL = [E2E / f"test_{name}.py" for name in ("run_kill_points", "run_chaos", "side_by_side", "package")]
 
 
 def in_full(report: Report) -> None:
