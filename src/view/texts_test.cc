@@ -62,7 +62,7 @@ TEST(PlacementText, WhatIsSaidOfSeveralCardsInARowIsSaidOnce) {
   for (const int index : {0, 1, 2, 4, 5}) {
     placement.refused.push_back({.device = DeviceId(fmt::format("GPU-{}", index)),
                                  .index = index,
-                                 .rule = Rule::too_small,
+                                 .rule = Rule::memory,
                                  .text = index < 5 ? "too small" : "not that small",
                                  .holders = {},
                                  .may_change = false});
@@ -83,7 +83,7 @@ TEST(PlacementText, AgainstThePolicyNoOtherRequestIsAdvised) {
   const std::string text = render_refusals(placement, example::server(), {.width = 120});
   EXPECT_THAT(text, HasSubstr("`berth policy` shows its rules"));
   EXPECT_THAT(text, Not(HasSubstr("--min-compute")));
-  placement.refused[0].rule = Rule::too_small;
+  placement.refused[0].rule = Rule::memory;
   EXPECT_FALSE(is_forbidden_by_policy(placement));
 }
 
