@@ -1,7 +1,9 @@
 # cmake --install: the program, its man page and its completions where Debian and others look for
 # them. The program writes the last two itself, so they cannot disagree with it. And the recipes, and
-# the library, for find_package(berth) and for pkg-config.
+# the library, for find_package(berth) and for pkg-config: each a component, as Debian's package has
+# the program alone.
 
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME program)
 if(TARGET berth)
   install(TARGETS berth RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
@@ -34,6 +36,7 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/recipes
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # The targets berth::berth and berth::static, wherever the prefix is moved to.
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME library)
 if(TARGET berth_static)
   install(TARGETS berth_shared berth_static EXPORT berth)
   install(FILES include/berth/berth.h include/berth/berth.hpp include/berth/torch.h

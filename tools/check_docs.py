@@ -117,6 +117,11 @@ def verbs_of(berth: Path) -> list[str]:
     return re.findall(r"^  ([a-z]+)  ", answer(berth, "--help").stdout, re.M)
 
 
+def help_of(berth: Path, verb: str) -> str:
+    """With all options; smi and gpustat answer as the programs they stand for."""
+    return answer(berth, verb, "--help" if verb in {"smi", "gpustat"} else "--help-all").stdout
+
+
 class Commands:
     """Knows which verbs and options there are."""
 
@@ -145,7 +150,7 @@ class Commands:
                 verb = word
                 break
         if verb not in self.help:
-            self.help[verb] = answer(self.berth, verb, "--help").stdout
+            self.help[verb] = help_of(self.berth, verb)
         for word in words:
             if word in {"--", "|", ">", "&&", ";"}:
                 break
@@ -209,11 +214,11 @@ def run_findings(root: Path, berth: Path) -> list[str]:
 
 def commands_page(berth: Path) -> str:
     page = (
-        "# Commands\n\nMade by `./dev docs` from the program's own `--help`; do not edit.\n\n"
+        "# Commands\n\nMade by `./dev docs` from the program's own `--help-all`; do not edit.\n\n"
         f"```text\n{answer(berth, '--help').stdout.rstrip()}\n```\n"
     )
     for verb in verbs_of(berth):
-        page += f"\n## berth {verb}\n\n```text\n{answer(berth, verb, '--help').stdout.rstrip()}\n```\n"
+        page += f"\n## berth {verb}\n\n```text\n{help_of(berth, verb).rstrip()}\n```\n"
     return page
 
 

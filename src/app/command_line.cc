@@ -23,7 +23,25 @@ namespace {
 // every language.
 class HelpFormat final : public CLI::Formatter {
  public:
-  explicit HelpFormat(bool takes_command) : takes_command_(takes_command) {}
+  HelpFormat(std::string_view examples, bool takes_command)
+      : examples_(examples), takes_command_(takes_command) {}
+
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    constexpr std::ptrdiff_t screen = 40;
+    std::string full = help_with(app, name, CLI::AppFormatMode::All);
+    if (mode == CLI::AppFormatMode::All || std::ranges::count(full, '\n') <= screen) return full;
+    return help_with(app, name, mode) +
+           trf("berth {} --help-all shows all options.", app->get_display_name().substr(6)) + "\n";
+  }
+
+  std::string make_description(const CLI::App* app) const override {
+    std::string text = CLI::Formatter::make_description(app) + "\n";
+    for (const std::string_view example : split(examples_, '\n')) {
+      text += fmt::format("  {}\n", example);
+    }
+    return text + "\n";
+  }
 
   std::string make_option(const CLI::Option* option, bool is_positional) const override {
     constexpr int what_it_does = 30;
@@ -53,6 +71,31 @@ class HelpFormat final : public CLI::Formatter {
   }
 
  private:
+  std::string help_with(const CLI::App* app, const std::string& name,
+                        CLI::AppFormatMode mode) const {
+    std::string text = make_description(app) + make_usage(app, name) + make_positionals(app);
+    const std::vector<std::string> groups = app->get_groups();
+    for (const std::string& group : groups) {
+      const bool is_first = group == groups.front();
+      const auto shown = app->get_options([&](const CLI::Option* option) {
+        return option->get_group() == group && option->nonpositional() &&
+               (mode == CLI::AppFormatMode::All || is_first || is_used_most(*option));
+      });
+      if (!group.empty() && !shown.empty()) text += make_group(group, false, shown);
+    }
+    return text + "\n" + make_footer(app);
+  }
+
+  /// Beside a verb's own.
+  static bool is_used_most(const CLI::Option& option) {
+    constexpr auto used_most = std::to_array<std::string_view>(
+        {"--devices", "--memory", "--only", "--wait", "--or-cpu", "--detach", "--log", "--time",
+         "--all", "--listen", "--tokens", "--join", "--partition"});
+    return std::ranges::any_of(
+        used_most, [&](std::string_view name) { return option.check_name(std::string(name)); });
+  }
+
+  std::string_view examples_;
   bool takes_command_;
 };
 
@@ -77,9 +120,10 @@ std::unique_ptr<CLI::App> declare_options(const VerbEntry& entry, Verb& verb,
   auto app = std::make_unique<CLI::App>(std::string(tr(entry.summary)),
                                         "berth " + std::string(entry.name));
   app->set_help_flag("-h,--help", std::string(tr("show this and exit")));
+  app->set_help_all_flag("--help-all", std::string(tr("show all options and exit")))->group("");
   if (verb.takes_command()) app->prefix_command();
   app->footer(verb.notes());
-  app->formatter(std::make_shared<HelpFormat>(verb.takes_command()));
+  app->formatter(std::make_shared<HelpFormat>(entry.examples, verb.takes_command()));
   name_help_parts(*app);
   Options options(*app);
   verb.declare(options);
@@ -231,6 +275,9 @@ int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> 
     app->parse(split.options);
   } catch (const CLI::CallForHelp&) {
     print(app->help());
+    return exit_code::ok;
+  } catch (const CLI::CallForAllHelp&) {
+    print(app->help("", CLI::AppFormatMode::All));
     return exit_code::ok;
   } catch (const CLI::ExtrasError&) {
     return refuse(entry, *verb, not_taken(*app, app->remaining()));

@@ -140,11 +140,18 @@ void Context::apply(const GlobalOptions& options) {
   const Language wanted = language_from_name(language);
   set_language(utf8 ? wanted : Language::english);
 
-  const bool wants_colour =
-      variable("NO_COLOR").value_or("").empty() && variable("TERM").value_or("dumb") != "dumb";
+  // no-color.org and bixense.com/clicolors: NO_COLOR counts most, CLICOLOR_FORCE also in a pipe.
+  const auto is_on = [&](const char* name) {
+    const std::string value = variable(name).value_or("");
+    return !value.empty() && value != "0";
+  };
+  const bool is_refused =
+      !variable("NO_COLOR").value_or("").empty() || variable("CLICOLOR").value_or("") == "0";
+  const bool is_forced = variable("NO_COLOR").value_or("").empty() && is_on("CLICOLOR_FORCE");
+  const bool wants_colour = !is_refused && variable("TERM").value_or("dumb") != "dumb";
   out_.utf8 = err_.utf8 = utf8;
-  out_.colour = stdout_is_terminal_ && wants_colour;
-  err_.colour = stderr_is_terminal_ && wants_colour;
+  out_.colour = is_forced || (stdout_is_terminal_ && wants_colour);
+  err_.colour = is_forced || (stderr_is_terminal_ && wants_colour);
   out_.width = terminal_width(STDOUT_FILENO, variable("COLUMNS"));
   out_.offset_at = err_.offset_at = local_offset_at;
   err_.width = terminal_width(STDERR_FILENO, variable("COLUMNS"));

@@ -20,6 +20,9 @@ namespace berth {
 /// the processes that carry its id.
 [[nodiscard]] Result<RunRecord> find_run_under_way(Context& context, const std::string& name);
 
+/// Of a run that goes on: its last minutes, however long it has run. Of another: the whole.
+[[nodiscard]] Summary summary_lately(const RunRecord& run);
+
 /// Containers of this user's ended runs that live on without a lease.
 [[nodiscard]] std::vector<LeftContainer> containers_left(const Context& context);
 /// A line for each on stderr.

@@ -91,6 +91,10 @@ Result<RunOptions> RunFlags::options(const Context& context,
   if (!job) return std::unexpected(std::move(job).error());
   options.job = std::move(*job);
   if (!quiet_ && !request_.has("time")) tell_time_of_policy(context, options.job);
+  if (!quiet_ && request_.has("cap") && options.job.cap != CapTier::none &&
+      !options.job.request.memory && !request_.wants_memory_auto()) {
+    complain(tr("--cap holds a job to its --memory: without one there is nothing to hold it to"));
+  }
   if (no_bind_) options.job.bind = false;
   options.job.command = command;
   if (options.job.ranks_by != RanksBy::nobody) {

@@ -64,6 +64,7 @@ struct VerbEntry {
   std::string_view group;  // a heading of `berth --help`; goes through tr(), as the summary does
   std::string_view name;
   std::string_view summary;
+  std::string_view examples;  // two, in lines; its --help begins with them
   std::unique_ptr<Verb> (*make)();
   FirstAct first = FirstAct::other;
 };

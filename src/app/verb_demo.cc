@@ -254,7 +254,7 @@ class DemoVerb final : public Verb {
          {"BERTH_SIM", context.sources().simulated.value_or(std::string(sim::default_scenario))},
          {"BERTH_LEDGER", scratch->path() + "/ledger"},
          {"XDG_STATE_HOME", scratch->path()}}));
-    const bool whole = tour(steps);
+    const bool whole = tour(steps) && (!context.stdout_is_terminal() || show_page(steps));
     steps.tidy({"stop", "--all", "--quiet", "--grace", "0s"}, context.clock());
     return whole;
   }
@@ -294,6 +294,12 @@ class DemoVerb final : public Verb {
     steps.say(
         tr("That was a simulation. On a GPU server: berth, then berth run -- python train.py"));
     return true;
+  }
+
+  /// On a terminal the page stays until Ctrl-C. A server that runs here keeps its port and socket.
+  static bool show_page(Steps& steps) {
+    steps.say(tr("5. The same as a page, live, until Ctrl-C:"));
+    return steps.show({"serve", "--listen", "127.0.0.1:0", "--socket", "none"});
   }
 
   static std::vector<std::string> with_job(std::vector<std::string> words,

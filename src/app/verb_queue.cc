@@ -30,6 +30,11 @@ class QueueVerb final : public Verb {
     if (!json_ && !context.replay()) {
       const auto state = context.state_directory();
       const auto runs = state ? list_runs(*state) : Result<RunList>(RunList());
+      for (const RunRecord& run : runs ? runs->runs : std::vector<RunRecord>()) {
+        if (const std::string line = waiting_for_runs(run, *snapshot); !line.empty()) {
+          print(line + "\n");
+        }
+      }
       for (const std::string& line :
            said_by_slurm(context, runs ? runs->runs : std::vector<RunRecord>())) {
         print(line + "\n");

@@ -30,8 +30,14 @@ class RunsVerb final : public Verb {
     if (list->runs.size() > static_cast<std::size_t>(number_)) {
       list->runs.resize(static_cast<std::size_t>(number_));
     }
+    std::map<std::string, Summary> lately;
+    for (const RunRecord& run : list->runs) {
+      if (!json_ && run.state == RunState::running) {
+        lately.emplace(run.manifest.id, summary_lately(run));
+      }
+    }
     print(json_ ? runs_json(*list) + "\n"
-                : render_runs(*list, context.clock().moment(), context.out_uncut()));
+                : render_runs(*list, context.clock().moment(), context.out_uncut(), lately));
     if (json_) return exit_code::ok;
     for (const std::string& line : by_slurm) print(line + "\n");
     if (all > list->runs.size()) {

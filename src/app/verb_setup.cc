@@ -14,12 +14,18 @@ class SetupVerb final : public Verb {
   void declare(Options& options) override {
     options.filled_value("--root", paths_.root, "put everything under this directory (for images)",
                          "DIRECTORY");
+    options.flag("--dry-run", dry_run_, "print what would be written, and do nothing");
     options.flag("--slurm", slurm_, "print what a Slurm site's files need for this node");
     options.filled_value("--node", node_, "with --slurm: its NodeName (that of the machine)",
                          "NAME");
   }
   int run(Context& context, const std::vector<std::string>&) override {
     if (slurm_) return print_for_slurm(context);
+    if (dry_run_) {
+      print(trf("+ {} would be:", paths_.tmpfiles) + "\n" + tmpfiles_text(paths_.ledger));
+      print(trf("+ {} would be:", paths_.mount_unit) + "\n" + mount_unit_text(paths_.ledger));
+      return exit_code::ok;
+    }
     const bool is_not_here = context.sources().simulated || context.replay();
     if (is_not_here && paths_.root.empty()) {
       return report(Error(ErrorCode::invalid,
@@ -53,6 +59,7 @@ class SetupVerb final : public Verb {
 
   SetupPaths paths_;
   bool slurm_ = false;
+  bool dry_run_ = false;
   std::string node_;
 };
 }  // namespace

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int meter_minimum = 76;
 constexpr int strip_minimum = 64;
+constexpr int one_chart_minimum = 32;
 
 bool has_notice(const State& state) {
   if (state.unanswered_since) return true;
@@ -42,7 +43,8 @@ void place_charts(Layout& layout, const State& state, int devices, int room) {
   constexpr int lowest = 4;
   constexpr int highest = 9;
   if (!state.charts || devices == 0 || room < lowest) return;
-  layout.chart_columns = std::clamp(state.size.columns / strip_minimum, 1, devices);
+  const int narrowest = state.charted == 0 ? strip_minimum : one_chart_minimum;
+  layout.chart_columns = std::clamp(state.size.columns / narrowest, 1, devices);
   const int wanted = rounded_up(devices, layout.chart_columns);
   layout.chart_rows = std::min(wanted, room / lowest);
   layout.chart_height = std::min(room / layout.chart_rows, highest);
@@ -56,6 +58,8 @@ Layout layout_of(const State& state) {
   int next = 1;
   if (has_notice(state) && rows > 6) layout.notice_row = next++;
   const int devices = static_cast<int>(shown_devices(state).size());
+  constexpr int room_for_heads = 20;
+  if (rows >= room_for_heads && devices > 0) layout.heads_row = next++;
   layout.meters_row = next;
   if (rows > 5) place_meters(layout, state, devices);
   next += layout.meter_rows + (layout.more_row >= 0 ? 1 : 0);

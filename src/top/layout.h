@@ -6,8 +6,12 @@
 
 namespace berth::top {
 
+/// Of a device: what `live_charts` (render_devices.cc) lists.
+inline constexpr int chart_count = 4;
+
 struct Layout {
   int notice_row = -1;  // -1: nothing is wrong
+  int heads_row = -1;   // what the meters' columns are; -1: no room
   int meters_row = 0;
   int meter_rows = 0;
   int meter_columns = 1;  // side by side

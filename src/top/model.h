@@ -165,7 +165,8 @@ struct State {
   WallTime digits_at;
   bool tree = false;
   bool charts = true;
-  int zoom = 0;  // samples per column of dots: 4 to the power of it
+  int charted = 0;  // 0: each device has all its charts; else one of them, in their order
+  int zoom = 0;     // samples per column of dots: 4 to the power of it
   Theme theme = Theme::dark;
   Language language = Language::english;
 

@@ -36,6 +36,7 @@ struct Painter {
     const Series* series;  // null: nothing known
     float top;
     Tone tone;
+    std::string edge = {};  // what `top` is, in words: with it the chart has an axis
   };
   void plot(int column, int row, int columns, int rows, const Plot& plot) const;
 };

@@ -141,6 +141,12 @@ void Painter::plot(int column, int row, int columns, int rows, const Plot& plot)
   cell(column, row, plot.title, std::max(0, columns - value_width - 1), false, Tone::dim);
   screen.put(column + columns - value_width, row, plot.value, plot.tone, value_width);
   if (plot.series == nullptr) return;
+  if (!plot.edge.empty() && rows > 2) {
+    const int axis = std::min(display_width(plot.edge) + 1, columns / 2);
+    cell(column + columns - axis, row + 1, plot.edge, axis, true, Tone::dim);
+    cell(column + columns - axis, row + rows - 1, "0", axis, true, Tone::dim);
+    columns -= axis;
+  }
   const auto wanted = static_cast<std::size_t>(dot_columns(columns, dots()));
   const auto lines =
       chart(plot.series->columns(wanted, samples_each()), plot.top, columns, rows - 1, dots());

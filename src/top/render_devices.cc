@@ -14,6 +14,7 @@
 #include "top/painter.h"
 #include "view/health_text.h"
 #include "view/paint.h"
+#include "view/status_rows.h"
 #include "view/values.h"
 
 namespace berth::top {
@@ -70,6 +71,85 @@ std::string reserved_for(const Device& device, const Snapshot& snapshot) {
   return trf("reserved: {}", fmt::join(users, ", "));
 }
 
+/// Who has leases there, then who is on it besides.
+std::string holders_of(const Device& device, const Seen& seen) {
+  std::vector<std::string> users;
+  const auto add = [&](const std::string& user) {
+    if (!user.empty() && std::ranges::find(users, user) == users.end()) users.push_back(user);
+  };
+  for (const Claim* claim : seen.index.claims_on(device.id)) add(claim->user);
+  for (const GpuProcess* use : seen.index.processes_on(device.id)) {
+    const HostProcess* process = seen.index.process(use->pid);
+    if (process != nullptr) add(process->user.get().value_or(""));
+  }
+  return fmt::format("{}", fmt::join(users, ","));
+}
+
+/// The run that leases it: the end of its id names it.
+std::string run_of(const Device& device, const Seen& seen) {
+  constexpr std::size_t shortest = 6;
+  const auto& claims = seen.index.claims_on(device.id);
+  if (claims.empty()) return {};
+  const std::string& run = claims.front()->run;
+  std::string text = run.substr(run.size() - std::min(shortest, run.size()));
+  if (claims.size() > 1) text += fmt::format("+{}", claims.size() - 1);
+  return text;
+}
+
+std::string pcie_of(const Device& device, const Style& style) {
+  if (!device.pcie_generation.get() || !device.pcie_width.get()) {
+    return std::string(absent_mark(style));
+  }
+  return fmt::format("{}x{}", *device.pcie_generation.get(), *device.pcie_width.get());
+}
+
+/// The columns of a device's line; those of width 0 have no room.
+struct MeterColumns {
+  static constexpr int index = 4;
+  int name = 0;
+  static constexpr int percent = 4;
+  int bar = 0;  // of each of the two
+  static constexpr int memory = 11;
+  int power = 0;
+  static constexpr int heat = 5;
+  int fan = 0;
+  int clock = 0;
+  int pcie = 0;
+  int state = 0;
+  int holder = 0;
+  int run = 0;
+};
+
+/// In the order of their worth, until the line is full; what is left makes bars longer.
+MeterColumns meter_columns(int width) {
+  MeterColumns columns;
+  int room =
+      width - (columns.index + 1) - (columns.percent + 1) - columns.memory - 1 - (columns.heat + 1);
+  const auto take = [&](int& column, int wanted) {
+    if (room < wanted + 1) return;
+    column = wanted;
+    room -= wanted + 1;
+  };
+  constexpr int shortest_bar = 8;
+  int bars = 0;
+  take(columns.power, 8);
+  take(bars, 2 * shortest_bar);
+  take(columns.name, 14);
+  take(columns.state, 8);
+  take(columns.holder, 8);
+  take(columns.run, 8);
+  take(columns.clock, 8);
+  take(columns.pcie, 5);
+  take(columns.fan, 4);
+  constexpr int longer_name = 8;
+  if (columns.fan > 0 && room > longer_name) {
+    columns.name += longer_name;
+    room -= longer_name;
+  }
+  columns.bar = bars == 0 ? 0 : shortest_bar + room / 2;
+  return columns;
+}
+
 /// One line; what does not fit is left out in the order of its worth.
 void draw_meter(const Painter& painter, const Device& device, int column, int row, int width,
                 bool focused) {
@@ -77,51 +157,80 @@ void draw_meter(const Painter& painter, const Device& device, int column, int ro
   const Snapshot& snapshot = painter.state.seen->snapshot;
   const bool is_failed = obstacle_of(device, snapshot) == Obstacle::failed;
   const bool is_kept = state_of(device, snapshot) == DeviceState::reserved;
+  const MeterColumns columns = meter_columns(width);
+  const Seen& seen = *painter.state.seen;
   const std::string index = short_name(device) + (is_failed ? "!" : is_kept ? "*" : "");
-  painter.cell(column, row, index, 4, true, focused ? Tone::key : Tone::bold);
-  int at = column + 5;
-  int room = width - 5;
-  const int name_width = room >= 66 ? std::min(22, room - 52) : 0;
-  if (name_width > 0) {
-    const std::string model = model_of(device);
-    painter.cell(at, row,
-                 is_failed ? fmt::format("{} {}", health_word(HealthState::failed), model)
-                 : is_kept ? reserved_for(device, snapshot)
-                           : model,
-                 name_width, false,
-                 is_failed ? Tone::bad
-                 : is_kept ? Tone::high
-                           : Tone::plain);
-    at += name_width + 1;
-    room -= name_width + 1;
-  }
+  painter.cell(column, row, index, columns.index, true, focused ? Tone::key : Tone::bold);
+  int at = column + columns.index + 1;
+  const auto add = [&](const std::string& text, int taken, bool right, Tone tone) {
+    if (taken == 0) return;
+    painter.cell(at, row, text, taken, right, tone);
+    at += taken + 1;
+  };
+  // Without a column for the state its name gives way to what is wrong.
+  const bool has_state = columns.state > 0;
+  add(is_failed && !has_state
+          ? fmt::format("{} {}", health_word(HealthState::failed), model_of(device))
+      : is_kept && !has_state ? reserved_for(device, snapshot)
+                              : model_of(device),
+      columns.name, false,
+      is_failed ? Tone::bad
+      : is_kept ? Tone::high
+                : Tone::plain);
   if (is_out_of_use(device)) {
     const std::string why = device.unusable_because.empty() ? std::string(tr("it fell off the bus"))
                                                             : tr_composed(device.unusable_because);
-    painter.cell(at, row, why, room, false, Tone::bad);
+    painter.cell(at, row, why, column + width - at, false, Tone::bad);
     return;
   }
-  constexpr int percent_width = 5;
-  constexpr int memory_width = 12;
-  constexpr int heat_width = 6;
-  const int power_width = room >= 46 ? 9 : 0;
-  const int bars = room - percent_width - memory_width - heat_width - power_width - 2;
-  const int bar_width = bars >= 8 ? bars / 2 : 0;
   const double busy = share_of(device.utilization_gpu);
-  painter.cell(at, row, percent_of(device.utilization_gpu, style), percent_width - 1, true,
-               tone_of_share(busy));
-  at += percent_width;
-  if (device.utilization_gpu.get()) painter.meter(at, row, bar_width, busy);
-  at += bar_width;
+  add(percent_of(device.utilization_gpu, style), columns.percent, true, tone_of_share(busy));
+  if (device.utilization_gpu.get()) painter.meter(at, row, columns.bar, busy);
+  at += columns.bar;
   const double full = memory_share(device);
-  painter.cell(at, row, memory_of(device, style), memory_width - 1, true, tone_of_share(full));
-  at += memory_width;
-  if (device.memory_used.get()) painter.meter(at, row, bar_width, full);
-  at += bar_width;
-  painter.cell(at, row, power_width > 0 ? power_of(device, style) : "", power_width, true,
-               Tone::plain);
-  at += power_width;
-  painter.cell(at, row, temperature_of(device, style), heat_width, true, tone_of_heat(device));
+  add(memory_of(device, style), columns.memory, true, tone_of_share(full));
+  if (device.memory_used.get()) painter.meter(at, row, columns.bar, full);
+  at += columns.bar + 1;
+  add(power_of(device, style), columns.power, true, Tone::plain);
+  add(temperature_of(device, style), columns.heat, true, tone_of_heat(device));
+  add(reading_text(device.fan_speed, style, percent_text), columns.fan, true, Tone::plain);
+  add(reading_text(device.clock_sm, style, berth::clock_text), columns.clock, true, Tone::plain);
+  add(pcie_of(device, style), columns.pcie, true, Tone::plain);
+  add(std::string(is_failed ? health_word(HealthState::failed)
+                            : state_word(state_of(device, seen.index))),
+      columns.state, false,
+      is_failed ? Tone::bad
+      : is_kept ? Tone::high
+                : Tone::plain);
+  add(is_kept ? fmt::format("→{}", fmt::join(users_waiting_for(device, snapshot), ","))
+              : holders_of(device, seen),
+      columns.holder, false, Tone::plain);
+  add(run_of(device, seen), columns.run, false, Tone::dim);
+}
+
+/// What the columns below are, where there is a row for it.
+void draw_meter_heads(const Painter& painter, int column, int row, int width) {
+  const MeterColumns columns = meter_columns(width);
+  int at = column;
+  const auto add = [&](std::string_view title, int taken, bool right) {
+    if (taken == 0) return;
+    painter.cell(at, row, title, taken, right, Tone::dim);
+    at += taken + 1;
+  };
+  add(tr("GPU"), columns.index, true);
+  add(tr("NAME"), columns.name, false);
+  add(tr("UTIL"), columns.percent, true);
+  at += columns.bar;
+  add(tr("MEMORY"), columns.memory, true);
+  at += columns.bar + 1;
+  add(tr("POWER"), columns.power, true);
+  add(tr("TEMP"), columns.heat, true);
+  add(tr("FAN"), columns.fan, true);
+  add(tr("CLOCK"), columns.clock, true);
+  add(tr("PCIE"), columns.pcie, true);
+  add(tr("STATE"), columns.state, false);
+  add(tr("USERS"), columns.holder, false);
+  add(tr("RUN"), columns.run, false);
 }
 
 float highest_of(const Series* series, float at_least) {
@@ -154,23 +263,35 @@ struct LiveChart {
   std::string_view title;  // a key of the catalogue
   Tone tone;
   std::string (*text)(const Device&, const Style&);
+  std::string (*value)(float, const Style&);  // of its axis
   /// The value of its upper edge. Nothing: what it would be a part of is not known.
   std::optional<float> (*top)(const Device&, const Series*);
 };
 constexpr auto live_charts = std::to_array<LiveChart>({
     {"utilization_gpu_percent", as_key("util"), Tone::chart_utilization, load_text,
+     [](float value, const Style&) { return percent_text(Percent(value)); },
      [](const Device&, const Series*) { return std::optional(100.0F); }},
     {"memory_used_bytes", as_key("memory"), Tone::chart_memory, full_text,
+     [](float value, const Style&) {
+       return bytes_short(Bytes(static_cast<std::uint64_t>(value)));
+     },
      [](const Device& device, const Series*) { return as_top(device.memory_total); }},
     {"power_draw_milliwatts", as_key("power"), Tone::chart_power, draw_text,
+     [](float value, const Style&) {
+       return power_text(Milliwatts(static_cast<std::uint64_t>(value)));
+     },
      [](const Device& device, const Series* series) {
        return std::optional(highest_of(series, as_top(device.power_limit).value_or(50'000.0F)));
      }},
     {"temperature_celsius", as_key("temp"), Tone::chart_temperature, temperature_of,
+     [](float value, const Style& style) {
+       return temperature_text(Celsius(static_cast<std::int64_t>(value)), style);
+     },
      [](const Device&, const Series* series) { return std::optional(highest_of(series, 100)); }},
 });
 static_assert(has_all_drawn(Drawn::live, live_charts, &LiveChart::reading),
               "each reading that is drawn live has a chart, and no other has one");
+static_assert(live_charts.size() == chart_count);
 
 std::vector<Painter::Plot> plots_of(const Painter& painter, const Device& device) {
   const DeviceHistory* history = painter.history.device(device.id);
@@ -178,19 +299,25 @@ std::vector<Painter::Plot> plots_of(const Painter& painter, const Device& device
   for (const LiveChart& chart : live_charts) {
     const Series* series = history == nullptr ? nullptr : &history->of(chart.reading);
     const auto top = chart.top(device, series);
+    const bool has_axis = painter.state.charted > 0 && top;
     plots.push_back({std::string(tr(chart.title)), chart.text(device, painter.style),
-                     top ? series : nullptr, top.value_or(1), chart.tone});
+                     top ? series : nullptr, top.value_or(1), chart.tone,
+                     has_axis ? chart.value(*top, painter.style) : std::string()});
   }
   return plots;
 }
 
-/// A device's four charts side by side; fewer where they would be too narrow to read.
+/// A device's charts side by side, or the one that was chosen; fewer where they would be too narrow
+/// to read.
 void draw_strip(const Painter& painter, const Device& device, int column, int row, int width,
                 int height) {
   painter.cell(column, row, short_name(device), 4, true, Tone::bold);
   constexpr int label = 5;
   constexpr int narrowest = 14;
   std::vector<Painter::Plot> plots = plots_of(painter, device);
+  if (const int chosen = painter.state.charted; chosen > 0) {
+    plots = {plots[static_cast<std::size_t>(std::min(chosen, chart_count) - 1)]};
+  }
   const int room = width - label;
   const int shown = std::clamp(room / narrowest, 1, static_cast<int>(plots.size()));
   const int each = room / shown;
@@ -206,6 +333,9 @@ void draw_meters(const Painter& painter) {
   const Layout& layout = painter.layout;
   const auto devices = shown_devices(painter.state);
   const int width = painter.screen.size().columns / layout.meter_columns;
+  for (int i = 0; layout.heads_row >= 0 && i < layout.meter_columns; ++i) {
+    draw_meter_heads(painter, i * width, layout.heads_row, width);
+  }
   for (int i = 0; i < layout.meter_rows * layout.meter_columns; ++i) {
     const auto place = static_cast<std::size_t>(layout.first_meter + i);
     if (place >= devices.size()) break;

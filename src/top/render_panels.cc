@@ -185,6 +185,7 @@ std::vector<PanelLine> help_lines(const Painter& painter) {
       {"Space  U", tr("mark a process; unmark all")},
       {"k", tr("send a signal to the marked processes, else to the selected one")},
       {"z  r", tr("freeze or continue; change the nice value")},
+      {"m", tr("charts: all of a device, or one reading with its axis")},
       {"g  w", tr("charts on or off; more time per column (1, 4, 16, 64 samples)")},
       {"p", tr("pause the picture")},
       {"+  -", tr("look more often, less often; a recording: faster, slower")},

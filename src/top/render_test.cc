@@ -131,7 +131,8 @@ TEST(TopPicture, ABrokenCardIsMarkedWithoutItsReadingsBeingHidden) {
   EXPECT_THAT(watched.picture(), Not(HasSubstr("failed")));
   watched.faults = {{.device = example::server().devices[1].id}};
   watched.look(90);
-  EXPECT_THAT(watched.picture(), AllOf(HasSubstr("1! failed "), HasSubstr("31.0/79.6G")));
+  EXPECT_THAT(watched.picture(),
+              AllOf(HasSubstr("1! "), HasSubstr(" failed "), HasSubstr("31.0/79.6G")));
   watched.state.size = {40, 10};
   EXPECT_THAT(watched.picture(), HasSubstr("1! ")) << "too narrow for the word";
 }
@@ -149,9 +150,52 @@ TEST(TopPicture, ACardKeptForAWaiterIsReservedForWhom) {
   const auto shown = [](const State& now) {
     return render(now, History(std::chrono::seconds(1)), utf8).text();
   };
-  EXPECT_THAT(shown(state), AllOf(HasSubstr("1* reserved: alice"), Not(HasSubstr("0*"))));
+  EXPECT_THAT(shown(state),
+              AllOf(HasSubstr(" reserved →alice"), HasSubstr("1* "), Not(HasSubstr("0*"))));
   state = update(std::move(state), Key{.name = Key::Name::character, .text = "l"});
   EXPECT_THAT(shown(state), HasSubstr("GPU 1 (whole) is reserved for it"));
+}
+
+TEST(TopPicture, ALineTellsStateHoldersRunAndTheRestWhereThereIsRoom) {
+  Snapshot snapshot = SnapshotBuilder().gpu("A", Bytes{std::uint64_t{80} << 30}).build();
+  Device& device = snapshot.devices[0];
+  device.fan_speed = Percent(41);
+  device.clock_sm = Megahertz(1980);
+  device.pcie_generation = 5U;
+  device.pcie_width = 16U;
+  Claim claim{.id = "a", .run = "20251009-065020-k3f9q2", .user = "ana"};
+  claim.devices = {{DeviceId("A"), std::nullopt}};
+  snapshot.claims = {claim};
+  const auto shown = [&](int columns) {
+    State state;
+    state.size = {columns, 30};
+    state = update(std::move(state), Looked{std::make_shared<const Seen>(snapshot)});
+    return render(state, History(std::chrono::seconds(1)), utf8).text();
+  };
+  EXPECT_THAT(shown(150), AllOf(HasSubstr("FAN"), HasSubstr("CLOCK"), HasSubstr("PCIE"),
+                                HasSubstr(" 41%"), HasSubstr("1980 MHz"), HasSubstr("5x16"),
+                                HasSubstr(" leased   ana      k3f9q2")));
+  EXPECT_THAT(shown(80), AllOf(HasSubstr("STATE"), HasSubstr(" leased"), Not(HasSubstr("FAN"))));
+  EXPECT_THAT(shown(60), Not(HasSubstr("STATE")));
+}
+
+TEST(TopPicture, OneReadingIsChartedOfAsManyDevicesAsFitWithItsAxis) {
+  Shown watched({140, 50});
+  const auto count = [](const std::string& text, std::string_view part) {
+    int found = 0;
+    for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++found;
+    return found;
+  };
+  const int strips = layout_of(watched.state).chart_columns;
+  const std::string load = watched.press("m").picture();
+  EXPECT_GT(layout_of(watched.state).chart_columns, strips);
+  EXPECT_THAT(load, AllOf(HasSubstr(" util "), HasSubstr("100%"), Not(HasSubstr(" power "))));
+  const std::string memory = watched.press("m").picture();
+  EXPECT_THAT(memory, AllOf(HasSubstr(" memory "), Not(HasSubstr(" util "))));
+  EXPECT_GT(count(memory, "79.6G"), count(load, "79.6G")) << "the axis";
+  EXPECT_GT(count(memory, " memory "), 1);
+  EXPECT_THAT(watched.press("mm").picture(), HasSubstr("°C"));
+  EXPECT_EQ(watched.press("m").picture(), Shown({140, 50}).picture());
 }
 
 TEST(TopPicture, IsTheSameInTheMemoryOfAnyOther) {

@@ -211,6 +211,9 @@ void browse_character(State& state, const std::string& text) {
     case 'c':
       state.theme = next(state.theme);
       return;
+    case 'm':
+      state.charted = (state.charted + 1) % (chart_count + 1);
+      return;
     case 'g':
       state.charts = !state.charts;
       return;

@@ -29,12 +29,14 @@ struct Called {
   std::string name;
 };
 
+std::string gpu_number(int index) { return fmt::format("GPU {}", index); }
+
 Called called(const DeviceId& id, std::optional<int> index, const Snapshot& snapshot,
               const Style& style) {
   const Device* device = find_device(id, snapshot);
   const bool by_index = index && (device == nullptr || !device->parent);
   Called words;
-  words.number = by_index ? fmt::format("GPU {}", *index) : outside(id.text(), style);
+  words.number = by_index ? gpu_number(*index) : outside(id.text(), style);
   if (device != nullptr && device->name.get()) {
     words.name = without_maker(outside(*device->name.get(), style));
   }
@@ -99,12 +101,24 @@ std::string rows_text(const std::vector<DeviceRow>& rows, const Style& style) {
   return text;
 }
 
+/// What is said of several devices with numbers in a row is said once: "GPU 0-7".
 std::vector<DeviceRow> refused_rows(const Placement& placement, const Snapshot& snapshot,
                                     const Style& style) {
   std::vector<DeviceRow> rows;
+  std::optional<int> first;  // of those in the last row
+  std::optional<int> last;
   for (const Refusal& refusal : placement.refused) {
-    rows.push_back({called(refusal.device, refusal.index, snapshot, style),
-                    refusal_text(refusal, snapshot, style), Paint::plain});
+    DeviceRow row{called(refusal.device, refusal.index, snapshot, style),
+                  refusal_text(refusal, snapshot, style), Paint::plain};
+    const bool is_numbered = refusal.index && row.device.number == gpu_number(*refusal.index);
+    const bool is_next = is_numbered && last && *refusal.index == *last + 1;
+    if (is_next && rows.back().device.name == row.device.name && rows.back().text == row.text) {
+      last = refusal.index;
+      rows.back().device.number = fmt::format("{}-{}", gpu_number(*first), *last);
+      continue;
+    }
+    first = last = is_numbered ? refusal.index : std::nullopt;
+    rows.push_back(std::move(row));
   }
   return rows;
 }
@@ -147,6 +161,20 @@ std::string holders_in_short(const Placement& placement, const Style& style) {
   return text;
 }
 
+}  // namespace
+
+bool is_forbidden_by_policy(const Placement& placement) {
+  const auto is_for_ever = [](const Refusal& refusal) { return !refusal.may_change; };
+  const auto is_the_policy_s = [&](const Refusal& refusal) {
+    return !is_for_ever(refusal) || refusal.rule == Rule::not_permitted ||
+           refusal.rule == Rule::at_limit;
+  };
+  return !placement.possible && std::ranges::any_of(placement.refused, is_for_ever) &&
+         std::ranges::all_of(placement.refused, is_the_policy_s);
+}
+
+namespace {
+
 std::string why_never(const Placement& placement) {
   if (!placement.kinds_to_choose.empty()) {
     return trf("this machine has several kinds of devices ({}). Say which: --kind {} (or --only).",
@@ -162,6 +190,11 @@ std::string why_never(const Placement& placement) {
   const auto perhaps = placement.available.size() +
                        static_cast<std::size_t>(std::ranges::count_if(
                            placement.refused, [](const Refusal& one) { return one.may_change; }));
+  if (is_forbidden_by_policy(placement)) {
+    return std::string(
+        tr("waiting will not help: the policy of this machine does not allow it. `berth policy` "
+           "shows its rules."));
+  }
   if (perhaps > 0) {
     return trf(
         "waiting will not help: at most {} of the devices here could ever be given to this "

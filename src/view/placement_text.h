@@ -20,6 +20,9 @@ namespace berth {
 [[nodiscard]] std::string render_placement(const Placement& placement, const Request& request,
                                            const Snapshot& snapshot, const Style& style);
 
+/// Whether it is the policy that never lets it start, and nothing else.
+[[nodiscard]] bool is_forbidden_by_policy(const Placement& placement);
+
 /// One line per refused device: "GPU 2  NVIDIA H100  leased to alice since 10:02 (python train.py,
 /// pid 4711)". Ends with what to do, where nothing of it will change by waiting says so.
 [[nodiscard]] std::string render_refusals(const Placement& placement, const Snapshot& snapshot,

@@ -182,6 +182,15 @@ std::string render_queue(const Snapshot& snapshot, const Policy* policy,
   return text;
 }
 
+std::string waiting_for_runs(const RunRecord& run, const Snapshot& snapshot) {
+  const std::string_view after = run.manifest.spec_of("after");
+  const bool has_place =
+      std::ranges::find(snapshot.waiters, run.manifest.id, &Waiter::run) != snapshot.waiters.end();
+  if (run.state != RunState::waiting || after.empty() || has_place) return {};
+  return trf("Not in the queue yet: run {} waits until {} has ended well (--after).",
+             printable(run.manifest.id), printable(after));
+}
+
 std::string queue_json(const Snapshot& snapshot, const Policy* policy,
                        const std::vector<IdleRow>& idle) {
   const auto rows = rows_of(snapshot, policy);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "place/policy.h"
+#include "record/run_record.h"
 #include "snapshot/snapshot.h"
 #include "view/idle_list.h"
 #include "view/style.h"
@@ -16,6 +17,8 @@ namespace berth {
 /// who waits is shown.
 [[nodiscard]] std::string render_queue(const Snapshot& snapshot, const Policy* policy,
                                        const std::vector<IdleRow>& idle, const Style& style);
+/// Of a run that `--after` others has no place in the queue yet; empty: it has one, or is none.
+[[nodiscard]] std::string waiting_for_runs(const RunRecord& run, const Snapshot& snapshot);
 [[nodiscard]] std::string queue_json(const Snapshot& snapshot, const Policy* policy,
                                      const std::vector<IdleRow>& idle);
 

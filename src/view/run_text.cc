@@ -197,7 +197,13 @@ std::string why_never_possible(const NotAcquired& refusal) {
     return trf("the devices in {} can never satisfy the request, not even when all are free",
                refusal.placement.hiding_variable);
   }
-  return std::string(tr("this machine can never satisfy the request, not even when it is idle"));
+  if (is_forbidden_by_policy(refusal.placement)) {
+    return std::string(tr("the policy of this machine does not allow this request"));
+  }
+  if (ones_to_wait_for(refusal.placement) > 0) {
+    return std::string(tr("this machine has too few GPUs for this request"));
+  }
+  return std::string(tr("no GPU of this machine is what this request asks for"));
 }
 
 }  // namespace

@@ -105,9 +105,9 @@ std::string course_text(const RunRecord& run) {
   return state_text(run) + trf(", again after {}", printable(end));
 }
 
-TableRow cells_of(const RunRecord& run, const Moment& now, const Style& style) {
+TableRow cells_of(const RunRecord& run, const Summary& summary, const Moment& now,
+                  const Style& style) {
   const auto took = lasted(run, now);
-  const Summary summary = run.end ? run.end->summary : Summary{};
   const std::string absent(absent_mark(style));
   TableRow cells(column_count);
   cells[id_column] = outside(run.manifest.id, style);
@@ -334,7 +334,8 @@ std::string state_text(const RunRecord& run) {
   return std::string(tr("end unknown"));
 }
 
-std::string render_runs(const RunList& list, const Moment& now, const Style& style) {
+std::string render_runs(const RunList& list, const Moment& now, const Style& style,
+                        const std::map<std::string, Summary>& lately) {
   std::string text;
   if (list.runs.empty()) {
     text += wrapped("",
@@ -351,7 +352,9 @@ std::string render_runs(const RunList& list, const Moment& now, const Style& sty
     // Said once where it is true of all; else the rows of which it is true say it.
     const bool all = std::all_of(list.runs.begin(), list.runs.end(), is_simulated);
     for (const RunRecord& run : list.runs) {
-      rows.push_back(cells_of(run, now, style));
+      const auto known = lately.find(run.manifest.id);
+      const Summary so_far = known == lately.end() ? Summary{} : known->second;
+      rows.push_back(cells_of(run, run.end ? run.end->summary : so_far, now, style));
       if (!all && is_simulated(run)) {
         rows.back()[state_column].text.insert(0, "SIMULATED ");
       }

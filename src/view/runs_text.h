@@ -2,6 +2,7 @@
 // `berth runs`, `berth show RUN` and the line at a run's end, from its record.
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,9 @@ struct RunDetails : RunStory {
 };
 
 /// One line per run, newest first: id, start, how long, how it went, where, what.
-[[nodiscard]] std::string render_runs(const RunList& list, const Moment& now, const Style& style);
+/// `lately`: the figures of runs that go on, by their ids.
+[[nodiscard]] std::string render_runs(const RunList& list, const Moment& now, const Style& style,
+                                      const std::map<std::string, Summary>& lately = {});
 /// {"berth_runs": 1, "runs": […]}: the records as `show --json` has them.
 [[nodiscard]] std::string runs_json(const RunList& list);
 

@@ -1,6 +1,6 @@
 #pragma once
 // The two halves of the status picture: the devices' columns, and who is on each. Shared by
-// status*.cc alone.
+// status*.cc alone, but for the words of states.
 
 #include <array>
 #include <optional>

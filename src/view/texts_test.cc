@@ -5,6 +5,8 @@
 
 #include <csignal>
 
+#include <fmt/format.h>
+
 #include "base/text.h"
 #include "view/example_server.h"
 #include "view/leases_text.h"
@@ -53,6 +55,36 @@ TEST(PlacementText, RefusalNamesTheRuleAndTheHolder) {
   for (const int width : {40, 80}) {
     expect_fits(render_refusals(refused_placement(), example::server(), {.width = width}), width);
   }
+}
+
+TEST(PlacementText, WhatIsSaidOfSeveralCardsInARowIsSaidOnce) {
+  Placement placement;
+  for (const int index : {0, 1, 2, 4, 5}) {
+    placement.refused.push_back({.device = DeviceId(fmt::format("GPU-{}", index)),
+                                 .index = index,
+                                 .rule = Rule::memory,
+                                 .text = index < 5 ? "too small" : "not that small",
+                                 .holders = {},
+                                 .may_change = false});
+  }
+  const std::string text = render_refusals(placement, example::server(), {.width = 120});
+  EXPECT_THAT(text, HasSubstr("GPU 0-2  too small\n  GPU 4    too small\n  GPU 5    not that"));
+}
+
+TEST(PlacementText, AgainstThePolicyNoOtherRequestIsAdvised) {
+  Placement placement;
+  placement.possible = false;
+  placement.refused.push_back({.device = DeviceId("GPU-0a"),
+                               .index = 0,
+                               .rule = Rule::not_permitted,
+                               .text = "not among the devices that the policy allows this user",
+                               .holders = {},
+                               .may_change = false});
+  const std::string text = render_refusals(placement, example::server(), {.width = 120});
+  EXPECT_THAT(text, HasSubstr("`berth policy` shows its rules"));
+  EXPECT_THAT(text, Not(HasSubstr("--min-compute")));
+  placement.refused[0].rule = Rule::memory;
+  EXPECT_FALSE(is_forbidden_by_policy(placement));
 }
 
 TEST(PlacementText, SaysWhenWaitingWillNotHelp) {

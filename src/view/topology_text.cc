@@ -8,6 +8,7 @@
 #include "base/tr.h"
 #include "place/together.h"
 #include "snapshot/details.h"
+#include "snapshot/device_kind.h"
 #include "view/paint.h"
 #include "view/values.h"
 
@@ -33,6 +34,12 @@ std::string cell(std::string_view text, std::size_t width) {
   return padded + " ";
 }
 
+/// Makers other than NVIDIA have links of other names between their cards.
+std::string link_word(const Device& a, Joint joint) {
+  if (joint.kind != LinkKind::nvlink || is_of(unnamed_vendor, a)) return word_of(joint);
+  return "LNK";
+}
+
 std::string matrix(const std::vector<const Device*>& devices, const JointTable& joints,
                    const Style& style) {
   constexpr std::size_t width = 5;
@@ -42,7 +49,7 @@ std::string matrix(const std::vector<const Device*>& devices, const JointTable& 
   for (std::size_t a = 0; a < devices.size(); ++a) {
     text += cell(name_of(*devices[a]), width);
     for (std::size_t b = 0; b < devices.size(); ++b) {
-      const std::string word = word_of(joints.at(a, b));
+      const std::string word = link_word(*devices[a], joints.at(a, b));
       text += cell(word.empty() ? std::string(absent_mark(style)) : word, width);
     }
     const auto& node = devices[a]->numa_node.get();
@@ -74,6 +81,9 @@ std::string render_topology(const Snapshot& snapshot, const Request& request,
   std::string legend(
       tr("PIX: below one PCIe switch; PXB: several; PHB: one host bridge; NODE: one "
          "NUMA node; SYS: across nodes."));
+  if (links.find("LNK") != links.npos) {
+    legend.insert(0, std::string(tr("LNK: the maker's own link (AMD: xGMI)")) + "; ");
+  }
   if (links.find("NV") != links.npos) legend.insert(0, std::string(tr("NVn: n NVLinks")) + "; ");
   text += links + wrapped("", own(legend, style), 2, style, Paint::dim);
   const std::string chosen = chosen_text(placement);
@@ -97,31 +107,31 @@ std::string topology_json(const Snapshot& snapshot, const Request& request,
   for (std::size_t a = 0; a < devices.size(); ++a) {
     for (std::size_t b = a + 1; b < devices.size(); ++b) pairs.push_back({a, b});
   }
-  return write_json(JsonLayout::indented,
-                    [&](Archive& archive) {
-                      archive.derived("berth_topology", 1);
-                      archive.derived("simulated", snapshot.simulated);
-                      archive.derived_list("devices", devices, [&](const Device* device) {
-                        archive.derived("id", device->id.text());
-                        archive.derived("index", device->index);
-                        const auto& node = device->numa_node.get();
-                        archive.derived("numa_node", node ? std::optional(*node) : std::nullopt);
-                        const auto cpus =
-                            device->details.get<std::string>(Detail::cpu_affinity).get();
-                        archive.derived("cpus", cpus ? std::optional(*cpus) : std::nullopt);
-                      });
-                      archive.derived_list("links", pairs, [&](const Pair& pair) {
-                        const std::string word = word_of(joints.at(pair.a, pair.b));
-                        archive.derived("a", devices[pair.a]->id.text());
-                        archive.derived("b", devices[pair.b]->id.text());
-                        archive.derived("link", word.empty() ? std::optional<std::string>() : word);
-                      });
-                      archive.derived("asked_for", as_typed(request));
-                      archive.derived_list("chosen", placement.chosen, [&](const Choice& choice) {
-                        archive.derived("id", choice.device.text());
-                        archive.derived("index", choice.index);
-                      });
-                    }) +
+  return write_json(
+             JsonLayout::indented,
+             [&](Archive& archive) {
+               archive.derived("berth_topology", 1);
+               archive.derived("simulated", snapshot.simulated);
+               archive.derived_list("devices", devices, [&](const Device* device) {
+                 archive.derived("id", device->id.text());
+                 archive.derived("index", device->index);
+                 const auto& node = device->numa_node.get();
+                 archive.derived("numa_node", node ? std::optional(*node) : std::nullopt);
+                 const auto cpus = device->details.get<std::string>(Detail::cpu_affinity).get();
+                 archive.derived("cpus", cpus ? std::optional(*cpus) : std::nullopt);
+               });
+               archive.derived_list("links", pairs, [&](const Pair& pair) {
+                 const std::string word = link_word(*devices[pair.a], joints.at(pair.a, pair.b));
+                 archive.derived("a", devices[pair.a]->id.text());
+                 archive.derived("b", devices[pair.b]->id.text());
+                 archive.derived("link", word.empty() ? std::optional<std::string>() : word);
+               });
+               archive.derived("asked_for", as_typed(request));
+               archive.derived_list("chosen", placement.chosen, [&](const Choice& choice) {
+                 archive.derived("id", choice.device.text());
+                 archive.derived("index", choice.index);
+               });
+             }) +
          "\n";
 }
 

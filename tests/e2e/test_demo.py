@@ -186,6 +186,21 @@ def test_two_ctrl_c_tidy_up_all_the_same(demo):
     demo.nothing_is_left()
 
 
+def test_on_a_terminal_it_ends_with_the_page_until_ctrl_c(demo):
+    terminal = Terminal(80)
+    process = demo.machine.start_on(terminal, "demo", env={"BROWSER": "true", "DISPLAY": None})
+    try:
+        wait_until(lambda: b"5. The same as a page" in terminal.read(), "the page is announced", LONGEST)
+        wait_until(lambda: b"http://127.0.0.1:" in terminal.read(), "its address is told", LONGEST)
+        assert process.poll() is None
+        terminal.type(b"\x03")
+        wait_until(lambda: process.poll() is not None or terminal.read() is None, "it has ended", LONGEST)
+    finally:
+        end(process)
+        terminal.close()
+    demo.nothing_is_left()
+
+
 def test_a_closed_terminal_leaves_nothing_behind(demo):
     terminal = Terminal(80)
     process = demo.machine.start_on(terminal, "demo")

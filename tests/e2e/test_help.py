@@ -32,6 +32,39 @@ def test_help_is_80_columns_wide_and_names_what_each_option_takes(machine, langu
         assert not re.search(r"--\S+ (TEXT|INT|UINT|FLOAT)\b", done.stdout), f"{verb}: {done.stdout}"
 
 
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_help_begins_with_two_examples_and_fits_a_screen(machine, language):
+    for verb in set(verbs(machine)) - {"smi", "gpustat"}:
+        shown = machine.run(verb, "--help", env={"BERTH_LANG": language}).stdout
+        assert len(shown.rstrip("\n").split("\n")) <= 40, f"{verb}: {shown}"
+        _, blank, first, second, below = shown.split("\n")[:5]
+        assert (blank, below) == ("", ""), shown
+        for example in (first, second):
+            assert example.startswith("  ") and re.search(r"\bberth\b", example), f"{verb}: {example}"
+
+
+def test_every_example_of_a_help_is_understood(machine):
+    """Each option in it is one of its verb."""
+    for verb in set(verbs(machine)) - {"smi", "gpustat"}:
+        whole = machine.run(verb, "--help-all").stdout
+        for example in whole.split("\n")[2:4]:
+            words = re.findall(r"[^\s()\"]+", re.split(r" -- | && ", example)[0])
+            named = next((word for word in words[words.index("berth") + 1 :] if word in verbs(machine)), "status")
+            options = machine.run(named, "--help-all").stdout
+            for word in words:
+                if word.startswith("-"):
+                    assert re.search(rf"[ ,]{re.escape(word.split('=')[0].rstrip(')'))}[ ,\n]", options), f"{example}: {word}"
+
+
+def test_help_all_has_every_option_and_help_says_so(machine):
+    short, whole = machine.run("run", "--help").stdout, machine.run("run", "--help-all").stdout
+    assert "berth run --help-all shows all options." in short
+    assert "--retry-on WHAT" in whole and "--retry-on" not in short
+    assert set(re.findall(r"--[a-z-]+", short)) - {"--help-all"} <= set(re.findall(r"--[a-z-]+", whole))
+    assert machine.run("leases", "--help").stdout == machine.run("leases", "--help-all").stdout, "it fits"
+    assert machine.run("run", "--help-all", "--", "true").stdout == whole
+
+
 def test_help_is_ascii_where_the_locale_is(machine):
     plain = {"LC_ALL": "C", "LANG": None, "BERTH_LANG": None}
     for words in [["--help"], *([verb, "--help"] for verb in verbs(machine))]:

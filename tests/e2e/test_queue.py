@@ -218,6 +218,8 @@ def test_nobody_has_more_devices_than_the_policy_allows(lab):
     assert done.returncode == 124 and "1 of the 1 devices that the policy allows at once" in in_one_line(done.stderr)
     never = lab.run("run", "--wait", "-n", "2", "--", "true")
     assert never.returncode == 124 and "allows this user 1 at once, 2 are wanted" in in_one_line(never.stderr)
+    assert "the policy of this machine does not allow this request" in in_one_line(never.stderr)
+    assert "--min-compute" not in never.stderr, "no other request would do"
     waiter = lab.wait("next", "--only", "1")
     [row] = lab.queue()
     assert "policy allows at once" in row["why_not_yet"]

@@ -9,7 +9,7 @@ import statistics
 
 import pytest
 from aftermath import show
-from conftest import FakeDriver, many_devices
+from conftest import FakeDriver, many_devices, wait_until
 
 GIB = 1 << 30
 MIB = 1 << 20
@@ -62,6 +62,25 @@ def samples_of(record):
 def last_alive(record):
     """The last sample before the job began to end."""
     return [sample for sample in samples_of(record) if sample["tree"][0] == 2][-1]
+
+
+def test_the_list_of_runs_has_the_figures_of_one_that_goes_on_however_long(machine):
+    run = machine.run("run", "-d", "-q", "--", "sleep", "600").stdout.strip()
+    try:
+        record = show(machine, run)
+        wait_until(lambda: len(samples_of(record)) > 2, "three samples are taken")
+        shown = machine.run("runs").stdout
+        [row] = [line for line in shown.splitlines() if line.startswith(run)]
+        assert re.search(r"running .*\d+%\s+[\d.]+[MG]\s+sleep 600", row), shown
+        # Of a file that is too long to be read whole, its first line and its end.
+        path = pathlib.Path(record["directory"], "samples")
+        first, *lines = path.read_text().splitlines(keepends=True)
+        idle = re.sub(r'"d": *\[\[.*?\]\]', '"d":[]', lines[0])
+        path.write_text(first + idle * (1 + (512 << 10) // len(idle)) + "".join(lines) * 400)
+        shown = machine.run("runs").stdout
+        assert re.search(rf"^{run} .*running .*\d+%\s+[\d.]+[MG]\s+sleep 600", shown, re.M), shown
+    finally:
+        machine.run("stop", "-q", run)
 
 
 class Played:

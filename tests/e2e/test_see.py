@@ -84,7 +84,15 @@ def test_status_on_a_terminal_has_colour_and_in_a_pipe_no_escape_code(machine):
     assert "\x1b" not in piped.stdout + piped.stderr
 
 
-@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {"TERM": None}], ids=str)
+def test_colours_in_a_pipe_where_they_are_forced(machine):
+    assert "\x1b[" in machine.run(env={"CLICOLOR_FORCE": "1"}).stdout
+    for env in ({"CLICOLOR_FORCE": "0"}, {"CLICOLOR": "1"}, {"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}):
+        assert "\x1b" not in machine.run(env=env).stdout, env
+
+
+@pytest.mark.parametrize(
+    "env", [{"NO_COLOR": "1"}, {"CLICOLOR": "0"}, {"TERM": "dumb"}, {"TERM": None}], ids=str
+)
 def test_no_colour_where_it_is_not_wanted(machine, env):
     code, printed = machine.on_terminal(80, env=env)
     assert code == 0

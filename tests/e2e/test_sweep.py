@@ -122,6 +122,8 @@ def test_a_run_waits_until_those_before_it_have_ended_well(machine):
     assert second.returncode == 0 and f"waits until {first} has ended well" in second.stderr, second.stderr
     second = second.stdout.strip()
     assert show(machine, second)["waiting"]
+    told = machine.run("queue").stdout
+    assert f"Not in the queue yet: run {second} waits until {first} has ended well" in told, told
     gate.touch()
     assert machine.run("wait", second, timeout=LONG).returncode == 0
     assert machine.run("logs", second).stdout.endswith("second\n")

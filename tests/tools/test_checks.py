@@ -178,7 +178,7 @@ def test_po_allows_placeholders_in_another_order(tmp_path: Path) -> None:
 
 
 def test_po_reads_the_words_of_tables(tmp_path: Path) -> None:
-    table = "constexpr auto all_verbs = x({\n    {\"run\", \"run a job\", make},\n});\n"
+    table = "constexpr auto all_verbs = x({\n    {\"run\", \"run a job\", \"berth run\", make},\n});\n"
     write(tmp_path, {"src/app/main.cc": table, "po/zh_CN.po": PO})
     assert any("'run a job'" in line for line in check_po.findings(tmp_path))
     assert not any("'run'" in line for line in check_po.findings(tmp_path))
