@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "health/health.h"
 #include "serve/api_json.h"
+#include "serve/outgoing.h"
 #include "serve/page.h"
 #include "view/health_text.h"
 
@@ -59,8 +60,10 @@ HttpResponse answer_login(const Question& question) {
 constexpr auto routes = std::to_array<Route>({
     {Method::get, "/gpu-status", WorkKind::loop, Kept::until_next_look, answer_gpu_status},
     {Method::get, "/healthz", WorkKind::loop, Kept::no, answer_healthz},
-    {Method::get, "/metrics", WorkKind::loop, Kept::no, answer_metrics},
+    {Method::get, "/metrics", WorkKind::pack, Kept::no, answer_metrics},
     {Method::get, "/login", WorkKind::loop, Kept::no, answer_login},
+    {Method::get, "/embed/server", WorkKind::loop, Kept::no, answer_embed},
+    {Method::get, "/embed/gpu/*", WorkKind::loop, Kept::no, answer_embed},
     {Method::get, "/api/v1/openapi.json", WorkKind::loop, Kept::until_next_look, answer_openapi},
     {Method::get, "/api/v1/overview", WorkKind::loop, Kept::until_next_look, answer_overview},
     {Method::get, "/api/v1/events", WorkKind::stream, Kept::no, answer_stream},
@@ -68,6 +71,7 @@ constexpr auto routes = std::to_array<Route>({
     {Method::get, "/api/v1/devices/*", WorkKind::loop, Kept::until_next_look, answer_device},
     {Method::get, "/api/v1/visible-devices", WorkKind::loop, Kept::until_next_look,
      answer_visible_devices},
+    {Method::get, "/api/v1/topology", WorkKind::loop, Kept::until_next_look, answer_topology},
     {Method::get, "/api/v1/processes", WorkKind::loop, Kept::until_next_look, answer_processes},
     {Method::get, "/api/v1/leases", WorkKind::loop, Kept::until_next_look, answer_leases},
     {Method::get, "/api/v1/queue", WorkKind::loop, Kept::until_next_look, answer_queue},
@@ -79,6 +83,7 @@ constexpr auto routes = std::to_array<Route>({
     {Method::get, "/api/v1/runs/*/samples", WorkKind::homes, Kept::no, answer_run_samples},
     {Method::get, "/api/v1/runs/*/log", WorkKind::homes, Kept::no, answer_run_log},
     {Method::get, "/api/v1/history", WorkKind::history, Kept::no, answer_history},
+    {Method::get, "/api/v1/recent", WorkKind::history, Kept::no, answer_recent},
     {Method::get, "/api/v1/usage", WorkKind::history, Kept::no, answer_usage},
     {Method::get, "/api/v1/timeline", WorkKind::history, Kept::no, answer_timeline},
     {Method::get, "/api/v1/events-log", WorkKind::history, Kept::no, answer_events_log},
@@ -212,6 +217,36 @@ HttpResponse answer_health(const Question& question) {
   return json_response(health_json(health_of(*seen), *seen));
 }
 
+/// The page's script with a card alone: it asks for what anybody sees, and shows no names.
+HttpResponse answer_embed(const Question& question) {
+  const auto seen = seen_by({}, question.context);
+  const bool is_there =
+      question.id.empty() || std::ranges::any_of(seen->devices, [&](const Device& device) {
+        return is_called(device, question.id);
+      });
+  if (!is_there) return no_such("device", question.id);
+  const std::string up = question.id.empty() ? "../" : "../../";
+  HttpResponse response;
+  response.type = "text/html; charset=utf-8";
+  response.headers = {{"content-security-policy", content_policy(" *")}};
+  response.body = std::make_shared<const std::string>(
+      "<!doctype html>\n<html lang=\"en\" data-embed=\"" + up +
+      "\"><head><meta charset=\"utf-8\">"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
+      "<meta name=\"color-scheme\" content=\"light dark\"><title>berth</title>"
+      "<link rel=\"icon\" href=\"" +
+      up +
+      "assets/icon.svg\">"
+      "<link rel=\"stylesheet\" href=\"" +
+      up +
+      "assets/page.css\">"
+      "<script type=\"module\" src=\"" +
+      up +
+      "assets/page.js\"></script>"
+      "</head><body></body></html>\n");
+  return response;
+}
+
 HttpResponse answer_healthz(const Question& question) {
   constexpr std::int64_t longest_ms = 10'000;
   const RequestContext& context = question.context;
@@ -238,8 +273,8 @@ HttpResponse answer_metrics(const Question& question) {
   }
   HttpResponse response;
   response.type = page->type;
-  // A page a scrape, and most scrapers sit near: compressing it costs ten times what writing does.
-  response.is_plain = true;
+  // Compressing it costs ten times what writing does: only where it is asked for, and not here.
+  response.is_plain = !accepts_gzip(header_of(question.request, "accept-encoding").value_or(""));
   response.body = page->body;
   return response;
 }

@@ -125,6 +125,7 @@ std::optional<Error> read_join(const toml::table& table, Settings& settings) {
   std::optional<std::string> file, interval;
   reader.texts("hosts", settings.join.hosts);
   reader.text("file", file);
+  reader.flag("embed", settings.sites.embed);
   reader.text("interval", interval);
   reader.number("at_once", 1, 256, settings.join.at_once);
   settings.join.file = file.value_or("");
