@@ -68,6 +68,12 @@ class MockServer:
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         return self
 
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *_):
+        self.stop()
+
     def stop(self):
         server, self.server = self.server, None
         if server:

@@ -265,7 +265,7 @@ export class Chart {
           font,
           grid,
           ticks: { show: false },
-          size: 58,
+          size: 66,
           gap: 6,
           space: 28,
           ...(this.options.steps ? { incrs: this.options.steps } : {}),

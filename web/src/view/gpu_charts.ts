@@ -237,7 +237,9 @@ export class GpuCharts {
       const label = word === null ? "" : t(`extra.${word}`);
       if (!this.is_live())
         return { label, drawn: history && { ...drawn_history(history, interval), banded: false } };
-      return { label, drawn: this.polled.drawn(key, history, window.from, interval) };
+      // A rate that the driver tells and what a counter grew by are not one line.
+      const before = kept === key ? history : null;
+      return { label, drawn: this.polled.drawn(key, before, window.from, interval) };
     });
     const known = drawn.filter((one): one is { label: string; drawn: Drawn } => one.drawn !== null);
     if (known.length === 0) return null;

@@ -95,7 +95,7 @@ test("a tile tells of its GPU what the overview does", {}, async (page, server) 
   });
 });
 
-test("what somebody calls himself is text, never markup", { needs: ["hostile"], told: [["hostile"]] }, async (page) => {
+test("what somebody calls himself is text, never markup", { needs: ["hostile"], told: [["hostile"]], noisy: true }, async (page) => {
   await page.getByText("<img src=x onerror=alert(1)>").first().waitFor();
   check((await page.locator("main img").count()) === 0, "an element was made of a name");
 });
