@@ -62,8 +62,6 @@ constexpr auto routes = std::to_array<Route>({
     {Method::get, "/healthz", WorkKind::loop, Kept::no, answer_healthz},
     {Method::get, "/metrics", WorkKind::pack, Kept::no, answer_metrics},
     {Method::get, "/login", WorkKind::loop, Kept::no, answer_login},
-    {Method::get, "/embed/server", WorkKind::loop, Kept::no, answer_embed},
-    {Method::get, "/embed/gpu/*", WorkKind::loop, Kept::no, answer_embed},
     {Method::get, "/api/v1/openapi.json", WorkKind::loop, Kept::until_next_look, answer_openapi},
     {Method::get, "/api/v1/overview", WorkKind::loop, Kept::until_next_look, answer_overview},
     {Method::get, "/api/v1/events", WorkKind::stream, Kept::no, answer_stream},
@@ -160,6 +158,13 @@ HttpResponse answer_asset(const Asset& asset) {
   return response;
 }
 
+/// A card for other pages' frames, which is a file of the page as others are: the device that it is
+/// of; empty: all.
+std::optional<std::string_view> card_in(std::string_view path) {
+  if (path == "/embed/server") return "";
+  return match("/embed/gpu/*", path);
+}
+
 bool needs_snapshot(const Route& route) {
   return route.answer != answer_openapi && route.answer != answer_login &&
          route.answer != answer_healthz && route.answer != answer_hosts &&
@@ -195,7 +200,12 @@ HttpResponse answer(const HttpRequest& request, const Principal& principal,
                     const RequestContext& context) {
   const Found found = find_route(request);
   if (found.route == nullptr) {
-    const Asset* asset = asked_method(request) == Method::get ? find_asset(request.path) : nullptr;
+    const bool is_get = asked_method(request) == Method::get;
+    if (const auto card = is_get ? card_in(request.path) : std::nullopt) {
+      return answer_embed(
+          {.request = request, .principal = principal, .context = context, .id = *card});
+    }
+    const Asset* asset = is_get ? find_asset(request.path) : nullptr;
     return asset != nullptr ? answer_asset(*asset) : answer_without_route(request);
   }
   if (!context.snapshot && needs_snapshot(*found.route)) {
@@ -219,9 +229,9 @@ HttpResponse answer_health(const Question& question) {
 
 /// The page's script with a card alone: it asks for what anybody sees, and shows no names.
 HttpResponse answer_embed(const Question& question) {
-  const auto seen = seen_by({}, question.context);
+  const auto& look = question.context.snapshot;
   const bool is_there =
-      question.id.empty() || std::ranges::any_of(seen->devices, [&](const Device& device) {
+      question.id.empty() || !look || std::ranges::any_of(look->devices, [&](const Device& device) {
         return is_called(device, question.id);
       });
   if (!is_there) return no_such("device", question.id);

@@ -41,7 +41,7 @@ key = "k.pem"
   EXPECT_TRUE(settings->require_tokens);
   EXPECT_EQ(settings->policy.others, Policy::Others::group);
   EXPECT_EQ(settings->tls->key, "k.pem");
-  EXPECT_THAT(settings->unknown, ElementsAre("colour (line 9)"));
+  EXPECT_THAT(settings->unknown, ElementsAre("colour (line 10)"));
 }
 
 TEST(Settings, TellHowMuchHistoryIsKept) {
