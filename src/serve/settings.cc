@@ -125,7 +125,6 @@ std::optional<Error> read_join(const toml::table& table, Settings& settings) {
   std::optional<std::string> file, interval;
   reader.texts("hosts", settings.join.hosts);
   reader.text("file", file);
-  reader.flag("embed", settings.sites.embed);
   reader.text("interval", interval);
   reader.number("at_once", 1, 256, settings.join.at_once);
   settings.join.file = file.value_or("");
@@ -185,6 +184,7 @@ std::optional<Error> read_root(const toml::table& root, Settings& settings) {
   reader.texts("hosts", settings.hosts);
   read_origins(reader, "trusted_origins", settings.sites.trusted_origins);
   read_origins(reader, "frame_ancestors", settings.sites.frame_ancestors);
+  reader.flag("embed", settings.sites.embed);
   reader.text("interval", interval);
   reader.flag("require_tokens", settings.require_tokens);
   const toml::table* policy = reader.table("policy");
