@@ -220,7 +220,7 @@ def outcomes_of(kind, folder):
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=420,
+            timeout=600,
             check=False,
         )
     finally:
