@@ -137,18 +137,21 @@ def processor_of_pages(server, port):
     asked = wrk(port, path, SECONDS)[2]
     spent = (cpu_nanoseconds(server.pid) - before) / asked / 1000
     tell("`berth serve`: CPU of one scrape over HTTP, many of each look", "µs", [spent, spent], None, 100)
-    alone = {path: [], "/healthz": []}
+    packed = {"Accept-Encoding": "gzip"}
+    alone = {path: [], "/healthz": [], "packed": []}
     scraper = http.client.HTTPConnection("127.0.0.1", port)  # kept open, as Prometheus does
     for _ in range(SCRAPES):
         for asked, took in alone.items():
             time.sleep(1)
             before = cpu_nanoseconds(server.pid)
-            scraper.request("GET", asked)
+            scraper.request("GET", *((path, None, packed) if asked == "packed" else (asked,)))
             scraper.getresponse().read()
             took.append((cpu_nanoseconds(server.pid) - before) / 1000)
     scraper.close()
     tell("`berth serve`: CPU of one scrape over HTTP, the first of its look; floor: /healthz so", "µs",
          alone[path], statistics.median(alone["/healthz"]), None)
+    tell("`berth serve`: CPU of one scrape over HTTP, compressed; floor: the same as it is", "µs",
+         alone["packed"], statistics.median(alone[path]), None)
 
 
 def memory(server, port):

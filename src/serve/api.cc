@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "health/health.h"
 #include "serve/api_json.h"
+#include "serve/outgoing.h"
 #include "serve/page.h"
 #include "view/health_text.h"
 
@@ -59,7 +60,7 @@ HttpResponse answer_login(const Question& question) {
 constexpr auto routes = std::to_array<Route>({
     {Method::get, "/gpu-status", WorkKind::loop, Kept::until_next_look, answer_gpu_status},
     {Method::get, "/healthz", WorkKind::loop, Kept::no, answer_healthz},
-    {Method::get, "/metrics", WorkKind::loop, Kept::no, answer_metrics},
+    {Method::get, "/metrics", WorkKind::pack, Kept::no, answer_metrics},
     {Method::get, "/login", WorkKind::loop, Kept::no, answer_login},
     {Method::get, "/api/v1/openapi.json", WorkKind::loop, Kept::until_next_look, answer_openapi},
     {Method::get, "/api/v1/overview", WorkKind::loop, Kept::until_next_look, answer_overview},
@@ -68,6 +69,7 @@ constexpr auto routes = std::to_array<Route>({
     {Method::get, "/api/v1/devices/*", WorkKind::loop, Kept::until_next_look, answer_device},
     {Method::get, "/api/v1/visible-devices", WorkKind::loop, Kept::until_next_look,
      answer_visible_devices},
+    {Method::get, "/api/v1/topology", WorkKind::loop, Kept::until_next_look, answer_topology},
     {Method::get, "/api/v1/processes", WorkKind::loop, Kept::until_next_look, answer_processes},
     {Method::get, "/api/v1/leases", WorkKind::loop, Kept::until_next_look, answer_leases},
     {Method::get, "/api/v1/queue", WorkKind::loop, Kept::until_next_look, answer_queue},
@@ -79,6 +81,7 @@ constexpr auto routes = std::to_array<Route>({
     {Method::get, "/api/v1/runs/*/samples", WorkKind::homes, Kept::no, answer_run_samples},
     {Method::get, "/api/v1/runs/*/log", WorkKind::homes, Kept::no, answer_run_log},
     {Method::get, "/api/v1/history", WorkKind::history, Kept::no, answer_history},
+    {Method::get, "/api/v1/recent", WorkKind::history, Kept::no, answer_recent},
     {Method::get, "/api/v1/usage", WorkKind::history, Kept::no, answer_usage},
     {Method::get, "/api/v1/timeline", WorkKind::history, Kept::no, answer_timeline},
     {Method::get, "/api/v1/events-log", WorkKind::history, Kept::no, answer_events_log},
@@ -155,6 +158,13 @@ HttpResponse answer_asset(const Asset& asset) {
   return response;
 }
 
+/// A card for other pages' frames, which is a file of the page as others are: the device that it is
+/// of; empty: all.
+std::optional<std::string_view> card_in(std::string_view path) {
+  if (path == "/embed/server") return "";
+  return match("/embed/gpu/*", path);
+}
+
 bool needs_snapshot(const Route& route) {
   return route.answer != answer_openapi && route.answer != answer_login &&
          route.answer != answer_healthz && route.answer != answer_hosts &&
@@ -190,7 +200,12 @@ HttpResponse answer(const HttpRequest& request, const Principal& principal,
                     const RequestContext& context) {
   const Found found = find_route(request);
   if (found.route == nullptr) {
-    const Asset* asset = asked_method(request) == Method::get ? find_asset(request.path) : nullptr;
+    const bool is_get = asked_method(request) == Method::get;
+    if (const auto card = is_get ? card_in(request.path) : std::nullopt) {
+      return answer_embed(
+          {.request = request, .principal = principal, .context = context, .id = *card});
+    }
+    const Asset* asset = is_get ? find_asset(request.path) : nullptr;
     return asset != nullptr ? answer_asset(*asset) : answer_without_route(request);
   }
   if (!context.snapshot && needs_snapshot(*found.route)) {
@@ -210,6 +225,36 @@ HttpResponse answer(const HttpRequest& request, const Principal& principal,
 HttpResponse answer_health(const Question& question) {
   const auto seen = seen_by(question.principal, question.context);
   return json_response(health_json(health_of(*seen), *seen));
+}
+
+/// The page's script with a card alone: it asks for what anybody sees, and shows no names.
+HttpResponse answer_embed(const Question& question) {
+  const auto& look = question.context.snapshot;
+  const bool is_there =
+      question.id.empty() || !look || std::ranges::any_of(look->devices, [&](const Device& device) {
+        return is_called(device, question.id);
+      });
+  if (!is_there) return no_such("device", question.id);
+  const std::string up = question.id.empty() ? "../" : "../../";
+  HttpResponse response;
+  response.type = "text/html; charset=utf-8";
+  response.headers = {{"content-security-policy", content_policy(" *")}};
+  response.body = std::make_shared<const std::string>(
+      "<!doctype html>\n<html lang=\"en\" data-embed=\"" + up +
+      "\"><head><meta charset=\"utf-8\">"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
+      "<meta name=\"color-scheme\" content=\"light dark\"><title>berth</title>"
+      "<link rel=\"icon\" href=\"" +
+      up +
+      "assets/icon.svg\">"
+      "<link rel=\"stylesheet\" href=\"" +
+      up +
+      "assets/page.css\">"
+      "<script type=\"module\" src=\"" +
+      up +
+      "assets/page.js\"></script>"
+      "</head><body></body></html>\n");
+  return response;
 }
 
 HttpResponse answer_healthz(const Question& question) {
@@ -238,8 +283,8 @@ HttpResponse answer_metrics(const Question& question) {
   }
   HttpResponse response;
   response.type = page->type;
-  // A page a scrape, and most scrapers sit near: compressing it costs ten times what writing does.
-  response.is_plain = true;
+  // Compressing it costs ten times what writing does: only where it is asked for, and not here.
+  response.is_plain = !accepts_gzip(header_of(question.request, "accept-encoding").value_or(""));
   response.body = page->body;
   return response;
 }

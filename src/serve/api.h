@@ -96,8 +96,8 @@ struct RequestContext {
 /// Where an answer is made. `loop`: from memory alone. `history`: it reads the server's own history
 /// and may take as long as a disk does. `homes`: it reads what lies in people's homes, which may
 /// hang for ever and then must keep nobody from the history. `act`: it waits for processes to end.
-/// `stream`: it never ends.
-enum class WorkKind { loop, history, homes, act, stream };
+/// `stream`: it never ends. `pack`: it is made from memory, and compressed elsewhere.
+enum class WorkKind { loop, history, homes, act, stream, pack };
 [[nodiscard]] WorkKind work_kind_of(const HttpRequest& request);
 
 /// Whether the same question gets the same answer until the next snapshot.

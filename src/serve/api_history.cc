@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 
+#include "base/aggregate.h"
 #include "base/text.h"
 #include "serve/api_json.h"
 #include "view/history_text.h"
@@ -138,7 +140,69 @@ void write_event(Archive& archive, const HistoryEvent& event) {
   archive.derived("advice", advice_of(event), Form::nullable);
 }
 
+/// A series in steps that all devices share: the mean of each, and nothing where nobody looked.
+std::vector<std::optional<double>> in_steps(const HistorySeries& series, const TimeSpan& span,
+                                            std::int64_t step_ms, std::size_t count) {
+  std::vector<Aggregate<>> steps(count);
+  for (const SeriesPoint& point : series.points) {
+    // One may stand for several steps: for a minute, where that is all that is kept.
+    std::int64_t at = std::max(point.at.unix_ms, span.since.unix_ms);
+    const std::int64_t end = std::max(point.at.unix_ms + series.step_ms, at + 1);
+    for (; at < end; at += step_ms) {
+      const auto step = static_cast<std::size_t>((at - span.since.unix_ms) / step_ms);
+      if (step < count) steps[step].add(point.mean);
+    }
+  }
+  std::vector<std::optional<double>> means;
+  for (const Aggregate<>& step : steps) {
+    means.push_back(step.is_empty() ? std::nullopt : std::optional(step.mean()));
+  }
+  return means;
+}
+
 }  // namespace
+
+/// Of all devices together, small enough for a page that draws them at once.
+HttpResponse answer_recent(const Question& question) {
+  if (question.context.history == nullptr) return no_history(question.context);
+  const auto span = span_of(question);
+  if (!span) return span.error();
+  constexpr std::uint64_t most = 1000;
+  const auto points = number_parameter(question.request, "points", 120, 1, most);
+  if (!points) return points.error();
+  const auto metric = parameter_of(question.request, "metric");
+  if (!metric) {
+    return error_response(400, "bad_parameter", "metric is wanted",
+                          "metric=utilization_gpu_percent");
+  }
+  const std::int64_t length = span->until.unix_ms - span->since.unix_ms;
+  const auto count = static_cast<std::int64_t>(*points);
+  const std::int64_t step_ms = std::max<std::int64_t>((length + count - 1) / count, 1);
+  std::map<std::string, std::vector<std::optional<double>>> values;
+  const auto seen = question.context.snapshot;
+  for (const Device& device : seen ? seen->devices : std::vector<Device>()) {
+    const auto series = question.context.history->series({.device = device.id,
+                                                          .metric = *metric,
+                                                          .since = span->since,
+                                                          .until = span->until,
+                                                          .points = *points});
+    // What was never recorded, or not yet, is no step of anything.
+    if (!series && series.error().code() != ErrorCode::not_found) {
+      return error_response(series.error());
+    }
+    values[device.id.text()] =
+        in_steps(series ? *series : HistorySeries(), *span, step_ms, *points);
+  }
+  return json_answer([&](Archive& archive) {
+    archive.derived("simulated", simulated_in(question.context));
+    archive.derived("since_unix_ms", span->since);
+    archive.derived("step_ms", step_ms);
+    archive.derived_list("devices", values, [&](const auto& device) {
+      archive.derived("id", device.first);
+      archive.derived("values", device.second);
+    });
+  });
+}
 
 HttpResponse answer_history(const Question& question) {
   if (question.context.history == nullptr) return no_history(question.context);

@@ -72,10 +72,15 @@ template <class Item, class IdOf, class WriteItem>
 void write_active_alerts(Archive& archive, const Principal& principal,
                          const RequestContext& context);
 
+/// By its id, or by its index, which a card shares with no other card.
+[[nodiscard]] bool is_called(const Device& device, std::string_view name);
+
+[[nodiscard]] HttpResponse answer_embed(const Question& question);
 [[nodiscard]] HttpResponse answer_gpu_status(const Question& question);
 [[nodiscard]] HttpResponse answer_overview(const Question& question);
 [[nodiscard]] HttpResponse answer_devices(const Question& question);
 [[nodiscard]] HttpResponse answer_device(const Question& question);
+[[nodiscard]] HttpResponse answer_topology(const Question& question);
 [[nodiscard]] HttpResponse answer_visible_devices(const Question& question);
 [[nodiscard]] HttpResponse answer_processes(const Question& question);
 [[nodiscard]] HttpResponse answer_leases(const Question& question);
@@ -90,6 +95,7 @@ void write_active_alerts(Archive& archive, const Principal& principal,
 [[nodiscard]] HttpResponse answer_run_samples(const Question& question);
 [[nodiscard]] HttpResponse answer_run_log(const Question& question);
 [[nodiscard]] HttpResponse answer_history(const Question& question);
+[[nodiscard]] HttpResponse answer_recent(const Question& question);
 [[nodiscard]] HttpResponse answer_usage(const Question& question);
 [[nodiscard]] HttpResponse answer_timeline(const Question& question);
 [[nodiscard]] HttpResponse answer_events_log(const Question& question);

@@ -7,12 +7,14 @@
 #include "place/visible_devices.h"
 #include "serve/api_json.h"
 #include "serve/fleet.h"
+#include "smi/smi.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/heat.h"
 #include "snapshot/json.h"
 #include "snapshot/process.h"
 #include "snapshot/questions.h"
 #include "snapshot/walk.h"
+#include "view/queue_text.h"
 
 namespace berth::serve {
 
@@ -195,8 +197,39 @@ HttpResponse answer_overview(const Question& question) {
   return json_response(overview_json(question.principal, question.context) + "\n");
 }
 
+bool is_called(const Device& device, std::string_view name) {
+  return device.id.text() == name ||
+         (!device.parent && device.index && std::to_string(*device.index) == name);
+}
+
+/// The machine as if it had this device alone; null: it has no such device.
+static std::shared_ptr<const Snapshot> alone(const Snapshot& seen, std::string_view name) {
+  auto one = std::make_shared<Snapshot>(seen);
+  std::erase_if(one->devices, [&](const Device& device) { return !is_called(device, name); });
+  if (one->devices.empty()) return nullptr;
+  std::erase_if(one->gpu_processes,
+                [&](const GpuProcess& use) { return use.device != one->devices.front().id; });
+  return one;
+}
+
+/// As scripts of tutorials have it out of `nvidia-smi -q -x`, and whether it is of a real machine.
+static std::string smi_log(const Snapshot& seen) {
+  const std::string text = smi::render_json(seen, {}, {});
+  if (!seen.simulated) return text;
+  return "{\n  \"simulated\": true," + text.substr(text.find('{') + 1);
+}
+
 HttpResponse answer_gpu_status(const Question& question) {
-  const auto seen = seen_by(question.principal, question.context);
+  auto seen = seen_by(question.principal, question.context);
+  const auto device = parameter_of(question.request, "device");
+  if (device) seen = alone(*seen, *device);
+  if (!seen) return no_such("device", *device);
+  const std::string_view profile = parameter_of(question.request, "profile").value_or("");
+  if (profile == "nvidia_smi_log") return json_response(smi_log(*seen));
+  if (!profile.empty() && profile != "berth") {
+    return error_response(400, "bad_parameter", "there is no such profile",
+                          "profile=berth or nvidia_smi_log");
+  }
   const bool hides_names = question.context.policy.others == Policy::Others::owner;
   return json_response(
       to_json(*seen, JsonLayout::compact, hides_names ? Form::nullable : Form::plain) + "\n");
@@ -234,9 +267,7 @@ HttpResponse answer_visible_devices(const Question& question) {
 HttpResponse answer_device(const Question& question) {
   const auto seen = seen_by(question.principal, question.context);
   for (const Device& device : seen->devices) {
-    const bool is_index =
-        !device.parent && device.index && std::to_string(*device.index) == question.id;
-    if (device.id.text() != question.id && !is_index) continue;
+    if (!is_called(device, question.id)) continue;
     return json_answer([&](Archive& archive) {
       write_device(archive, device, *seen, health_states(*seen));
       archive.derived("simulated", seen->simulated);
@@ -269,9 +300,13 @@ HttpResponse answer_leases(const Question& question) {
 
 HttpResponse answer_queue(const Question& question) {
   const auto seen = seen_by(question.principal, question.context);
+  const std::vector<QueueRow> rows = queue_rows(*seen, nullptr);
   return page_of(
-      question, "queue", seen->waiters, [](const Waiter& waiter) { return waiter.id; },
-      write_promise<Waiter>);
+      question, "queue", rows, [](const QueueRow& row) { return row.waiter->id; },
+      [&](Archive& archive, const QueueRow& row) {
+        write_promise(archive, *row.waiter);
+        write_outlook(archive, row, *seen);
+      });
 }
 
 // The other servers that are shown beside this one.

@@ -1,5 +1,8 @@
 // Runs: their records, samples and logs.
 
+#include <algorithm>
+#include <array>
+
 #include "base/text.h"
 #include "serve/api_json.h"
 
@@ -67,6 +70,71 @@ std::expected<FoundRun, HttpResponse> own_run(const Question& question) {
   return run;
 }
 
+/// What a list of runs may be narrowed to. A run matches by what its reader may see of it alone.
+struct RunFilter {
+  std::optional<std::string_view> user;
+  std::optional<std::string_view> state;
+  std::optional<std::string_view> device;  // an index or an id
+  std::string words;                       // small letters; in its id, name or command
+  std::int64_t since_unix_ms = 0;
+  std::int64_t until_unix_ms = 0;
+
+  [[nodiscard]] bool matches(const RunRecord& run) const;
+};
+
+bool is_given(const Manifest& manifest, std::string_view device) {
+  return std::ranges::any_of(manifest.given.devices, [&](const Device& one) {
+    return one.id.text() == device || (one.index && std::to_string(*one.index) == device);
+  });
+}
+
+/// That it is known to have gone wrong, however.
+bool has_failed(const RunRecord& run) {
+  return run.end && run.end->known && !run.end->gave_back &&
+         (run.end->exit.code != 0 || run.end->exit.signal != 0);
+}
+
+bool RunFilter::matches(const RunRecord& run) const {
+  const Manifest& manifest = run.manifest;
+  const std::int64_t started = manifest.started.unix_ms;
+  if (started < since_unix_ms || started > until_unix_ms) return false;
+  if (user && manifest.user != *user) return false;
+  if (state && (*state == "failed" ? !has_failed(run) : name_of(run.state) != *state)) return false;
+  if (device && !is_given(manifest, *device)) return false;
+  if (words.empty()) return true;
+  std::string said = manifest.id + " " + std::string(manifest.spec_of("name"));
+  for (const std::string& word : manifest.command) said += " " + word;
+  return small_letters(said).find(words) != std::string::npos;
+}
+
+/// Nothing where it is empty: as a form sends what nobody filled in.
+std::optional<std::string_view> wish(const Question& question, const char* name) {
+  const auto given = parameter_of(question.request, name);
+  return given && !given->empty() ? given : std::nullopt;
+}
+
+std::expected<RunFilter, HttpResponse> filter_of(const Question& question) {
+  constexpr std::uint64_t latest = 253'402'300'799'000;  // the end of the year 9999
+  const auto since = number_parameter(question.request, "since", 0, 0, latest);
+  if (!since) return std::unexpected(since.error());
+  const auto until = number_parameter(question.request, "until", latest, 0, latest);
+  if (!until) return std::unexpected(until.error());
+  constexpr auto states = std::to_array<std::string_view>(
+      {"waiting", "running", "ended", "failed", "end unknown", "elsewhere"});
+  const auto state = wish(question, "state");
+  if (state && std::ranges::find(states, *state) == states.end()) {
+    return std::unexpected(
+        error_response(400, "bad_parameter", "state=" + printable(*state) + " cannot be used",
+                       "state=waiting, running, ended, failed, end unknown or elsewhere"));
+  }
+  return RunFilter{.user = wish(question, "user"),
+                   .state = state,
+                   .device = wish(question, "device"),
+                   .words = small_letters(wish(question, "words").value_or("")),
+                   .since_unix_ms = static_cast<std::int64_t>(*since),
+                   .until_unix_ms = static_cast<std::int64_t>(*until)};
+}
+
 }  // namespace
 
 HttpResponse answer_runs(const Question& question) {
@@ -77,15 +145,17 @@ HttpResponse answer_runs(const Question& question) {
   std::optional<RunPlace> after;
   const auto typed = parameter_of(question.request, "after");
   if (typed && !typed->empty()) after = run_place_in(*typed);
-  // One more than wanted tells whether there is a next page: of what may be seen, as its name is
-  // told.
-  auto runs = question.context.runs->list(*limit + 1, after, shown_in(question));
-  const bool is_more = runs.size() > *limit;
-  if (is_more) runs.pop_back();
+  const auto filter = filter_of(question);
+  if (!filter) return filter.error();
+  const auto page =
+      question.context.runs->list(*limit, after, shown_in(question), [&](const RunRecord& run) {
+        const AccessLevel seen = access_to(run.owner.uid, question);
+        return filter->matches(seen == AccessLevel::whole ? run : visible_part(run, seen));
+      });
   return json_answer([&](Archive& archive) {
-    archive.derived_list("runs", runs,
+    archive.derived_list("runs", page.runs,
                          [&](const FoundRun& run) { write_shown(archive, run, question); });
-    archive.derived("next", is_more ? std::optional(to_text(runs.back().place)) : std::nullopt);
+    archive.derived("next", page.next ? std::optional(to_text(*page.next)) : std::nullopt);
   });
 }
 

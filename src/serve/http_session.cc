@@ -164,6 +164,11 @@ class HttpSession final : public Session {
     bool is_late = false;  // of the loop's thread alone
   };
 
+  static HttpResponse made_of(Task& task) {
+    if (task.how.made) return std::move(*task.how.made);
+    return answer(task.request, task.how.principal, task.how.context);
+  }
+
   void answer_elsewhere(HttpRequest request, Elsewhere how) {
     lowest().expires_never();
     const WorkKind place = how.place;
@@ -176,8 +181,7 @@ class HttpSession final : public Session {
     Loop& loop = server_->loop;
     const bool given = server_->crew_at(place).workers.give([&loop, task, turn, place] {
       if (!task->move_on(Stage::begun)) return;
-      auto response = std::make_shared<HttpResponse>(
-          finished(task->request, answer(task->request, task->how.principal, task->how.context)));
+      auto response = std::make_shared<HttpResponse>(finished(task->request, made_of(*task)));
       loop.post([task, turn, place, response] {
         // Moved: a session ends in the loop's thread alone.
         const auto session = std::move(task->session);

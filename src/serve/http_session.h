@@ -50,8 +50,11 @@ struct ServerState {
   Crew history{2};
   Crew homes{4};
   Crew acts{2};
+  Crew packers{1};
   Crew& crew_at(WorkKind place) {
-    return place == WorkKind::act ? acts : place == WorkKind::homes ? homes : history;
+    if (place == WorkKind::act) return acts;
+    if (place == WorkKind::pack) return packers;
+    return place == WorkKind::homes ? homes : history;
   }
   std::unordered_set<Session*> all;
   std::unordered_set<Session*> readers;  // of events

@@ -45,16 +45,23 @@ HttpResponse answer_preflight() {
   return response;
 }
 
+std::string content_policy(std::string_view ancestors) {
+  return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+         "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors" +
+         std::string(ancestors);
+}
+
 void add_browser_rules(HttpResponse& response, const OtherSites& sites, std::string_view origin) {
   const auto add = [&](const char* name, std::string value) {
     response.headers.emplace_back(name, std::move(value));
   };
-  std::string policy =
-      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-      "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors";
-  for (const std::string& ancestor : sites.frame_ancestors) policy += ' ' + ancestor;
-  if (sites.frame_ancestors.empty()) policy += " 'none'";
-  add("content-security-policy", std::move(policy));
+  constexpr std::string_view policy = "content-security-policy";
+  if (std::ranges::find(response.headers, policy, &Pairs::value_type::first) ==
+      response.headers.end()) {
+    std::string ancestors;
+    for (const std::string& ancestor : sites.frame_ancestors) ancestors += ' ' + ancestor;
+    add("content-security-policy", content_policy(ancestors.empty() ? " 'none'" : ancestors));
+  }
   add("x-content-type-options", "nosniff");
   add("referrer-policy", "no-referrer");
   // May be kept, and must be asked about: what one sees depends on who one is.

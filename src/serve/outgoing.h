@@ -15,6 +15,7 @@ namespace berth::serve {
 struct OtherSites {
   std::vector<std::string> trusted_origins;  // ask here, and read what is answered
   std::vector<std::string> frame_ancestors;  // show what is here in a frame
+  bool embed = false;                        // anybody's may show the cards below /embed/
   [[nodiscard]] bool trust(std::string_view origin) const;
 };
 
@@ -22,7 +23,11 @@ struct OtherSites {
 [[nodiscard]] bool is_preflight(const HttpRequest& request, const OtherSites& sites);
 [[nodiscard]] HttpResponse answer_preflight();
 
-/// What every answer tells a browser. `origin`: of the page that asks; empty: it said none.
+/// What a browser may do with a page of ours; `ancestors`: whose pages may show it in a frame.
+[[nodiscard]] std::string content_policy(std::string_view ancestors);
+
+/// What every answer tells a browser: its own policy where it brings one. `origin`: of the page
+/// that asks; empty: it said none.
 void add_browser_rules(HttpResponse& response, const OtherSites& sites, std::string_view origin);
 
 /// An answer that many may get: what is made of it is made once.

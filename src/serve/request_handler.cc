@@ -121,6 +121,11 @@ Reception RequestHandler::receive(const HttpRequest& request, const Peer& peer, 
   }
   // Before who asks is found out: a browser asks this without a token.
   if (is_preflight(request, rules_.sites)) return answer_preflight();
+  if (request.path.starts_with("/embed/") && !rules_.sites.embed) {
+    return finished(request, error_response(404, "not_found", "this server shows no cards",
+                                            "embed = true in its serve.toml lets any site show "
+                                            "/embed/server and /embed/gpu/N in a frame"));
+  }
   Identified who = identify(request, peer, now, steady_now);
   if (who.refused) return finished(request, std::move(*who.refused));
   context_.now = now;
@@ -131,6 +136,11 @@ Reception RequestHandler::receive(const HttpRequest& request, const Peer& peer, 
       return Elsewhere{std::move(who.principal), context_, place};
     case WorkKind::stream:
       return Streaming{std::move(who.principal)};
+    case WorkKind::pack: {
+      HttpResponse made = answer(request, who.principal, context_);
+      if (made.is_plain) return finished(request, std::move(made));
+      return Elsewhere{std::move(who.principal), {}, place, std::move(made)};
+    }
     case WorkKind::loop:
       break;
   }

@@ -38,11 +38,13 @@ struct HandlerRules {
   uid_t own_uid = 0;
 };
 
-/// An answer to be made on another thread, from the context as it was: finished(answer(…)).
+/// An answer to be made on another thread, from the context as it was: finished(answer(…)); where
+/// it is `made` already, that is finished.
 struct Elsewhere {
   Principal principal;
   RequestContext context;
   WorkKind place = WorkKind::history;
+  std::optional<HttpResponse> made = std::nullopt;
 };
 struct Streaming {
   Principal principal;

@@ -9,10 +9,12 @@
 namespace berth::serve {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::Pair;
 using ::testing::StartsWith;
 
 class Handled : public testing::Test {
@@ -82,7 +84,7 @@ TEST_F(Handled, PageOfMetricsIsMadeForEachScrapeAndSentAsItIs) {
   RequestContext context = example_context();
   context.metrics = &metrics;
   handler_.publish(std::move(context));
-  const HttpRequest scrape = get("/metrics", {{"accept-encoding", "gzip"}});
+  const HttpRequest scrape = get("/metrics");
   EXPECT_THAT(*received(scrape, loopback_).body, StartsWith("scrapes 1"));
   const HttpResponse second = received(scrape, loopback_);
   EXPECT_THAT(*second.body, StartsWith("scrapes 2")) << "its age would stand still";
@@ -90,6 +92,23 @@ TEST_F(Handled, PageOfMetricsIsMadeForEachScrapeAndSentAsItIs) {
     EXPECT_NE(name, "etag");
     EXPECT_NE(name, "content-encoding");
   }
+}
+
+TEST_F(Handled, PageOfMetricsIsCompressedOnAnotherThreadForWhoAsks) {
+  CountingMetrics metrics;
+  RequestContext context = example_context();
+  context.metrics = &metrics;
+  handler_.publish(std::move(context));
+  const HttpRequest scrape = get("/metrics", {{"accept-encoding", "gzip"}});
+  Reception got = handler_.receive(scrape, loopback_, WallTime{1'760'000'000'500}, clock_.now());
+  auto* elsewhere = std::get_if<Elsewhere>(&got);
+  ASSERT_NE(elsewhere, nullptr);
+  EXPECT_EQ(elsewhere->place, WorkKind::pack);
+  ASSERT_TRUE(elsewhere->made) << "what it is made from may change meanwhile";
+  elsewhere->made->body = std::make_shared<const std::string>(2000, 'x');
+  const HttpResponse packed = finished(scrape, *elsewhere->made);
+  EXPECT_THAT(packed.headers, Contains(Pair("content-encoding", "gzip")));
+  EXPECT_LT(packed.body->size(), 200U);
 }
 
 TEST_F(Handled, NobodyOnLoopbackHasThePublicView) {

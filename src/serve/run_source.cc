@@ -32,10 +32,11 @@ Error why_not_read(const std::string& name, ErrorCode code) {
   return {ErrorCode::io, "the record of run " + printable(name) + " cannot be read now"};
 }
 
-/// Nothing: there is no such folder, or nothing of it may be shown. No error names its path: who
-/// may know of a run need not know where it lies.
+/// Nothing: there is no such folder, or it is not wanted, or nothing of it may be shown. No error
+/// names its path: who may know of a run need not know where it lies.
 Result<std::optional<FoundRun>> read_found(const StateDirectory& directory, const std::string& name,
-                                           const RunSource::IsShown& is_shown) {
+                                           const RunSource::IsShown& is_shown,
+                                           const RunSource::IsWanted& is_wanted = nullptr) {
   const OwnersRights rights(owner_of(directory));
   if (!rights.are_there()) return std::nullopt;
   const std::string path = runs_directory(directory.path) + "/" + name;
@@ -59,6 +60,7 @@ Result<std::optional<FoundRun>> read_found(const StateDirectory& directory, cons
   const bool is_known = known != std::to_string(owner->uid);
   if (is_known || record->manifest.uid != owner->uid) record->manifest.user = known;
   record->manifest.uid = owner->uid;
+  if (is_wanted && !is_wanted(*record)) return std::nullopt;
   RunStory story = story_of(*record);
   return FoundRun{.record = std::move(*record),
                   .story = std::move(story),
@@ -135,8 +137,8 @@ RunSource::Directories RunSource::directories() const {
   return directories_;
 }
 
-std::vector<FoundRun> RunSource::list(std::size_t limit, const std::optional<RunPlace>& after,
-                                      const IsShown& is_shown) const {
+RunSource::Page RunSource::list(std::size_t limit, const std::optional<RunPlace>& after,
+                                const IsShown& is_shown, const IsWanted& is_wanted) const {
   const Directories known = directories();
   // Of two homes of one uid the first counts, as where a run is asked for.
   std::map<RunPlace, const StateDirectory*, std::greater<>> places;
@@ -151,13 +153,26 @@ std::vector<FoundRun> RunSource::list(std::size_t limit, const std::optional<Run
       if (is_run_id(name) && (!after || place < *after)) places.emplace(place, &directory);
     }
   }
-  std::vector<FoundRun> runs;
+  Page page;
+  std::size_t looked_at = 0;
+  std::optional<RunPlace> last_shown;  // the name of another may not be told
   for (const auto& [place, directory] : places) {
-    if (runs.size() >= limit) break;
-    auto run = read_found(*directory, place.name, is_shown);
-    if (run && *run) runs.push_back(std::move(**run));
+    if (looked_at++ >= most_looked_at && last_shown) {
+      page.next = last_shown;
+      break;
+    }
+    auto run = read_found(*directory, place.name, is_shown, [&](const RunRecord& record) {
+      last_shown = place;
+      return !is_wanted || is_wanted(record);
+    });
+    if (!run || !*run) continue;
+    if (page.runs.size() >= limit) {
+      page.next = page.runs.back().place;
+      break;
+    }
+    page.runs.push_back(std::move(**run));
   }
-  return runs;
+  return page;
 }
 
 Result<FoundRun> RunSource::find(std::string_view id, std::optional<uid_t> principal,

@@ -76,6 +76,13 @@ struct LogPiece {
 class RunSource {
  public:
   using IsShown = std::function<bool(uid_t owner)>;
+  using IsWanted = std::function<bool(const RunRecord& run)>;
+  /// How many records one question may read: who looks for something rare asks on from `next`.
+  static constexpr std::size_t most_looked_at = 1000;
+  struct Page {
+    std::vector<FoundRun> runs;
+    std::optional<RunPlace> next;  // behind which to ask on; nothing: these are the last
+  };
 
   /// Nowhere before look_in().
   RunSource() { look_in({}); }
@@ -85,8 +92,9 @@ class RunSource {
 
   /// At most `limit` runs, newest first, from behind `after` on (nothing: from the newest); of
   /// those whose owner `is_shown`: others are not even counted. What cannot be read is left out.
-  [[nodiscard]] std::vector<FoundRun> list(std::size_t limit, const std::optional<RunPlace>& after,
-                                           const IsShown& is_shown) const;
+  /// `is_wanted`: null: all are.
+  [[nodiscard]] Page list(std::size_t limit, const std::optional<RunPlace>& after,
+                          const IsShown& is_shown, const IsWanted& is_wanted = nullptr) const;
   /// The run of that id ("ID", or "ID@UID": that person's) whose owner `is_shown`; of several
   /// people's that of the one who asks, if he has one.
   /// not_found: there is none, or its folder holds no record that could be believed, and says so.

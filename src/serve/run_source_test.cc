@@ -59,7 +59,7 @@ class Runs : public testing::Test {
   }
   std::vector<std::string> listed(std::size_t limit, const std::optional<RunPlace>& after) const {
     std::vector<std::string> names;
-    for (const FoundRun& run : source_.list(limit, after, everybody)) {
+    for (const FoundRun& run : source_.list(limit, after, everybody).runs) {
       names.push_back(run.place.name);
     }
     return names;
@@ -77,9 +77,10 @@ class Runs : public testing::Test {
 TEST_F(Runs, AreListedFromThePlaceOnWhereThePageBeforeEnded) {
   for (const char* id : {"20260101-a", "20260102-b", "20260103-c"}) record(id);
   const auto first = source_.list(1, std::nullopt, everybody);
-  ASSERT_EQ(first.size(), 1U);
-  EXPECT_EQ(first[0].place, (RunPlace{.name = "20260103-c", .whose = ::geteuid()}));
-  EXPECT_THAT(listed(9, first[0].place), ElementsAre("20260102-b", "20260101-a"));
+  ASSERT_EQ(first.runs.size(), 1U);
+  EXPECT_EQ(first.next, (RunPlace{.name = "20260103-c", .whose = ::geteuid()}));
+  EXPECT_EQ(source_.list(3, std::nullopt, everybody).next, std::nullopt) << "these are the last";
+  EXPECT_THAT(listed(9, first.next), ElementsAre("20260102-b", "20260101-a"));
 }
 
 TEST_F(Runs, GoOnBehindANameAloneAsClientsOfEarlierServersSayIt) {
@@ -126,7 +127,7 @@ TEST_F(Runs, OfWhomNothingIsShownAreAsIfTheyWereNot) {
     ASSERT_FALSE(run);
     EXPECT_EQ(run.error().message(), "there is no run " + id);
   }
-  EXPECT_THAT(source_.list(9, std::nullopt, no_one), IsEmpty());
+  EXPECT_THAT(source_.list(9, std::nullopt, no_one).runs, IsEmpty());
 }
 
 /// With a secret in all that only its owner may see.
@@ -185,6 +186,58 @@ TEST_F(Runs, OfTheApiShowWhoSeesCommandsTheseAlone) {
                              "directory", "marks", "events", "problems", "job", "keeper"}) {
     EXPECT_FALSE(run.contains(hidden)) << hidden;
   }
+}
+
+/// One that uses GPU 3 and is called, and calls itself, so.
+Manifest of_device_3(const std::string& id, const std::string& name, const std::string& command) {
+  using namespace literals;
+  Manifest manifest;
+  manifest.id = id;
+  manifest.command = {"python", command};
+  manifest.spec = {{"name", name}};
+  manifest.started = WallTime{5000};
+  manifest.given = SnapshotBuilder().gpu("GPU-D", 80_GiB).build();
+  manifest.given.devices[0].index = 3;
+  return manifest;
+}
+
+TEST_F(Runs, OfTheApiAreNarrowedToWhatIsAskedFor) {
+  ASSERT_TRUE(RecordWriter::create(state_, with_secrets("20260101-a")));
+  ASSERT_TRUE(RecordWriter::create(state_, of_device_3("20260102-b", "Big One", "train.py")));
+  RequestContext context = example_context();
+  context.runs = &source_;
+  const auto found = [&](const std::string& query, const Principal& principal) {
+    const HttpResponse said = answer(get("/api/v1/runs?" + query), principal, context);
+    std::vector<std::string> ids;
+    const auto told = nlohmann::json::parse(*said.body);
+    for (const auto& run : told.value("runs", nlohmann::json::array())) ids.push_back(run["id"]);
+    return ids;
+  };
+  const Principal all = administrator();
+  EXPECT_THAT(found("words=big%20one", all), ElementsAre("20260102-b")) << "by its name";
+  EXPECT_THAT(found("words=TRAIN", all), ElementsAre("20260102-b")) << "by its command";
+  EXPECT_THAT(found("words=20260101", all), ElementsAre("20260101-a")) << "by its id";
+  EXPECT_THAT(found("device=3", all), ElementsAre("20260102-b"));
+  EXPECT_THAT(found("device=GPU-D", all), ElementsAre("20260102-b"));
+  EXPECT_THAT(found("since=4000&until=6000", all), ElementsAre("20260102-b"));
+  EXPECT_THAT(found("user=mallory", all), IsEmpty());
+  EXPECT_THAT(found("state=failed", all), IsEmpty());
+  EXPECT_THAT(found("state=&user=&device=&words=", all), ElementsAre("20260102-b", "20260101-a"));
+  const Principal other = known(::geteuid() + 1);
+  EXPECT_THAT(found("words=secret", all), ElementsAre("20260101-a"));
+  EXPECT_THAT(found("words=secret", other), IsEmpty()) << "nor learns that it is in there";
+  EXPECT_EQ(answer(get("/api/v1/runs?state=odd"), all, context).status, 400);
+}
+
+TEST_F(Runs, LookedThroughInVainGoOnFromWhereTheSearchCame) {
+  for (int i = 0; i < 1003; ++i) record("20260101-" + std::to_string(10'000 + i));
+  const auto is_first = [](const RunRecord& run) { return run.manifest.id == "20260101-10000"; };
+  const auto page = source_.list(9, std::nullopt, everybody, is_first);
+  EXPECT_THAT(page.runs, IsEmpty());
+  ASSERT_TRUE(page.next);
+  const auto rest = source_.list(9, page.next, everybody, is_first);
+  EXPECT_EQ(rest.runs.size(), 1U);
+  EXPECT_EQ(rest.next, std::nullopt);
 }
 
 TEST_F(Runs, OfTheApiComeInPagesThatGoOnByWhatTheOneBeforeSaid) {

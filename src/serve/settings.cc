@@ -185,6 +185,7 @@ std::optional<Error> read_root(const toml::table& root, Settings& settings) {
   reader.texts("hosts", settings.hosts);
   read_origins(reader, "trusted_origins", settings.sites.trusted_origins);
   read_origins(reader, "frame_ancestors", settings.sites.frame_ancestors);
+  reader.flag("embed", settings.sites.embed);
   reader.text("interval", interval);
   reader.flag("require_tokens", settings.require_tokens);
   const toml::table* policy = reader.table("policy");

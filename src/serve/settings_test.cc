@@ -19,6 +19,7 @@ socket = "/run/x.sock"
 hosts = ["GPU1.lab:443"]
 trusted_origins = ["https://Portal.lab:443/", "http://[::1]:3000"]
 frame_ancestors = "https://grafana.lab"
+embed = true
 interval = "2s"
 require_tokens = true
 colour = "green"
@@ -36,12 +37,13 @@ key = "k.pem"
   EXPECT_THAT(settings->sites.trusted_origins,
               ElementsAre("https://portal.lab", "http://[::1]:3000"));
   EXPECT_THAT(settings->sites.frame_ancestors, ElementsAre("https://grafana.lab"));
+  EXPECT_TRUE(settings->sites.embed);
   EXPECT_EQ(settings->interval, Duration(2s));
   EXPECT_TRUE(settings->require_tokens);
   EXPECT_EQ(settings->policy.others, Policy::Others::group);
   EXPECT_TRUE(settings->policy.pods_are_open);
   EXPECT_EQ(settings->tls->key, "k.pem");
-  EXPECT_THAT(settings->unknown, ElementsAre("colour (line 9)"));
+  EXPECT_THAT(settings->unknown, ElementsAre("colour (line 10)"));
 }
 
 TEST(Settings, TellHowMuchHistoryIsKept) {

@@ -32,13 +32,6 @@ constexpr auto columns = std::to_array<TableColumn>({
     {.header = as_key("Run"), .minimum = 8, .drop_order = 1, .when_empty = WhenEmpty::goes},
 });
 
-/// One who waits, and what is worked out about it.
-struct QueueRow {
-  const Waiter* waiter = nullptr;
-  std::optional<WallTime> starts;  // at the latest
-  std::string why;                 // empty: it may start now
-};
-
 std::string names_of(const Placement& placement, Rule rule) {
   std::set<std::string> names;
   for (const Refusal& refusal : placement.refused) {
@@ -82,27 +75,6 @@ std::string reason_of(const Placement& placement) {
     default:
       return main->text;
   }
-}
-
-std::vector<QueueRow> rows_of(const Snapshot& snapshot, const Policy* policy) {
-  const auto starts = expected_starts(snapshot, policy);
-  std::vector<QueueRow> rows;
-  for (std::size_t i = 0; i < snapshot.waiters.size(); ++i) {
-    const Waiter& waiter = snapshot.waiters[i];
-    QueueRow row{.waiter = &waiter, .starts = starts[i]};
-    const auto request = request_from_json(waiter.request);
-    if (waiter.stuck) {
-      row.why = tr("does not answer, passed over");
-    } else if (!request) {
-      row.why = tr("its ticket is in a newer format");
-    } else {
-      const PlaceLimits its{.policy = policy, .uid = waiter.uid, .time_limit = waiter.time_limit};
-      const Placement placement = place_behind(snapshot, i, *request, its);
-      if (!placement.satisfied()) row.why = reason_of(placement);
-    }
-    rows.push_back(std::move(row));
-  }
-  return rows;
 }
 
 std::string start_text(const QueueRow& row, const Snapshot& snapshot, const Style& style) {
@@ -159,6 +131,33 @@ std::string gathering_lines(const Snapshot& snapshot, const Style& style) {
 
 }  // namespace
 
+std::vector<QueueRow> queue_rows(const Snapshot& snapshot, const Policy* policy) {
+  const auto starts = expected_starts(snapshot, policy);
+  std::vector<QueueRow> rows;
+  for (std::size_t i = 0; i < snapshot.waiters.size(); ++i) {
+    const Waiter& waiter = snapshot.waiters[i];
+    QueueRow row{.waiter = &waiter, .starts = starts[i]};
+    const auto request = request_from_json(waiter.request);
+    if (waiter.stuck) {
+      row.why = tr("does not answer, passed over");
+    } else if (!request) {
+      row.why = tr("its ticket is in a newer format");
+    } else {
+      const PlaceLimits its{.policy = policy, .uid = waiter.uid, .time_limit = waiter.time_limit};
+      const Placement placement = place_behind(snapshot, i, *request, its);
+      if (!placement.satisfied()) row.why = reason_of(placement);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+void write_outlook(Archive& archive, const QueueRow& row, const Snapshot& snapshot) {
+  archive.derived("expected_start_unix_ms",
+                  row.why.empty() ? std::optional(snapshot.taken) : row.starts);
+  archive.derived("why_not_yet", row.why);
+}
+
 std::string render_queue(const Snapshot& snapshot, const Policy* policy,
                          const std::vector<IdleRow>& idle, const Style& style) {
   std::string text = simulated_line(snapshot.simulated, style);
@@ -166,7 +165,7 @@ std::string render_queue(const Snapshot& snapshot, const Policy* policy,
     return text + wrapped("", own(tr("Nobody waits."), style), 0, style);
   }
   std::vector<TableRow> rows;
-  const auto queue = rows_of(snapshot, policy);
+  const auto queue = queue_rows(snapshot, policy);
   for (const QueueRow& row : queue) {
     rows.push_back(cells_of(row, rows.size() + 1, snapshot, style));
   }
@@ -193,7 +192,7 @@ std::string waiting_for_runs(const RunRecord& run, const Snapshot& snapshot) {
 
 std::string queue_json(const Snapshot& snapshot, const Policy* policy,
                        const std::vector<IdleRow>& idle) {
-  const auto rows = rows_of(snapshot, policy);
+  const auto rows = queue_rows(snapshot, policy);
   return write_json(JsonLayout::indented,
                     [&](Archive& archive) {
                       archive.derived("berth_queue", 1);
@@ -202,10 +201,7 @@ std::string queue_json(const Snapshot& snapshot, const Policy* policy,
                       archive.derived_list("queue", rows, [&](const QueueRow& row) {
                         Waiter waiter = *row.waiter;
                         walk(archive, waiter);
-                        archive.derived(
-                            "expected_start_unix_ms",
-                            row.why.empty() ? std::optional(snapshot.taken) : row.starts);
-                        archive.derived("why_not_yet", row.why);
+                        write_outlook(archive, row, snapshot);
                       });
                       archive.derived_list(
                           "idle", idle, [&](const IdleRow& row) { write_idle_row(archive, row); });

@@ -100,20 +100,21 @@ class Past:
 
 class Served:
     abilities = (
-        "act alert change containers faults freeze hang history hostile hosts mig no-history problem read-only real restart"
-        " runs sign-in simulated unanswered xid"
+        "act alert change containers embed faults freeze hang history hostile hosts mig no-history problem read-only real"
+        " restart runs sign-in simulated unanswered xid"
     )
     cannot = {
         "script-link": "it makes the links itself, from the addresses that it was given",
         "stale": "its looks go on whatever a driver does",
         "still": "its looks go on whatever a driver does",
+        "thousand": "a thousand servers are more than one machine answers for",
     }
 
     def __init__(self, past, directory, live=True):
         self.past, self.directory, self.live = past, directory, live
         self.machine = machine_in(directory)
         self.words = []
-        self.settings = {"history": "", "alerts": "[alerts.ghost_memory]\noff = true\n[alerts.gpu_lost]\noff = true\n",
+        self.settings = {"embed": "", "history": "", "alerts": "[alerts.ghost_memory]\noff = true\n[alerts.gpu_lost]\noff = true\n",
                          "join": ""}
         self.run = self.token = None
         self.process = None
@@ -321,6 +322,10 @@ class Served:
         (self.directory / "recorded.json").write_text(text, encoding="utf-8")
         self.machine.env.pop("BERTH_SIM", None)
         self.words = ["--replay", str(self.directory / "recorded.json")]
+        self.again()
+
+    def tell_embed(self):
+        self.settings["embed"] = "embed = true\n"
         self.again()
 
     def tell_history_off(self):

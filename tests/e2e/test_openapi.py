@@ -34,6 +34,8 @@ LISTS = {
     "/api/v1/runs/{run}/samples": ["devices", "columns", "points"],
     "/api/v1/runs/{run}/log": ["text"],
     "/api/v1/history": ["points"],
+    "/api/v1/recent": ["devices"],
+    "/api/v1/topology": ["devices"],
     "/api/v1/usage": ["rows"],
     "/api/v1/timeline": ["devices", "spans"],
     "/api/v1/events-log": ["events"],
@@ -130,7 +132,7 @@ def test_every_list_of_a_full_server_is_as_its_document_says(filled, described):
     wait_until(gone, "a device is lost", 20)
     run = wait_until(lambda: filled.get("/api/v1/runs").json["runs"], "the run is listed")[0]["id"]
     device = next(d["id"] for d in filled.get("/api/v1/overview").json["devices"] if d["index"] == 1)
-    queries = {"/api/v1/history": f"?device={device}&metric=memory_used_bytes"}
+    queries = {"/api/v1/history": f"?device={device}&metric=memory_used_bytes", "/api/v1/recent": "?metric=memory_used_bytes"}
     for template, operations in described.paths.items():
         if "get" not in operations or template in ("/api/v1/events", "/metrics", "/login"):
             continue  # no JSON with an end

@@ -46,8 +46,9 @@ def expanded(name):
         return [name.replace("${width}", str(width)) for width in (360, 768)]
     if "${reducedMotion}" in name:
         return [name.replace("${reducedMotion}", word) for word in ("reduce", "no-preference")]
-    if "${colorScheme}" in name:
-        return [name.replace("${colorScheme}", scheme) for scheme in ("light", "dark")]
+    if "${look}" in name:
+        looks = [f"{language}, {scheme}, {width}" for language in ("en", "zh") for scheme in ("light", "dark") for width in (1440, 390)]
+        return [name.replace("${look}", look) for look in looks]
     return [name]
 
 
@@ -63,8 +64,8 @@ class Mock:
     """The mock, with cards that are not well so that every view has something to show."""
 
     abilities = (
-        "act alert change containers faults freeze hang history hostile hosts mig no-history problem read-only real restart"
-        " runs script-link simulated stale still unanswered xid"
+        "act alert change containers embed faults freeze hang history hostile hosts mig no-history problem read-only real"
+        " restart runs script-link simulated stale still thousand unanswered xid"
     )
     cannot = {"sign-in": "it gives no tokens"}
 
@@ -145,7 +146,7 @@ class Mock:
             # A token is the name of its user.
             return {"container": "docker llm-train", "user": "wei", "token": "wei", "gpu": 3, "pid": 40711, "run": room.runs[3]["id"],
                     "foreign": room.runs[1]["id"]}
-        elif what not in ("containers", "hostile"):  # it is both anyway
+        elif what not in ("containers", "embed", "hostile"):  # it is so anyway
             raise ValueError(f"the mock cannot be told {what} {query}")
         return {}
 
@@ -219,7 +220,7 @@ def outcomes_of(kind, folder):
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=420,
+            timeout=600,
             check=False,
         )
     finally:
@@ -325,6 +326,10 @@ def test_the_mock_answers_as_the_document_says(mock):
     assert answer("/api/v1/history", f"api/v1/history?device={device}&metric=utilization_gpu_percent&{span}")["points"]
     assert answer("/api/v1/timeline", f"api/v1/timeline?{span}")["spans"]
     assert answer("/api/v1/events-log", f"api/v1/events-log?{span}")["events"]
+    assert answer("/api/v1/recent", f"api/v1/recent?metric=utilization_gpu_percent&{span}")["devices"]
+    assert answer("/api/v1/topology")["devices"]
+    assert answer("/api/v1/queue")["queue"]
+    answer("/gpu-status", "gpu-status?device=0")
     for by in ("user", "job", "gpu", "day"):
         assert answer("/api/v1/usage", f"api/v1/usage?by={by}&{span}")["rows"]
     assert len(answer("/api/v1/alerts")["alerts"]) == 2

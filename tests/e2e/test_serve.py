@@ -170,7 +170,8 @@ def test_every_path_of_the_document_answers_as_it_says(machine_of, serve_on, sim
     server = serve_on(machine_of(sim))
     described = Described(server.get("/api/v1/openapi.json").json)
     device = server.get("/api/v1/devices").json["devices"][0]["id"]
-    wanted = {"/api/v1/history": f"?device={device}&metric=utilization_gpu_percent"}
+    wanted = {"/api/v1/history": f"?device={device}&metric=utilization_gpu_percent",
+              "/api/v1/recent": "?metric=utilization_gpu_percent"}
     wait_until(lambda: server.get("/api/v1/usage").status == 200, "there is a history")
     for template, operations in described.paths.items():
         for method, operation in operations.items():

@@ -439,6 +439,7 @@ def paths_of(house, document):
     queries = {
         "/api/v1/history": [f"?device={device}&metric={metric}" for device in devices
                             for metric in ("memory_used_bytes", "utilization_gpu_percent")],
+        "/api/v1/recent": ["?metric=memory_used_bytes"],
         "/api/v1/usage": [f"?by={by}" for by in ("user", "job", "gpu", "day")],
         "/api/v1/processes": ["", f"?user={BOB}", *[f"?device={device}" for device in devices]],
         "/metrics": ["", "?profile=berth", "?profile=dcgm", "?profile=nvidia_smi", "?profile=berth,dcgm,nvidia_smi"],

@@ -14,10 +14,13 @@ import {
   type State,
 } from "./model/state";
 import type { Alert, Overview } from "./model/wire";
+import { compare_view } from "./view/compare";
 import { compose_view } from "./view/compose";
+import { embed } from "./view/embed";
 import { gpu_view } from "./view/gpu";
 import { health_view } from "./view/health";
 import { hosts_view } from "./view/hosts";
+import { queue_view } from "./view/queue";
 import { room_view } from "./view/room";
 import { run_view } from "./view/run";
 import { runs_view } from "./view/runs";
@@ -28,8 +31,17 @@ import type { View, World } from "./view/view";
 import { alert_text } from "./words/findings";
 import { language_from, set_language, t, type Language } from "./words/translate";
 
+/// In a frame of another site a browser may refuse it.
+function stored(key: string): string | null {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
 let state: State = empty_state();
-let theme = (localStorage.getItem("berth-theme") ?? "system") as Theme;
+let theme = (stored("berth-theme") ?? "system") as Theme;
 let shell!: Shell;
 let view: View | null = null;
 let frame = 0;
@@ -114,6 +126,10 @@ function view_of(route: Route): View {
       return runs_view(world);
     case "run":
       return run_view(world, route.id);
+    case "compare":
+      return compare_view(route.id);
+    case "queue":
+      return queue_view(world);
     case "compose":
       return compose_view(world);
     case "hosts":
@@ -137,7 +153,7 @@ function show_route(move_focus: boolean): void {
 
 function build(): void {
   document.documentElement.lang =
-    language_from(localStorage.getItem("berth-language"), navigator.languages) === "zh"
+    language_from(stored("berth-language"), navigator.languages) === "zh"
       ? "zh-CN"
       : "en";
   shell = new Shell({
@@ -167,8 +183,6 @@ function apply_theme(): void {
   view?.recolour?.();
 }
 
-set_language(language_from(localStorage.getItem("berth-language"), navigator.languages));
-apply_theme();
 /// By the link in the address, where there is one. `failed`: what to say where it was of no use.
 async function become_known(): Promise<{ tried: boolean; failed: string | null }> {
   const link = take_link();
@@ -177,27 +191,40 @@ async function become_known(): Promise<{ tried: boolean; failed: string | null }
   const reason = error?.code === "link_over" ? "link_over" : "link_failed";
   return { tried: true, failed: error && t(`sign_in.${reason}`, { message: error.message }) };
 }
-const known = await become_known();
-// As nobody in particular sees it: who has a token sees more with the stream's first, a moment later.
-const first = await first_look();
-if (first) {
-  state = after(state, { kind: "overview", overview: first, now_ms: performance.now() });
-}
-connection.open();
-build();
-shell.tell(known.failed);
-addEventListener("hashchange", async () => {
-  const again = await become_known();
-  if (!again.tried) return show_route(true);
-  shell.tell(again.failed);
+async function start(): Promise<void> {
+  const known = await become_known();
+  // As nobody in particular sees it: who has a token sees more with the stream's first, a moment later.
+  const first = await first_look();
+  if (first) {
+    state = after(state, { kind: "overview", overview: first, now_ms: performance.now() });
+  }
   connection.open();
-  show_route(true);
-});
-system_dark.addEventListener("change", apply_theme);
-document.addEventListener("visibilitychange", () => {
-  if (!document.hidden) draw();
-});
-// The countdown, and noticing that nothing has come for a while.
-setInterval(() => {
-  if (!document.hidden) shell.update(state, performance.now());
-}, 1_000);
+  build();
+  shell.tell(known.failed);
+  addEventListener("hashchange", async () => {
+    const again = await become_known();
+    if (!again.tried) return show_route(true);
+    shell.tell(again.failed);
+    connection.open();
+    show_route(true);
+  });
+  system_dark.addEventListener("change", apply_theme);
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) draw();
+  });
+  // The countdown, and noticing that nothing has come for a while.
+  setInterval(() => {
+    if (!document.hidden) shell.update(state, performance.now());
+  }, 1_000);
+}
+
+set_language(language_from(stored("berth-language"), navigator.languages));
+apply_theme();
+const up = document.documentElement.dataset["embed"];
+if (up === undefined) {
+  await start();
+} else {
+  const [, name] = /\/embed\/gpu\/([^/]+)$/.exec(location.pathname) ?? [];
+  document.body.append(embed(up, name ? decodeURIComponent(name) : null));
+  system_dark.addEventListener("change", apply_theme);
+}

@@ -273,7 +273,7 @@ class Room:
         return {
             "format": "berth-run", "version": 1,
             "id": f"{stamp}-ab12c{number}", "uid": 1000 + number % 3, "user": ["wei", "mara", "alice"][number % 3],
-            "cpu_only": False, "command": ["python", "train.py", "--lr", "3e-4"], "working_directory": "/home/wei/exp",
+            "cpu_only": False, "command": ["python", "train.py", "--lr", ["3e-4", "1e-3"][number % 2]], "working_directory": "/home/wei/exp",
             "started_unix_ms": begin, "started_steady_ms": None, "waiting": False, "waited_ms": 42_000, "wanted": "-n 1",
             "devices_wanted": 1, "spec": {}, "machine_id": "5e1a", "boot_id": "5e1b", "inside": "",
             "lease": "" if ended else LEASE,
@@ -332,6 +332,7 @@ class Room:
         middle, spread = {
             "utilization_gpu_percent": (70, 25), "memory_used_bytes": (55e9, 6e9),
             "power_draw_milliwatts": (520_000, 120_000), "temperature_celsius": (61, 8),
+            "clock_sm_megahertz": (1700, 200), "pcie_sent_bytes": (4e8, 2e8), "pcie_received_bytes": (9e8, 3e8),
         }[query["metric"]]
         unit = query["metric"].rsplit("_", 1)[1]
         points = []
@@ -343,6 +344,50 @@ class Room:
             points.append([at, mean - spread * 0.3, mean, mean + spread * 0.25, mean + spread * 0.35])
         return {"simulated": self.simulated(), "device": query["device"], "metric": query["metric"], "unit": unit,
                 "step_ms": step, "damaged_blocks": 0, "knows_since_unix_ms": self.started - 40 * DAY, "points": points}
+
+    def recent(self, query):
+        """Of all devices, in steps that they share."""
+        since, until, count = int(query["since"]), int(query["until"]), int(query.get("points", 120))
+        step = max(1, -(-(until - since) // count))
+        scale = {"memory_used_bytes": 80 * 2**30 / 100, "power_draw_milliwatts": 7_000}.get(query["metric"], 1)
+        return {"simulated": self.simulated(), "since_unix_ms": since, "step_ms": step, "devices": [
+            {"id": device["id"], "values": [None if 0.3 < i / count < 0.35 else scale * (50 + 40 * math.sin(i / 9 + place))
+                                            for i in range(count)]}
+            for place, device in enumerate(self.snapshot["devices"])]}
+
+    def topology(self):
+        """Two nodes of as many cards, each joined by NVLink."""
+        cards = [device for device in self.snapshot["devices"] if device["parent"] is None]
+        half = (len(cards) + 1) // 2
+        return {"simulated": self.simulated(), "devices": [
+            {"id": card["id"], "numa_node": i // half, "nvlink_group": i // half * half,
+             "links": ["X" if i == j else "NV4" if i // half == j // half else "SYS" for j in range(len(cards))]}
+            for i, card in enumerate(cards)]}
+
+    def status(self, name):
+        """/gpu-status of one device; None: it is not there."""
+        found = [one for one in self.snapshot["devices"] if name in (one["id"], str(one["index"]))]
+        return self.snapshot | {"taken_unix_ms": now_ms(), "devices": found[:1]} if found else None
+
+    def narrowed_runs(self, query):
+        def is_wanted(run):
+            is_failed = bool(run["end"]) and run["end"]["exit_code"] != 0
+            gpus = [str(device["index"]) for device in run["given"]["devices"]]
+            said = " ".join([run["id"], run["spec"].get("name", ""), *run["command"]]).lower()
+            return (query.get("user") in (None, "", run["user"]) and query.get("words", "").lower() in said
+                    and (query.get("state") in (None, "", run["state"]) or query["state"] == "failed" and is_failed)
+                    and query.get("device", "") in ("", *gpus) and run["started_unix_ms"] >= int(query.get("since") or 0))
+
+        return {"runs": [run for run in self.runs if is_wanted(run)], "next": None}
+
+    def queue_now(self):
+        """With why, and when."""
+        waiters = self.queue()
+        waiters[0] |= {"expected_start_unix_ms": now_ms() + 1_500_000, "why_not_yet": "leased by wei",
+                       "gathered": [device["id"] for device in self.snapshot["devices"][5:7]],
+                       "gathers_until_unix_ms": now_ms() + 300_000}
+        waiters[1] |= {"expected_start_unix_ms": None, "why_not_yet": "behind mara"}
+        return {"simulated": self.simulated(), "queue": waiters, "next": None}
 
     def timeline(self, query):
         since, until = int(query["since"]), int(query["until"])

@@ -68,6 +68,12 @@ class MockServer:
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         return self
 
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *_):
+        self.stop()
+
     def stop(self):
         server, self.server = self.server, None
         if server:
@@ -84,6 +90,11 @@ class MockServer:
             reply(handler, 200, kind, (self.page / name).read_bytes())
         elif path == "/api/v1/events":
             self.stream(handler)
+        elif path.startswith("/embed/"):
+            up = "../" * (path.count("/") - 1)
+            page = (f'<!doctype html><html lang="en" data-embed="{up}"><head><title>berth</title><link rel="icon" href="{up}assets/'
+                    f'icon.svg"><link rel="stylesheet" href="{up}assets/page.css"><script type="module" src="{up}assets/page.js"></script></head><body></body></html>')
+            reply(handler, 200, "text/html; charset=utf-8", page.encode())
         else:
             status, value = self.value_of(path, query, handler, body)
             text = json.dumps(value).encode()
@@ -95,7 +106,8 @@ class MockServer:
 
     def value_of(self, path, query, handler, body):
         room = self.room
-        with_history = {"/api/v1/history": room.history, "/api/v1/timeline": room.timeline, "/api/v1/usage": room.usage}
+        with_history = {"/api/v1/history": room.history, "/api/v1/timeline": room.timeline, "/api/v1/usage": room.usage,
+                        "/api/v1/recent": room.recent}
         if path in with_history or path == "/api/v1/events-log":
             if room.no_history:
                 return error(503, "no_history", "no history is kept", "start berth serve with --history")
@@ -112,7 +124,14 @@ class MockServer:
         if path == "/api/v1/health":
             return 200, room.health | {"simulated": room.simulated()}
         if path == "/api/v1/runs":
-            return 200, {"runs": room.runs, "next": None}
+            return 200, room.narrowed_runs(query)
+        if path == "/api/v1/queue":
+            return 200, room.queue_now()
+        if path == "/api/v1/topology":
+            return 200, room.topology()
+        if path == "/gpu-status" and "device" in query:
+            status = room.status(query["device"])
+            return (200, status) if status else error(404, "not_found", "there is no such device", "")
         if path.startswith("/api/v1/runs/"):
             name, *part = path.split("/")[4:]
             return self.run_part([name.partition("@")[0], *part], query)

@@ -4,8 +4,8 @@
 
 import type uPlot from "uplot";
 
-import { clock_time, dash, day, moment } from "../model/format";
-import { time_ticks } from "../model/scale";
+import { clock_time, dash, day, duration, moment } from "../model/format";
+import { place_in, time_ticks, zoomed, type Window } from "../model/scale";
 import { extent_of, table_of, type Column, type Drawn } from "../model/series";
 import { t } from "../words/translate";
 import { el, set_attribute, set_text } from "./element";
@@ -24,12 +24,29 @@ export interface ChartOptions {
   /// Charts with the same word move their cursors together.
   sync?: string | undefined;
   on_cursor?: ((time: number | null) => void) | undefined;
+  /// What a line is of, by its label; "GPU 3" where nothing is said.
+  line_name?: (label: string) => string;
+  /// Times count from a beginning, and are told as such: "5m00s".
+  elapsed?: boolean;
+  /// A stretch was dragged over, or the keys + and - asked for one.
+  on_zoom?: ((window: Window) => void) | undefined;
 }
+
+/// Somebody had it for a time: drawn below the axis.
+export interface Band {
+  from: number;
+  to: number;
+  text: string;
+  colour: string;
+  /// Which of several rows: two may have it at once.
+  row: number;
+}
+const most_rows = 4;
 
 const most_table_rows = 40;
 
 /// Of several lines in one chart.
-const line_colours = [
+export const line_colours = [
   "--chart-load",
   "--chart-power",
   "--chart-memory",
@@ -43,6 +60,7 @@ const line_colours = [
 export class Chart {
   readonly root: HTMLElement;
   private readonly box = el("div", { class: "plot", role: "slider", tabindex: 0 });
+  private readonly bands = el("div", { class: "bands", "aria-hidden": "true", hidden: true });
   private readonly reading = el("span", { class: "reading" });
   private readonly keys = el("span", { class: "chart-keys", "aria-hidden": "true" });
   private readonly heads = el("tr");
@@ -50,7 +68,8 @@ export class Chart {
   private readonly details: HTMLDetailsElement;
   private plot: uPlot | null = null;
   private drawn: Drawn | null = null;
-  private window: { from: number; to: number } | null = null;
+  private window: Window | null = null;
+  private had: Band[] = [];
   /// Moments that a line through the chart stands at.
   private marks: number[] = [];
   private top: number | null;
@@ -71,6 +90,7 @@ export class Chart {
       { class: "chart" },
       el("figcaption", {}, el("span", { class: "chart-title" }, options.title), this.keys, this.reading),
       this.box,
+      this.bands,
       this.details,
     );
     this.resizer = new ResizeObserver(() => this.fit());
@@ -86,6 +106,34 @@ export class Chart {
     this.plot?.redraw(false);
   }
 
+  set_bands(bands: Band[]): void {
+    this.had = bands;
+    this.bands.hidden = bands.length === 0;
+    const rows = Math.min(most_rows, 1 + Math.max(0, ...bands.map(({ row }) => row)));
+    this.bands.style.setProperty("--rows", String(rows));
+    this.bands.replaceChildren(
+      ...bands.map(({ text, colour, row }) => {
+        const band = el("i", { title: text });
+        band.style.setProperty("--row", String(row % most_rows));
+        band.style.setProperty("--own", `var(${colour})`);
+        return band;
+      }),
+    );
+    this.show_bands();
+  }
+
+  /// Moved along with the axis.
+  private show_bands(): void {
+    const { window } = this;
+    if (!window) return;
+    this.had.forEach(({ from, to }, i) => {
+      const share = (at: number): number => Math.min(1, Math.max(0, place_in(window, at)));
+      const band = this.bands.children[i] as HTMLElement;
+      band.style.left = `${(100 * share(from)).toFixed(2)}%`;
+      band.style.width = `${(100 * Math.max(0, share(to) - share(from))).toFixed(2)}%`;
+    });
+  }
+
   /// The cursor as if the mouse were there: a line of the log was pointed at.
   point_at(time: number | null): void {
     if (!this.plot) return;
@@ -95,7 +143,7 @@ export class Chart {
     this.show_reading(at === null ? null : (this.drawn!.times[at] ?? null), at);
   }
 
-  show(drawn: Drawn, window: { from: number; to: number }): void {
+  show(drawn: Drawn, window: Window): void {
     const before = this.drawn;
     this.drawn = drawn;
     this.window = window;
@@ -107,6 +155,7 @@ export class Chart {
     } else {
       this.rebuild();
     }
+    this.show_bands();
     this.describe();
     if (this.details.open) this.fill_table();
   }
@@ -191,7 +240,7 @@ export class Chart {
       cursor: {
         y: false,
         points: { size: 6 },
-        drag: { x: false, y: false },
+        drag: { x: Boolean(this.options.on_zoom), y: false, setScale: false },
         ...(this.options.sync ? { sync: { key: this.options.sync } } : {}),
       },
       scales: {
@@ -216,7 +265,7 @@ export class Chart {
           font,
           grid,
           ticks: { show: false },
-          size: 58,
+          size: 66,
           gap: 6,
           space: 28,
           ...(this.options.steps ? { incrs: this.options.steps } : {}),
@@ -225,15 +274,25 @@ export class Chart {
       ],
       hooks: {
         setCursor: [(plot) => this.cursor_moved(plot)],
+        setSelect: [(plot) => this.dragged_over(plot)],
         draw: [(plot) => this.draw_marks(plot, colour("--mark"))],
       },
     };
+  }
+
+  private dragged_over(plot: uPlot): void {
+    const { left, width } = plot.select;
+    if (width < 4) return;
+    const window = { from: plot.posToVal(left, "x"), to: plot.posToVal(left + width, "x") };
+    plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    this.options.on_zoom?.(window);
   }
 
   private ticks(plot: uPlot): ReturnType<typeof time_ticks> {
     return time_ticks(
       this.window!,
       Math.max(2, Math.floor(plot.bbox.width / devicePixelRatio / 80)),
+      this.options.elapsed,
     );
   }
 
@@ -263,11 +322,19 @@ export class Chart {
           ].join("  ")
         : first;
       const more = p95 === null ? "" : `  p95 ${format(p95)}  ${t("chart.most")} ${format(high)}`;
-      this.say(time, `${clock_or_moment(time, this.window!)}  ${value}${more}`);
+      this.say(time, `${this.when(time)}  ${value}${more}`);
       return;
     }
     const extent = this.drawn ? extent_of(this.drawn) : null;
     this.say(this.window?.to ?? 0, extent ? format(extent.last) : dash);
+  }
+
+  private when(time: number): string {
+    return this.options.elapsed ? duration(time) : clock_or_moment(time, this.window!);
+  }
+
+  private line_name(label: string | undefined): string {
+    return this.options.line_name?.(label ?? "") ?? `GPU ${label ?? ""}`;
   }
 
   private say(time: number, text: string): void {
@@ -285,9 +352,9 @@ export class Chart {
     const text =
       drawn?.others?.length && extent_of(drawn)
         ? [
-            this.described(`${title}, GPU ${drawn.label}`, drawn),
+            this.described(`${title}, ${this.line_name(drawn.label)}`, drawn),
             ...drawn.others.map(({ label, values }) =>
-              this.described(`${title}, GPU ${label}`, { ...drawn, mean: values }),
+              this.described(`${title}, ${this.line_name(label)}`, { ...drawn, mean: values }),
             ),
           ].join(" ")
         : this.described(title, drawn);
@@ -347,7 +414,7 @@ export class Chart {
     const { drawn } = this;
     const others = drawn.others ?? [];
     const heads = others.length
-      ? [drawn.label ?? "", ...others.map(({ label }) => label)].map((label) => `GPU ${label}`)
+      ? [drawn.label, ...others.map(({ label }) => label)].map((label) => this.line_name(label))
       : [t("chart.mean"), t("chart.least"), t("chart.most")];
     this.heads.replaceChildren(
       ...[t("chart.time"), ...heads].map((word, i) =>
@@ -365,7 +432,7 @@ export class Chart {
         el(
           "tr",
           {},
-          el("td", {}, moment(time)),
+          el("td", {}, this.options.elapsed ? duration(time) : moment(time)),
           ...values.map((value) => el("td", { class: "number" }, format(value))),
         ),
       ),
@@ -377,6 +444,15 @@ export class Chart {
     if (!this.plot || !this.drawn || event.ctrlKey || event.altKey || event.metaKey) return;
     const { times } = this.drawn;
     if (times.length === 0) return;
+    const factor = { "+": 0.5, "-": 2 }[event.key];
+    if (factor && this.options.on_zoom) {
+      event.preventDefault();
+      const { left } = this.plot.cursor;
+      const { from, to } = this.window!;
+      const middle = left !== undefined && left >= 0 ? this.plot.posToVal(left, "x") : (from + to) / 2;
+      this.options.on_zoom(zoomed(this.window!, middle, factor));
+      return;
+    }
     const at = this.plot.cursor.idx ?? times.length - 1;
     // A screen holds hundreds of readings: a twentieth of them at a time with Page keys.
     const page = Math.max(1, Math.round(times.length / 20));
@@ -405,7 +481,7 @@ function key_steps(page: number, all: number): Record<string, number> {
   };
 }
 
-function clock_or_moment(time: number, window: { from: number; to: number }): string {
+function clock_or_moment(time: number, window: Window): string {
   return window.to - window.from > 20 * 3_600_000
     ? `${day(time)} ${clock_time(time, false)}`
     : clock_time(time);

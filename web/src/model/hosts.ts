@@ -1,7 +1,7 @@
 // Other servers as one look over all of them: how they stand together, and which to show.
 
 import { room_counts, standing_of, standings, type Standing } from "./state";
-import type { HostDevice, JoinedHost } from "./wire";
+import type { HostDevice, JoinedHost, Overview } from "./wire";
 
 /// The cards of which something is known now. A server that does not answer claims nothing: what it
 /// had when it was last seen is not counted as free.
@@ -58,4 +58,46 @@ export function counted(host: JoinedHost, word: (standing: Standing) => string):
 /// A link that is one: other servers' words are theirs, and "javascript:" is no page.
 export function page_of(host: JoinedHost): string | null {
   return host.page !== null && /^https?:\/\//i.test(host.page) ? host.page : null;
+}
+
+/// This server as one of them.
+export function this_host(overview: Overview): JoinedHost {
+  return {
+    name: overview.host.name ?? "localhost",
+    address: "",
+    state: overview.stale ? "stale" : "ok",
+    why: null,
+    remedy: null,
+    asked_unix_ms: overview.taken_unix_ms,
+    taken_unix_ms: overview.taken_unix_ms,
+    simulated: overview.simulated,
+    version: overview.version,
+    counts: {},
+    devices: overview.devices,
+    queue: overview.queue.length,
+    alerts: overview.alerts.length,
+    page: "#/",
+  };
+}
+
+/// A name in three parts: what it begins and ends with as all others do, and between them what tells
+/// it apart, which is never to be cut.
+export type NameParts = [string, string, string];
+export function name_parts(names: readonly string[]): (name: string) => NameParts {
+  const shared = (all: readonly string[]): number => {
+    const [first = "", ...others] = all;
+    let length = 0;
+    while (length < first.length && others.every((name) => name[length] === first[length]))
+      length += 1;
+    return length;
+  };
+  if (names.length < 2) return (name) => ["", name, ""];
+  const before = shared(names);
+  const reversed = names.map((name) => [...name.slice(before)].reverse().join(""));
+  const behind = shared(reversed);
+  return (name) => [
+    name.slice(0, before),
+    name.slice(before, name.length - behind),
+    name.slice(name.length - behind),
+  ];
 }

@@ -8,6 +8,8 @@ export type Route =
   | { view: "health" }
   | { view: "runs" }
   | { view: "run"; id: string }
+  | { view: "compare"; id: string }
+  | { view: "queue" }
   | { view: "compose" }
   | { view: "hosts" };
 
@@ -23,7 +25,9 @@ export function route_of(hash: string): Route {
     case "gpu":
       return id ? { view, id } : { view: "room" };
     case "run":
+    case "compare":
       return id ? { view, id } : { view: "runs" };
+    case "queue":
     case "timeline":
     case "usage":
     case "health":

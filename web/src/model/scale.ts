@@ -1,5 +1,7 @@
 // Stretches of time: zooming and moving them, and where their ticks stand.
 
+import { duration } from "./format";
+
 export interface Window {
   from: number;
   to: number;
@@ -62,10 +64,20 @@ export interface Tick {
   is_day: boolean;
 }
 
-/// Round local times, at most `room` of them, each with as much of the date as tells it apart.
-export function time_ticks(window: Window, room: number): Tick[] {
+/// Round local times, at most `room` of them, each with as much of the date as tells it apart;
+/// `elapsed`: round times since a beginning.
+export function time_ticks(window: Window, room: number, elapsed = false): Tick[] {
   const length = window.to - window.from;
   const step = steps.find((candidate) => length / candidate <= room) ?? steps.at(-1)!;
+  if (elapsed) {
+    const count = Math.floor(length / step) + 1;
+    const at = (i: number): number => (Math.ceil(window.from / step) + i) * step;
+    return Array.from({ length: count }, (_, i) => ({
+      at: at(i),
+      text: at(i) === 0 ? "0" : duration(at(i)).replace(/(?<=[hmd])00[ms]$/, ""),
+      is_day: false,
+    })).filter((tick) => tick.at <= window.to);
+  }
   const shift = new Date(window.from).getTimezoneOffset() * minute;
   const ticks: Tick[] = [];
   const first = Math.ceil((window.from - shift) / step) * step + shift;

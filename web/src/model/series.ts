@@ -52,6 +52,22 @@ export class LiveSeries {
     metrics.map((metric): [Metric, Column] => [metric, []]),
   ) as Record<Metric, Column>;
 
+  /// The load before the first of `times`, a second each, as the server remembers it.
+  before: Column = [];
+
+  /// The last `count` of the load, also of before this page was opened.
+  last_load(count: number): Column {
+    const own = this.columns.utilization_gpu_percent;
+    const missing = count - own.length;
+    return missing > 0 && this.before.length ? [...this.before.slice(-missing), ...own] : own;
+  }
+
+  /// `past`: from the server, one value each `step_ms`.
+  learn_before(past: Column, since_ms: number, step_ms: number): void {
+    const first = this.times[0] ?? Infinity;
+    this.before = past.filter((_, i) => since_ms + (i + 1) * step_ms <= first);
+  }
+
   add(time_ms: number, device: Pick<Device, Metric>): void {
     const last = this.times.at(-1);
     // The server's clock was set back: what came before has no place on this axis.
@@ -68,6 +84,7 @@ export class LiveSeries {
   }
 
   private clear(): void {
+    this.before = [];
     this.times.length = 0;
     for (const metric of metrics) this.columns[metric].length = 0;
   }
@@ -140,8 +157,18 @@ export function drawn_live(
   since_ms: number,
   interval_ms: number,
 ): Drawn {
+  return joined(live.times, live.columns[metric], before, since_ms, interval_ms);
+}
+
+function joined(
+  times: readonly number[],
+  values: Column,
+  before: History | null,
+  since_ms: number,
+  interval_ms: number,
+): Drawn {
   const drawn: Drawn = { times: [], mean: [], low: [], high: [], p95: [], banded: false };
-  const first = live.times[0] ?? Infinity;
+  const first = times[0] ?? Infinity;
   let last: { time: number; step_ms: number } | null = null;
   const push = (time: number, value: number | null, step_ms: number): void => {
     if (last !== null && time - last.time > gap_after(last.step_ms, interval_ms)) {
@@ -155,11 +182,33 @@ export function drawn_live(
   for (const [time, , mean] of before?.points ?? []) {
     if (time >= since_ms && time < first) push(time, mean, before!.step_ms);
   }
-  for (let i = 0; i < live.times.length; ++i) {
-    const time = live.times[i]!;
-    if (time >= since_ms) push(time, live.columns[metric][i] ?? null, interval_ms);
-  }
+  times.forEach((time, i) => {
+    if (time >= since_ms) push(time, values[i] ?? null, interval_ms);
+  });
   return drawn;
+}
+
+/// Readings that one page alone asks for, as long as it is open.
+export class PolledSeries {
+  private readonly times: number[] = [];
+  private readonly columns = new Map<string, Column>();
+
+  add(time_ms: number, values: [string, number | null][]): void {
+    if (time_ms <= (this.times.at(-1) ?? -Infinity)) return;
+    this.times.push(time_ms);
+    const is_full = this.times.length > LiveSeries.most;
+    if (is_full) this.times.shift();
+    for (const [key, value] of values) {
+      const column = this.columns.get(key) ?? [];
+      this.columns.set(key, column);
+      column.push(value);
+      if (is_full) column.shift();
+    }
+  }
+
+  drawn(key: string, before: History | null, since_ms: number, interval_ms: number): Drawn {
+    return joined(this.times, this.columns.get(key) ?? [], before, since_ms, interval_ms);
+  }
 }
 
 /// One device's column of a run's samples.
@@ -167,12 +216,65 @@ export function drawn_samples(samples: Samples, device: number, metric: string):
   const drawn: Drawn = { times: [], mean: [], low: [], high: [], p95: [], banded: false };
   const at = samples.columns.indexOf(metric);
   if (at < 0) return drawn;
-  for (const point of samples.points) {
-    if (point[1] !== device) continue;
-    drawn.times.push(point[0]);
+  const own = samples.points.filter((point) => point[1] === device);
+  const apart = own.slice(1).map((point, i) => point[0] - own[i]![0]);
+  const usual = apart.sort((a, b) => a - b)[apart.length >> 1] ?? 0;
+  let before: number | null = null;
+  for (const point of own) {
+    // Where nobody looked for a while no line leads over it.
+    if (before !== null && point[0] - before > gap_after(usual, 0)) {
+      drawn.times.push(before + usual);
+      drawn.mean.push(null);
+    }
+    drawn.times.push((before = point[0]));
     drawn.mean.push(point[at + 2] ?? null);
   }
   return drawn;
+}
+
+/// Several runs' lines of one reading, each from its own beginning: the mean of its devices. Each is
+/// laid on `count` steps that all share.
+export function drawn_runs(
+  runs: { label: string; samples: Samples; begin: number }[],
+  metric: Metric,
+  step_ms: number,
+  count: number,
+): Drawn {
+  return overlaid(
+    runs.map(({ label, samples, begin }) => {
+      const at = samples.columns.indexOf(metric);
+      const steps = Array.from({ length: count }, () => ({ sum: 0, of: 0 }));
+      for (const point of samples.points) {
+        const value = at < 0 ? null : (point[at + 2] ?? null);
+        const step = steps[Math.floor((point[0] - begin) / step_ms)];
+        if (value === null || !step) continue;
+        step.sum += value;
+        step.of += 1;
+      }
+      const mean = steps.map(({ sum, of }) => (of ? sum / of : null));
+      const times = steps.map((_, i) => i * step_ms);
+      return { label, drawn: { times, mean, low: [], high: [], p95: [], banded: false } };
+    }),
+  );
+}
+
+/// A run's load at each of its times, the mean of its devices.
+export function mean_load(samples: Samples): Column {
+  const lines = samples.devices.map((_, device) => ({
+    label: "",
+    drawn: drawn_samples(samples, device, "utilization_gpu_percent"),
+  }));
+  return mean_of(overlaid(lines));
+}
+
+/// Of all lines of a drawing; where some have nothing, of the others.
+function mean_of({ mean, others }: Drawn): Column {
+  return mean.map((first, i) => {
+    const known = [first, ...(others ?? []).map(({ values }) => values[i] ?? null)].filter(
+      (value): value is number => value !== null,
+    );
+    return known.length ? known.reduce((a, b) => a + b, 0) / known.length : null;
+  });
 }
 
 export interface Extent {

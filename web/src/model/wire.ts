@@ -221,8 +221,40 @@ export interface Waiter {
   gathered: string[];
   /// It does not answer: it keeps its place, and others pass it.
   stuck: boolean;
+  /// At the latest, if nobody comes who goes first; null: something in its way has no time limit.
+  /// Missing: only /api/v1/queue works it out.
+  expected_start_unix_ms?: number | null;
+  /// Empty: it may start now. Missing: only /api/v1/queue works it out.
+  why_not_yet?: string;
   /// What of the free devices is reserved for it.
   reserved: ClaimedDevice[];
+}
+
+export interface Topology {
+  simulated: string | null;
+  devices: Place[];
+}
+
+export interface Place {
+  id: string;
+  numa_node: number | null;
+  /// The same for all that NVLinks join; null: it has none to another.
+  nvlink_group: number | null;
+  /// To each of `devices`, as `nvidia-smi topo -m` says it: NV18, PIX, SYS, X; empty: not known.
+  links: string[];
+  /// Missing: each reading is there.
+  why?: Why;
+}
+
+export interface Recent {
+  simulated: string | null;
+  since_unix_ms: number;
+  step_ms: number;
+  devices: {
+    id: string;
+    /// One a step; null: nobody looked.
+    values: (number | null)[];
+  }[];
 }
 
 export interface Problem {

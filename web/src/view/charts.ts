@@ -6,7 +6,7 @@ import { t } from "../words/translate";
 
 export function chart_of(
   metric: Metric,
-  more: Pick<ChartOptions, "height" | "sync" | "on_cursor">,
+  more: Omit<ChartOptions, "title" | "format" | "colour" | "top" | "steps">,
 ): Chart {
   const { colour, format, steps } = look_of(metric);
   const top = metric === "utilization_gpu_percent" ? 100 : null;

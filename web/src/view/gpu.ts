@@ -1,31 +1,20 @@
 // One GPU: what it does now, its charts from minutes to months, who is on it and how well it is.
 
-import { get, type Answer } from "../api";
+import { get } from "../api";
 import { el, section, set_attribute, set_hidden, set_share, set_text } from "../dom/element";
 import { change_shape, shape_of } from "../dom/shapes";
-import { dash, moment, short_name } from "../model/format";
+import { dash, short_name } from "../model/format";
 import { address_of } from "../model/route";
-import { drawn_history, drawn_live, look_of, metrics, type Metric } from "../model/series";
+import { look_of, metrics, type Metric } from "../model/series";
 import { find_device, label_of, people_of, standing_of, type State } from "../model/state";
-import type { Device, DeviceHealth, Health, History } from "../model/wire";
+import type { Device, DeviceHealth, Health, Snapshot, Topology } from "../model/wire";
 import { t } from "../words/translate";
-import { chart_of } from "./charts";
 import { findings_list } from "./findings";
+import { GpuCharts } from "./gpu_charts";
+import { GpuFacts } from "./gpu_facts";
 import { lease_table, process_table, waiter_table } from "./people";
 import { instance_list } from "./tile";
-import { choice, day, failure, hour, minute, type View, type World } from "./view";
-
-const ranges = {
-  live: 15 * minute,
-  h1: hour,
-  h6: 6 * hour,
-  d1: day,
-  d7: 7 * day,
-  d30: 30 * day,
-  d90: 90 * day,
-} as const;
-type Range = keyof typeof ranges;
-let range: Range = "live"; // kept from one GPU to the next
+import { failure, type View, type World } from "./view";
 
 export function gpu_view(world: World, id: string): View {
   const shape = shape_of("unknown");
@@ -40,21 +29,13 @@ export function gpu_view(world: World, id: string): View {
   const gone = el("p", { class: "failure", role: "status" }, t("gpu.gone"));
   gone.hidden = true;
   const gauges = metrics.map((metric) => new Gauge(metric));
-  const charts = metrics.map((metric) => chart_of(metric, { height: 132, sync: "gpu" }));
-  const notice = el("div");
-  const since = el("p", { class: "muted small" });
-  const histories = new Map<Metric, History>();
-  let stop = new AbortController();
-  let asked_ms = -Infinity;
-  const pick = choice(
-    t("gpu.range"),
-    (Object.keys(ranges) as Range[]).map((key) => [key, t(`range.${key}`)] as const),
-    range,
-    (value) => {
-      range = value;
-      void ask();
-    },
-  );
+  const charts = new GpuCharts(world, id);
+  const told = new GpuFacts();
+  const told_panel = section(t("gpu.facts"), 2, told.root);
+  set_hidden(told_panel, true);
+  const stop = new AbortController();
+  let topology: Topology | null = null;
+  let is_asking = false;
 
   const processes = process_table(world, false);
   const leases = lease_table(world);
@@ -62,66 +43,21 @@ export function gpu_view(world: World, id: string): View {
   const findings = el("div");
   let health_asked_ms = -Infinity;
 
+  /// All of its readings, which the overview has not.
   async function ask(): Promise<void> {
-    stop.abort();
-    const own = (stop = new AbortController());
-    asked_ms = performance.now();
-    histories.clear();
-    const until = Math.round(world.server_now());
-    const points = range === "live" ? 900 : 360;
-    const answers = await Promise.all(
-      metrics.map((metric) =>
-        get<History>(
-          "api/v1/history",
-          {
-            device: id,
-            metric,
-            since: until - ranges[range],
-            until,
-            points,
-          },
-          own.signal,
-        ),
-      ),
+    if (is_asking) return;
+    is_asking = true;
+    topology ??= await get<Topology>("api/v1/topology", {}, stop.signal).then((answer) =>
+      answer.ok ? answer.value : null,
     );
-    if (own.signal.aborted) return;
-    let failed: (Answer<unknown> & { ok: false }) | null = null;
-    answers.forEach((answer, i) => {
-      if (answer.ok) histories.set(metrics[i]!, answer.value);
-      else failed = answer;
-    });
-    notice.replaceChildren(...(failed ? [failure(failed)] : []));
-    const knows = answers.find((answer) => answer.ok);
-    const known_since = knows?.ok ? knows.value.knows_since_unix_ms : null;
-    set_text(
-      since,
-      known_since !== null && known_since > until - ranges[range]
-        ? t("gpu.knows_since", { when: moment(known_since) })
-        : "",
-    );
-    draw();
-  }
-
-  function draw(): void {
-    const { overview, series } = world.state();
-    const device = find_device(overview, id);
-    const live = series.get(id);
-    const interval = overview?.interval_ms ?? 0;
-    const to = world.server_now();
-    const window = { from: to - ranges[range], to };
-    metrics.forEach((metric, i) => {
-      const chart = charts[i]!;
-      if (device) chart.set_top(look_of(metric).top(device));
-      const history = histories.get(metric);
-      if (range === "live") {
-        if (live)
-          chart.show(drawn_live(live, metric, history ?? null, window.from, interval), window);
-      } else if (history) {
-        chart.show(drawn_history(history, interval), window);
-      } else {
-        chart.show({ times: [], mean: [], low: [], high: [], p95: [], banded: true }, window);
-      }
-    });
+    const answer = await get<Snapshot>("gpu-status", { device: id }, stop.signal);
+    is_asking = false;
+    const device = answer.ok ? answer.value.devices[0] : undefined;
+    const { overview } = world.state();
+    if (stop.signal.aborted || !answer.ok || !device || !overview) return;
+    charts.learn(device, answer.value.taken_unix_ms);
+    told.update(device, topology, overview);
+    set_hidden(told_panel, false);
   }
 
   async function ask_health(): Promise<void> {
@@ -146,13 +82,8 @@ export function gpu_view(world: World, id: string): View {
     gone,
     instances_panel,
     el("div", { class: "gauges" }, ...gauges.map((gauge) => gauge.root)),
-    section(
-      t("gpu.charts"),
-      2,
-      el("div", { class: "bar-of-tools" }, pick.root, since),
-      notice,
-      el("div", { class: "charts" }, ...charts.map((chart) => chart.root)),
-    ),
+    charts.root,
+    told_panel,
     el(
       "div",
       { class: "columns" },
@@ -197,20 +128,19 @@ export function gpu_view(world: World, id: string): View {
       overview.leases.filter((lease) => lease.devices.some((own) => here.has(own.device))),
     );
     waiters.update(overview.queue);
-    if (range === "live") draw();
-    else if (performance.now() - asked_ms > 60_000) void ask();
+    void ask();
+    charts.update(state);
     if (performance.now() - health_asked_ms > 30_000) void ask_health();
   }
 
-  void ask();
   return {
     title: "GPU",
     root,
     update,
-    recolour: () => charts.forEach((chart) => chart.rebuild()),
+    recolour: () => charts.recolour(),
     close: () => {
       stop.abort();
-      charts.forEach((chart) => chart.close());
+      charts.close();
     },
   };
 }

@@ -7,15 +7,26 @@ import { el, Parts, roving, set_attribute, set_hidden, set_share, set_text } fro
 import type { Part } from "../dom/element";
 import { change_shape, shape_of } from "../dom/shapes";
 import { dash, duration, percent } from "../model/format";
-import { chosen_hosts, counted, ordered, page_of, together } from "../model/hosts";
+import {
+  chosen_hosts,
+  counted,
+  name_parts,
+  ordered,
+  page_of,
+  this_host,
+  together,
+  type NameParts,
+} from "../model/hosts";
 import { standing_of, type Standing } from "../model/state";
 import type { HostDevice, Hosts, JoinedHost } from "../model/wire";
 import { t } from "../words/translate";
 import { count_row } from "./counts";
+import { HeatMap } from "./heat_map";
 import { failure, waiting, type View, type World } from "./view";
 
 const between_questions_ms = 5_000;
 const many = 24; // blocks beyond which they are drawn small
+const most_blocks = 250; // beyond it they are a heat map
 
 export function hosts_view(world: World): View {
   const stop = new AbortController();
@@ -39,9 +50,12 @@ export function hosts_view(world: World): View {
   roving(list, "a.host-link", () => getComputedStyle(list).gridTemplateColumns.split(" ").length);
   const parts = new Parts<JoinedHost>(
     list,
-    (host) => host.name,
-    () => new HostBlock(world),
+    (host) => `${host.address} ${host.name}`,
+    () => new HostBlock(world, (name) => parts_of(name)),
   );
+  let parts_of: (name: string) => NameParts = (name) => ["", name, ""];
+  const map = new HeatMap();
+  let others: readonly JoinedHost[] = [];
   const place = el("div", {}, waiting());
   const nothing = el("p", { class: "nothing" }, t("hosts.nothing"));
   set_hidden(nothing, true);
@@ -50,7 +64,8 @@ export function hosts_view(world: World): View {
     const answer = await repeated.ask(stop.signal);
     if (stop.signal.aborted) return;
     if (answer.ok) {
-      hosts = ordered(answer.value.hosts);
+      others = answer.value.hosts;
+      parts_of = name_parts(others.map((host) => host.name));
       place.replaceChildren();
       draw();
     } else {
@@ -59,12 +74,18 @@ export function hosts_view(world: World): View {
   }
 
   function draw(): void {
+    const { overview } = world.state();
+    hosts = ordered(overview ? [this_host(overview), ...others] : others);
     const all = together(hosts);
     counts.update(all.counts);
     set_text(sums, t("hosts.sums", { answering: all.answering, all: all.hosts }));
     list.classList.toggle("dense", hosts.length > many);
     const shown = chosen_hosts(hosts, counts.only(), words);
-    parts.update(shown);
+    // Of very many a map, until a search leaves some.
+    const is_map = shown.length > most_blocks;
+    parts.update(is_map ? [] : shown);
+    set_hidden(map.root, !is_map);
+    if (is_map) map.draw(shown);
     if (!list.querySelector('[tabindex="0"]'))
       list.querySelector("a.host-link")?.setAttribute("tabindex", "0");
     set_hidden(nothing, shown.length > 0 || place.childElementCount > 0);
@@ -77,6 +98,7 @@ export function hosts_view(world: World): View {
     el("div", { class: "glance" }, counts.root, sums),
     el("div", { class: "bar-of-tools" }, search),
     place,
+    map.root,
     list,
     nothing,
   );
@@ -87,6 +109,7 @@ export function hosts_view(world: World): View {
   return {
     title: t("nav.hosts"),
     root,
+    recolour: () => draw(),
     close: () => {
       stop.abort();
       clearInterval(timer);
@@ -97,6 +120,8 @@ export function hosts_view(world: World): View {
 class HostBlock implements Part<JoinedHost> {
   readonly root = el("li", { class: "host-block" });
   private readonly link = el("a", { class: "host-link", tabindex: -1 });
+  private readonly name = ["same", "own", "same end"].map((part) => el("span", { class: part }));
+  private readonly is_this = el("span", { class: "badge host-this", "data-health": "run" }, t("hosts.this"));
   private readonly free = el("span", { class: "host-free" });
   private readonly badge = el("span", { class: "badge" });
   private readonly alerts_number = el("span", { "aria-hidden": "true" });
@@ -116,13 +141,18 @@ class HostBlock implements Part<JoinedHost> {
   );
   private readonly foot = el("p", { class: "host-foot" });
 
-  constructor(private readonly world: World) {
+  constructor(
+    private readonly world: World,
+    private readonly parts_of: (name: string) => NameParts,
+  ) {
+    this.link.append(...this.name);
     set_text(this.simulated, t("hosts.simulated"));
     this.root.append(
       el(
         "div",
         { class: "host-head" },
         this.link,
+        this.is_this,
         this.badge,
         this.simulated,
         this.alerts,
@@ -137,9 +167,14 @@ class HostBlock implements Part<JoinedHost> {
     const { devices } = host;
     const ok = host.state === "ok";
     set_attribute(this.root, "data-state", host.state);
-    set_text(this.link, host.name);
-    set_attribute(this.link, "href", page_of(host));
-    set_attribute(this.link, "title", host.address);
+    const is_this = host.page === "#/";
+    const name: NameParts = is_this ? ["", host.name, ""] : this.parts_of(host.name);
+    name.forEach((part, i) => set_text(this.name[i]!, part));
+    // Of three parts a reader would make three words.
+    set_attribute(this.link, "aria-label", host.name);
+    set_attribute(this.link, "href", is_this ? host.page : page_of(host));
+    set_attribute(this.link, "title", [host.name, host.address].filter(Boolean).join("  "));
+    set_hidden(this.is_this, !is_this);
     set_hidden(this.badge, ok);
     set_text(this.badge, t(`host.${host.state}`));
     set_attribute(this.badge, "data-health", host.state === "stale" ? "degraded" : "failed");

@@ -155,7 +155,7 @@ export function lease_table(world: World): Table<Lease> {
 }
 
 /// "3, 5"; of one that this reader is not shown, its identity.
-function labels_of(parts: { device: string }[], world: World): string {
+export function labels_of(parts: { device: string }[], world: World): string {
   const overview = world.state().overview;
   const label = (id: string): string => {
     const device = find_device(overview, id);

@@ -1,7 +1,9 @@
 // The room at a glance: how many are free, a tile per GPU, who computes where, who waits.
 
-import { el, Parts, roving, section, set_hidden, set_text } from "../dom/element";
+import { get } from "../api";
+import { el, Parts, roving, section, set_hidden, set_text, type Part } from "../dom/element";
 import { gib, percent, watts } from "../model/format";
+import { address_of } from "../model/route";
 import {
   by_card,
   is_firing,
@@ -11,12 +13,13 @@ import {
   type State,
   type Sum,
 } from "../model/state";
-import type { Overview, Problem } from "../model/wire";
+import type { Overview, Place, Problem, Recent, Topology } from "../model/wire";
 import { t } from "../words/translate";
 import { alert_list, problem_item } from "./alerts";
 import { count_row } from "./counts";
 import { process_table, waiter_table } from "./people";
-import { CardTile, type Card } from "./tile";
+import { ServerChart } from "./server_chart";
+import { CardTile, spark_points, type Card } from "./tile";
 import type { View, World } from "./view";
 
 export function room_view(world: World): View {
@@ -26,11 +29,17 @@ export function room_view(world: World): View {
   const sums = el("p", { class: "sums" });
   const tiles = el("ul", { class: "tiles", "aria-label": t("room.gpus") });
   roving(tiles, "a.tile", () => columns_of(tiles));
-  const parts = new Parts<Card>(
+  const parts = new Parts<Card | string>(
     tiles,
-    ({ card }) => card.id,
-    () => new CardTile(world, (id) => oldest.get(id) ?? null),
+    (one) => (typeof one === "string" ? one : one.card.id),
+    (one) =>
+      typeof one === "string"
+        ? group_head(one)
+        : (new CardTile(world, (id) => oldest.get(id) ?? null) as Part<Card | string>),
   );
+  const stop = new AbortController();
+  let topology: Topology | null = null;
+  const together = new ServerChart(world);
   const nothing = el("p", { class: "nothing" }, t("room.no_gpu"));
 
   const processes = process_table(world, true);
@@ -59,17 +68,50 @@ export function room_view(world: World): View {
     problems_panel,
     tiles,
     nothing,
+    together.root,
     el(
       "div",
       { class: "columns" },
       section(t("room.processes"), 2, processes.root),
-      section(t("room.queue"), 2, waiters.root),
+      section(
+        t("room.queue"),
+        2,
+        waiters.root,
+        el("p", {}, el("a", { href: address_of({ view: "queue" }) }, t("room.to_queue"))),
+      ),
     ),
   );
+
+  /// What the server remembers of before this page was opened; without it all goes on from now.
+  async function learn(): Promise<void> {
+    const until = Math.round(world.server_now());
+    const since = until - spark_points * 1_000;
+    const [past, places] = await Promise.all([
+      get<Recent>(
+        "api/v1/recent",
+        { metric: "utilization_gpu_percent", since, until, points: spark_points },
+        stop.signal,
+      ),
+      get<Topology>("api/v1/topology", {}, stop.signal),
+    ]);
+    if (stop.signal.aborted) return;
+    const { series } = world.state();
+    if (past.ok)
+      for (const { id, values } of past.value.devices)
+        series.get(id)?.learn_before(values, past.value.since_unix_ms, past.value.step_ms);
+    topology = places.ok ? places.value : null;
+    draw(world.state());
+  }
+  let has_asked = false;
 
   function draw(state: State): void {
     const overview = state.overview;
     if (!overview) return;
+    if (!has_asked) {
+      has_asked = true;
+      // After the first picture, which waits for nothing.
+      setTimeout(() => void learn(), 0);
+    }
     counts.update(room_counts(overview.devices));
     set_text(sums, sums_text(overview));
     const cards = overview.devices.filter((device) => device.parent === null).length;
@@ -80,7 +122,8 @@ export function room_view(world: World): View {
     const shown = overview.devices.filter(
       (device) => only === null || standing_of(device) === only,
     );
-    parts.update(by_card(shown));
+    parts.update(in_groups(by_card(shown), topology));
+    together.update(state);
     if (!tiles.querySelector('[tabindex="0"]'))
       tiles.querySelector("a")?.setAttribute("tabindex", "0");
     set_hidden(nothing, overview.devices.length > 0);
@@ -93,7 +136,44 @@ export function room_view(world: World): View {
     set_hidden(alerts_panel, firing.length === 0);
   }
 
-  return { title: t("nav.room"), root, update: draw };
+  return {
+    title: t("nav.room"),
+    root,
+    update: draw,
+    recolour: () => together.recolour(),
+    close: () => {
+      stop.abort();
+      together.close();
+    },
+  };
+}
+
+function group_head(title: string): Part<Card | string> {
+  const root = el("li", { class: "group-head" }, title);
+  return { root, update: () => undefined };
+}
+
+/// Under a heading for each group that NVLinks join, else for each NUMA node; of one group none.
+function in_groups(cards: Card[], topology: Topology | null): (Card | string)[] {
+  const places = new Map(topology?.devices.map((place) => [place.id, place]));
+  const by = (of: (place: Place) => string | null): Map<string, Card[]> => {
+    const groups = new Map<string, Card[]>();
+    for (const card of cards) {
+      const place = places.get(card.card.id);
+      const name = (place && of(place)) ?? t("room.group_none");
+      groups.set(name, [...(groups.get(name) ?? []), card]);
+    }
+    return groups;
+  };
+  const linked = [...new Set(topology?.devices.map((place) => place.nvlink_group))];
+  const number = (group: number | null): string | null =>
+    group === null ? null : t("room.group_nvlink", { n: 1 + linked.indexOf(group) });
+  let groups = by((place) => number(place.nvlink_group));
+  if (groups.size < 2)
+    groups = by(({ numa_node: node }) => (node === null ? null : t("room.group_numa", { n: node })));
+  // Of a card each there is nothing to group.
+  if (groups.size < 2 || groups.size === cards.length) return cards;
+  return [...groups].flatMap(([name, own]) => [name, ...own]);
 }
 
 /// Since when each device has been computed on, by the oldest of its processes.

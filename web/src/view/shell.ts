@@ -10,7 +10,7 @@ import type { Overview } from "../model/wire";
 import { language, t, type Language } from "../words/translate";
 
 export type Theme = "system" | "light" | "dark";
-const views = ["room", "timeline", "usage", "health", "runs", "compose", "hosts"] as const;
+const views = ["room", "timeline", "usage", "health", "runs", "queue", "compose", "hosts"] as const;
 
 export interface ShellActs {
   retry(): void;
@@ -132,7 +132,8 @@ export class Shell {
   }
 
   show_route(route: Route): void {
-    const at = route.view === "gpu" ? "room" : route.view === "run" ? "runs" : route.view;
+    const of = { gpu: "room", run: "runs", compare: "runs" } as Record<string, string>;
+    const at = of[route.view] ?? route.view;
     for (const [view, link] of this.links)
       set_attribute(link, "aria-current", view === at ? "page" : null);
   }
@@ -149,6 +150,7 @@ export class Shell {
     set_attribute(this.root, "data-looked", overview ? "yes" : "no");
     // Nobody need look for other servers where there are none.
     set_hidden(this.links.get("hosts")!, !overview?.joined);
+    set_hidden(this.links.get("queue")!, !overview?.queue.length);
     if (overview) {
       set_text(this.host, overview.host.name ?? "");
       const sim = overview.simulated;

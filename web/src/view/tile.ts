@@ -8,10 +8,10 @@ import {
   set_hidden,
   set_share,
   set_text,
-  svg,
   type Part,
 } from "../dom/element";
 import { change_shape, shape_of } from "../dom/shapes";
+import { Spark } from "../dom/spark";
 import {
   celsius,
   dash,
@@ -24,12 +24,11 @@ import {
 } from "../model/format";
 import { address_of } from "../model/route";
 import { heat_of, label_of, people_of, standing_of } from "../model/state";
-import type { LiveSeries } from "../model/series";
 import type { Device } from "../model/wire";
 import { t } from "../words/translate";
 import type { World } from "./view";
 
-const spark_points = 120;
+export const spark_points = 120;
 
 /// The instances of a card, a line each.
 export function instance_list(): { root: HTMLElement; update(instances: Device[]): void } {
@@ -113,7 +112,7 @@ class Tile implements Part<Device> {
   private readonly word = el("span", { class: "tile-word" });
   private readonly name = el("span", { class: "tile-name" });
   private readonly load = el("span", { class: "tile-load" });
-  private readonly spark = svg("path", {});
+  private readonly spark = new Spark(spark_points);
   private readonly memory_bar = el("span", { class: "bar" });
   private readonly memory = el("span", {});
   private readonly power = el("span", {});
@@ -139,16 +138,7 @@ class Tile implements Part<Device> {
         "span",
         { class: "tile-middle" },
         this.load,
-        svg(
-          "svg",
-          {
-            class: "spark",
-            viewBox: `0 0 ${spark_points} 24`,
-            preserveAspectRatio: "none",
-            "aria-hidden": "true",
-          },
-          this.spark,
-        ),
+        this.spark.root,
       ),
       this.memory_bar,
       el("span", { class: "tile-row" }, this.memory),
@@ -183,28 +173,6 @@ class Tile implements Part<Device> {
     const { memory_used_bytes: used, memory_total_bytes: total } = device;
     set_share(this.memory_bar, "--share", used !== null && total ? Math.min(1, used / total) : 0);
     const live = this.world.state().series.get(device.id);
-    if (live) set_attribute(this.spark, "d", spark_path(live));
+    if (live) this.spark.show(live.last_load(spark_points));
   }
-}
-
-/// The last two minutes of load; where nothing was read, nothing is drawn.
-function spark_path(live: LiveSeries): string {
-  const column = live.columns.utilization_gpu_percent;
-  const start = Math.max(0, column.length - spark_points);
-  const shift = spark_points - (column.length - start);
-  let path = "";
-  let open = -1;
-  for (let i = start; i <= column.length; ++i) {
-    const value = i < column.length ? column[i]! : null;
-    const x = i - start + shift;
-    if (value === null) {
-      if (open >= 0) path += `V24H${open}Z`;
-      open = -1;
-    } else {
-      const y = (24 - 0.23 * value).toFixed(1);
-      path += open < 0 ? `M${x} ${y}` : `L${x} ${y}`;
-      if (open < 0) open = x;
-    }
-  }
-  return path;
 }

@@ -1,6 +1,8 @@
 // Every word of the page: English, 简体中文. What comes from the server (evidence, errors) stands as the
 // server wrote it; what the rules of health and of alerts find is in findings.ts.
 
+import { gpu_words } from "./gpu_words";
+
 export const words = {
   "nav.label": ["Views", "视图"],
   "nav.skip": ["Skip to the content", "跳到正文"],
@@ -10,6 +12,7 @@ export const words = {
   "nav.health": ["Health", "健康"],
   "nav.runs": ["Runs", "运行"],
   "nav.compose": ["Compose", "生成命令"],
+  "nav.queue": ["Queue", "队列"],
   "nav.hosts": ["Servers", "服务器"],
 
   "theme.label": ["Colours: as the system, light, dark", "配色：跟随系统、浅色、深色"],
@@ -118,6 +121,22 @@ export const words = {
   "token.cancel": ["Cancel", "取消"],
   "token.forget": ["Forget the token", "清除令牌"],
 
+  "queue.title": ["In order", "按顺序"],
+  "queue.place": ["Place", "位置"],
+  "queue.priority": ["Priority", "优先级"],
+  "priority.low": ["low", "低"],
+  "priority.normal": ["normal", "普通"],
+  "priority.high": ["high", "高"],
+  "queue.starts": ["Starts", "预计开始"],
+  "queue.now": ["now", "现在"],
+  "queue.in": ["in {time} at the latest", "最迟 {time} 后"],
+  "queue.why": ["Why not yet", "等待原因"],
+  "queue.gathers": ["Gathered for it", "已为其凑集"],
+  "queue.until": ["GPU {gpus} until {when}", "GPU {gpus}，至 {when}"],
+  "queue.unknown": [
+    "When one starts is known where all that is in its way has a --time.",
+    "只有前面的任务都给出 --time 时，才能预计开始时间。",
+  ],
   "list.left_out": ["Older ones that are not shown: {n}", "未显示的更早条目：{n}"],
 
   waiting: ["Asking the server…", "正在查询…"],
@@ -142,6 +161,13 @@ export const words = {
     "{load} load  ·  {used} / {total} GiB  ·  {power}",
     "负载 {load}  ·  {used} / {total} GiB  ·  {power}",
   ],
+  "room.to_queue": ["Why they wait", "等待原因"],
+  "room.group_nvlink": ["NVLink group {n}", "NVLink 组 {n}"],
+  "room.group_numa": ["NUMA node {n}", "NUMA 节点 {n}"],
+  "room.group_none": ["Others", "其他"],
+  "room.server": ["The whole server", "整台服务器"],
+  "room.server_chart": ["Share of all GPUs", "占全部 GPU 的比例"],
+  "room.free": ["free GPUs", "空闲 GPU"],
   "room.instances": ["MIG instances", "MIG 实例"],
   "room.processes": ["Processes", "进程"],
   "room.queue": ["Who waits", "队列"],
@@ -202,6 +228,11 @@ export const words = {
   "hosts.search": ["Server or user", "服务器或用户"],
   "hosts.sums": ["{answering} of {all} servers answer", "{all} 台服务器中有 {answering} 台响应"],
   "hosts.nothing": ["No server is like that.", "没有符合条件的服务器。"],
+  "hosts.this": ["this server", "本服务器"],
+  "hosts.map": [
+    "Heat map: a cell per GPU, a block per server. Search to see servers in full.",
+    "热图：每格为一块 GPU，每块为一台服务器。搜索可查看详情。",
+  ],
   "hosts.free": ["{free} of {all} free", "{all} 中 {free} 空闲"],
   "hosts.queue": ["{n} wait", "{n} 人排队"],
   "hosts.alerts": ["alerts: {n}", "告警 {n}"],
@@ -214,24 +245,7 @@ export const words = {
   "host.refused": ["refused", "被拒绝"],
   "host.incompatible": ["incompatible", "版本不兼容"],
 
-  "gpu.of_card": ["An instance of", "所属 GPU："],
-  "gpu.gone": ["This GPU is no longer in what the server sees.", "服务器上已没有此 GPU。"],
-  "gpu.charts": ["Over time", "变化曲线"],
-  "gpu.range": ["Range", "范围"],
-  "gpu.knows_since": ["Known since {when}", "记录始于 {when}"],
-  "gpu.leases": ["Leases", "租约"],
-  "gpu.health": ["Health", "健康"],
-  "range.live": ["15 min", "15 分钟"],
-  "range.h1": ["1 h", "1 小时"],
-  "range.h6": ["6 h", "6 小时"],
-  "range.d1": ["24 h", "24 小时"],
-  "range.d7": ["7 days", "7 天"],
-  "range.d30": ["30 days", "30 天"],
-  "range.d90": ["90 days", "90 天"],
-  "metric.utilization_gpu_percent": ["Load", "负载"],
-  "metric.memory_used_bytes": ["Memory", "显存"],
-  "metric.power_draw_milliwatts": ["Power", "功率"],
-  "metric.temperature_celsius": ["Temperature", "温度"],
+  ...gpu_words,
 
   "chart.table": ["As a table", "以表格显示"],
   "chart.time": ["Time", "时间"],
@@ -309,6 +323,21 @@ export const words = {
   "runs.load": ["Mean load", "平均负载"],
   "runs.peak": ["Peak memory", "显存峰值"],
   "runs.more": ["Older ones", "更早的"],
+  "runs.words": ["Name, command or id", "名称、命令或编号"],
+  "runs.any_state": ["any state", "任意状态"],
+  "runs.any_time": ["any time", "任意时间"],
+  "runs.curve": ["Load over time", "负载曲线"],
+  "runs.pick": ["Compare it", "选择比较"],
+  "runs.pick_one": ["Compare {id}", "比较 {id}"],
+  "runs.compare": ["Compare {n} runs", "比较 {n} 次运行"],
+  "run.failed": ["failed", "失败"],
+  "compare.title": ["Runs side by side", "运行对比"],
+  "compare.charts": [
+    "Over time, each from its beginning, the mean of its GPUs",
+    "变化曲线：各自从开始计时，取其 GPU 平均值",
+  ],
+  "compare.differences": ["What is not alike", "不同之处"],
+  "compare.alike": ["They are alike in all that was recorded.", "记录的内容完全相同。"],
   "run.not_yours": [
     "Its charts, marks and log are its owner's.",
     "其图表、标记和日志仅运行所有者可见。",

@@ -188,32 +188,43 @@ for (const width of [360, 768]) {
 
 // Of what axe looks for, only this depends on the colours; all else is the same document in both.
 const rules_of_colours = ["color-contrast", "link-in-text-block"];
-for (const colorScheme of ["light", "dark"]) {
-  test(
-    `no view fails the accessibility rules (${colorScheme})`,
-    { how: { colorScheme }, noisy: true, told: everything },
-    async (page, server) => {
-      const found = [];
-      const rules = colorScheme === "dark" ? rules_of_colours : undefined;
-      const look = async (where) =>
-        found.push(...(await violations(page, rules)).map((one) => `${where}: ${one}`));
-      await look("room");
-      for (const view of [...views, ["#/hosts", ".host-block"]]) {
-        await visit(page, server, view);
-        await look(view[0]);
-      }
-      await visit(page, server, room);
-      await first_gpu(page);
-      await look("gpu");
-      await visit(page, server, ["#/runs", "main td a"]);
-      if (await page.locator("main td a").count()) {
-        await page.locator("main td a").first().click();
-        await page.waitForSelector(".run .facts");
-        await look("run");
-      }
-      await page.getByRole("button", { name: /·/ }).click();
-      await look("token");
-      check(found.length === 0, found.join("\n"));
-    },
-  );
-}
+for (const language of ["en", "zh"])
+  for (const colorScheme of ["light", "dark"])
+    for (const width of [1440, 390]) {
+      const look = `${language}, ${colorScheme}, ${width}`;
+      const how = { colorScheme, locale: language, viewport: { width, height: 900 } };
+      test(
+        `no view fails the accessibility rules (${look})`,
+        { how, noisy: true, told: everything },
+        async (page, server) => {
+          const found = [];
+          const rules = look === "en, light, 1440" ? undefined : rules_of_colours;
+          const see = async (where) => {
+            found.push(...(await violations(page, rules)).map((one) => `${where}: ${one}`));
+            const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+            if (over > 0) found.push(`${where}: ${over} px too wide`);
+          };
+          await see("room");
+          for (const view of [...views, ["#/queue", ".panel"], ["#/hosts", ".host-block"]]) {
+            await visit(page, server, view);
+            await see(view[0]);
+          }
+          await visit(page, server, room);
+          await first_gpu(page);
+          await page.waitForSelector(".gpu .facts");
+          await see("gpu");
+          await visit(page, server, ["#/runs", "main td a"]);
+          if (await page.locator("main td a").count()) {
+            const ids = await page.locator("main td a").allInnerTexts();
+            await page.locator("main td a").first().click();
+            await page.waitForSelector(".run .facts");
+            await see("run");
+            await visit(page, server, [`#/compare/${ids.slice(0, 2).join("%2C")}`, ".differences table"]);
+            await see("compare");
+          }
+          await page.getByRole("button", { name: /·/ }).click();
+          await see("token");
+          check(found.length === 0, found.join("\n"));
+        },
+      );
+    }

@@ -41,9 +41,11 @@ const joined = (count) => ({ needs: ["hosts"], told: [["hosts", { count }]] });
 test("other servers are seen at a glance", joined(9), async (page, server) => {
   await page.getByRole("link", { name: "Servers" }).click();
   await page.waitForSelector(".host-block");
-  check((await page.locator(".host-block").count()) === 9, "a block each");
-  check(/^gpu4/.test(await text(page, ".host-block")), "what does not answer is the first");
-  await page.getByText("7 of 9 servers answer").waitFor();
+  check((await page.locator(".host-block").count()) === 10, "a block each, and for this server");
+  const own = page.locator(".host-block:has(.host-this:visible)");
+  check((await own.getByRole("link").getAttribute("href")) === "#/", "this server's page");
+  check(/^gpu4/.test(await page.locator(".host-block").first().textContent()), "what does not answer is the first");
+  await page.getByText("8 of 10 servers answer").waitFor();
   const { hosts } = await server.ask("api/v1/hosts");
   const [down, answers] = ["gpu4", "gpu2"].map((name) => hosts.find((host) => host.name === name));
   const gone = page.locator(".host-block", { hasText: "gpu4" });
@@ -55,10 +57,11 @@ test("other servers are seen at a glance", joined(9), async (page, server) => {
   check((await well.locator(".cell").count()) === 8, "a cell per GPU");
   const link = well.getByRole("link", { name: "gpu2" });
   check((await link.getAttribute("href")) === answers.page, "the way to its page");
-  const free = hosts
+  const { devices: cards } = await server.ask("api/v1/overview");
+  const free = [...hosts, { state: "ok", devices: cards }]
     .filter(({ state }) => state === "ok")
     .flatMap(({ devices }) => devices)
-    .filter(({ state }) => state === "free").length;
+    .filter(({ state, health }) => state === "free" && health !== "failed").length;
   check((await text(page, ".count-number")) === String(free), `${free} are free in all`);
 });
 
@@ -77,7 +80,7 @@ test("servers are found by state, name and user", joined(30), async (page) => {
   await page.waitForSelector(".host-block");
   await page.locator('.count[data-standing="broken"]').click();
   await until("the one with a broken card", async () =>
-    /^gpu21/.test((await page.locator(".host-block").allInnerTexts()).join("|")),
+    /^gpu21/.test((await page.locator(".host-block").allTextContents()).join("|")),
   );
   await page.locator('.count[data-standing="broken"]').click();
   await page.getByLabel("Server or user").fill("gpu1");
@@ -100,18 +103,39 @@ test(
     await page.getByRole("link", { name: "Servers" }).click();
     await until("it asks again", async () => answers.length >= 2, 12_000);
     check(answers.join() === "200,304", answers.join());
-    check((await page.locator(".host-block").count()) === 5, "they are still shown");
+    check((await page.locator(".host-block").count()) === 6, "they are still shown");
   },
 );
 
 test("200 servers of 8 GPUs are drawn in a moment", joined(200), async (page) => {
   await page.getByRole("link", { name: "Servers" }).click();
-  await until("all of them", async () => (await page.locator(".host-block").count()) === 200);
+  await until("all of them", async () => (await page.locator(".host-block").count()) === 201);
   check((await page.locator(".cell").count()) > 1500, "their cells");
   await page.evaluate(() => document.querySelector(".host-link").focus());
   await page.keyboard.press("End");
   check(
-    await page.evaluate(() => document.activeElement.textContent === "gpu200"),
+    await page.evaluate(() => document.activeElement.closest("li").matches(":last-child")),
     "the keys go to the last one",
   );
 });
+
+test(
+  "a thousand servers are a map, and a search leaves some of them",
+  { needs: ["thousand"], told: [["hosts", { count: 1000 }]] },
+  async (page) => {
+    await page.getByRole("link", { name: "Servers" }).click();
+    const map = page.locator(".heat-map canvas");
+    await until("it is told in words", async () =>
+      /997 of 1001 servers answer/.test((await map.getAttribute("aria-label")) ?? ""),
+    );
+    const painted = await map.evaluate((canvas) => {
+      const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+      return pixels.filter((value, i) => i % 4 === 3 && value > 0).length;
+    });
+    check(painted > 8_000 * 40, `${painted} pixels for 8,000 cells`);
+    check((await page.locator(".host-block").count()) === 0, "no block beside it");
+    await page.getByLabel("Server or user").fill("gpu99");
+    await until("eleven of them", async () => (await page.locator(".host-block").count()) === 11);
+    check(await page.locator(".heat-map").isHidden(), "no map of eleven");
+  },
+);

@@ -91,6 +91,19 @@ const watched = await page.evaluate(() => ({
 await page.waitForTimeout(Math.max(0, minutes * 60 - seconds) * 1000);
 await client.send("HeapProfiler.collectGarbage");
 const last = await metrics();
+
+// A thousand servers: what the script of their page takes from one answer to the next.
+const map_page = await browser.newPage({ viewport: { width: 1920, height: 1080 } });
+const map = await listen(map_page);
+await map_page.goto(`${process.env.BERTH_MAP_SERVER}#/hosts`);
+await map_page.waitForSelector(".heat-map canvas");
+const maps = () => map_page.evaluate(() => performance.getEntriesByName("berth-map").length);
+const scripted = async () => 1000 * (await map.metrics()).ScriptDuration;
+const [drawn_before, script_before] = [await maps(), await scripted()];
+await map_page.waitForTimeout(20_000);
+const updates = (await maps()) - drawn_before;
+const map_ms = ((await scripted()) - script_before) / Math.max(1, updates);
+
 const spent = (name) => (1000 * (after[name] - before[name])) / seconds;
 console.log(
   JSON.stringify({
@@ -101,6 +114,8 @@ console.log(
     script_ms: spent("ScriptDuration"),
     busy_ms: spent("TaskDuration"),
     heap: [before.JSHeapUsedSize, last.JSHeapUsedSize],
+    map_ms,
+    updates,
     nodes: [before.Nodes, last.Nodes],
   }),
 );

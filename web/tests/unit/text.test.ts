@@ -130,7 +130,7 @@ test("every word stands in both languages, with the same blanks to fill", () => 
 });
 
 test("Chinese is Chinese, but for names", () => {
-  const names = new Set(["column.pid", "column.sm", "usage.by_gpu", "run.git"]);
+  const names = new Set(["column.pid", "column.sm", "usage.by_gpu", "run.git", "extra.pcie", "extra.nvlink", "extra.sm", "extra.tensor"]);
   for (const [key, [, chinese]] of Object.entries(words)) {
     if (!names.has(key)) assert.match(chinese, /\p{Script=Han}/u, key);
   }

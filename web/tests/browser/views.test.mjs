@@ -1,0 +1,137 @@
+// Runs narrowed and side by side, a GPU's own page, the queue, cards for other pages' frames.
+
+import { check, test, until } from "./harness.mjs";
+import { a_run, first_gpu, log_in, rows, text } from "./steps.mjs";
+
+test("runs are narrowed to what is looked for", { needs: ["runs"] }, async (page, server) => {
+  await log_in(page, await server.tell("who"));
+  await server.go(page, "#/runs", "main td a");
+  const { runs } = await server.ask("api/v1/runs?limit=50");
+  const shown = () => page.locator("main td a").count();
+  const wanted = runs.filter(({ end }) => end && end.exit_code === 0);
+  const narrows = async (what, count) => until(`${what}: ${count}`, async () => (await shown()) === count);
+  await narrows("all of them", runs.length);
+  await page.getByLabel("Name, command or id").fill(wanted[0].id.slice(-6));
+  await narrows("by its id", 1);
+  await page.getByLabel("Name, command or id").fill("no such run");
+  await page.getByText("No run is recorded here").waitFor();
+  await page.getByLabel("Name, command or id").fill("");
+  await page.getByLabel("User", { exact: true }).fill(wanted[0].user);
+  await narrows("by user", runs.filter(({ user }) => user === wanted[0].user).length);
+  await page.getByLabel("User", { exact: true }).fill("");
+  await page.getByLabel("any state").selectOption("ended");
+  await narrows("by state", runs.filter(({ state }) => state === "ended").length);
+  await page.getByLabel("any state").selectOption("");
+  const [{ index }] = wanted[0].given.devices;
+  const has = ({ given }) => given.devices.some((device) => device.index === index);
+  await page.getByLabel("GPU", { exact: true }).fill(String(index));
+  await narrows("by GPU", runs.filter(has).length);
+  await page.getByLabel("GPU", { exact: true }).fill("");
+  await page.getByLabel("any time").selectOption("30");
+  await narrows("by time", runs.length);
+  await until("a curve of one's own runs", async () =>
+    (await page.locator("td .spark path[d]").count()) > 0,
+  );
+});
+
+test("runs lie side by side, with what is not alike", { needs: ["runs"] }, async (page, server) => {
+  const who = await server.tell("who");
+  await log_in(page, who);
+  await server.go(page, "#/runs", "main td a");
+  const boxes = page.locator('main td input[type="checkbox"]:visible');
+  await until("two of them can be picked", async () => (await boxes.count()) > 1);
+  await page.getByLabel(`Compare ${who.run}`).check();
+  check(await page.getByRole("link", { name: /^Compare/ }).isHidden(), "one is not compared");
+  await boxes.and(page.locator(":not(:checked)")).first().check();
+  await page.getByRole("link", { name: "Compare 2 runs" }).click();
+  await page.waitForSelector(".differences table");
+  const table = await rows(page, "What is not alike");
+  const names = table.map((row) => row[""]);
+  check(names.includes("How it went") && names.includes("Started"), `${names.join()} differ`);
+  for (const row of table.slice(1)) {
+    const values = Object.entries(row).filter(([head]) => head !== "");
+    check(new Set(values.map(([, value]) => value)).size > 1, `${row[""]} is alike`);
+  }
+  check((await page.locator(".differences thead th").count()) === 2, "a column each");
+});
+
+test("a GPU's page tells all of its readings", {}, async (page, server) => {
+  await first_gpu(page);
+  const told = page.locator(".gpu .facts");
+  await until("clocks, links and neighbours", async () => {
+    const said = await told.innerText();
+    return ["Clocks", "Throttled by", "PCIe", "ECC", "Neighbours"].every((part) => said.includes(part));
+  });
+  const [status] = (await server.ask("gpu-status?device=0")).devices;
+  check(status.index === 0, "the status of this one alone");
+  check((await told.innerText()).includes(status.pci_address), "where it is");
+  // What is not measured is not a chart: each that is shown has drawn something.
+  await until("no chart is empty", async () => {
+    const said = await page.locator(".gpu .plot:visible").evaluateAll((all) => all.map((one) => one.ariaLabel));
+    return said.length > 3 && said.every((words) => !/nothing recorded/.test(words));
+  });
+});
+
+test(
+  "dragging over a chart looks closer, and tells who had the GPU",
+  { needs: ["history"] },
+  async (page) => {
+    await first_gpu(page);
+    await page.getByRole("button", { name: "1 h", exact: true }).click();
+    const plot = page.locator(".gpu .plot").first();
+    const span = async () => {
+      const [from, to] = [await plot.getAttribute("aria-valuemin"), await plot.getAttribute("aria-valuemax")];
+      return Number(to) - Number(from);
+    };
+    await until("an hour", async () => Math.abs((await span()) - 3_600_000) < 10_000);
+    await page.locator(".legend", { hasText: "Who had it" }).waitFor();
+    check((await page.locator(".gpu .bands:visible i").count()) > 0, "bands below the axis");
+    const box = await page.locator(".gpu .u-over").first().boundingBox();
+    await page.mouse.move(box.x + box.width * 0.75, box.y + 30);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.998, box.y + 30, { steps: 4 });
+    await page.mouse.up();
+    await until("a quarter of it", async () => Math.abs((await span()) / 900_000 - 1) < 0.1);
+    await plot.focus();
+    await page.keyboard.press("+");
+    await until("half of that", async () => Math.abs((await span()) / 450_000 - 1) < 0.1);
+    await page.getByRole("button", { name: "Whole range" }).click();
+    await until("an hour again", async () => (await span()) > 3_500_000);
+    await page.getByRole("button", { name: "15 min" }).click();
+  },
+);
+
+test("the queue says who is next and what is in the way", {}, async (page, server) => {
+  const { queue } = await until("somebody waits", async () => {
+    const answer = await server.ask("api/v1/queue");
+    return answer.queue.length > 0 && answer;
+  });
+  await page.getByRole("link", { name: "Queue", exact: true }).click();
+  await until("all of them", async () => (await rows(page, "Queue")).length === queue.length);
+  const shown = await rows(page, "Queue");
+  queue.forEach(({ user, wants, why_not_yet: why }, i) => {
+    check(shown[i]["Place"] === String(i + 1), "its place");
+    check(shown[i]["User"] === user && shown[i]["Wants"] === wants, "who wants what");
+    check(shown[i]["Why not yet"] === (why || "–"), `why not yet: ${shown[i]["Why not yet"]}`);
+  });
+});
+
+test(
+  "a card in another page's frame shows numbers, and nobody's name",
+  { needs: ["embed"], told: [["embed"]] },
+  async (page, server) => {
+    const { devices } = await server.ask("api/v1/overview");
+    const users = [...new Set(devices.flatMap((device) => device.users))];
+    check(users.length > 0, "there are names that might be shown");
+    for (const [path, wanted] of [
+      ["embed/gpu/0", /GPU 0 /],
+      ["embed/server", /\d+ of \d+ free/],
+    ]) {
+      await page.goto(`${server.base}${path}`);
+      await until("its numbers", async () => wanted.test(await text(page, "main.embed")));
+      const said = await text(page, "main.embed");
+      for (const user of users) check(!said.includes(user), `${user} in ${said}`);
+      check((await page.locator("button, a, input").count()) === 0, "nothing to press");
+    }
+  },
+);
