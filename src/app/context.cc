@@ -208,10 +208,11 @@ Result<Ledger> Context::open_ledger() {
 
 PolicyPlaces Context::policy_places() const {
   const auto etc = variable("BERTH_ETC");
-  PolicyPlaces places{.file = etc.value_or("/etc") + "/berth/berth.toml"};
+  PolicyPlaces places{.file = etc.value_or("/etc") + "/berth/berth.toml", .now = clock_.wall_now()};
   if (etc) {  // of a test
     places.owner = ::geteuid();
     places.hours = *etc + "/berth/hours";
+    places.told = *etc + "/berth/told";
   }
   return places;
 }

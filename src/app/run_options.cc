@@ -80,6 +80,18 @@ void tell_time_of_policy(const Context& context, const JobSpec& job) {
                short_duration(*job.time_limit), printable(time->origin)));
 }
 
+/// The rule is there, and nobody counts.
+void tell_hours_not_held(const Context& context) {
+  const auto policy = context.policy();
+  if (!policy || !*policy || (*policy)->hours_used) return;
+  const auto& most = (*policy)->of(::geteuid()).hours_at_most;
+  if (!most) return;
+  complain(
+      trf("the {} GPU-hours that the policy allows cannot be held: root's `berth serve` is not "
+          "there to count them",
+          *most));
+}
+
 }  // namespace
 
 Result<RunOptions> RunFlags::options(const Context& context,
@@ -89,6 +101,7 @@ Result<RunOptions> RunFlags::options(const Context& context,
   if (!job) return std::unexpected(std::move(job).error());
   options.job = std::move(*job);
   if (!quiet_ && !request_.has("time")) tell_time_of_policy(context, options.job);
+  if (!quiet_) tell_hours_not_held(context);
   if (no_bind_) options.job.bind = false;
   options.job.command = command;
   options.visible_format = uuids_ ? VisibleFormat::uuids : VisibleFormat::indices;

@@ -183,7 +183,8 @@ class StopVerb final : public Verb {
   int stop(Context& context, const RunRecord& record, std::chrono::milliseconds grace) const {
     const auto slurm = run_slurm_in(record.directory);
     const auto stopped = slurm ? stop_slurm_run(record, *slurm, grace, slurm_client(context))
-                               : stop_run(record, grace, context.clock());
+                               : stop_run_and_begun(context.state_directory().value_or(""), record,
+                                                    grace, context.clock());
     if (!stopped) return report(stopped.error());
     if (quiet_ || say_that_it_never_started(record)) return exit_code::ok;
     switch (*stopped) {
