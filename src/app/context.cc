@@ -233,6 +233,8 @@ PolicyPlaces Context::policy_places() const {
   PolicyPlaces places;
   places.file = machine_configuration() + "/berth.toml";
   places.hours = machine_state() + "/hours";
+  places.told = machine_state() + "/told";
+  places.now = clock_.wall_now();
   if (variable("BERTH_ETC")) places.owner = ::geteuid();  // of a test
   return places;
 }

@@ -82,6 +82,18 @@ void tell_time_of_policy(const Context& context, const JobSpec& job) {
                short_duration(*job.time_limit), printable(time->origin)));
 }
 
+/// The rule is there, and nobody counts.
+void tell_hours_not_held(const Context& context) {
+  const auto policy = context.policy();
+  if (!policy || !*policy || (*policy)->hours_used) return;
+  const auto& most = (*policy)->of(::geteuid()).hours_at_most;
+  if (!most) return;
+  complain(
+      trf("the {} GPU-hours that the policy allows cannot be held: root's `berth serve` is not "
+          "there to count them",
+          *most));
+}
+
 }  // namespace
 
 Result<RunOptions> RunFlags::options(const Context& context,
@@ -95,6 +107,7 @@ Result<RunOptions> RunFlags::options(const Context& context,
       !options.job.request.memory && !request_.wants_memory_auto()) {
     complain(tr("--cap holds a job to its --memory: without one there is nothing to hold it to"));
   }
+  if (!quiet_) tell_hours_not_held(context);
   if (no_bind_) options.job.bind = false;
   options.job.command = command;
   if (options.job.ranks_by != RanksBy::nobody) {

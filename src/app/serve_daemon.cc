@@ -19,6 +19,7 @@
 #include "health/health.h"
 #include "serve/alert_watch.h"
 #include "serve/fleet.h"
+#include "serve/hours_keeper.h"
 #include "serve/http_server.h"
 #include "serve/kept_history.h"
 #include "serve/metrics_keeper.h"
@@ -107,6 +108,7 @@ class Daemon {
   serve::Fleet fleet_;
   serve::TokenWatch tokens_;
   serve::KeptHistory history_;
+  std::optional<serve::HoursKeeper> hours_;  // root's alone
   serve::PeopleWatch people_;
   std::unique_ptr<serve::HttpServer> server_;
   std::shared_ptr<const Snapshot> newest_;
@@ -232,11 +234,14 @@ void Daemon::open_history() {
   if (context_.replay()) return complain(tr("no history is kept of a recording"));
   const auto directory = server_state_directory(context_);
   if (!directory) return complain(tr("no history is kept: there is no home to keep it in"));
-  history_.open(history_path(*directory, context_.sources().simulated), plan_.settings.history);
+  const std::string path = history_path(*directory, context_.sources().simulated);
+  history_.open(path, plan_.settings.history);
+  if (const auto file = hours_file(context_)) hours_.emplace(path, *file);
   check_history();
 }
 
 void Daemon::check_history() {
+  if (hours_ && history_.readable() != nullptr) hours_->keep(context_.clock().moment());
   const auto state = history_.check();
   if (!state) return;
   metrics_.set_history(state->figures, state->lost);
@@ -255,6 +260,7 @@ void Daemon::publish() {
   request_context.interval = plan_.settings.interval;
   request_context.unanswered_since = live_.unanswered_since();
   request_context.policy = plan_.settings.policy;
+  request_context.rules = context_.replay() ? nullptr : context_.policy().value_or(nullptr);
   request_context.price = plan_.settings.price;
   request_context.book = people_.book();
   request_context.runs = &runs_;

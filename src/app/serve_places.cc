@@ -73,6 +73,14 @@ std::optional<std::string> server_state_directory(const Context& context) {
   return context.state_directory();
 }
 
+std::optional<std::string> hours_file(const Context& context) {
+  const PolicyPlaces places = context.policy_places();
+  const bool is_tested = context.variable("BERTH_ETC").has_value();
+  const bool is_machines = server_state_directory(context).value_or("") + "/hours" == places.hours;
+  const bool counts = is_tested || (is_machines && !context.sources().simulated);
+  return counts && ::geteuid() == places.owner ? std::optional(places.hours) : std::nullopt;
+}
+
 std::string token_file(const std::string& state_directory) {
   return state_directory + "/serve-tokens.json";
 }

@@ -14,6 +14,8 @@ namespace berth {
 
 /// Of the server itself: $XDG_STATE_HOME/berth; /var/lib/berth for root; ~/.local/state/berth.
 [[nodiscard]] std::optional<std::string> server_state_directory(const Context& context);
+/// Where the GPU-hours of users are written down; nothing: this server counts for nobody.
+[[nodiscard]] std::optional<std::string> hours_file(const Context& context);
 /// The file of tokens in it.
 [[nodiscard]] std::string token_file(const std::string& state_directory);
 /// $XDG_RUNTIME_DIR/berth/serve.sock, else in the state directory; /run/berth-serve/serve.sock for

@@ -1,6 +1,7 @@
 // `berth config`: what is in force where nothing is typed, and who said it.
 
 #include "app/verb.h"
+#include "base/text.h"
 #include "base/tr.h"
 #include "view/config_text.h"
 #include "view/policy_text.h"
@@ -17,6 +18,7 @@ class ConfigVerb final : public Verb {
     options.filled_value("--install", install_,
                          "check a policy and put it in the place of the one in force (root)",
                          "FILE");
+    options.filled_value("--check", check_, "check a policy that is not in force", "FILE");
   }
   [[nodiscard]] bool decides_by_config() const override { return true; }
   int run(Context& context, const std::vector<std::string>& rest) override {
@@ -24,7 +26,7 @@ class ConfigVerb final : public Verb {
       complain(trf("config takes no word \"{}\"", rest.front()));
       return exit_code::usage;
     }
-    if (!install_.empty()) return install(context);
+    if (!install_.empty() || !check_.empty()) return policy(context);
     // JSON is for programs: its sentences are the same in every language.
     if (json_) set_language(Language::english);
     const Config config = context.config_of_job();
@@ -34,15 +36,20 @@ class ConfigVerb final : public Verb {
   }
 
  private:
-  int install(Context& context) {
+  int policy(Context& context) {
     const PolicyPlaces places = context.policy_places();
-    const auto installed = install_policy(install_, places);
-    if (!installed) return report(installed.error(), exit_code::berth_failed);
-    complain(trf("{} is in force from now on", places.file));
-    print(render_policy(*installed, context.out()));
+    const bool installs = !install_.empty();
+    const auto rules = installs ? install_policy(install_, places) : check_policy(check_);
+    if (!rules) return report(rules.error(), exit_code::berth_failed);
+    for (const std::string& remark : remarks_on(*rules, places)) complain(remark);
+    complain(installs ? trf("{} is in force from now on", places.file)
+                      : trf("{} is right; `berth config --install` puts it into force",
+                            printable(check_)));
+    print(render_policy(*rules, context.out()));
     return exit_code::ok;
   }
 
+  std::string check_;
   std::string install_;
   bool origin_ = false;
   bool json_ = false;

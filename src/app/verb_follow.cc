@@ -233,7 +233,8 @@ class StopVerb final : public Verb {
       if (is_ours && note_stop_request(record.directory, grace)) show_stacks(context, record);
     }
     const auto stopped = slurm ? stop_slurm_run(record, *slurm, grace, slurm_client(context))
-                               : stop_run(record, grace, context.clock());
+                               : stop_run_and_begun(context.state_directory().value_or(""), record,
+                                                    grace, context.clock());
     return stopped ? tell(record, *stopped) : report(stopped.error());
   }
 

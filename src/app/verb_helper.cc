@@ -39,6 +39,7 @@
 #include "run/cap.h"
 #include "run/inside.h"
 #include "run/run_manifest.h"
+#include "run/tree.h"
 #include "snapshot/fields.h"
 #include "snapshot/json.h"
 #include "view/placement_text.h"
@@ -164,17 +165,6 @@ Result<JobSpec> job_in(const Json& question, const Context& context) {
   const Config config = context.config_of_job();
   if (!config.mistakes.empty()) return std::unexpected(config.mistakes.front());
   return job_of(typed, config);
-}
-
-std::vector<std::string> words_of(const ProcessId& process) {
-  const auto text = read_file(fmt::format("/proc/{}/cmdline", process.pid));
-  std::vector<std::string> words;
-  for (const std::string_view word :
-       split(text ? std::string_view(*text) : std::string_view(), '\0')) {
-    words.emplace_back(word);
-  }
-  if (!words.empty() && words.back().empty()) words.pop_back();
-  return words;
 }
 
 class Helper {
@@ -349,7 +339,7 @@ class Helper {
     RunOptions run;
     run.job = job;
     run.job.isolate = false;
-    run.job.command = words_of(asker_.process());
+    run.job.command = command_of(asker_.process().pid);
     run.environment = context_.environment();
     run.working_directory = read_link("/proc/self/cwd").value_or("");
     run.state_directory = context_.state_directory().value_or("");

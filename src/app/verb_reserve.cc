@@ -1,5 +1,6 @@
 // `berth reserve`: devices held for a while without a job, by a run that only sleeps; `berth exec`:
-// a command on devices that one holds. Ended by the clock, a reboot or `berth stop`.
+// a command on devices that one holds; `berth extend`: more time. Ended by the clock, a reboot or
+// `berth stop`.
 
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "run/inside.h"
 
 namespace berth {
 
@@ -141,8 +143,94 @@ class ExecVerb final : public Verb {
   std::string devices_;
 };
 
+/// A command of `berth exec` was given what was left of the lease then: it goes on with it.
+void extend_begun(const Ledger& ledger, const Claim& outer, std::chrono::milliseconds more,
+                  Clock& clock) {
+  constexpr std::int64_t rounded_ms = 10'000;
+  const auto within = Ledger::open(
+      {.directory = inside_directory(ledger, outer.id), .kind = LedgerPlace::Kind::named}, clock);
+  const auto view = within ? within->read() : Result<LedgerView>(LedgerView());
+  for (const Claim& claim : view ? view->claims : std::vector<Claim>()) {
+    const bool ends_with_it =
+        claim.ends && std::abs(claim.ends->unix_ms - outer.ends->unix_ms) < rounded_ms;
+    if (!ends_with_it || claim.uid != ::geteuid()) continue;
+    const std::int64_t limit_ms = claim.ends->unix_ms - claim.since.unix_ms + more.count();
+    (void)within->extend(claim.id, std::chrono::milliseconds(limit_ms));
+  }
+}
+
+class ExtendVerb final : public Verb {
+ public:
+  void declare(Options& options) override {
+    options.required_word("run", name_, "a run or a reservation of yours that has a time limit",
+                          "RUN");
+    options.filled_value("--for", time_, "how much longer: 2h", "TIME");
+  }
+  [[nodiscard]] int usage_code() const override { return exit_code::berth_failed; }
+  [[nodiscard]] std::string notes() const override {
+    return std::string(
+        tr("It counts from the end that it has now. Who waits sees the new end. What `berth exec` "
+           "began until that end goes on as well."));
+  }
+
+  int run(Context& context, const std::vector<std::string>&) override {
+    if (time_.empty()) {
+      complain(tr("extend: write for example: berth extend RUN --for 2h"));
+      return usage_code();
+    }
+    if (const auto extended = extend(context); !extended) {
+      return report(Error(extended.error()).because(tr("extend")), usage_code());
+    }
+    return exit_code::ok;
+  }
+
+ private:
+  Result<void> extend(Context& context) {
+    const auto more = parse_duration(time_);
+    if (!more) return std::unexpected(Error(more.error()).because("--for"));
+    const auto ledger = context.open_ledger();
+    if (!ledger) return std::unexpected(ledger.error());
+    const auto view = ledger->read();
+    if (!view) return std::unexpected(view.error());
+    const auto claim = own_claim(*view, name_);
+    if (!claim) return std::unexpected(claim.error());
+    if (!claim->ends) {
+      return fail(ErrorCode::invalid,
+                  trf("run {} has no time limit: nothing ends it", printable(claim->run)));
+    }
+    if (const auto allowed = is_allowed(context); !allowed) return allowed;
+    const std::chrono::milliseconds limit(claim->ends->unix_ms - claim->since.unix_ms +
+                                          more->count());
+    if (const auto done = ledger->extend(claim->id, limit); !done) return done;
+    extend_begun(*ledger, *claim, *more, context.clock());
+    const std::int64_t left =
+        claim->ends->unix_ms + more->count() - context.clock().wall_now().unix_ms;
+    complain(trf("run {} ends in {} now", printable(claim->run),
+                 short_duration(std::chrono::milliseconds(left))));
+    return {};
+  }
+
+  /// Whoever has used up their hours gets no more of them so.
+  static Result<void> is_allowed(const Context& context) {
+    const auto policy = context.policy();
+    if (!policy) return std::unexpected(policy.error());
+    if (!*policy || !(*policy)->hours_used) return {};
+    const auto& most = (*policy)->of(::geteuid()).hours_at_most;
+    const auto own = (*policy)->hours_used->find(::geteuid());
+    if (!most || own == (*policy)->hours_used->end() || own->second < *most) return {};
+    return fail(ErrorCode::no_permission,
+                trf("this user has used {:.0f} of the {} GPU-hours that the policy allows within "
+                    "30 days",
+                    own->second, *most));
+  }
+
+  std::string name_;
+  std::string time_;
+};
+
 }  // namespace
 
+std::unique_ptr<Verb> make_extend() { return std::make_unique<ExtendVerb>(); }
 std::unique_ptr<Verb> make_reserve() { return std::make_unique<ReserveVerb>(); }
 std::unique_ptr<Verb> make_exec() { return std::make_unique<ExecVerb>(); }
 

@@ -71,6 +71,14 @@ Result<void> parse_idle_after(Text text, UserRules& rules) {
   return {};
 }
 
+Result<void> parse_idle_holders(Text text, UserRules& rules) {
+  for (const auto& [what, word] : idle_holder_words) {
+    if (text == word) rules.idle_holders = what;
+  }
+  if (rules.idle_holders) return {};
+  return fail(ErrorCode::invalid, trf("\"{}\" is not nothing, notify or end", printable(text)));
+}
+
 constexpr PolicyKey keys[] = {
     {"highest_priority", "WHICH", as_key("the highest --priority that counts: low, normal or high"),
      parse_highest},
@@ -86,9 +94,20 @@ constexpr PolicyKey keys[] = {
      [](Text text, UserRules& rules) { return parse_of_job("time", text, rules.time); }},
     {"idle_after", "TIME",
      as_key("how long nothing is computed until a holder counts as idle (30m)"), parse_idle_after},
+    {"idle_holders", "WHAT",
+     as_key("what `berth reap` does about idle leases: nothing, notify or end"),
+     parse_idle_holders},
 };
 
-constexpr Text queue_key = "queue.priority_step";
+/// Of the tables that are about nobody.
+struct TimeKey {
+  Text name;
+  std::chrono::milliseconds Policy::* member;
+};
+constexpr TimeKey time_keys[] = {{"queue.priority_step", &Policy::priority_step},
+                                 {"queue.fair_share", &Policy::fair_share},
+                                 {"reap.notice", &Policy::notice}};
+constexpr Text notify_key = "reap.notify";
 
 /// The first mistake ends it.
 class PolicyReader {
@@ -110,7 +129,8 @@ class PolicyReader {
  private:
   Result<void> take(const std::string& name, const toml::node& node) {
     const toml::table* table = node.as_table();
-    if (name == "queue" && table != nullptr) return take_queue(*table);
+    const bool is_of_times = name == "queue" || name == "reap";
+    if (is_of_times && table != nullptr) return take_times(name, *table);
     if (name == "everybody" && table != nullptr) {
       return take_rules(PolicyRule::For::everybody, {}, *table);
     }
@@ -126,15 +146,35 @@ class PolicyReader {
     return unknown(name, node);
   }
 
-  Result<void> take_queue(const toml::table& table) {
+  Result<void> take_times(const std::string& whose, const toml::table& table) {
     for (const auto& [key, node] : table) {
-      const std::string name = "queue." + std::string(key.str());
-      if (name != queue_key) return unknown(name, node);
-      auto step = parse_duration(text_of(node).value_or(""));
-      if (!step) return wrong(name, node, step.error());
-      policy_.priority_step = *step;
+      const std::string name = whose + "." + std::string(key.str());
+      if (name == notify_key) {
+        if (auto taken = take_notify(node); !taken) return taken;
+        continue;
+      }
+      const auto known = std::ranges::find(time_keys, Text(name), &TimeKey::name);
+      if (known == std::end(time_keys)) return unknown(name, node);
+      const auto time = parse_duration(text_of(node).value_or(""));
+      if (!time) return wrong(name, node, time.error());
+      policy_.*(known->member) = *time;
     }
     return {};
+  }
+
+  /// A program by its whole path, so that no PATH of anybody's chooses it.
+  Result<void> take_notify(const toml::node& node) {
+    const Error no_words(ErrorCode::invalid, std::string(tr("a list of words is wanted, the first "
+                                                            "the whole path of a program")));
+    const toml::array* words = node.as_array();
+    if (words == nullptr) return wrong(notify_key, node, no_words);
+    for (const toml::node& word : *words) {
+      const auto* text = word.as_string();
+      if (text == nullptr) return wrong(notify_key, node, no_words);
+      policy_.notify.push_back(text->get());
+    }
+    const bool is_program = !policy_.notify.empty() && policy_.notify.front().starts_with('/');
+    return is_program ? Result<void>() : wrong(notify_key, node, no_words);
   }
 
   Result<void> take_rules(PolicyRule::For who, std::string whose, const toml::table& table) {
@@ -163,7 +203,8 @@ class PolicyReader {
   }
   [[nodiscard]] std::unexpected<Error> unknown(const std::string& name,
                                                const toml::node& node) const {
-    std::vector<Text> known = {"queue", "everybody", "group", "user", queue_key};
+    std::vector<Text> known = {"queue", "reap", "everybody", "group", "user", notify_key};
+    for (const TimeKey& key : time_keys) known.push_back(key.name);
     for (const PolicyKey& key : keys) known.push_back(key.name);
     const std::string nearest = nearest_word(name, known);
     constexpr int widest = 80;
@@ -185,18 +226,39 @@ Error no_claim(Error why) {
          "nothing is claimed"));
 }
 
-/// "UID HOURS" a line, of root's alone.
+/// "berth-hours 1 TAKEN_UNIX_MS", then "UID SECONDS" a line, of root's alone. Nothing also where it
+/// is older than whoever writes it would leave it, or of a time to come.
 std::optional<std::map<uid_t, double>> hours_in(const PolicyPlaces& places) {
   const auto text = read_config_file(places.hours, places.owner);
-  if (!text) return std::nullopt;
+  if (!text || !places.now) return std::nullopt;
+  const auto lines = split(*text, '\n');
+  const auto head = split(lines.front(), ' ');
+  const bool is_known = head.size() == 3 && head[0] == "berth-hours" && head[1] == "1";
+  const auto taken = is_known ? parse_signed(head[2]) : std::nullopt;
+  if (!taken) return std::nullopt;
+  constexpr std::int64_t clocks_apart_ms = 60'000;
+  const std::int64_t age_ms = places.now->unix_ms - *taken;
+  if (age_ms < -clocks_apart_ms || age_ms > hours_last.count()) return std::nullopt;
   std::map<uid_t, double> hours;
-  for (const Text line : split(*text, '\n')) {
+  for (const Text line : lines) {
     const auto parts = split(line, ' ');
     const auto uid = parts.size() == 2 ? parse_unsigned(parts[0]) : std::nullopt;
     const auto used = parts.size() == 2 ? parse_unsigned(parts[1]) : std::nullopt;
-    if (uid && used) hours[static_cast<uid_t>(*uid)] = static_cast<double>(*used);
+    if (uid && used) hours[static_cast<uid_t>(*uid)] = static_cast<double>(*used) / 3600;
   }
   return hours;
+}
+
+/// The names of a file of `NAME:…` lines.
+std::vector<std::string> names_in(const std::string& path) {
+  std::vector<std::string> names;
+  const auto text = read_file(path, 16 << 20);
+  for (const Text line : split(text ? Text(*text) : Text(), '\n')) {
+    if (const auto end = line.find(':'); end != Text::npos && end > 0) {
+      names.emplace_back(line.substr(0, end));
+    }
+  }
+  return names;
 }
 
 }  // namespace
@@ -224,10 +286,76 @@ Result<Policy> read_policy(const PolicyPlaces& places) {
   auto policy = parse_policy(*text, places.file);
   if (!policy) return std::unexpected(no_claim(std::move(policy).error()));
   policy->who = [places](uid_t uid) { return policy_user(uid, places); };
-  const bool limits_hours = std::ranges::any_of(
-      policy->rules, [](const PolicyRule& rule) { return rule.rules.hours_at_most.has_value(); });
-  if (limits_hours) policy->hours_used = hours_in(places);
+  if (needs_hours(*policy)) policy->hours_used = hours_in(places);
   return policy;
+}
+
+Result<void> put_in_place(const std::string& text, const std::string& path) {
+  const std::string folder = path.substr(0, path.rfind('/'));
+  constexpr mode_t all_may_read = 0755;
+  if (::mkdir(folder.c_str(), all_may_read) != 0 && errno != EEXIST) {
+    return fail_system("make " + folder, errno);
+  }
+  const std::string beside = path + ".new";
+  ::unlink(beside.c_str());
+  const Fd made(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+  if (!made.is_open()) return fail_system("create " + beside, errno);
+  if (auto written = write_all(made.get(), text); !written) {
+    ::unlink(beside.c_str());
+    return std::unexpected(std::move(written).error().because(beside));
+  }
+  if (::fchmod(made.get(), 0644) != 0 || ::fsync(made.get()) != 0 ||
+      ::rename(beside.c_str(), path.c_str()) != 0) {
+    const int why = errno;
+    ::unlink(beside.c_str());
+    return fail_system("put the file in place as " + path, why);
+  }
+  return {};
+}
+
+bool needs_hours(const Policy& policy) {
+  return policy.fair_share.count() > 0 ||
+         std::ranges::any_of(policy.rules, [](const PolicyRule& rule) {
+           return rule.rules.hours_at_most.has_value();
+         });
+}
+
+Result<void> write_hours(const std::map<uid_t, double>& hours, WallTime taken,
+                         const std::string& path) {
+  std::string text = fmt::format("berth-hours 1 {}\n", taken.unix_ms);
+  for (const auto& [uid, used] : hours) text += fmt::format("{} {:.0f}\n", uid, used * 3600);
+  return put_in_place(text, path);
+}
+
+std::vector<std::string> remarks_on(const Policy& policy, const PolicyPlaces& places) {
+  std::vector<std::string> remarks;
+  const auto users = names_in(places.passwd);
+  const auto groups = names_in(places.group);
+  for (const PolicyRule& rule : policy.rules) {
+    const bool is_user = rule.who == PolicyRule::For::user;
+    if (rule.who == PolicyRule::For::everybody || (is_user && parse_unsigned(rule.name))) continue;
+    const auto& known = is_user ? users : groups;
+    if (known.empty() || std::ranges::find(known, rule.name) != known.end()) continue;
+    const std::vector<Text> words(known.begin(), known.end());
+    const std::string nearest = nearest_word(rule.name, words);
+    std::string said =
+        is_user ? trf("{}: this machine's own files have no user {}, and the table is nobody's",
+                      rule.origin, printable(rule.name))
+                : trf("{}: this machine's own files have no group {}, and the table is nobody's",
+                      rule.origin, printable(rule.name));
+    if (!nearest.empty()) said += "; " + trf("is {} meant?", nearest);
+    if (nearest.empty() && is_user) {
+      said += "; " + std::string(tr("write the number of somebody whom a directory service has"));
+    }
+    remarks.push_back(std::move(said));
+  }
+  return remarks;
+}
+
+Result<Policy> check_policy(const std::string& path) {
+  const auto text = read_file(path, 1 << 20);
+  if (!text) return std::unexpected(text.error());
+  return parse_policy(*text, path);
 }
 
 Result<Policy> install_policy(const std::string& from, const PolicyPlaces& places) {
@@ -240,25 +368,7 @@ Result<Policy> install_policy(const std::string& from, const PolicyPlaces& place
                 trf("{} is right; putting it into {} takes root: sudo berth config --install {}",
                     printable(from), printable(places.file), shell_quoted(printable(from))));
   }
-  const std::string folder = places.file.substr(0, places.file.rfind('/'));
-  constexpr mode_t all_may_read = 0755;
-  if (::mkdir(folder.c_str(), all_may_read) != 0 && errno != EEXIST) {
-    return fail_system("make " + folder, errno);
-  }
-  const std::string beside = places.file + ".new";
-  ::unlink(beside.c_str());
-  const Fd made(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-  if (!made.is_open()) return fail_system("create " + beside, errno);
-  if (auto written = write_all(made.get(), *text); !written) {
-    ::unlink(beside.c_str());
-    return std::unexpected(std::move(written).error().because(beside));
-  }
-  if (::fchmod(made.get(), 0644) != 0 || ::fsync(made.get()) != 0 ||
-      ::rename(beside.c_str(), places.file.c_str()) != 0) {
-    const int why = errno;
-    ::unlink(beside.c_str());
-    return fail_system("put the file in place as " + places.file, why);
-  }
+  if (auto put = put_in_place(*text, places.file); !put) return std::unexpected(put.error());
   return read_policy(places);
 }
 

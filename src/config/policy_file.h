@@ -4,9 +4,13 @@
 
 #include <sys/types.h>
 
+#include <chrono>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "place/policy.h"
@@ -32,7 +36,24 @@ struct PolicyPlaces {
   std::string passwd = "/etc/passwd";
   std::string group = "/etc/group";
   std::string hours = "/var/lib/berth/hours";  // what root's `berth serve` writes down
+  std::string told = "/var/lib/berth/told";    // whom root's `berth reap` has told
+  std::optional<WallTime> now = {};            // nothing: no hours are believed
 };
+
+/// Writes the whole file in one step, readable by all, its folder made where it is missing.
+[[nodiscard]] Result<void> put_in_place(const std::string& text, const std::string& path);
+
+/// So old the hours written down may be.
+constexpr std::chrono::milliseconds hours_last = std::chrono::hours(1);
+/// Whether it has rules that count hours.
+[[nodiscard]] bool needs_hours(const Policy& policy);
+/// As read_policy() reads them.
+[[nodiscard]] Result<void> write_hours(const std::map<uid_t, double>& hours, WallTime taken,
+                                       const std::string& path);
+
+/// A sentence for each table of a user or a group that this machine's own files do not have: it may
+/// be a slip, or a directory service's.
+[[nodiscard]] std::vector<std::string> remarks_on(const Policy& policy, const PolicyPlaces& places);
 
 /// no_permission: not the owner's, or others can write it. A policy without a path: there is none.
 [[nodiscard]] Result<Policy> read_policy(const PolicyPlaces& places);
@@ -40,6 +61,8 @@ struct PolicyPlaces {
 /// Who a user is by the machine's own files.
 [[nodiscard]] PolicyUser policy_user(uid_t uid, const PolicyPlaces& places);
 
+/// A file that is not in force.
+[[nodiscard]] Result<Policy> check_policy(const std::string& path);
 /// Checks a file and puts it in the place of the one in force, in one step.
 [[nodiscard]] Result<Policy> install_policy(const std::string& from, const PolicyPlaces& places);
 

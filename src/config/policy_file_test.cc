@@ -77,6 +77,82 @@ TEST(PolicyFile, IsInstalledWholeOrNotAtAll) {
   EXPECT_THAT(*read_file(places.file), HasSubstr("= 1"));
 }
 
+TEST(PolicyFile, SaysWhatBecomesOfIdleHoldersAndWhoTells) {
+  const auto policy = parse_policy(
+      "[queue]\nfair_share = \"8h\"\n[reap]\nnotify = [\"/usr/bin/tell\", \"now\"]\n"
+      "notice = \"2h\"\n[everybody]\nidle_holders = \"end\"\n",
+      path);
+  ASSERT_TRUE(policy) << policy.error().message();
+  EXPECT_EQ(policy->fair_share, std::chrono::hours(8));
+  EXPECT_THAT(policy->notify, ElementsAre("/usr/bin/tell", "now"));
+  EXPECT_EQ(policy->notice, std::chrono::hours(2));
+  EXPECT_EQ(policy->rules[0].rules.idle_holders, IdleHolders::end);
+  EXPECT_THAT(refusal("[reap]\nnotify = [\"mail\"]\n"), HasSubstr("the whole path"));
+  EXPECT_THAT(refusal("[reap]\nnotify = \"/bin/mail -s idle\"\n"), HasSubstr("a list of words"));
+  EXPECT_THAT(refusal("[reap]\nnotice_ = \"1h\"\n"), HasSubstr("is reap.notice meant?"));
+  EXPECT_THAT(refusal("[everybody]\nidle_holders = \"kill\"\n"), HasSubstr("notify or end"));
+}
+
+/// A policy that counts hours, and what root's server has written down.
+class Hours : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::ofstream(places.file) << "[everybody]\nhours_at_most = 10\n";
+    ::chmod(places.file.c_str(), 0644);
+    ASSERT_TRUE(write_hours({{1000, 12.5}}, taken, places.hours));
+  }
+  std::optional<double> used() const {
+    const auto policy = read_policy(places);
+    if (!policy || !policy->hours_used) return std::nullopt;
+    return policy->hours_used->at(1000);
+  }
+  const TemporaryDirectory folder;
+  const WallTime taken{1'900'000'000'000};
+  PolicyPlaces places{.file = folder / "berth.toml",
+                      .owner = ::geteuid(),
+                      .hours = folder / "hours",
+                      .now = WallTime{taken.unix_ms + 60'000}};
+};
+
+TEST_F(Hours, AreThoseThatAreWrittenDown) { EXPECT_EQ(used(), 12.5); }
+
+TEST_F(Hours, AreNotKnownWhereTheyAreOldOrOfATimeToCome) {
+  places.now = WallTime{taken.unix_ms + hours_last.count() + 1};
+  EXPECT_EQ(used(), std::nullopt);
+  places.now = WallTime{taken.unix_ms - 3'600'000};
+  EXPECT_EQ(used(), std::nullopt);
+  places.now.reset();
+  EXPECT_EQ(used(), std::nullopt);
+}
+
+TEST_F(Hours, OfAFileThatOthersMayWriteCountForNothing) {
+  ::chmod(places.hours.c_str(), 0666);
+  EXPECT_EQ(used(), std::nullopt);
+}
+
+TEST_F(Hours, OfAnotherOwnersFileCountForNothing) {
+  places.owner = ::geteuid() + 1;
+  EXPECT_FALSE(read_policy(places)) << "nor does the policy";
+  std::ofstream(places.hours) << "1000 0\n";
+  places.owner = ::geteuid();
+  EXPECT_EQ(used(), std::nullopt) << "without its first line it is nobody's";
+}
+
+TEST(PolicyFile, ATableOfNobodyIsToldWithTheNearestName) {
+  const TemporaryDirectory folder;
+  const PolicyPlaces places{.passwd = folder / "passwd", .group = folder / "group"};
+  std::ofstream(places.passwd) << "anna:x:1001:50:::\nben:x:1002:50:::\n";
+  std::ofstream(places.group) << "staff:x:50:\n";
+  const auto policy =
+      parse_policy("[user.anan]\n[user.ben]\n[user.1003]\n[group.staf]\n[group.staff]\n", path);
+  ASSERT_TRUE(policy) << policy.error().message();
+  const auto remarks = remarks_on(*policy, places);
+  ASSERT_EQ(remarks.size(), 2U);
+  EXPECT_THAT(remarks[0], HasSubstr("berth.toml:1"));
+  EXPECT_THAT(remarks[0], HasSubstr("no user anan, and the table is nobody's; is anna meant?"));
+  EXPECT_THAT(remarks[1], HasSubstr("no group staf, and the table is nobody's; is staff meant?"));
+}
+
 TEST(PolicyFile, KnowsUsersByTheMachinesOwnFiles) {
   const TemporaryDirectory folder;
   const PolicyPlaces places{.passwd = folder / "passwd", .group = folder / "group"};

@@ -226,6 +226,8 @@ Result<LeaseText> parse_lease(std::string_view text) {
   return lease;
 }
 
+std::string write_time_limit(std::chrono::milliseconds limit) { return time_line(limit); }
+
 std::string write_ticket(const TicketText& ticket) {
   std::string text(ticket_magic);
   text += " " + std::to_string(ticket.format) + " " + std::to_string(ticket.uid) + " " +

@@ -50,6 +50,9 @@ struct LeaseText {
                                             std::optional<CapTier> held_by = {},
                                             std::string_view container = {});
 
+/// The line to append that gives it another time limit.
+[[nodiscard]] std::string write_time_limit(std::chrono::milliseconds limit);
+
 /// A ticket file's content.
 struct TicketText {
   unsigned format = ledger_format;

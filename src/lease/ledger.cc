@@ -260,6 +260,22 @@ Result<Lease> Ledger::claim(const HostLock& lock, const LeaseTerms& terms) {
   return Lease(*std::move(id), name, *std::move(fd));
 }
 
+Result<void> Ledger::extend(const std::string& lease, std::chrono::milliseconds time_limit) const {
+  const std::string name = std::string(lease_prefix) + lease;
+  const Fd fd(::openat(directory_.get(), name.c_str(),
+                       O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!fd.is_open()) return fail_system("open the lease " + lease, errno);
+  struct stat facts{};
+  const bool is_own = ::fstat(fd.get(), &facts) == 0 && facts.st_uid == ::geteuid();
+  if (!is_own) return fail(ErrorCode::no_permission, "the lease " + lease + " is another user's");
+  const std::string line = write_time_limit(time_limit);
+  // What is behind the beginning nobody reads.
+  if (static_cast<std::size_t>(facts.st_size) + line.size() > largest_file) {
+    return fail(ErrorCode::unsupported, "the lease " + lease + " was extended too often");
+  }
+  return write_all(fd.get(), line);
+}
+
 Result<Ticket> Ledger::queue(const TicketTerms& terms) const {
   const auto names = names_in(directory_.get());
   if (!names) return std::unexpected(names.error());
@@ -355,6 +371,12 @@ Result<void> Lease::describe(ProcessId keeper, std::optional<ProcessId> job,
     return fail_system("shorten the lease", errno);
   }
   return fail_system("describe the lease", why);
+}
+
+std::optional<std::chrono::milliseconds> Lease::time_limit() const {
+  const auto text = read_beginning(fd_.get());
+  const auto lease = text ? parse_lease(*text) : std::unexpected(text.error());
+  return lease ? lease->time_limit : std::nullopt;
 }
 
 Result<void> Lease::end(const Ledger& ledger) {

@@ -97,6 +97,8 @@ class Lease {
   [[nodiscard]] Result<void> describe(ProcessId keeper, std::optional<ProcessId> job,
                                       std::optional<CapTier> held_by = {},
                                       std::string_view container = {});
+  /// As its file says now: Ledger::extend() may have moved it.
+  [[nodiscard]] std::optional<std::chrono::milliseconds> time_limit() const;
   /// Removes the lease: the promise has ended. Idempotent. After a failure the lease still holds
   /// and end() may be tried again.
   [[nodiscard]] Result<void> end(const class Ledger& ledger);
@@ -195,6 +197,11 @@ class Ledger {
 
   /// Publishes a lease, locked before it is visible. All or nothing.
   [[nodiscard]] Result<Lease> claim(const HostLock& lock, const LeaseTerms& terms);
+
+  /// Gives one of one's own leases another time limit, counted from its beginning. Its keeper asks
+  /// for it when the old one is over; who waits sees it at once.
+  [[nodiscard]] Result<void> extend(const std::string& lease,
+                                    std::chrono::milliseconds time_limit) const;
 
   /// Takes a place at the end of the queue.
   [[nodiscard]] Result<Ticket> queue(const TicketTerms& terms) const;

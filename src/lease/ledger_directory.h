@@ -44,6 +44,11 @@ constexpr std::string_view temporary_prefix = ".new-";
 /// Names in the directory behind the descriptor, in no order.
 [[nodiscard]] Result<std::vector<std::string>> names_in(int directory);
 
+/// A lease on 512 devices is smaller. Of a larger file the beginning is read, and that is said.
+constexpr std::size_t largest_file = 64 << 10;
+/// At most so many bytes: a huge file costs no more than a small one.
+[[nodiscard]] Result<std::string> read_beginning(int fd);
+
 /// A file somebody else may have put there, opened so that it can trick nobody. io: nothing that
 /// the file is, so that what is in it counts as unread.
 [[nodiscard]] Result<Fd> open_entry(int directory, const std::string& name);

@@ -22,9 +22,6 @@ namespace berth {
 
 namespace {
 
-/// A lease on 512 devices is smaller. Of a larger file the beginning is read, and that is said.
-constexpr std::size_t largest_file = 64 << 10;
-
 struct Entry {
   struct stat facts{};
   std::string text;
@@ -37,20 +34,6 @@ Problem problem_with(const std::string& name, std::string code, std::string mess
           .message = place.directory + "/" + name + ": " + std::move(message),
           .remedy = trf("its owner (or root) can remove it once nothing holds it: {}/{}",
                         place.directory, name)};
-}
-
-/// At most `largest_file` bytes: a huge file costs no more than a small one.
-Result<std::string> read_beginning(int fd) {
-  std::string text;
-  std::array<char, 4096> block{};
-  while (text.size() < largest_file) {
-    const ssize_t got = ::pread(fd, block.data(), block.size(), static_cast<off_t>(text.size()));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail_system("read", errno);
-    if (got == 0) break;
-    text.append(block.data(), static_cast<std::size_t>(got));
-  }
-  return text;
 }
 
 /// Nothing: the file is gone, or dead, or no file of a ledger at all (then `problems` says so).
@@ -178,6 +161,19 @@ Claim claim_from(LeaseText text, std::string id, const struct stat& facts, const
 }
 
 }  // namespace
+
+Result<std::string> read_beginning(int fd) {
+  std::string text;
+  std::array<char, 4096> block{};
+  while (text.size() < largest_file) {
+    const ssize_t got = ::pread(fd, block.data(), block.size(), static_cast<off_t>(text.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail_system("read", errno);
+    if (got == 0) break;
+    text.append(block.data(), static_cast<std::size_t>(got));
+  }
+  return text;
+}
 
 std::optional<WaiterState> Ledger::waiter_state(const std::string& id) const {
   const auto fd = open_entry(directory_.get(), std::string(ticket_prefix) + id);

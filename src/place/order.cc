@@ -7,14 +7,20 @@ namespace berth {
 
 std::vector<QueueTurn> order(std::span<const TicketFacts> tickets, const Policy& policy) {
   using std::chrono::duration_cast;
-  const std::int64_t step = duration_cast<std::chrono::nanoseconds>(policy.priority_step).count();
+  using std::chrono::nanoseconds;
+  const std::int64_t step = duration_cast<nanoseconds>(policy.priority_step).count();
   std::vector<QueueTurn> turns;
   turns.reserve(tickets.size());
   for (std::size_t i = 0; i < tickets.size(); ++i) {
     const TicketFacts& ticket = tickets[i];
     const Priority counted = policy.counted(ticket.asked, ticket.uid);
     const auto steps = static_cast<int>(counted) - static_cast<int>(Priority::normal);
-    turns.push_back({.ticket = i, .counted = counted, .stands_at = ticket.place - steps * step});
+    const auto later = policy.later_by_use(ticket.uid);
+    turns.push_back(
+        {.ticket = i,
+         .counted = counted,
+         .stands_at = ticket.place - steps * step + duration_cast<nanoseconds>(later).count(),
+         .later_by_use = later});
   }
   std::ranges::sort(turns, {}, [&](const QueueTurn& turn) {
     const TicketFacts& ticket = tickets[turn.ticket];

@@ -3,11 +3,13 @@
 // the queue and the simulation ask.
 //
 // A ticket stands where it came, moved by its priority: a step is worth Policy::priority_step of
-// waiting. That does not depend on when somebody looks, so all who look agree, and who came that
-// much earlier is overtaken by nobody. Who may start at all is place()'s to say, not the order's.
+// waiting. It is moved back by what its owner has used, Policy::fair_share at most. That does not
+// depend on when somebody looks, so all who look agree, and who came that much earlier is overtaken
+// by nobody. Who may start at all is place()'s to say, not the order's.
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <compare>
 #include <cstdint>
 #include <span>
@@ -36,6 +38,8 @@ struct QueueTurn {
   std::size_t ticket = 0;               // its place in what was given
   Priority counted = Priority::normal;  // no more than the policy allows its owner
   std::int64_t stands_at = 0;           // as if it had come then
+  /// Of that, what its owner's use has moved it back; the rest is its priority's.
+  std::chrono::milliseconds later_by_use{0};
 };
 
 [[nodiscard]] std::vector<QueueTurn> order(std::span<const TicketFacts> tickets,

@@ -21,6 +21,7 @@ using ::testing::IsEmpty;
 
 constexpr std::int64_t hour_ns = 3'600'000'000'000;
 constexpr std::int64_t hour_ms = 3'600'000;
+constexpr hours hours_of_share(8);
 
 TicketFacts ticket(std::string name, std::int64_t hours_in, Priority asked = Priority::normal,
                    uid_t uid = 1000) {
@@ -68,6 +69,33 @@ TEST(Order, ATicketThatClaimsMoreThanItsOwnerMayGainsNothing) {
   EXPECT_THAT(in_order(tickets, of_one), ElementsAre("early", "liar"));
   EXPECT_THAT(in_order({ticket("early", 0), ticket("boss", 1, Priority::high, 7)}, of_one),
               ElementsAre("boss", "early"));
+}
+
+Policy with_use(std::map<uid_t, double> hours) {
+  return {.fair_share = hours_of_share, .hours_used = std::move(hours)};
+}
+
+TEST(Order, WhoHasUsedMoreStandsFurtherBackAndIsOvertakenByNobodyWhoComesMuchLater) {
+  const Policy policy = with_use({{1, 200.0}, {2, 50.0}});
+  const auto of = [](std::string name, std::int64_t hours_in, uid_t uid) {
+    return ticket(std::move(name), hours_in, Priority::normal, uid);
+  };
+  EXPECT_THAT(in_order({of("most", 0, 1), of("some", 1, 2), of("none", 2, 3)}, policy),
+              ElementsAre("none", "some", "most"));
+  EXPECT_THAT(in_order({of("most", 0, 1), of("none", 9, 3)}, policy), ElementsAre("most", "none"));
+  const std::vector<TicketFacts> one = {of("some", 0, 2)};
+  EXPECT_EQ(order(one, policy)[0].later_by_use, hours(2)) << "a quarter of what the first has used";
+}
+
+TEST(Order, WithoutCountedHoursTheShareMovesNobody) {
+  Policy policy = with_use({{1, 200.0}});
+  policy.hours_used.reset();
+  EXPECT_THAT(in_order({ticket("a", 0, Priority::normal, 1), ticket("b", 1)}, policy),
+              ElementsAre("a", "b"));
+  policy = with_use({{1, 200.0}});
+  policy.fair_share = hours(0);
+  EXPECT_THAT(in_order({ticket("a", 0, Priority::normal, 1), ticket("b", 1)}, policy),
+              ElementsAre("a", "b"));
 }
 
 TEST(Policy, TheUsersOwnTableCountsBeforeThoseOfGroupsAndOfAll) {
@@ -237,6 +265,43 @@ TEST(QueueWeeks, ALargeJobAmongEndlessSmallOnesStarts) {
   const auto started = start_of_the_large_one(true);
   ASSERT_TRUE(started);
   EXPECT_LT(*started, 34 * hour_ms) << "within a day of coming";
+}
+
+/// Of one who asks for much, all at once, and one who asks now and then.
+std::vector<LabJob> a_heap_and_a_few() {
+  std::vector<LabJob> jobs;
+  for (int i = 0; i < 400; ++i) {
+    jobs.push_back({.uid = 1001, .arrives_ms = i * hour_ms / 20, .lasts_ms = 4 * hour_ms});
+  }
+  for (int i = 0; i < 40; ++i) {
+    jobs.push_back({.uid = 1002, .arrives_ms = (5 + i * 4) * hour_ms, .lasts_ms = hour_ms});
+  }
+  return jobs;
+}
+
+/// The mean wait of each of the two.
+std::map<uid_t, double> mean_waits(Policy policy) {
+  QueueLab lab(8, std::move(policy), a_heap_and_a_few());
+  lab.run(6 * week_ms);
+  EXPECT_THAT(lab.faults, IsEmpty());
+  EXPECT_EQ(lab.waiting(), 0U) << "somebody starves";
+  std::map<uid_t, double> waits;
+  std::map<uid_t, int> jobs;
+  for (const LabJob& job : lab.jobs()) {
+    waits[job.uid] += static_cast<double>(job.started_ms.value_or(0) - job.arrives_ms) / hour_ms;
+    ++jobs[job.uid];
+  }
+  for (auto& [uid, wait] : waits) wait /= jobs[uid];
+  return waits;
+}
+
+TEST(QueueWeeks, AFairShareLetsInWhoHasUsedLittleAndStarvesNobody) {
+  const auto by_coming = mean_waits({});
+  Policy fair = with_use({});
+  fair.fair_share = hours(48);
+  const auto shared = mean_waits(fair);
+  EXPECT_LT(shared.at(1002), by_coming.at(1002) / 2);
+  EXPECT_LT(shared.at(1001), by_coming.at(1001) * 1.1);
 }
 
 TEST(QueueWeeks, LowPriorityStartsAmongEndlessHighOnes) {

@@ -30,7 +30,7 @@ void fill(std::optional<Value>& member, const std::optional<Value>& said) {
 }
 
 void fill(UserRules& rules, const UserRules& said) {
-  const auto& [highest, devices, at_most, hours, quiet, memory, time, idle_after] = said;
+  const auto& [highest, devices, at_most, hours, quiet, memory, time, idle_after, holders] = said;
   fill(rules.highest_priority, highest);
   fill(rules.devices, devices);
   fill(rules.devices_at_most, at_most);
@@ -39,6 +39,7 @@ void fill(UserRules& rules, const UserRules& said) {
   fill(rules.memory, memory);
   fill(rules.time, time);
   fill(rules.idle_after, idle_after);
+  fill(rules.idle_holders, holders);
 }
 
 bool is_about(const PolicyRule& rule, uid_t uid, const PolicyUser& user) {
@@ -105,6 +106,18 @@ Priority Policy::highest_priority(uid_t uid) const {
 
 Priority Policy::counted(Priority asked, uid_t uid) const {
   return std::min(asked, highest_priority(uid));
+}
+
+std::chrono::milliseconds Policy::later_by_use(uid_t uid) const {
+  if (fair_share.count() == 0 || !hours_used) return std::chrono::milliseconds(0);
+  const auto own = hours_used->find(uid);
+  if (own == hours_used->end()) return std::chrono::milliseconds(0);
+  double most = 0;
+  for (const auto& [user, hours] : *hours_used) most = std::max(most, hours);
+  if (most <= 0) return std::chrono::milliseconds(0);
+  const double part = std::clamp(own->second / most, 0.0, 1.0);
+  return std::chrono::milliseconds(
+      static_cast<std::int64_t>(static_cast<double>(fair_share.count()) * part));
 }
 
 }  // namespace berth

@@ -5,11 +5,14 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <chrono>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "place/request.h"
@@ -31,6 +34,14 @@ struct QuietHours {
 /// A device that is held counts as idle once nothing was computed on it for so long.
 inline constexpr std::chrono::milliseconds idle_after_by_itself = std::chrono::minutes(30);
 
+/// What becomes of those who hold devices idle, by `berth reap` alone.
+enum class IdleHolders { nothing, notify, end };
+constexpr std::array<std::pair<IdleHolders, std::string_view>, 3> idle_holder_words = {{
+    {IdleHolders::nothing, "nothing"},
+    {IdleHolders::notify, "notify"},
+    {IdleHolders::end, "end"},
+}};
+
 /// What one user may. Nothing: not limited, or not said.
 struct UserRules {
   std::optional<Priority> highest_priority;  // nothing: Policy::highest_by_itself
@@ -41,6 +52,7 @@ struct UserRules {
   std::optional<std::string> memory;  // of a job that does not say, as typed
   std::optional<std::string> time;
   std::optional<std::chrono::milliseconds> idle_after;  // nothing: idle_after_by_itself
+  std::optional<IdleHolders> idle_holders;              // nothing: IdleHolders::nothing
   friend bool operator==(const UserRules&, const UserRules&) = default;
 };
 
@@ -63,6 +75,14 @@ struct Policy {
   /// So much waiting a step of priority is worth: `high` stands as if it had come that much earlier
   /// than `normal`, `low` that much later. So nobody is overtaken for ever.
   std::chrono::milliseconds priority_step = std::chrono::hours(12);
+  /// Who has used the most GPU-hours stands as if they had come so much later, everybody else as
+  /// much less as they have used less. So nobody is overtaken by who came longer after them. 0: by
+  /// coming alone.
+  std::chrono::milliseconds fair_share{0};
+  /// What `berth reap` tells the owner of an idle lease with: a program and its words, no shell.
+  std::vector<std::string> notify = {};
+  /// How long after that the lease is ended.
+  std::chrono::milliseconds notice = std::chrono::hours(1);
   /// Where no rule says: `high` only where a ledger is one user's own.
   Priority highest_by_itself = Priority::normal;
   std::vector<PolicyRule> rules;  // in the order of the file
@@ -80,6 +100,8 @@ struct Policy {
   [[nodiscard]] Priority highest_priority(uid_t uid) const;
   /// What it counts as, whatever was asked.
   [[nodiscard]] Priority counted(Priority asked, uid_t uid) const;
+  /// So much later a ticket of that user stands for what they have used (fair_share).
+  [[nodiscard]] std::chrono::milliseconds later_by_use(uid_t uid) const;
 
   mutable std::map<uid_t, UserRules> known = {};  // what of() found already
 };

@@ -145,6 +145,9 @@ class QueueLab {
       fault(job, "has another number of devices than it wants");
     }
     held_[one.uid] += one.devices;
+    if (policy_.hours_used) {
+      (*policy_.hours_used)[one.uid] += static_cast<double>(one.devices * one.lasts_ms) / 3.6e6;
+    }
     const auto most = policy_.of(one.uid).devices_at_most;
     if (most && held_[one.uid] > *most) fault(job, "is beyond what its user may have at once");
     machine_.claims.push_back(std::move(claim));

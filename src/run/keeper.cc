@@ -235,15 +235,15 @@ class Keeper {
   void turn() {
     listen(patience());
     bool is_woken = false;
-    while (const auto signal = task_.signals->next()) {
-      // Nothing that is sent to the keeper is meant for it; SIGCHLD has woken us, and `berth stop`.
-      is_woken = is_woken || signal->number != SIGCHLD;
-    }
+    // Nothing that is sent to the keeper is meant for it; SIGCHLD has woken us, and `berth stop`.
+    while (const auto signal = task_.signals->next()) is_woken |= signal->number != SIGCHLD;
     take_child_changes();
     if (is_woken) hear_stop_request();
     if (container_ && !finished_) container_->pass_time();
     const auto deadline = plan_.next_deadline();
-    if (deadline && *deadline <= clock_.now()) step(TimePassed{});
+    if (!deadline || *deadline > clock_.now()) return;
+    if (task_.lease != nullptr) plan_.know_time_limit(task_.lease->time_limit());
+    step(TimePassed{});
   }
 
   void listen(std::optional<Duration> patience) {

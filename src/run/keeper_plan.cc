@@ -38,9 +38,21 @@ std::optional<Note> date_change(WallTime is, WallTime expected) {
   return std::nullopt;
 }
 
-KeeperPlan::KeeperPlan(KeeperTerms terms, Instant started) : terms_(terms) {
+KeeperPlan::KeeperPlan(KeeperTerms terms, Instant started) : started_(started), terms_(terms) {
+  plan_end();
+}
+
+void KeeperPlan::know_time_limit(std::optional<milliseconds> limit) {
+  const bool is_later = limit && terms_.job.time_limit && *limit > *terms_.job.time_limit;
+  if (!is_later || !term_at_) return;
+  terms_.job.time_limit = limit;
+  if (because_ == end_cause::warned) because_.clear();
+  plan_end();
+}
+
+void KeeperPlan::plan_end() {
   if (!terms_.job.time_limit) return;
-  term_at_ = started + *terms_.job.time_limit;
+  term_at_ = started_ + *terms_.job.time_limit;
   // A short limit leaves no minute for a warning: a tenth of it then.
   const Duration ahead = std::min(terms_.job.warning_ahead, *terms_.job.time_limit / 10);
   if (terms_.job.warning_signal != 0) warn_at_ = *term_at_ - ahead;

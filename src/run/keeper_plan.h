@@ -100,6 +100,8 @@ class KeeperPlan {
   KeeperPlan(KeeperTerms terms, Instant started);
 
   [[nodiscard]] std::vector<KeeperAction> step(const KeeperEvent& event, Instant now);
+  /// Its lease says so: `berth extend` has moved its end. What has begun is not taken back.
+  void know_time_limit(std::optional<std::chrono::milliseconds> limit);
   /// Goes on where a keeper that was killed had begun to end the job, or had warned it: one of
   /// end_cause; empty: it had not.
   void go_on_after(std::string_view because, Instant now);
@@ -121,7 +123,9 @@ class KeeperPlan {
   void on_survey(const TreeSurveyed& survey, Instant now, Actions& actions);
   void on_time(Instant now, Actions& actions);
   void plan_next_sampler(Instant now);
+  void plan_end();
 
+  Instant started_;
   KeeperTerms terms_;
   std::optional<Exit> ended_;
   bool told_ = false;

@@ -164,6 +164,38 @@ std::string because_of_an_end_after_the_warning(Exit exit) {
   return std::get<TellEnd>(plan.step(TreeSurveyed{}, clock.now()).at(1)).because;
 }
 
+TEST(KeeperPlan, AnExtendedJobIsNeitherWarnedNorEndedAtItsOldEnd) {
+  FakeClock clock;
+  KeeperTerms terms = with_lease();
+  terms.job.time_limit = 100s;
+  terms.job.warning_ahead = 10s;
+  terms.job.warning_signal = SIGUSR1;
+  KeeperPlan plan(terms, clock.now());
+  clock.advance(95s);
+  plan.know_time_limit(300s);
+  EXPECT_EQ(count_of<SignalJob>(plan.step(TimePassed{}, clock.now())), 0U);
+  clock.advance(10s);
+  EXPECT_EQ(count_of<SignalTree>(plan.step(TimePassed{}, clock.now())), 0U);
+  clock.advance(185s);
+  EXPECT_EQ(count_of<SignalJob>(plan.step(TimePassed{}, clock.now())), 1U) << "warned anew";
+  clock.advance(10s);
+  EXPECT_EQ(count_of<SignalTree>(plan.step(TimePassed{}, clock.now())), 1U);
+  plan.know_time_limit(900s);
+  EXPECT_EQ(plan.next_deadline(), clock.now() + 10s) << "what has begun goes on";
+}
+
+TEST(KeeperPlan, ALimitThatIsShorterOrNewChangesNothing) {
+  KeeperTerms terms = with_lease();
+  terms.job.time_limit = 100s;
+  KeeperPlan plan(terms, Instant{});
+  plan.know_time_limit(50s);
+  plan.know_time_limit(std::nullopt);
+  EXPECT_EQ(plan.next_deadline(), Instant{100s});
+  KeeperPlan endless(with_lease(), Instant{});
+  endless.know_time_limit(50s);
+  EXPECT_EQ(endless.next_deadline(), std::nullopt);
+}
+
 TEST(KeeperPlan, WhoDiesOfTheWarningWasEndedByTheTimeLimit) {
   EXPECT_EQ(because_of_an_end_after_the_warning({.signal = SIGUSR1}), "time limit");
   EXPECT_EQ(because_of_an_end_after_the_warning({.code = 0}), "warned of the time limit");

@@ -171,13 +171,9 @@ std::string descriptors_of(pid_t pid, const std::vector<ListedLock>& locks) {
   return text;
 }
 
-std::string command_of(pid_t pid) {
-  const auto text = read_file(path_of(pid, "cmdline"), 1 << 16);
-  if (!text) return "not read: " + text.error().message();
-  std::vector<std::string> words;
-  for (const std::string_view word : split(*text, '\0')) words.emplace_back(word);
-  if (!words.empty() && words.back().empty()) words.pop_back();
-  return printable(shell_joined(masked_command(words)));
+std::string command_text_of(pid_t pid) {
+  const auto words = command_of(pid);
+  return words.empty() ? "not read" : printable(shell_joined(masked_command(words)));
 }
 
 std::string age_of(const ProcessStat& stat) {
@@ -197,7 +193,7 @@ std::string text_of(const OwnProcess& one, const std::vector<ListedLock>& locks)
                   one.stat.state, age_of(one.stat), one.stat.parent, one.stat.session);
   text += "  in the kernel at " + text_or_why(path_of(pid, "wchan")) + "\n";
   text += "  system call " + call_of(pid) + "\n";
-  text += "  command " + command_of(pid) + "\n" + descriptors_of(pid, locks);
+  text += "  command " + command_text_of(pid) + "\n" + descriptors_of(pid, locks);
   text += "  kernel stack: " + text_or_why(path_of(pid, "stack")) + "\n";
   return text;
 }

@@ -248,6 +248,13 @@ enum class StopResult { had_ended, not_again, ended_by_term, ended_by_kill };
 [[nodiscard]] Result<StopResult> stop_run(const RunRecord& run, std::chrono::milliseconds grace,
                                           Clock& clock, const std::string& proc = "/proc");
 
+/// The same, and first of what `berth exec` has begun in its lease: else that would go on on
+/// devices that are given to others. What cannot be ended is named, and keeps the run.
+/// `state_directory`: where its owner's records are.
+[[nodiscard]] Result<StopResult> stop_run_and_begun(const std::string& state_directory,
+                                                    const RunRecord& run,
+                                                    std::chrono::milliseconds grace, Clock& clock);
+
 /// Waits for the run's main process to end. not_found: how it ended is unknown.
 [[nodiscard]] Result<Exit> wait_for_run(const RunRecord& run, Clock& clock,
                                         const std::function<bool()>& interrupted);

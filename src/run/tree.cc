@@ -131,6 +131,17 @@ std::optional<uid_t> user_of(pid_t pid, const std::string& proc) {
   return uid ? std::optional(static_cast<uid_t>(*uid)) : std::nullopt;
 }
 
+std::vector<std::string> command_of(pid_t pid, const std::string& proc) {
+  const auto text = read_file(proc + "/" + std::to_string(pid) + "/cmdline", 1 << 16);
+  std::vector<std::string> words;
+  for (const std::string_view word :
+       split(text ? std::string_view(*text) : std::string_view(), '\0')) {
+    words.emplace_back(word);
+  }
+  if (!words.empty() && words.back().empty()) words.pop_back();
+  return words;
+}
+
 std::vector<ProcessId> processes_named_for(std::string_view run, pid_t except,
                                            const std::string& proc) {
   const std::string wanted = "BERTH_RUN=" + std::string(run);

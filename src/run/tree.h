@@ -34,6 +34,9 @@ namespace berth {
 /// The real user of a process; nothing: it has gone.
 [[nodiscard]] std::optional<uid_t> user_of(pid_t pid, const std::string& proc);
 
+/// The words that it was started with; none: they cannot be read.
+[[nodiscard]] std::vector<std::string> command_of(pid_t pid, const std::string& proc = "/proc");
+
 /// Every process in the session of this number.
 [[nodiscard]] std::vector<ProcessId> processes_in_session(pid_t session, const std::string& proc);
 

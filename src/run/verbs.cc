@@ -9,6 +9,7 @@
 
 #include "base/process.h"
 #include "base/process_stat.h"
+#include "base/text.h"
 #include "record/record_writer.h"
 #include "record/run_container.h"
 #include "record/run_slurm.h"
@@ -292,6 +293,29 @@ Result<StopResult> stop_run(const RunRecord& run, milliseconds grace, Clock& clo
       fmt::format("process {} of run {} does not end even by SIGKILL: it hangs in the kernel "
                   "(a driver or a network file system); it keeps what it holds until then",
                   left.front().pid, run.manifest.id));
+}
+
+Result<StopResult> stop_run_and_begun(const std::string& state_directory, const RunRecord& run,
+                                      milliseconds grace, Clock& clock) {
+  const auto all =
+      run.manifest.lease.empty() ? Result<RunList>(RunList()) : list_runs(state_directory);
+  const auto own = run_processes(run.manifest.keeper.pid, "/proc");
+  for (const RunRecord& other : all ? all->runs : std::vector<RunRecord>()) {
+    const auto within = split(other.manifest.inside, '/');
+    const bool is_begun_in = std::ranges::find(within, run.manifest.lease) != within.end();
+    const bool is_under_way = other.state == RunState::running || other.state == RunState::waiting;
+    // What it has started itself ends with it.
+    const bool is_its = std::ranges::find(own, other.manifest.keeper) != own.end();
+    if (!is_begun_in || !is_under_way || is_its || other.owner.uid != run.owner.uid) continue;
+    const auto stopped = stop_run(other, grace, clock);
+    if (!stopped) {
+      return std::unexpected(Error(stopped.error())
+                                 .because(fmt::format("run {} keeps its devices: {}, begun in it, "
+                                                      "does not end",
+                                                      run.manifest.id, other.manifest.id)));
+    }
+  }
+  return stop_run(run, grace, clock);
 }
 
 Result<Exit> wait_for_run(const RunRecord& run, Clock& clock,

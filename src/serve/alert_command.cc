@@ -138,6 +138,14 @@ void hear(const std::shared_ptr<Watch>& watch) {
 
 }  // namespace
 
+Result<void> run_and_wait(const AlertCommand& command) {
+  const auto input = file_with(command.input);
+  if (!input) return std::unexpected(input.error());
+  const std::string word = supervise(command, input->get());
+  if (word == went_well) return {};
+  return fail(ErrorCode::io, word);
+}
+
 void run_alert_command(Loop& loop, Clock& clock, AlertCommand command,
                        std::function<void(Result<void>)> done) {
   const auto refuse = [&](const Error& error) {

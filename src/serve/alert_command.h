@@ -21,6 +21,9 @@ struct AlertCommand {
   Duration patience = std::chrono::seconds(30);
 };
 
+/// Waits for its end; an error where it did not exit with 0. This process adopts what it leaves.
+[[nodiscard]] Result<void> run_and_wait(const AlertCommand& command);
+
 /// `done` is called once, later, in the loop's thread: nothing where the command exited with 0.
 void run_alert_command(Loop& loop, Clock& clock, AlertCommand command,
                        std::function<void(Result<void>)> done);

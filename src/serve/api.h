@@ -12,6 +12,7 @@
 
 #include "alert/alert.h"
 #include "base/clock.h"
+#include "place/policy.h"
 #include "serve/delivery_queue.h"
 #include "serve/history_source.h"
 #include "serve/message.h"
@@ -75,6 +76,7 @@ struct RequestContext {
   /// Since when a source has not answered; nothing: all do.
   std::optional<WallTime> unanswered_since;
   Policy policy;
+  std::shared_ptr<const berth::Policy> rules;  // of the queue (place/policy.h); null: none
   EnergyPrice price;
   std::shared_ptr<const GroupBook> book = std::make_shared<const GroupBook>();
   /// Of this snapshot, policy and book; null: the handler makes them.

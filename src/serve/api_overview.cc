@@ -2,6 +2,7 @@
 
 #include <array>
 #include <map>
+#include <set>
 
 #include "health/health.h"
 #include "place/visible_devices.h"
@@ -117,6 +118,28 @@ void write_promise(Archive& archive, ClaimOrWaiter promise) {
   walk(archive, promise, Form::nullable);
 }
 
+/// So many places in the queue are foreseen: each costs a placement, and the loop is to go on.
+constexpr std::size_t most_foreseen = 32;
+
+/// Worked out on the whole machine, and told with the names that may be seen.
+std::vector<QueueRow> queue_seen(const Snapshot& seen, const RequestContext& context) {
+  std::set<std::string> names;
+  for (const Claim& claim : seen.claims) names.insert(claim.user);
+  for (const Waiter& waiter : seen.waiters) names.insert(waiter.user);
+  for (const HostProcess& process : seen.processes) {
+    if (process.user.get()) names.insert(*process.user.get());
+  }
+  auto rows = queue_rows(*context.snapshot,
+                         {.policy = context.rules.get(), .most = most_foreseen, .names = &names});
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].waiter = &seen.waiters[i];
+  return rows;
+}
+
+void write_place(Archive& archive, const QueueRow& row) {
+  write_promise(archive, *row.waiter);
+  write_outlook(archive, row);
+}
+
 void write_counts(Archive& archive, const Snapshot& seen,
                   const std::map<DeviceId, HealthState>& states) {
   std::array<std::uint64_t, device_state_count> counts{};
@@ -133,7 +156,7 @@ void write_counts(Archive& archive, const Snapshot& seen,
   }
 }
 
-void write_lists(Archive& archive, const Snapshot& seen) {
+void write_lists(Archive& archive, const Snapshot& seen, const RequestContext& context) {
   const auto states = health_states(seen);
   archive.derived_object("counts", true, [&] { write_counts(archive, seen, states); });
   archive.derived_list("devices", seen.devices,
@@ -142,8 +165,8 @@ void write_lists(Archive& archive, const Snapshot& seen) {
                        [&](const GpuProcess& use) { write_process(archive, use, seen); });
   archive.derived_list("leases", seen.claims,
                        [&](const Claim& claim) { write_promise(archive, claim); });
-  archive.derived_list("queue", seen.waiters,
-                       [&](const Waiter& waiter) { write_promise(archive, waiter); });
+  archive.derived_list("queue", queue_seen(seen, context),
+                       [&](const QueueRow& row) { write_place(archive, row); });
   archive.derived("problems", seen.problems);
 }
 
@@ -173,7 +196,7 @@ void write_overview(Archive& archive, const Principal& principal, const RequestC
     archive.derived("sees", word_for_sight(principal, context.policy));
   });
   archive.derived("joined", context.fleet ? context.fleet->hosts.size() : 0);
-  write_lists(archive, seen);
+  write_lists(archive, seen, context);
   write_active_alerts(archive, principal, context);
 }
 
@@ -300,13 +323,9 @@ HttpResponse answer_leases(const Question& question) {
 
 HttpResponse answer_queue(const Question& question) {
   const auto seen = seen_by(question.principal, question.context);
-  const std::vector<QueueRow> rows = queue_rows(*seen, nullptr);
   return page_of(
-      question, "queue", rows, [](const QueueRow& row) { return row.waiter->id; },
-      [&](Archive& archive, const QueueRow& row) {
-        write_promise(archive, *row.waiter);
-        write_outlook(archive, row, *seen);
-      });
+      question, "queue", queue_seen(*seen, question.context),
+      [](const QueueRow& row) { return row.waiter->id; }, write_place);
 }
 
 // The other servers that are shown beside this one.

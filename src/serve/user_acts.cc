@@ -44,7 +44,7 @@ Result<std::string> stop_in(const std::string& state_directory, const std::strin
                 record.error().message() + ": its owner can end it with berth stop " + run);
   }
   SystemClock clock;
-  const auto stopped = stop_run(*record, grace, clock);
+  const auto stopped = stop_run_and_begun(state_directory, *record, grace, clock);
   if (!stopped) return std::unexpected(stopped.error());
   return std::string(word_for(*stopped));
 }
@@ -136,6 +136,22 @@ Result<std::string> UserActs::release(const Claim& claim, std::optional<uid_t>) 
   if (!state) return fail(ErrorCode::not_found, "where its runs are recorded is not known");
   // Also for an administrator as the owner: the record is the owner's and may name any process.
   return as_user(claim.uid, [&] { return stop_in(*state, claim.run); });
+}
+
+Result<void> UserActs::tell(const AlertCommand& command, uid_t uid) const {
+  constexpr uid_t nobody = 65534;
+  const bool is_root = ::geteuid() == 0;
+  const auto told = as_user(uid == 0 ? nobody : uid, [&]() -> Result<std::string> {
+    // What runs as the user, the user may use: our terminal is not among it.
+    if (is_root && !close_standard_streams()) {
+      return fail(ErrorCode::io, "its input and output could not be closed");
+    }
+    const auto ran = run_and_wait(command);
+    if (!ran) return std::unexpected(ran.error());
+    return std::string();
+  });
+  if (!told) return std::unexpected(told.error());
+  return {};
 }
 
 Result<void> UserActs::signal(ProcessId process, int number, std::optional<uid_t> uid) const {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "serve/alert_command.h"
 #include "serve/api.h"
 
 namespace berth::serve {
@@ -19,6 +20,8 @@ class UserActs final : public Acts {
                                             std::optional<uid_t> uid) const override;
   [[nodiscard]] Result<void> signal(ProcessId process, int number,
                                     std::optional<uid_t> uid) const override;
+  /// Runs the command in a child that has become that user; never as root: then as nobody.
+  [[nodiscard]] Result<void> tell(const AlertCommand& command, uid_t uid) const;
 
  private:
   std::optional<std::string> state_directory_;

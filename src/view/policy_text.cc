@@ -69,6 +69,16 @@ std::vector<std::string> sentences_of(const UserRules& rules, const Policy& poli
     said.push_back(trf("who holds a device counts as idle after {} without computing",
                        short_duration(*rules.idle_after)));
   }
+  if (rules.idle_holders == IdleHolders::notify) {
+    said.emplace_back(tr("`berth reap` tells who holds a device idle"));
+  }
+  if (rules.idle_holders == IdleHolders::end) {
+    said.push_back(policy.notify.empty()
+                       ? std::string(tr("`berth reap` is to end idle leases, and ends none: "
+                                        "reap.notify does not say how their owner is told"))
+                       : trf("`berth reap` tells who holds a device idle, and ends that {} later",
+                             short_duration(policy.notice)));
+  }
   return said;
 }
 
@@ -83,6 +93,15 @@ std::string render_policy(const Policy& policy, const Style& style) {
   text +=
       line(trf("A step of priority is worth {} of waiting.", short_duration(policy.priority_step)),
            style, 0);
+  if (policy.fair_share.count() > 0) {
+    text += line(policy.hours_used
+                     ? trf("Who has used the most GPU-hours within 30 days stands {} further back.",
+                           short_duration(policy.fair_share))
+                     : trf("Who has used the most GPU-hours is to stand {} further back, which "
+                           "cannot be held: root's `berth serve` is not there to count them.",
+                           short_duration(policy.fair_share)),
+                 style, 0);
+  }
   for (const PolicyRule& rule : policy.rules) {
     text += line(whom(rule), style, 0);
     const auto said = sentences_of(rule.rules, policy);

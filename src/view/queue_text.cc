@@ -32,12 +32,17 @@ constexpr auto columns = std::to_array<TableColumn>({
     {.header = as_key("Run"), .minimum = 8, .drop_order = 1, .when_empty = WhenEmpty::goes},
 });
 
-std::string names_of(const Placement& placement, Rule rule) {
+std::string names_of(const Placement& placement, Rule rule, const QueueAsked& asked) {
   std::set<std::string> names;
   for (const Refusal& refusal : placement.refused) {
     if (refusal.rule != rule) continue;
     for (const Holder& holder : refusal.holders) {
-      names.insert(holder.user.empty() ? std::string(tr("somebody unseen")) : holder.user);
+      const bool is_shown = asked.names == nullptr || asked.names->contains(holder.user);
+      if (holder.user.empty()) {
+        names.insert(std::string(tr("somebody unseen")));
+      } else {
+        names.insert(is_shown ? holder.user : std::string(tr("another user")));
+      }
     }
   }
   constexpr std::size_t most = 3;
@@ -51,7 +56,7 @@ std::string names_of(const Placement& placement, Rule rule) {
 }
 
 /// Of many devices one reason, the one that most of them have.
-std::string reason_of(const Placement& placement) {
+std::string reason_of(const Placement& placement, const QueueAsked& asked) {
   const Refusal* main = nullptr;
   std::ptrdiff_t most = 0;
   for (const Refusal& refusal : placement.refused) {
@@ -63,7 +68,7 @@ std::string reason_of(const Placement& placement) {
     }
   }
   if (main == nullptr) return std::string(tr("too few of one kind are free"));
-  const std::string who = names_of(placement, main->rule);
+  const std::string who = names_of(placement, main->rule, asked);
   switch (main->rule) {
     case Rule::leased:
     case Rule::memory:
@@ -129,33 +134,57 @@ std::string gathering_lines(const Snapshot& snapshot, const Style& style) {
   return text;
 }
 
+/// Whose use has moved them back, and by how much.
+std::string use_lines(const Snapshot& snapshot, const Policy* policy, const Style& style) {
+  std::string text;
+  if (policy == nullptr) return text;
+  std::set<uid_t> told;
+  for (const Waiter& waiter : snapshot.waiters) {
+    const auto later = policy->later_by_use(waiter.uid);
+    if (later.count() == 0 || !told.insert(waiter.uid).second) continue;
+    const std::string line =
+        trf("{} stands {} further back: {:.0f} GPU-hours within 30 days (fair share).", waiter.user,
+            short_duration(later), policy->hours_used->at(waiter.uid));
+    text += wrapped("", outside(line, style), 2, style, Paint::dim);
+  }
+  return text;
+}
+
 }  // namespace
 
-std::vector<QueueRow> queue_rows(const Snapshot& snapshot, const Policy* policy) {
-  const auto starts = expected_starts(snapshot, policy);
+std::vector<QueueRow> queue_rows(const Snapshot& snapshot, const QueueAsked& asked) {
   std::vector<QueueRow> rows;
+  if (snapshot.waiters.empty()) return rows;
+  const auto starts = expected_starts(snapshot, asked.policy);
   for (std::size_t i = 0; i < snapshot.waiters.size(); ++i) {
     const Waiter& waiter = snapshot.waiters[i];
-    QueueRow row{.waiter = &waiter, .starts = starts[i]};
+    QueueRow row{.waiter = &waiter, .position = i + 1, .starts = starts[i]};
+    row.is_foreseen = i < asked.most;
     const auto request = request_from_json(waiter.request);
-    if (waiter.stuck) {
+    if (!row.is_foreseen) {
+      row.starts.reset();
+    } else if (waiter.stuck) {
       row.why = tr("does not answer, passed over");
     } else if (!request) {
       row.why = tr("its ticket is in a newer format");
     } else {
-      const PlaceLimits its{.policy = policy, .uid = waiter.uid, .time_limit = waiter.time_limit};
+      const PlaceLimits its{
+          .policy = asked.policy, .uid = waiter.uid, .time_limit = waiter.time_limit};
       const Placement placement = place_behind(snapshot, i, *request, its);
-      if (!placement.satisfied()) row.why = reason_of(placement);
+      if (!placement.satisfied()) row.why = reason_of(placement, asked);
+      if (placement.satisfied()) row.starts = snapshot.taken;
+      row.complete = gathered_at(waiter, snapshot);
     }
     rows.push_back(std::move(row));
   }
   return rows;
 }
 
-void write_outlook(Archive& archive, const QueueRow& row, const Snapshot& snapshot) {
-  archive.derived("expected_start_unix_ms",
-                  row.why.empty() ? std::optional(snapshot.taken) : row.starts);
-  archive.derived("why_not_yet", row.why);
+void write_outlook(Archive& archive, const QueueRow& row) {
+  archive.derived("position", row.position);
+  archive.derived("expected_start_unix_ms", row.starts);
+  archive.derived("why_not_yet", row.is_foreseen ? std::optional(row.why) : std::nullopt);
+  archive.derived("gathered_complete_unix_ms", row.complete);
 }
 
 std::string render_queue(const Snapshot& snapshot, const Policy* policy,
@@ -165,12 +194,12 @@ std::string render_queue(const Snapshot& snapshot, const Policy* policy,
     return text + wrapped("", own(tr("Nobody waits."), style), 0, style);
   }
   std::vector<TableRow> rows;
-  const auto queue = queue_rows(snapshot, policy);
+  const auto queue = queue_rows(snapshot, {.policy = policy});
   for (const QueueRow& row : queue) {
     rows.push_back(cells_of(row, rows.size() + 1, snapshot, style));
   }
-  text += Table(columns, std::move(rows), 2, style).text() + gathering_lines(snapshot, style) +
-          idle_lease_lines(idle, snapshot, style);
+  text += Table(columns, std::move(rows), 2, style).text() + use_lines(snapshot, policy, style) +
+          gathering_lines(snapshot, style) + idle_lease_lines(idle, snapshot, style);
   const bool is_any_unknown = std::ranges::any_of(
       queue, [](const QueueRow& row) { return !row.why.empty() && !row.starts; });
   if (is_any_unknown) {
@@ -192,7 +221,7 @@ std::string waiting_for_runs(const RunRecord& run, const Snapshot& snapshot) {
 
 std::string queue_json(const Snapshot& snapshot, const Policy* policy,
                        const std::vector<IdleRow>& idle) {
-  const auto rows = queue_rows(snapshot, policy);
+  const auto rows = queue_rows(snapshot, {.policy = policy});
   return write_json(JsonLayout::indented,
                     [&](Archive& archive) {
                       archive.derived("berth_queue", 1);
@@ -201,7 +230,7 @@ std::string queue_json(const Snapshot& snapshot, const Policy* policy,
                       archive.derived_list("queue", rows, [&](const QueueRow& row) {
                         Waiter waiter = *row.waiter;
                         walk(archive, waiter);
-                        write_outlook(archive, row, snapshot);
+                        write_outlook(archive, row);
                       });
                       archive.derived_list(
                           "idle", idle, [&](const IdleRow& row) { write_idle_row(archive, row); });

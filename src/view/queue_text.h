@@ -2,7 +2,9 @@
 // The queue for people and programs: who waits for what and why, what is gathered for whom until
 // when, and who starts when.
 
+#include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,14 +19,24 @@ namespace berth {
 
 /// One who waits, and what is worked out about it.
 struct QueueRow {
-  const Waiter* waiter = nullptr;  // in the snapshot that was asked about
-  std::optional<WallTime> starts;  // at the latest
-  std::string why;                 // empty: it may start now
+  const Waiter* waiter = nullptr;
+  std::size_t position = 0;          // 1: the next
+  std::optional<WallTime> starts;    // at the latest; `Snapshot::taken`: now
+  std::string why;                   // why not yet; empty: it may start now, or is_foreseen says
+  std::optional<WallTime> complete;  // when all that it gathers is free; it has some of it already
+  bool is_foreseen = true;           // false: too many are before it
 };
-/// In the queue's order. `policy`: null where there is none.
-[[nodiscard]] std::vector<QueueRow> queue_rows(const Snapshot& snapshot, const Policy* policy);
-/// "expected_start_unix_ms", "why_not_yet"
-void write_outlook(Archive& archive, const QueueRow& row, const Snapshot& snapshot);
+
+struct QueueAsked {
+  const Policy* policy = nullptr;  // null: there is none
+  /// So many are looked into; the others have their place alone.
+  std::size_t most = std::numeric_limits<std::size_t>::max();
+  /// The users who may be named; null: all.
+  const std::set<std::string>* names = nullptr;
+};
+[[nodiscard]] std::vector<QueueRow> queue_rows(const Snapshot& snapshot, const QueueAsked& asked);
+/// What JSON has of a row beside its Waiter.
+void write_outlook(Archive& archive, const QueueRow& row);
 
 /// `policy`: null where there is none. `idle`: of those, the leases that the history knows are what
 /// who waits is shown.

@@ -215,6 +215,15 @@ export interface Waiter {
   since_unix_ms: number;
   /// No more than the policy allows its owner.
   priority: "low" | "normal" | "high";
+  /// 1 is the next. Missing in a snapshot.
+  position?: number;
+  /// At the latest, if nobody comes who goes first; taken_unix_ms: now; null: not known. Missing in
+  /// a snapshot.
+  expected_start_unix_ms?: number | null;
+  /// Empty: it may start now; null: more than 32 are before it. Missing in a snapshot.
+  why_not_yet?: string | null;
+  /// When all that it gathers is free. Missing in a snapshot.
+  gathered_complete_unix_ms?: number | null;
   time_limit_ms: number | null;
   gathers_until_unix_ms: number | null;
   /// Devices that nobody else is given once they are free, until it has all that it wants.

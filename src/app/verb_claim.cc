@@ -1,0 +1,256 @@
+// `berth claim PID`: takes a job of one's own, started by hand, into the ledger. This process stays
+// as what holds the lease, and gives it back when that job ends.
+
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <limits>
+
+#include "app/detached_wait.h"
+#include "app/live.h"
+#include "app/run_options.h"
+#include "app/verb.h"
+#include "base/fd.h"
+#include "base/process.h"
+#include "base/signals.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "health/health.h"
+#include "run/adopted_run.h"
+#include "run/cap.h"
+#include "run/inside.h"
+#include "run/run_manifest.h"
+#include "run/tree.h"
+#include "snapshot/questions.h"
+
+namespace berth {
+
+namespace {
+
+/// The job by hand, as a claim that nobody has made yet.
+struct Found {
+  Claim claim;
+  Fd life;  // readable once it has ended
+};
+
+/// invalid, no_permission: why it cannot be claimed.
+Result<Found> find_job(const std::string& word) {
+  const auto number = parse_unsigned(word);
+  if (!number || *number == 0 || *number > std::numeric_limits<pid_t>::max()) {
+    return fail(ErrorCode::invalid, trf("\"{}\" is no process's number", printable(word)));
+  }
+  const auto pid = static_cast<pid_t>(*number);
+  auto life = open_pidfd(pid);
+  if (!life) return std::unexpected(std::move(life).error());
+  const auto process = identify_process(pid);
+  if (!process) return std::unexpected(process.error());
+  if (user_of(pid, "/proc") != ::getuid()) {
+    return fail(ErrorCode::no_permission,
+                trf("process {} is another user's: only they can claim devices for it", pid));
+  }
+  // From here on it is that process: had it ended, its number could be another's.
+  if (wait_readable({life->get()}, Duration(0)).front()) {
+    return fail(ErrorCode::not_found, trf("process {} has ended", pid));
+  }
+  Found found{.claim = {}, .life = *std::move(life)};
+  found.claim.keeper = *process;
+  found.claim.job = *process;
+  return found;
+}
+
+/// Whether the process is of the run that has that lease.
+bool is_of(const Claim& claim, pid_t pid) {
+  const auto is_it = [&](const ProcessId& one) { return one.pid == pid; };
+  if (claim.job && claim.job->pid == pid) return true;
+  const auto of = [&](pid_t root) {
+    return std::ranges::any_of(descendants_of(root, "/proc"), is_it);
+  };
+  if (of(claim.keeper.pid) || (claim.job && of(claim.job->pid))) return true;
+  return !claim.run.empty() &&
+         std::ranges::any_of(processes_named_for(claim.run, ::getpid(), "/proc"), is_it);
+}
+
+/// The devices that it and what it started compute on, as the driver tells.
+std::vector<const Device*> devices_of(const Claim& claim, const Snapshot& snapshot) {
+  const auto own = descendants_of(claim.job->pid, "/proc");
+  std::vector<const Device*> devices;
+  for (const GpuProcess& use : snapshot.gpu_processes) {
+    const bool is_own =
+        use.pid == claim.job->pid || std::ranges::find(own, use.pid, &ProcessId::pid) != own.end();
+    const Device* device = find_device(use.device, snapshot);
+    const bool is_new = std::ranges::find(devices, device) == devices.end();
+    if (is_own && !is_background(use) && device != nullptr && is_new) devices.push_back(device);
+  }
+  return devices;
+}
+
+class ClaimVerb final : public Verb {
+ public:
+  void declare(Options& options) override {
+    options.required_word("pid", pid_, "the number of a process of yours that computes", "PID");
+    options.filled_value("--memory", memory_, "a share of each of its devices, not all of it",
+                         "SIZE");
+    options.filled_value("--name", name_, "what to call the run", "NAME");
+    options.flag("-q,--quiet", quiet_, "say nothing but what went wrong");
+  }
+  [[nodiscard]] int usage_code() const override { return exit_code::berth_failed; }
+  [[nodiscard]] std::string notes() const override {
+    return std::string(
+        tr("It prints the name of a run. The lease is for the devices that the process and what it "
+           "started compute on, counts in your quota, and ends with that process."));
+  }
+
+  int run(Context& context, const std::vector<std::string>&) override {
+    const auto code =
+        stand_before([&](const LetGo& let_go) { return claim_and_keep(context, let_go); });
+    return code ? *code : report(code.error(), usage_code());
+  }
+
+ private:
+  int refused(const Error& why) const {
+    return report(Error(why).because(tr("claim")), usage_code());
+  }
+
+  /// What it asks for: exactly those devices.
+  Result<JobSpec> job_for(const std::vector<const Device*>& devices, const Claim& claim) const {
+    JobSpec job;
+    job.request.devices = static_cast<int>(devices.size());
+    for (const Device* device : devices) job.request.only.push_back({device->id.text()});
+    job.request.allow_failed = true;  // it computes there already
+    job.command = command_of(claim.job->pid);
+    for (const auto& [key, text] : {std::pair("memory", memory_), std::pair("name", name_)}) {
+      if (text.empty()) continue;
+      const auto parsed = find_job_key(key)->parse(text, job);
+      if (!parsed) return std::unexpected(Error(parsed.error()).because("--" + std::string(key)));
+    }
+    return job;
+  }
+
+  int claim_and_keep(Context& context, const LetGo& let_go) {
+    auto found = find_job(pid_);
+    if (!found) return refused(found.error());
+    auto opened = context.open_ledger();
+    if (!opened) return refused(opened.error());
+    Ledger ledger = *std::move(opened);
+    const auto view = ledger.read();
+    if (!view) return refused(view.error());
+    for (const Claim& other : view->claims) {
+      if (other.uid != ::geteuid() || !is_of(other, found->claim.job->pid)) continue;
+      return refused({ErrorCode::busy, trf("process {} is of run {}, which has a lease already",
+                                           found->claim.job->pid, printable(other.run))});
+    }
+    const auto seen = context.look_without_claims(Depth::placement);
+    if (!seen) return refused(seen.error());
+    const auto devices = devices_of(found->claim, *seen);
+    if (devices.empty()) {
+      return refused({ErrorCode::not_found,
+                      trf("neither process {} nor what it started computes on a device now",
+                          found->claim.job->pid)});
+    }
+    auto job = job_for(devices, found->claim);
+    if (!job) return refused(job.error());
+    RunOptions options{.job = *std::move(job)};
+    options.environment = context.environment();
+    options.working_directory =
+        read_link(fmt::format("/proc/{}/cwd", found->claim.job->pid)).value_or("");
+    options.state_directory = context.state_directory().value_or("");
+    const RunServices services{.clock = context.clock(),
+                               .ledger = &ledger,
+                               .look = {},
+                               .faults = faults_of,
+                               .sight = [&] { return open_sight(context, context.clock()); },
+                               .simulated = context.sources().simulated};
+    Manifest manifest = begin_manifest(options, services);
+    manifest.job = found->claim.job;
+    auto got = take(context, ledger, *found, options, manifest);
+    if (!got) return refused(got.error());
+    if (const auto* not_got = std::get_if<NotAcquired>(&*got)) return tell_refusal(*not_got);
+    return keep(std::get<Acquired>(*got), ledger, *found, std::move(options), services,
+                std::move(manifest), let_go);
+  }
+
+  Result<std::variant<Acquired, NotAcquired>> take(Context& context, Ledger& ledger,
+                                                   const Found& found, const RunOptions& options,
+                                                   Manifest& manifest) const {
+    const auto cap = cap_of(options.job, means_for_a_running_program().facts);
+    if (!cap) return std::unexpected(cap.error());
+    manifest.cap = *cap;
+    if (manifest.cap) manifest.cap->stops = false;  // it was there before: it is not ours to end
+    AcquireOptions wanted{.request = options.job.request};
+    wanted.run = manifest.id;
+    wanted.command = command_for_others(manifest.command);
+    wanted.policy = [&] { return context.policy(); };
+    if (manifest.cap) wanted.held_by = manifest.cap->tier;
+    wanted.wait = std::chrono::milliseconds(0);
+    wanted.interrupted = [&] { return wait_readable({found.life.get()}, Duration(0)).front(); };
+    // What it has on its devices is no stranger's: it is what the lease is for.
+    const TakeSnapshot look = [&]() -> Result<Snapshot> {
+      auto snapshot = context.look_without_claims(Depth::placement);
+      if (!snapshot) return snapshot;
+      return without_run_of(found.claim, *std::move(snapshot));
+    };
+    return acquire(ledger, look, context.clock(), wanted);
+  }
+
+  [[nodiscard]] int tell_refusal(const NotAcquired& refusal) const {
+    std::string reasons;
+    for (const Refusal& one : refusal.placement.refused) {
+      if (one.rule == Rule::not_listed) continue;
+      const std::string device = one.index ? std::to_string(*one.index) : one.device.text();
+      reasons += (reasons.empty() ? "" : "; ") + trf("GPU {}: {}", device, one.text);
+    }
+    complain(trf("claim: its devices cannot be leased to it: {}", printable(reasons)));
+    return exit_code::no_device;
+  }
+
+  /// Until the job ends.
+  int keep(Acquired& got, const Ledger& ledger, const Found& found, RunOptions options,
+           const RunServices& services, Manifest manifest, const LetGo& let_go) {
+    note_given(got, manifest);
+    const std::string id = manifest.id;
+    const auto described = got.lease.describe(own_process_id(), manifest.job);
+    auto record = described ? AdoptedRun::begin(std::move(options), services, std::move(manifest))
+                            : Result<AdoptedRun>(std::unexpected(described.error()));
+    const auto told =
+        record ? write_all(STDOUT_FILENO, id + "\n") : std::unexpected(record.error());
+    if (!told) {
+      (void)got.lease.end(ledger);
+      if (record) record->end(AdoptedRun::End::gave_back);
+      return refused(told.error());
+    }
+    if (!quiet_) {
+      complain(trf("process {} has a lease as run {} now; it ends with the process",
+                   found.claim.job->pid, id));
+    }
+    std::error_code ignored;
+    std::filesystem::current_path("/", ignored);  // so that no mount is kept busy
+    let_go("");
+    outlive(SIGPIPE);
+    outlive(SIGHUP);
+    record->start_sampler([&] { got.lease.let_go(); });
+    while (true) {
+      const auto ready =
+          wait_readable({found.life.get(), record->descriptor()}, record->patience());
+      if (ready[0]) break;
+      record->go_on();
+    }
+    // The lease goes first: who is told that it has ended finds the device free.
+    (void)got.lease.end(ledger);
+    record->end(AdoptedRun::End::unknown);
+    return exit_code::ok;
+  }
+
+  std::string pid_;
+  std::string memory_;
+  std::string name_;
+  bool quiet_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_claim() { return std::make_unique<ClaimVerb>(); }
+
+}  // namespace berth
