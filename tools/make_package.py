@@ -45,7 +45,7 @@ COPYRIGHT = """Format: https://www.debian.org/doc/packaging-manuals/copyright-fo
 Upstream-Name: berth
 
 Files: *
-Copyright: The berth developers
+Copyright: 2026 The berth developers
 License: Apache-2.0
  On Debian systems the licence is in /usr/share/common-licenses/Apache-2.0.
 Comment: Linked in are the libraries that /usr/share/doc/berth/berth.spdx.json
@@ -125,6 +125,8 @@ def units(release: Release) -> dict[str, bytes]:
     english = {"BERTH_LANG": "en"}
     [service] = said_would_be(printed(release.host, "service", "install", "--dry-run", **english)).values()
     service = re.sub(r'^ExecStart="[^"]*"', "ExecStart=/usr/bin/berth", service, flags=re.MULTILINE)
+    # The package brings the manual.
+    service = re.sub(r"^(Description=.*\n)", r"\1Documentation=man:berth(1)\n", service, count=1, flags=re.MULTILINE)
     setup = said_would_be(printed(release.host, "setup", "--dry-run", **english))
     [tmpfiles] = [text for path, text in setup.items() if path.endswith(".conf")]
     [mount] = [text for path, text in setup.items() if path.endswith(".mount")]

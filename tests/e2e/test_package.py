@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -177,7 +178,7 @@ def fresh(request, tmp_path):
 
 def inside(root, script, **options):
     """In that root, with /proc and /dev of its own namespace."""
-    prepared = f"mount -t proc proc {root}/proc && mount --rbind /dev {root}/dev && exec chroot {root} sh -c {script!r}"
+    prepared = f"mount -t proc proc {root}/proc && mount --rbind /dev {root}/dev && exec chroot {root} sh -c {shlex.quote(script)}"
     return run("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", prepared,
                env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/root"}, **options)  # fmt: skip
 
