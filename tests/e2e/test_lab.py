@@ -137,6 +137,7 @@ def test_a_reservation_is_extended_and_who_waits_sees_the_new_end(lab):
     assert abs(after["ends_unix_ms"] - before["ends_unix_ms"] - 7_200_000) < 5_000
     [later] = [one["expected_start_unix_ms"] for one in lab.queue()]
     assert later - expected > 7_000_000
+    assert lab.run("stop", run).returncode == 0
 
 
 def test_a_reservation_lives_beyond_the_end_it_had(lab):
