@@ -32,7 +32,7 @@ def by_hand(tmp_path):
     """A job that nobody has a lease for, on GPU 1 of two."""
     job = subprocess.Popen(["sleep", "300"])
     played = many_devices(2)
-    played["gpu_processes"] = [{"pid": job.pid, "type": "C", "memory_bytes": 8 << 30, "device": played["devices"][1]["id"]}]
+    played["gpu_processes"] = [{"pid": job.pid, "type": "C", "memory_used_bytes": 8 << 30, "device": played["devices"][1]["id"]}]
     played["devices"][1]["memory_used_bytes"] += 8 << 30
     made = Lab(tmp_path)
     pathlib.Path(made.env["BERTH_FAKE_NVML"]).write_text(json.dumps(played), encoding="utf-8")
@@ -53,7 +53,7 @@ def test_a_job_by_hand_is_leased_its_devices_until_it_ends(by_hand):
     assert (lease["run"], lease["job"]["pid"], lease["uid"]) == (run, job.pid, os.geteuid())
     assert [one["promised_bytes"] for one in lease["devices"]] == [None]
     refused = lab.run("run", "--only", "1", "--", "true")
-    assert refused.returncode == 124 and "leased whole" in refused.stderr, refused.stderr
+    assert refused.returncode == 124 and "leased to" in refused.stderr, refused.stderr
     listed = json.loads(lab.run("ps", "--json").stdout)
     assert run in json.dumps(listed), "ps says whose it is"
     assert show(lab, run)["command"] == ["sleep", "300"]
@@ -113,7 +113,7 @@ def test_nobody_claims_for_another_users_job(tmp_path):
     job = subprocess.Popen(["sleep", "300"], user=65534, group=65534, extra_groups=[])
     try:
         played = many_devices(1)
-        played["gpu_processes"] = [{"pid": job.pid, "type": "C", "memory_bytes": 1 << 30, "device": played["devices"][0]["id"]}]
+        played["gpu_processes"] = [{"pid": job.pid, "type": "C", "memory_used_bytes": 1 << 30, "device": played["devices"][0]["id"]}]
         lab = Lab(tmp_path)
         pathlib.Path(lab.env["BERTH_FAKE_NVML"]).write_text(json.dumps(played), encoding="utf-8")
         refused = lab.run("claim", job.pid)
@@ -137,6 +137,7 @@ def test_a_reservation_is_extended_and_who_waits_sees_the_new_end(lab):
     assert abs(after["ends_unix_ms"] - before["ends_unix_ms"] - 7_200_000) < 5_000
     [later] = [one["expected_start_unix_ms"] for one in lab.queue()]
     assert later - expected > 7_000_000
+    assert lab.run("stop", run).returncode == 0
 
 
 def test_a_reservation_lives_beyond_the_end_it_had(lab):
