@@ -217,11 +217,11 @@ export interface Waiter {
   priority: "low" | "normal" | "high";
   /// 1 is the next. Missing in a snapshot.
   position?: number;
-  /// At the latest, if nobody comes who goes first; taken_unix_ms: now; null: not known. Missing in
-  /// a snapshot.
+  /// At the latest, if nobody comes who goes first; null: something in its way has no time limit.
+  /// Missing: only /api/v1/queue works it out.
   expected_start_unix_ms?: number | null;
-  /// Empty: it may start now; null: more than 32 are before it. Missing in a snapshot.
-  why_not_yet?: string | null;
+  /// Empty: it may start now. Missing: only /api/v1/queue works it out.
+  why_not_yet?: string;
   /// When all that it gathers is free. Missing in a snapshot.
   gathered_complete_unix_ms?: number | null;
   time_limit_ms: number | null;
@@ -230,11 +230,6 @@ export interface Waiter {
   gathered: string[];
   /// It does not answer: it keeps its place, and others pass it.
   stuck: boolean;
-  /// At the latest, if nobody comes who goes first; null: something in its way has no time limit.
-  /// Missing: only /api/v1/queue works it out.
-  expected_start_unix_ms?: number | null;
-  /// Empty: it may start now. Missing: only /api/v1/queue works it out.
-  why_not_yet?: string;
   /// What of the free devices is reserved for it.
   reserved: ClaimedDevice[];
 }
