@@ -256,6 +256,8 @@ def test_the_health_check_drains_a_node_and_resumes_what_it_drained(machine, sit
 
 @pytest.fixture(scope="module")
 def docker():
+    if not os.environ.get("BERTH_LONG"):
+        pytest.skip("containers in Slurm's jobs: ./dev test --long")
     need_root()
     made = Docker(is_trixie=True)
     yield made

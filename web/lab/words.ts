@@ -1,6 +1,6 @@
 // Every word of the panel in JupyterLab: English, 简体中文.
 
-import { filled } from "../src/words/translate";
+import { filled } from "../src/model/format";
 
 const words = {
   title: ["GPUs (berth)", "GPU（berth）"],

@@ -111,3 +111,10 @@ export function short_name(name: string | null): string {
 export function mig_profile(name: string | null): string {
   return /\bMIG (\S+)/.exec(name ?? "")?.[1] ?? "";
 }
+
+/// "{count} of {all}" with its values put in.
+export function filled(text: string, values: Record<string, string | number>): string {
+  return text.replace(/\{(\w+)\}/g, (whole, name: string) =>
+    name in values ? String(values[name]) : whole,
+  );
+}

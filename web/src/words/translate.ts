@@ -1,5 +1,6 @@
 // t("room.sums", {load: "3 %"}): the words of the language that the reader chose.
 
+import { filled } from "../model/format";
 import { words, type Word } from "./words";
 
 export type Language = "en" | "zh";
@@ -22,12 +23,6 @@ export function language_from(stored: string | null, wanted: readonly string[]):
     if (/^en\b/i.test(tag)) return "en";
   }
   return "en";
-}
-
-export function filled(text: string, values: Record<string, string | number>): string {
-  return text.replace(/\{(\w+)\}/g, (whole, name: string) =>
-    name in values ? String(values[name]) : whole,
-  );
 }
 
 /// A word made of what the server said may be one that this page does not know: it stands as it was said.
