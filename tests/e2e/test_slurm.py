@@ -169,12 +169,12 @@ def test_a_job_that_slurm_starts_again_has_a_second_record(machine, site):
         return site("squeue", "-h", "-j", job, "-o", "%T").stdout.strip() == "PENDING"
     wait_until(is_back, "it is in the queue again")
 
-    asked = [0.0]
+    asked = [time.monotonic()]
 
     def again():
-        # Slurm puts a start of its own on it, two minutes away, once the first one is cleared up. Who asks all the
-        # time keeps Slurm from starting it.
-        if time.monotonic() - asked[0] > 1:
+        # Slurm puts a start of its own on it, two minutes away. In the second of the requeue its credential is still
+        # revoked, and a start fails.
+        if time.monotonic() - asked[0] > 2:
             asked[0] = time.monotonic()
             site("scontrol", "update", f"JobId={job}", "StartTime=now", check=False)
         runs = json.loads(machine.run("runs", "--json").stdout)["runs"]
