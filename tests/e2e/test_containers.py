@@ -129,9 +129,14 @@ def test_a_container_left_alone_keeps_the_lease_and_wait_tells_its_code(machine,
     waiting = machine.start("wait", "last")
     # The container may be gone before podman has heard of its own command's end.
     engine("exec", container["id"], "/bin/touch", "/tmp/over", check=False)
-    assert waiting.wait(timeout=60) == 5
+    code = waiting.wait(timeout=60)
     poll(lambda: leases(machine), 30, "the lease of a container that has ended")
-    assert show(machine)["end"]["exit_code"] == 5
+    end = show(machine)["end"]
+    if engine.name == "podman" and code == 125:
+        # `podman wait` looks every 250 ms: what --rm has removed meanwhile tells no code, and none is made up.
+        assert not end["known"], end
+        return
+    assert code == 5 and end["exit_code"] == 5
 
 
 @pytest.mark.parametrize("init", [(), ("--init",)])

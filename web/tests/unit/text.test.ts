@@ -9,6 +9,7 @@ import {
   dash,
   duration,
   energy,
+  filled,
   hours,
   percent,
   short_name,
@@ -19,7 +20,7 @@ import { row_key } from "../../src/model/usage";
 import { EventStreamParser, wait_before } from "../../src/model/event_stream";
 import { advices, alert_text, alert_titles, titles } from "../../src/words/findings";
 import { end_text, has_no_job, lasted } from "../../src/view/runs";
-import { filled, language_from, set_language } from "../../src/words/translate";
+import { language_from, set_language } from "../../src/words/translate";
 import { words } from "../../src/words/words";
 
 test("what is reserved has one word in each language", () => {
