@@ -66,7 +66,7 @@ set_source_files_properties(
   ${CMAKE_SOURCE_DIR}/src/probe/nvml/nvml_probe_test.cc
   PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 function(berth_compile_together target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${BERTH_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${BERTH_UNITY} UNITY_BUILD_BATCH_SIZE 16)
   if(BERTH_UNITY)
     # A file's own types stay its own.
     target_compile_options(${target} PRIVATE

@@ -129,7 +129,7 @@ constexpr std::array<std::string_view, 24> frameworks = {"accelerate",
                                                          "vllm",
                                                          "xformers"};
 
-bool matters(std::string_view package) {
+bool is_recorded(std::string_view package) {
   return package.starts_with("nvidia_") || package.starts_with("cupy_") ||
          std::find(frameworks.begin(), frameworks.end(), package) != frameworks.end();
 }
@@ -172,7 +172,7 @@ void add_packages(const std::string& directory, PythonFacts& facts,
   if (!names) return;
   for (const std::string& name : *names) {
     const auto package = package_from_directory(name);
-    if (!package || !matters(package->first)) continue;
+    if (!package || !is_recorded(package->first)) continue;
     // What is found first shadows the rest, as on Python's own path.
     const bool known = std::any_of(facts.packages.begin(), facts.packages.end(),
                                    [&](const auto& one) { return one.first == package->first; });

@@ -202,7 +202,7 @@ void read_conda_channels(const PythonQuestion& question, PythonEnvironment& pyth
 
 // --- frameworks ------------------------------------------------------------------------------
 
-bool matters(std::string_view package) {
+bool is_of_a_framework(std::string_view package) {
   constexpr std::string_view beginnings[] = {"nvidia_",    "jax",    "tensorflow",
                                              "torch",      "triton", "cupy",
                                              "tf_nightly", "numpy",  "intel_extension_for_pytorch"};
@@ -291,7 +291,7 @@ std::vector<FrameworkBuild> frameworks_in(
     if (!names) continue;
     for (const std::string& name : *names) {
       const auto package = package_from_directory(name);
-      if (!package || !matters(package->first)) continue;
+      if (!package || !is_of_a_framework(package->first)) continue;
       // What is found first shadows the rest, as on Python's own path.
       if (version_of(packages, package->first) == nullptr) packages.push_back(*package);
     }

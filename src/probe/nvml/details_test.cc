@@ -40,7 +40,7 @@ TEST_F(NvmlDetails, WhatTheSnapshotSaysIsWhatTheSecondLookReads) {
   NvmlProbe probe({.library = library("all"), .proc = "/nonexistent"});
   const Snapshot got = second_look(probe, Depth::lists);
   ASSERT_EQ(got.devices.size(), 2U);
-  for (const Field& field : fields()) {
+  for (const auto& field : fields()) {
     EXPECT_EQ(field.read(got.devices[1], said), field.read(said.devices[1], said)) << field.key;
   }
   EXPECT_EQ(got.devices, said.devices);
