@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "base/port.h"
 #include "base/process_stat.h"
 #include "base/user_name.h"
 #include "probe/procfs/parse.h"
@@ -22,6 +23,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     BERTH_CHECK(word.find('\0') == std::string::npos, "words end where the kernel says");
   }
   (void)berth::procfs::parse_status_uid(text);
+  for (const std::uint64_t inode : berth::sockets_at_port(text, 29500)) {
+    BERTH_CHECK(inode != 0, "a socket that somebody has");
+  }
   (void)berth::procfs::parse_boot_time(text);
   if (const auto message = berth::procfs::parse_kernel_message(text)) {
     (void)berth::parse_xid(message->text);

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <set>
 #include <vector>
 
 #include "app/verb.h"
 #include "base/owned_file.h"
+#include "base/port.h"
 #include "base/process.h"
 #include "base/process_stat.h"
 #include "base/text.h"
@@ -27,6 +30,7 @@ using std::chrono::milliseconds;
 
 constexpr int looks = 10;
 constexpr Duration between_looks = milliseconds(200);
+constexpr std::size_t longest_table = std::size_t{16} << 20;
 constexpr std::size_t longest_dump = std::size_t{64} << 20;
 
 std::string waits_in(pid_t pid, const std::string& proc) {
@@ -48,6 +52,46 @@ void look_at(const Rank& rank, const std::string& proc, bool is_first, RankSeen&
   if (is_first) seen = {.rank = rank.rank, .exit = {}, .state = stat->state, .waits_in = now};
   if (stat->state != seen.state) seen.state = '?';
   if (now != seen.waits_in) seen.waits_in.clear();
+}
+
+/// Whether one of these has a socket of these open.
+bool has_one_of(const std::vector<ProcessId>& processes, const std::vector<std::uint64_t>& inodes,
+                const std::string& proc) {
+  for (const ProcessId& process : processes) {
+    std::error_code error;
+    const auto open = fmt::format("{}/{}/fd", proc, process.pid);
+    for (std::filesystem::directory_iterator at(open, error), end; !error && at != end;
+         at.increment(error)) {
+      const std::string target = read_link(at->path().string()).value_or("");
+      if (!target.starts_with("socket:[")) continue;
+      const auto inode = parse_unsigned(std::string_view(target).substr(8, target.size() - 9));
+      if (inode && std::ranges::binary_search(inodes, *inode)) return true;
+    }
+  }
+  return false;
+}
+
+void add_meeting(const RunRanks& table, const std::string& proc, std::vector<RankSeen>& ranks) {
+  if (table.master_port < 1 || table.master_port > 65535) return;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const auto& process = table.ranks[i].process;
+    if (!process || ranks[i].has_ended) continue;
+    std::vector<std::uint64_t> inodes;
+    bool was_read = false;
+    for (const char* name : {"tcp", "tcp6"}) {
+      const auto text =
+          read_file(fmt::format("{}/{}/net/{}", proc, process->pid, name), longest_table);
+      if (!text) continue;
+      was_read = true;
+      const auto more = sockets_at_port(*text, static_cast<std::uint16_t>(table.master_port));
+      inodes.insert(inodes.end(), more.begin(), more.end());
+    }
+    if (!was_read) continue;
+    std::ranges::sort(inodes);
+    auto processes = descendants_of(process->pid, proc);
+    processes.push_back(*process);
+    ranks[i].has_met = has_one_of(processes, inodes, proc);
+  }
 }
 
 void add_cards(Context& context, const RunRecord& run, std::vector<RankSeen>& ranks) {
@@ -102,6 +146,7 @@ std::optional<Finding> explain_ranks(Context& context, const RunRecord& run) {
     }
   }
   if (runs) add_cards(context, run, seen);
+  if (runs) add_meeting(*table, proc, seen);
   return find_rank_hang(seen, dumps_of(run, seen.size()), run.manifest.id);
 }
 

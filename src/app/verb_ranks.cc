@@ -23,6 +23,7 @@ class RanksVerb final : public Verb {
     options.hidden_value("--cpus", cpus_);
     options.hidden_value("--grace", grace_);
     options.hidden_value("--warning", warning_);
+    options.hidden_value("--node", node_);
   }
   [[nodiscard]] int usage_code() const override { return exit_code::berth_failed; }
   [[nodiscard]] bool takes_command() const override { return true; }
@@ -32,15 +33,18 @@ class RanksVerb final : public Verb {
     auto bindings = bindings_in(cpus_);
     const auto count = parse_unsigned(count_);
     const auto warning = parse_unsigned(warning_);
+    const auto node = rank_node_in(node_ + ":");
     constexpr std::uint64_t most = 4096;
     if (command.empty() || !grace || !bindings || !count || *count < 1 || *count > most ||
-        !warning || *warning > most) {
+        !warning || *warning > most || !node) {
       complain(tr("ranks: it is started by berth run --ddp"));
       return usage_code();
     }
     plan_.ranks = static_cast<int>(*count);
     plan_.warning_signal = static_cast<int>(*warning);
     plan_.grace = *grace;
+    plan_.node = node->node;
+    plan_.nodes = node->nodes;
     plan_.bindings = *std::move(bindings);
     const auto end = run_ranks(plan_, command, context.environment(), context.clock(),
                                [](const RankNews& news) { complain(sentence_of(news)); });
@@ -51,6 +55,7 @@ class RanksVerb final : public Verb {
   RankPlan plan_;
   std::string count_;
   std::string warning_ = "0";
+  std::string node_ = "0/1";
   std::string cpus_;
   std::string grace_ = "10s";
 };

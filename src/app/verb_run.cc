@@ -23,6 +23,7 @@
 #include "host_environment/machine_side.h"
 #include "probe/nvml/memory_limits.h"
 #include "run/cap.h"
+#include "run/ranks/rank_words.h"
 #include "view/placement_text.h"
 #include "view/run_text.h"
 
@@ -59,6 +60,9 @@ class RunVerb final : public Verb {
     if (const std::string only_there = slurm_.given(); !only_there.empty()) {
       complain(trf("run: {} is for Slurm: add --on slurm", only_there));
       return usage_code();
+    }
+    if (const auto nodes = check_nodes(options->job, nodes_given(options->environment)); !nodes) {
+      return report(Error(nodes.error()).because(tr("run")), usage_code());
     }
     return flags_.dry_run() ? dry_run(context, *options) : start(context, *options);
   }

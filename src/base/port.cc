@@ -3,9 +3,15 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <string>
+#include <system_error>
+#include <utility>
+
+#include "base/text.h"
 
 namespace berth {
 
@@ -48,6 +54,27 @@ Result<HeldPort> hold_port(std::optional<std::uint16_t> wanted) {
   auto held = hold_in(AF_INET6, wanted.value_or(0));
   if (held || held.error().code() == ErrorCode::busy) return held;
   return hold_in(AF_INET, wanted.value_or(0));
+}
+
+std::vector<std::uint64_t> sockets_at_port(std::string_view table, std::uint16_t port) {
+  // "sl local_address rem_address st … inode": address and port in hexadecimal, with a colon.
+  constexpr std::size_t inode_column = 9;
+  std::vector<std::uint64_t> inodes;
+  const auto is_at = [port](std::string_view address) {
+    const auto number = address.substr(address.rfind(':') + 1);
+    std::uint16_t value = 0;
+    const auto read = std::from_chars(number.data(), number.data() + number.size(), value, 16);
+    return read.ec == std::errc() && read.ptr == number.data() + number.size() && value == port;
+  };
+  for (const std::string_view line : split(table, '\n')) {
+    auto words = split(line, ' ');
+    std::erase(words, std::string_view());
+    if (words.size() <= inode_column || !(is_at(words[1]) || is_at(words[2]))) continue;
+    const auto inode = parse_unsigned(words[inode_column]);
+    if (inode && *inode != 0) inodes.push_back(*inode);  // 0: nobody has it any more
+  }
+  std::ranges::sort(inodes);
+  return inodes;
 }
 
 }  // namespace berth

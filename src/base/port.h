@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/result.h"
@@ -18,5 +20,10 @@ struct HeldPort {
 };
 /// Any free one, or this one. busy: somebody has it.
 [[nodiscard]] Result<HeldPort> hold_port(std::optional<std::uint16_t> wanted);
+
+/// In a table of the kernel's (/proc/PID/net/tcp, tcp6): inodes of sockets that listen at the port,
+/// or are connected to it or from it. Sorted.
+[[nodiscard]] std::vector<std::uint64_t> sockets_at_port(std::string_view table,
+                                                         std::uint16_t port);
 
 }  // namespace berth

@@ -1,5 +1,6 @@
 #include "base/port.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -45,6 +46,28 @@ TEST(HeldPort, IsFreeAgainOnceItIsLetGo) {
     number = held->number;
   }
   EXPECT_TRUE(can_listen(number, 0));
+}
+
+// As a kernel 6.1 prints it: listening at 29500 (0x733C), connected to it, and from another port.
+TEST(SocketsAtPort, AreThoseThatListenAndThatAreConnected) {
+  const std::string head =
+      "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout "
+      "inode\n";
+  const std::string listens =
+      "   0: 00000000:733C 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 "
+      "41 1 0000000000000000 100 0 0 10 0\n";
+  const std::string connected =
+      "   1: 0100007F:B1C6 0100007F:733C 01 00000000:00000000 00:00000000 00000000  1000        0 "
+      "17 1 0000000000000000 20 4 30 10 -1\n";
+  const std::string other =
+      "   2: 0100007F:1F90 0100007F:0733 01 00000000:00000000 00:00000000 00000000  1000        0 "
+      "18 1 0000000000000000 20 4 30 10 -1\n";
+  const std::string closing =
+      "   3: 0100007F:B1C7 0100007F:733C 06 00000000:00000000 00:00000000 00000000     0        0 "
+      "0 3 0000000000000000\n";
+  EXPECT_THAT(sockets_at_port(head + listens + connected + other + closing, 29500),
+              testing::ElementsAre(17, 41));
+  EXPECT_THAT(sockets_at_port("", 29500), testing::IsEmpty());
 }
 
 }  // namespace

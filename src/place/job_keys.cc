@@ -208,6 +208,15 @@ Result<void> parse_cpus(std::string_view text, JobSpec& job) {
   return {};
 }
 
+Result<void> parse_nodes(std::string_view text, JobSpec& job) {
+  const auto nodes = parse_unsigned(text);
+  if (!nodes || *nodes < 1 || *nodes > 1024) {
+    return refused(trf("\"{}\" is not a number of nodes from 1 to 1024", printable(text)), text);
+  }
+  job.nodes = static_cast<int>(*nodes);
+  return {};
+}
+
 Result<void> parse_priority(std::string_view text, JobSpec& job) {
   const auto priority = priority_in(trimmed(text));
   if (!priority) return refused(trf("\"{}\" is not low, normal or high", printable(text)), text);
@@ -234,7 +243,7 @@ std::string typed_after(const JobSpec& job) { return fmt::format("{}", fmt::join
 /// A member that is added does not compile until it is named here: it wants a row below.
 [[maybe_unused]] void each_member_has_its_row(const JobSpec& job) {
   [[maybe_unused]] const auto& [command, name, project, request, priority, after, cpus, host_memory,
-                                where, ranks_by, wait, cpu_after, time_limit, warning_signal,
+                                where, ranks_by, nodes, wait, cpu_after, time_limit, warning_signal,
                                 warning_ahead, linger, hold, bind, isolate, cap, cap_action,
                                 on_gpu_fault, fault_signal, retry_on, retries, retry_oom] = job;
 }
@@ -347,6 +356,11 @@ constexpr JobKey other_keys[] = {
     {JobPart::cluster, "cpus", "--cpus", "N", as_key("CPUs that it needs"), needs_value, true,
      parse_cpus,
      [](const JobSpec& job) { return job.cpus ? std::to_string(*job.cpus) : std::string(); },
+     nullptr},
+    {JobPart::cluster, "nodes", "--nodes", "N",
+     as_key("with --ddp, in Slurm: start ranks on this many machines, -n on each"), needs_value,
+     false, parse_nodes,
+     [](const JobSpec& job) { return job.nodes > 1 ? std::to_string(job.nodes) : std::string(); },
      nullptr},
     {JobPart::cluster, "host_memory", "--host-memory", "SIZE",
      as_key("main memory that it needs: 64G"), needs_value, true,

@@ -45,6 +45,7 @@ struct JobSpec {
   std::optional<Bytes> host_memory;
   RunWhere where = RunWhere::gpu;
   RanksBy ranks_by = RanksBy::nobody;
+  int nodes = 1;  // machines that its ranks are on, each with as many devices
   /// 0: answer at once. Nothing: wait as long as it takes.
   std::optional<std::chrono::milliseconds> wait = std::chrono::milliseconds(0);
   /// With gpu_or_cpu: how long to wait for a GPU before going without.

@@ -201,7 +201,7 @@ constexpr std::pair<std::string_view, std::string_view> texts[] = {
     {"cap", "watchdog"},      {"cap_action", "stop"},   {"on_gpu_fault", "signal=TERM"},
     {"retry_on", "gpu-lost"}, {"retries", "3"},         {"retry_oom", "2"},
     {"name", "lr 1e-4, 二"},  {"project", "vision"},    {"cpus", "8"},
-    {"host_memory", "64G"},   {"ddp", "torchrun"}};
+    {"host_memory", "64G"},   {"ddp", "torchrun"},      {"nodes", "2"}};
 
 TEST(JobKeys, ReadWhatTheyType) {
   ASSERT_EQ(std::size(texts), job_keys().size()) << "a key without a text here";
@@ -217,12 +217,12 @@ TEST(JobKeys, ReadWhatTheyType) {
 /// wants a key.
 auto members_of(const JobSpec& job) {
   const auto& [command, name, project, request, priority, after, cpus, host_memory, where, ranks_by,
-               wait, cpu_after, time_limit, warning_signal, warning_ahead, linger, hold, bind,
-               isolate, cap, cap_action, on_gpu_fault, fault_signal, retry_on, retries, retry_oom] =
-      job;
+               nodes, wait, cpu_after, time_limit, warning_signal, warning_ahead, linger, hold,
+               bind, isolate, cap, cap_action, on_gpu_fault, fault_signal, retry_on, retries,
+               retry_oom] = job;
   const auto& [devices, memory, only, except, kind, prefer, preferred, min_compute, needs,
                max_utilization, idle_for, allow_failed, together] = request;
-  return std::tie(name, project, cpus, host_memory, priority, after, where, ranks_by, wait,
+  return std::tie(name, project, cpus, host_memory, priority, after, where, ranks_by, nodes, wait,
                   cpu_after, time_limit, warning_signal, warning_ahead, linger, hold, bind, isolate,
                   cap, cap_action, on_gpu_fault, fault_signal, retry_on, retries, retry_oom,
                   devices, memory, only, except, kind, prefer, preferred, min_compute, needs,

@@ -23,6 +23,7 @@ static void walk(Archive& archive, Rank& rank) {
   if (rank.ended && rank.exit.signal != 0) signal = rank.exit.signal;
   archive.member("rank", rank.rank, Form::required);
   archive.member("process", rank.process);
+  archive.member("node", rank.node, Form::nullable);
   archive.member("cpus", rank.cpus, Form::nullable);
   archive.member("ended_unix_ms", rank.ended);
   archive.member("exit_code", code);
@@ -32,6 +33,7 @@ static void walk(Archive& archive, Rank& rank) {
 }
 
 void walk(Archive& archive, RunRanks& ranks) {
+  archive.member("node", ranks.node, Form::nullable);
   archive.member("master_address", ranks.master_address);
   archive.member("master_port", ranks.master_port);
   archive.member("variables", ranks.variables);
@@ -83,6 +85,8 @@ RunRecord with_log_of_rank(RunRecord run, int rank) {
   run.manifest.log = run.directory + "/" + rank_log_name(rank);
   return run;
 }
+
+std::string ranks_file_of_node(int node) { return fmt::format("ranks.node-{}.json", node); }
 
 std::string rank_log_name(int rank) { return fmt::format("rank-{}.log", rank); }
 

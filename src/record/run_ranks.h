@@ -19,6 +19,8 @@ namespace berth {
 struct Rank {
   int rank = 0;
   std::optional<ProcessId> process;  // nothing: it was not started
+  /// The machine it is on, another than the run's; its process is not known then. Empty: the run's.
+  std::string node;
   std::string cpus;                  // "0-3": what it was kept on; empty: any
   std::optional<WallTime> ended;     // nothing: it lives, or its launcher was killed
   /// What it ended with; says nothing before.
@@ -27,6 +29,7 @@ struct Rank {
 };
 
 struct RunRanks {
+  std::string node;  // with several: which wrote it
   std::string master_address;
   int master_port = 0;
   /// What each had set beside its place among the others.
@@ -45,6 +48,12 @@ void walk(class Archive& archive, RunRanks& ranks);
 
 /// The record with that rank's output in the place of the run's own.
 [[nodiscard]] RunRecord with_log_of_rank(RunRecord run, int rank);
+
+/// The file that another node's ranks have in the record's directory, in its own numbers from 0.
+/// The first node's launcher reads it, and puts it into the run's own.
+[[nodiscard]] std::string ranks_file_of_node(int node);
+/// Signals that the first node's launcher wants the other nodes' ranks to get: a number a line.
+inline constexpr std::string_view signals_to_nodes = "ranks.signals";
 
 /// The file in the record's directory that has all the output of one.
 [[nodiscard]] std::string rank_log_name(int rank);

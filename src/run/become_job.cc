@@ -29,7 +29,14 @@ std::vector<std::string> command_to_execute(const KeeperTask& task) {
   RankPlan plan{.ranks = devices > 0 ? static_cast<int>(devices) : job.request.devices,
                 .record = task.record != nullptr ? task.record->directory() : "",
                 .grace = task.options->stop_grace,
-                .warning_signal = job.time_limit ? job.warning_signal : 0};
+                .warning_signal = job.time_limit ? job.warning_signal : 0,
+                .nodes = job.nodes};
+  const auto given = value_of(task.environment, rank_node_variable);
+  if (auto of = given ? rank_node_in(*given) : std::nullopt) {
+    plan.node = of->node;
+    plan.nodes = of->nodes;
+    plan.record = std::move(of->record);
+  }
   for (const Device& device : task.manifest.given.devices) {
     if (task.binding == nullptr) break;
     if (const auto own = plan_binding({device.id}, task.manifest.given)) {
@@ -77,7 +84,10 @@ Error become_job(const KeeperTask& task) {
   }
   if (task.binding != nullptr) bind_to(*task.binding);
   task.signals->restore_original();
-  const Error failed = execute(command, task.environment,
+  std::vector<std::string> environment = task.environment;
+  std::erase_if(environment,
+                [](const std::string& one) { return one.starts_with(rank_node_variable); });
+  const Error failed = execute(command, environment,
                                value_of(task.environment, "PATH").value_or(default_search_path));
   if (failed.code() == ErrorCode::not_found) return failed;
   return {ErrorCode::no_permission, failed.message()};

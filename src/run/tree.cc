@@ -1,5 +1,6 @@
 #include "run/tree.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "base/process.h"
 #include "base/process_stat.h"
 #include "base/text.h"
+#include "run/ranks/rank_words.h"
 
 namespace berth {
 
@@ -196,8 +198,25 @@ std::size_t count_with_device_open(const std::vector<ProcessId>& processes,
       processes, [&](const ProcessId& one) { return has_device_open(one.pid, beginnings, proc); }));
 }
 
+namespace {
+/// srun hands no TERM on: it has the step killed. The launcher of the ranks tells those of its
+/// node.
+bool stands_for_another_node(const ProcessId& process) {
+  const auto stat = read_process_stat(process.pid, "/proc");
+  if (!stat || stat->comm != "srun") return false;
+  const auto environment = read_proc_file(fmt::format("/proc/{}/environ", process.pid));
+  if (!environment) return false;
+  return std::ranges::any_of(split(*environment, '\0'), [](std::string_view one) {
+    return one.starts_with(rank_node_variable) && one.substr(rank_node_variable.size(), 1) == "=";
+  });
+}
+}  // namespace
+
 void signal_all(const std::vector<ProcessId>& processes, int signal) {
-  for (const ProcessId& process : processes) (void)send_signal(process, signal);
+  for (const ProcessId& process : processes) {
+    if (signal == SIGTERM && stands_for_another_node(process)) continue;
+    (void)send_signal(process, signal);
+  }
 }
 
 TreeWatch::TreeWatch(pid_t keeper, std::string proc) : keeper_(keeper), proc_(std::move(proc)) {}

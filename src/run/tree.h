@@ -56,7 +56,8 @@ namespace berth {
                                                  const std::vector<std::string>& beginnings,
                                                  const std::string& proc);
 
-/// Sends the signal to each; those that have ended are no failure.
+/// Sends the signal to each; those that have ended are no failure. TERM does not reach an srun that
+/// stands for the ranks of another node (run/ranks/other_nodes.h).
 void signal_all(const std::vector<ProcessId>& processes, int signal);
 
 /// Follows the tree once a second at little cost: only processes not seen before are examined to

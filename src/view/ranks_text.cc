@@ -15,8 +15,9 @@ namespace berth {
 
 namespace {
 
-constexpr std::array<TableColumn, 5> rank_columns = {{
+constexpr std::array<TableColumn, 6> rank_columns = {{
     {.header = as_key("Rank"), .align = Align::right},
+    {.header = as_key("Node"), .when_empty = WhenEmpty::goes},
     {.header = "GPU", .when_empty = WhenEmpty::goes},
     {.header = "PID", .align = Align::right, .drop_order = 2},
     {.header = "CPUs", .minimum = 8, .drop_order = 1, .when_empty = WhenEmpty::goes},
@@ -33,6 +34,14 @@ std::string sentence(const RankFailed& news) {
   const std::string how = failure_text(news.rank);
   return news.log.empty() ? trf("{}; the others are ended", how)
                           : trf("{}; the others are ended. Its output: {}", how, news.log);
+}
+
+std::string sentence(const RankNodeFailed& news) {
+  const std::string how =
+      news.exit.signal != 0
+          ? trf("node {} ended first, by {}", news.node, signal_name(news.exit.signal))
+          : trf("node {} ended first, with exit code {}", news.node, news.exit.code);
+  return trf("{}; no rank of it failed, and the others are ended: srun's words stand above", how);
 }
 
 std::string sentence(const RanksKilled& news) {
@@ -69,6 +78,7 @@ std::string render_ranks(const RunRecord& run, const Style& style) {
     const bool is_first = ranks->failed_first == one.rank;
     rows.push_back(
         {own(std::to_string(one.rank), style),
+         outside(one.node, style),
          at < devices.size() ? outside(name_for_people(devices[at]), style) : "",
          one.process ? std::to_string(one.process->pid) : "",
          outside(one.cpus, style),

@@ -106,11 +106,17 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 GresTypes=gpu
 KillWait=3
+TaskProlog={here}/task-prolog
 {f"Epilog={here}/epilog" if os.environ.get("BERTH_LONG") else ""}
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=100000,bf_interval=2
 SlurmdParameters=config_overrides
 {nodes}PartitionName=gpu Nodes={",".join(NODES)} Default=YES MaxTime=INFINITE State=UP
 """, encoding="utf-8")
+        # Both nodes are this machine: a test that needs a ledger for each says so.
+        (here / "task-prolog").write_text(
+            '#!/bin/sh\n[ -z "$LEDGER_OF_EACH_NODE" ] || echo "export BERTH_LEDGER=$LEDGER_OF_EACH_NODE/$SLURMD_NODENAME"\n',
+            encoding="utf-8")
+        (here / "task-prolog").chmod(0o755)
         # A test puts the site's own epilog beside it.
         (here / "epilog").write_text(f"#!/bin/sh\n[ ! -x {here}/own-epilog ] || exec {here}/own-epilog\n", encoding="utf-8")
         (here / "epilog").chmod(0o755)

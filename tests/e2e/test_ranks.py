@@ -108,7 +108,7 @@ needs_wchan = pytest.mark.skipif(
 
 
 def pids(machine):
-    return [int(one.read_text()) for one in machine.folder.glob("pid-*")]
+    return [int(text) for one in machine.folder.glob("pid-*") if (text := one.read_text())]
 
 
 def test_ranks_meet_and_the_record_has_a_table_of_them(ranks):
@@ -230,7 +230,7 @@ def test_a_rank_that_does_not_come_is_named(ranks):
             "the rank that does not come",
             LONG,
         )
-        assert "ranks 0, 2 wait, and rank 1 does not: they may wait for it" in why.stdout, why.stdout
+        assert "rank 1 has not come to where the ranks meet, and ranks 0, 2 are there" in why.stdout, why.stdout
         assert f"berth logs {run} --rank 1" in why.stdout
         said = json.loads(ranks.run("explain", run, "--json", timeout=LONG).stdout)
         assert said["findings"][0]["rule"] == "rank_hang" and said["ended_well"] is None, "it has not ended"
@@ -239,23 +239,59 @@ def test_a_rank_that_does_not_come_is_named(ranks):
 
 
 GLOO = """
-import sys, time
+import os, sys, time
 import torch, torch.distributed as dist
+if os.environ["RANK"] == "1" and sys.argv[1:] == ["stay away"]:
+    print("late", flush=True)
+    time.sleep(1000)
 dist.init_process_group("gloo")
 ones = torch.ones(1)
 dist.all_reduce(ones)
 print("ranks", int(ones.item()), flush=True)
 if dist.get_rank() == 1 and sys.argv[1:] == ["hang"]:
     time.sleep(1000)
+if dist.get_rank() == 1 and sys.argv[1:] == ["die"]:
+    raise ValueError("no such data as I need")
 dist.all_reduce(ones)
 """
 
+needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="python3-torch is not installed")
+
+
+def gloo(ranks, *mode):
+    (ranks.folder / "gloo.py").write_text(GLOO)
+    return ["--ddp", "-n", "3", "--", sys.executable, ranks.folder / "gloo.py", *mode]
+
+
+@needs_torch
+def test_a_real_rank_of_pytorch_that_dies_is_named_before_those_that_lose_it(ranks):
+    done = ranks.run("run", *gloo(ranks, "die"), timeout=LONG)
+    assert done.returncode == 1, done.stderr
+    # The others fail in all_reduce, which tells of a closed connection, or are ended.
+    assert "rank 1 ended first, with exit code 1; the others are ended" in done.stderr
+    assert "no such data as I need" in ranks.run("explain", "last", timeout=LONG).stdout
+
 
 @needs_wchan
-@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="python3-torch is not installed")
+@needs_torch
+def test_a_real_rank_of_pytorch_that_never_joins_is_named(ranks):
+    run = ranks.run("run", "--detach", *gloo(ranks, "stay away"), timeout=LONG).stdout.strip()
+    try:
+        wait_until(lambda: "late" in ranks.run("logs", run).stdout, "the rank that stays away", LONG)
+        wait_until(
+            lambda: "rank 1 has not come to where the ranks meet, and ranks 0, 2 are there"
+            in ranks.run("explain", run, timeout=LONG).stdout,
+            "the rank that does not come",
+            LONG,
+        )
+    finally:
+        ranks.run("stop", run, "--grace", "1s", timeout=LONG)
+
+
+@needs_wchan
+@needs_torch
 def test_real_ranks_of_pytorch_meet_and_the_one_that_hangs_is_named(ranks):
-    (ranks.folder / "gloo.py").write_text(GLOO)
-    words = ["--ddp", "-n", "3", "--", sys.executable, ranks.folder / "gloo.py"]
+    words = gloo(ranks)
     done = ranks.run("run", *words, timeout=LONG)
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == [f"[{rank}] ranks 3" for rank in range(3)]

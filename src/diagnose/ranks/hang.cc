@@ -88,6 +88,31 @@ std::optional<Finding> by_dumps(const std::map<int, FlightDump>& dumps, int rank
   return finding;
 }
 
+/// Libraries keep their connection to the meeting point until the end.
+std::optional<Finding> by_meeting(const std::vector<RankSeen>& ranks, std::string_view run) {
+  std::vector<int> there;
+  std::vector<const RankSeen*> missing;
+  for (const RankSeen& one : ranks) {
+    if (one.has_ended || !one.has_met) continue;
+    if (!*one.has_met) {
+      missing.push_back(&one);
+    } else if (act_of(one) != RankActs::works) {
+      there.push_back(one.rank);
+    }
+  }
+  if (there.empty() || missing.empty()) return std::nullopt;
+  std::vector<int> awaited;
+  for (const RankSeen* one : missing) awaited.push_back(one->rank);
+  Finding finding{.rule = "rank_hang", .severity = Severity::warning, .evidence = {}, .steps = {}};
+  finding.title = sentence("rank {} has not come to where the ranks meet, and ranks {} are there",
+                           listed(awaited), listed(there));
+  for (const RankSeen* one : missing) finding.evidence.push_back(act_text(*one));
+  finding.meaning = sentence("No rank goes on before all have met at MASTER_ADDR and MASTER_PORT.");
+  finding.steps = steps_for(awaited.front(), run);
+  finding.doubt = sentence("a rank that loads its data first comes later");
+  return finding;
+}
+
 }  // namespace
 
 RankActs act_of(const RankSeen& seen) {
@@ -114,6 +139,7 @@ std::optional<Finding> find_rank_hang(const std::vector<RankSeen>& ranks,
                                       const std::map<int, FlightDump>& dumps,
                                       std::string_view run) {
   if (auto told = by_dumps(dumps, static_cast<int>(ranks.size()), run)) return told;
+  if (auto told = by_meeting(ranks, run)) return told;
   std::vector<int> waiting;
   std::vector<const RankSeen*> others;
   for (const RankSeen& one : ranks) {

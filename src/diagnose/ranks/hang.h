@@ -21,6 +21,8 @@ struct RankSeen {
   Exit exit;
   char state = '?';      // of /proc/PID/stat; '?': not always the same, or not to be read
   std::string waits_in;  // of /proc/PID/wchan; empty: not always the same, or not to be read
+  /// Whether it has a socket at the port where the ranks meet; nothing: not to be told.
+  std::optional<bool> has_met;
   /// Its card: percent, and how much of the power limit it draws, from 0 to 1.
   std::optional<double> utilization;
   std::optional<double> power;

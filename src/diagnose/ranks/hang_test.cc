@@ -60,6 +60,26 @@ TEST(RankHang, AccusesNobodyWhereAllDoTheSameOrOneCannotBeTold) {
   EXPECT_EQ(title({computes(0, 100, 0.9), computes(1, 100, 0.9)}), "");
 }
 
+TEST(RankHang, NamesTheOneThatHasNotCome) {
+  RankSeen there = sleeps(0);  // gloo's first rank asks its own store again and again
+  there.has_met = true;
+  RankSeen other = waits(2);
+  other.has_met = true;
+  RankSeen missing = sleeps(1);
+  missing.has_met = false;
+  const auto found = find_rank_hang({there, missing, other}, {}, "R");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->title.english(),
+            "rank 1 has not come to where the ranks meet, and ranks 0, 2 are there");
+  EXPECT_EQ(found->steps.front().command, "berth logs R --rank 1");
+  missing.has_met.reset();
+  EXPECT_EQ(title({there, missing}), "") << "who cannot be looked at is not accused";
+  missing.has_met = false;
+  there.state = 'R';
+  there.waits_in.clear();
+  EXPECT_EQ(title({there, missing}), "") << "the others do not wait";
+}
+
 TEST(RankHang, BelievesPyTorchFirst) {
   const LastOperation waiting{.number = 2, .name = "nccl:all_reduce", .state = "started"};
   const LastOperation before{.number = 1, .name = "nccl:all_reduce", .state = "completed"};

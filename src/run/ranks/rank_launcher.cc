@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <span>
 #include <utility>
 
 #include "base/port.h"
@@ -14,6 +15,7 @@
 #include "base/tr.h"
 #include "host_environment/machine_side.h"
 #include "record/record_writer.h"
+#include "run/ranks/other_nodes.h"
 #include "run/ranks/rank_output.h"
 #include "run/run.h"
 #include "run/tree.h"
@@ -39,12 +41,20 @@ class RankLauncher {
         environment_(environment),
         clock_(clock),
         tell_(tell),
-        output_(STDOUT_FILENO) {}
+        output_(STDOUT_FILENO),
+        others_(plan),
+        from_first_(plan.record) {}
 
   Result<Exit> run() {
     if (auto ready = prepare(); !ready) return std::unexpected(std::move(ready).error());
     for (int rank = 0; rank < plan_.ranks; ++rank) {
       if (auto started = start(rank); !started) {
+        end_all(SIGKILL);
+        return std::unexpected(std::move(started).error());
+      }
+    }
+    if (is_first_node() && plan_.nodes > 1) {
+      if (auto started = start_others(); !started) {
         end_all(SIGKILL);
         return std::unexpected(std::move(started).error());
       }
@@ -55,6 +65,7 @@ class RankLauncher {
       (void)wait_readable({signals_->descriptor()}, pause);
       take_signals();
       take_ends();
+      hear_other_nodes();
       pause =
           output_.pass_on() || output_.has_more() ? busy_pause : std::min(pause * 2, longest_pause);
       if (deadline_ && clock_.now() >= *deadline_) kill_the_rest();
@@ -76,22 +87,19 @@ class RankLauncher {
       }
       wanted = static_cast<std::uint16_t>(*number);
     }
-    auto held = hold_port(wanted);
-    if (!held && wanted && held.error().code() == ErrorCode::busy) {
-      return fail(
-          ErrorCode::busy,
-          trf("TCP port {} (MASTER_PORT) is taken, perhaps by another job: `ss -ltnp` names "
-              "who has it; unset MASTER_PORT, and a free one is taken",
-              *wanted));
+    if (is_first_node()) {
+      if (auto held = take_port(wanted); !held) return held;
+    } else {
+      port_.number = wanted.value_or(0);  // the first node holds it
     }
-    if (!held) return std::unexpected(std::move(held).error());
-    port_ = *std::move(held);
     auto signals = SignalQueue::open();
     if (!signals) return std::unexpected(std::move(signals).error());
     signals_.emplace(*std::move(signals));
     outlive(SIGPIPE);
     (void)adopt_orphans();  // so that what a rank leaves behind is found
-    table_.master_address = value_of(environment_, "MASTER_ADDR").value_or("127.0.0.1");
+    if (plan_.nodes > 1) table_.node = node_name(environment_);
+    table_.master_address =
+        value_of(environment_, "MASTER_ADDR").value_or(plan_.nodes > 1 ? table_.node : "127.0.0.1");
     table_.master_port = port_.number;
     const unsigned ranks = static_cast<unsigned>(plan_.ranks);
     table_.variables =
@@ -104,13 +112,32 @@ class RankLauncher {
     return {};
   }
 
+  Result<void> take_port(std::optional<std::uint16_t> wanted) {
+    auto held = hold_port(wanted);
+    if (!held && wanted && held.error().code() == ErrorCode::busy) {
+      return fail(
+          ErrorCode::busy,
+          trf("TCP port {} (MASTER_PORT) is taken, perhaps by another job: `ss -ltnp` names "
+              "who has it; unset MASTER_PORT, and a free one is taken",
+              *wanted));
+    }
+    if (!held) return std::unexpected(std::move(held).error());
+    port_ = *std::move(held);
+    return {};
+  }
+
+  [[nodiscard]] bool is_first_node() const { return plan_.node == 0; }
+
   [[nodiscard]] const Binding* binding_of(int rank) const {
     const auto at = static_cast<std::size_t>(rank);
     return at < plan_.bindings.size() ? &plan_.bindings[at] : nullptr;
   }
 
+  /// Among the ranks of all nodes, of one of this node's.
+  [[nodiscard]] int number_of(int rank) const { return plan_.node * plan_.ranks + rank; }
+
   [[nodiscard]] std::string log_of(int rank) const {
-    return plan_.record.empty() ? "" : plan_.record + "/" + rank_log_name(rank);
+    return plan_.record.empty() ? "" : plan_.record + "/" + rank_log_name(number_of(rank));
   }
 
   Result<void> start(int rank) {
@@ -122,7 +149,7 @@ class RankLauncher {
       auto read = open_fd(log_of(rank), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
       if (!read) return std::unexpected(std::move(read).error());
       out = *std::move(made);
-      output_.add(rank, *std::move(read));
+      output_.add(number_of(rank), *std::move(read));
     }
     const pid_t launcher = ::getpid();
     const auto child = fork_process([&] { return become_rank(rank, out.get(), launcher); });
@@ -138,11 +165,13 @@ class RankLauncher {
   int become_rank(int rank, int out, pid_t launcher) {
     (void)::setpgid(0, 0);
     if (!die_with_parent(launcher)) return 0;
-    connect(rank, out);
+    connect(rank, out, is_first_node());
     if (const Binding* binding = binding_of(rank)) bind_to(*binding);
     std::vector<Variable> variables = table_.variables;
     const auto place = place_variables({.rank = rank,
                                         .ranks = plan_.ranks,
+                                        .nodes = plan_.nodes,
+                                        .node = plan_.node,
                                         .master_address = table_.master_address,
                                         .master_port = port_.number,
                                         .run = value_of(environment_, "BERTH_RUN").value_or("")});
@@ -158,15 +187,54 @@ class RankLauncher {
 
   /// What comes through a terminal or a pipe has one reader: rank 0. A terminal none: a process
   /// group of its own may not read from it.
-  static void connect(int rank, int out) {
+  static void connect(int rank, int out, bool is_first_node) {
     if (out >= 0) {
       (void)::dup2(out, STDOUT_FILENO);
       (void)::dup2(out, STDERR_FILENO);
     }
-    if (rank == 0 && ::isatty(STDIN_FILENO) == 0) return;
+    if (rank == 0 && is_first_node && ::isatty(STDIN_FILENO) == 0) return;
     if (const auto nothing = open_fd("/dev/null", O_RDONLY)) {
       (void)::dup2(nothing->get(), STDIN_FILENO);
     }
+  }
+
+  // --- other nodes -------------------------------------------------------------------------------
+
+  Result<void> start_others() {
+    const pid_t launcher = ::getpid();
+    const auto before_exec = [&] {
+      (void)::setpgid(0, 0);
+      if (!die_with_parent(launcher)) return false;
+      connect(1, -1, true);
+      signals_->restore_original();
+      return true;
+    };
+    return others_.start(command_, environment_, before_exec, table_);
+  }
+
+  void hear_other_nodes() {
+    if (!is_first_node()) {
+      for (const int number : from_first_.next()) {
+        is_end_wanted_ = is_end_wanted_ || number != SIGCONT;
+        end_all(number);
+      }
+      return;
+    }
+    if (plan_.nodes == 1 || clock_.now() < next_look_) return;
+    next_look_ = clock_.now() + longest_pause;
+    if (others_.read_into(table_)) write_table();
+    const auto failure = others_.failure();
+    if (!failure || failed(exit_)) return;
+    exit_ = failure->exit;
+    if (is_stopped()) return;
+    table_.failed_first = failure->rank;
+    if (failure->rank) {
+      const Rank& rank = table_.ranks[static_cast<std::size_t>(*failure->rank)];
+      tell_(RankFailed{.rank = rank, .log = log_of(rank.rank)});
+    } else {
+      tell_(RankNodeFailed{.node = failure->node, .exit = failure->exit});
+    }
+    end_the_others();
   }
 
   // --- signals -----------------------------------------------------------------------------------
@@ -178,7 +246,7 @@ class RankLauncher {
       const bool ends =
           number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
       is_end_wanted_ = is_end_wanted_ || ends;
-      if (!have_ranks_got(*signal)) end_all(number);
+      have_ranks_got(*signal) ? others_.signal(number) : end_all(number);
       if (number == SIGTSTP || number == SIGTTIN || number == SIGTTOU) stop_self(number);
     }
   }
@@ -192,6 +260,7 @@ class RankLauncher {
   }
 
   void end_all(int signal) const {
+    others_.signal(signal);
     for (std::size_t i = 0; i < pids_.size(); ++i) {
       if (!table_.ranks[i].ended) (void)signal_child(pids_[i], signal);
     }
@@ -200,13 +269,19 @@ class RankLauncher {
   // --- ends --------------------------------------------------------------------------------------
 
   [[nodiscard]] bool is_any_alive() const {
-    return std::ranges::any_of(table_.ranks, [](const Rank& one) { return !one.ended; });
+    const auto own = std::span(table_.ranks).first(pids_.size());
+    return others_.is_any_alive() ||
+           std::ranges::any_of(own, [](const Rank& one) { return !one.ended; });
   }
 
   void take_ends() {
     bool any = false;
     while (const auto change = next_child_change()) {
       if (change->what != ChildChange::What::ended) continue;
+      if (others_.take_end(change->pid, change->exit)) {
+        next_look_ = {};  // what it wrote last
+        continue;
+      }
       const auto at = std::ranges::find(pids_, change->pid) - pids_.begin();
       if (static_cast<std::size_t>(at) == pids_.size()) continue;  // it was a rank's
       on_end(table_.ranks[static_cast<std::size_t>(at)], change->exit);
@@ -220,10 +295,21 @@ class RankLauncher {
     rank.exit = exit;
     if (!failed(exit) || failed(exit_)) return;
     exit_ = exit;
-    const bool is_stopped = !plan_.record.empty() && stop_request_in(plan_.record);
-    if (is_end_wanted_ || is_stopped) return;  // then each ends in its own time
+    if (is_stopped()) return;
     table_.failed_first = rank.rank;
-    tell_(RankFailed{.rank = rank, .log = log_of(rank.rank)});
+    Rank named = rank;
+    named.rank = number_of(rank.rank);
+    // The first node names it for all.
+    if (is_first_node()) tell_(RankFailed{.rank = named, .log = log_of(rank.rank)});
+    end_the_others();
+  }
+
+  /// Then each ends in its own time.
+  [[nodiscard]] bool is_stopped() const {
+    return is_end_wanted_ || (!plan_.record.empty() && stop_request_in(plan_.record));
+  }
+
+  void end_the_others() {
     if (!is_any_alive()) return;
     end_all(SIGTERM);
     end_all(SIGCONT);  // a stopped one could not end
@@ -233,7 +319,7 @@ class RankLauncher {
   void kill_the_rest() {
     RanksKilled killed;
     for (const Rank& one : table_.ranks) {
-      if (!one.ended) killed.ranks.push_back(one.rank);
+      if (!one.ended) killed.ranks.push_back(number_of(one.rank));
     }
     tell_(killed);
     deadline_.reset();
@@ -259,8 +345,10 @@ class RankLauncher {
 
   void write_table() {
     if (plan_.record.empty() || is_unrecorded_) return;
-    const auto written = write_file_atomically(plan_.record + "/" + std::string(record_file::ranks),
-                                               run_ranks_to_json(table_), 0600);
+    const std::string name =
+        is_first_node() ? std::string(record_file::ranks) : ranks_file_of_node(plan_.node);
+    const auto written =
+        write_file_atomically(plan_.record + "/" + name, run_ranks_to_json(table_), 0600);
     if (written) return;
     is_unrecorded_ = true;
     tell_(RanksUnrecorded{written.error().message()});
@@ -286,9 +374,12 @@ class RankLauncher {
   HeldPort port_;
   std::optional<SignalQueue> signals_;
   RankOutput output_;
-  RunRanks table_;
-  std::vector<pid_t> pids_;  // by rank
-  Exit exit_;                // of the first that failed
+  RunRanks table_;           // of all nodes; this one's ranks stand first
+  std::vector<pid_t> pids_;  // by rank, of this node
+  OtherNodes others_;
+  SignalsFromFirstNode from_first_;
+  Instant next_look_{};  // at what other nodes wrote
+  Exit exit_;            // of the first that failed
   bool is_end_wanted_ = false;
   bool is_warned_ = false;
   bool is_unrecorded_ = false;

@@ -27,6 +27,11 @@ struct RankFailed {
   Rank rank;
   std::string log;  // empty: there is none
 };
+/// Another node has ended badly, and no rank of it says why: berth could not start there.
+struct RankNodeFailed {
+  int node = 0;
+  Exit exit;
+};
 /// Some did not end by TERM within the grace.
 struct RanksKilled {
   std::vector<int> ranks;
@@ -35,7 +40,7 @@ struct RanksKilled {
 struct RanksUnrecorded {
   std::string why;
 };
-using RankNews = std::variant<RankFailed, RanksKilled, RanksUnrecorded>;
+using RankNews = std::variant<RankFailed, RankNodeFailed, RanksKilled, RanksUnrecorded>;
 
 /// Of the first that failed; 0 where all ended well. busy: the port that the caller chose by
 /// MASTER_PORT is taken. `print` is called for whole lines, with the rank in front.

@@ -2,15 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/text.h"
 #include "base/tr.h"
+#include "run/command_words.h"
 #include "run/container/command.h"
 
 namespace berth {
 
 namespace {
-
-std::string_view name_of_program(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 bool is_python(std::string_view word) { return name_of_program(word).starts_with("python"); }
 
@@ -60,11 +62,91 @@ std::vector<std::string> rank_launcher_words(const std::string& program, const R
   std::vector<std::string> words = {program, "ranks", fmt::format("--count={}", plan.ranks),
                                     fmt::format("--grace={}ms", plan.grace.count())};
   if (plan.warning_signal != 0) words.push_back(fmt::format("--warning={}", plan.warning_signal));
+  if (plan.nodes > 1) words.push_back(fmt::format("--node={}/{}", plan.node, plan.nodes));
   if (!plan.record.empty()) words.push_back("--record=" + plan.record);
   if (!plan.bindings.empty()) words.push_back("--cpus=" + bindings_text(plan.bindings));
   words.emplace_back("--");
   words.insert(words.end(), command.begin(), command.end());
   return words;
+}
+
+std::string rank_node_text(const RankNode& node) {
+  return fmt::format("{}/{}:{}", node.node, node.nodes, node.record);
+}
+
+std::optional<RankNode> rank_node_in(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::size_t slash = text.find('/');
+  if (colon == std::string_view::npos || slash > colon) return std::nullopt;
+  const auto node = parse_unsigned(text.substr(0, slash));
+  const auto nodes = parse_unsigned(text.substr(slash + 1, colon - slash - 1));
+  const std::string record(text.substr(colon + 1));
+  constexpr std::uint64_t most = 1024;
+  if (!node || !nodes || *node >= *nodes || *nodes > most) return std::nullopt;
+  if (!record.empty() && !record.starts_with('/')) return std::nullopt;
+  return RankNode{
+      .node = static_cast<int>(*node), .nodes = static_cast<int>(*nodes), .record = record};
+}
+
+std::vector<std::string> words_on_node(const std::string& program, const RankPlan& plan, int node,
+                                       const std::vector<std::string>& command,
+                                       const std::vector<std::string>& environment) {
+  // Slurm gives the step the job's cards of that node, and all of the job's CPUs there.
+  std::vector<std::string> words = {"srun", "--nodes=1", "--ntasks=1",
+                                    fmt::format("--relative={}", node), "--unbuffered"};
+  // Slurm 22.05 and newer do not hand it on from the batch step.
+  if (const auto cpus = value_of(environment, "SLURM_CPUS_PER_TASK")) {
+    words.push_back("--cpus-per-task=" + *cpus);
+  }
+  words.insert(words.end(), {program, "run", "--ddp", "-n", std::to_string(plan.ranks)});
+  const std::string run = value_of(environment, "BERTH_RUN").value_or("");
+  if (!run.empty()) words.push_back(fmt::format("--name={} node {}", run, node));
+  if (plan.bindings.empty()) words.emplace_back("--no-bind");
+  words.emplace_back("--");
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
+std::vector<std::string> environment_on_node(const RankPlan& plan, int node,
+                                             const std::vector<std::string>& environment,
+                                             const std::string& master_address,
+                                             std::uint16_t master_port) {
+  std::vector<std::string> there = with_variables(
+      environment, {{"MASTER_ADDR", master_address},
+                    {"MASTER_PORT", std::to_string(master_port)},
+                    {std::string(rank_node_variable),
+                     rank_node_text({.node = node, .nodes = plan.nodes, .record = plan.record})}});
+  // What says of a process that it is this run's, and has this node's lease and cards.
+  constexpr std::string_view own[] = {"BERTH_RUN",       "BERTH_LEASE",    "BERTH_MARKS",
+                                      "BERTH_SUBMITTED", "SLURM_JOB_GPUS", "CUDA_VISIBLE_DEVICES"};
+  std::erase_if(there, [&](const std::string& one) {
+    return std::ranges::find(own, std::string_view(one).substr(0, one.find('='))) != std::end(own);
+  });
+  return there;
+}
+
+int nodes_given(const std::vector<std::string>& environment) {
+  constexpr std::uint64_t most = 1 << 20;
+  const auto nodes = parse_unsigned(value_of(environment, "SLURM_JOB_NUM_NODES").value_or(""));
+  return nodes && *nodes > 0 && *nodes < most ? static_cast<int>(*nodes) : 1;
+}
+
+Result<void> check_nodes(const JobSpec& job, int given) {
+  if (job.nodes == 1) return {};
+  if (job.ranks_by != RanksBy::berth) {
+    return fail(ErrorCode::invalid,
+                std::string(tr("--nodes is for --ddp, which starts ranks on each node: add --ddp, "
+                               "without torchrun")));
+  }
+  if (given == 1) {
+    return fail(ErrorCode::invalid,
+                std::string(tr("--nodes is for Slurm, which gives the machines: add --on slurm")));
+  }
+  if (given < job.nodes) {
+    return fail(ErrorCode::invalid,
+                trf("--nodes {} is more than Slurm gave this job: it has {}", job.nodes, given));
+  }
+  return {};
 }
 
 std::string cpu_list_text(const std::vector<int>& cpus) {
@@ -106,14 +188,12 @@ std::optional<std::vector<Binding>> bindings_in(std::string_view text) {
 }
 
 std::vector<Variable> place_variables(const PlaceAmongRanks& place) {
-  const std::string rank = std::to_string(place.rank);
-  const std::string ranks = std::to_string(place.ranks);
-  return {{"RANK", rank},
-          {"LOCAL_RANK", rank},
-          {"WORLD_SIZE", ranks},
-          {"LOCAL_WORLD_SIZE", ranks},
-          {"GROUP_RANK", "0"},
-          {"GROUP_WORLD_SIZE", "1"},
+  return {{"RANK", std::to_string(place.node * place.ranks + place.rank)},
+          {"LOCAL_RANK", std::to_string(place.rank)},
+          {"WORLD_SIZE", std::to_string(place.nodes * place.ranks)},
+          {"LOCAL_WORLD_SIZE", std::to_string(place.ranks)},
+          {"GROUP_RANK", std::to_string(place.node)},
+          {"GROUP_WORLD_SIZE", std::to_string(place.nodes)},
           {"MASTER_ADDR", place.master_address},
           {"MASTER_PORT", std::to_string(place.master_port)},
           {"TORCHELASTIC_RUN_ID", place.run}};

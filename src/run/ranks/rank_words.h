@@ -33,6 +33,10 @@ struct RankPlan {
   std::vector<Binding> bindings;
   std::chrono::milliseconds grace{10'000};  // between TERM and KILL
   int warning_signal = 0;  // that the keeper sends the job alone, ahead of its time limit; 0: none
+  /// Machines with as many ranks each. The first starts the others' by srun; all write into its
+  /// record, which the machines share.
+  int nodes = 1;
+  int node = 0;
 };
 /// The words of that process: this berth's `ranks`, and the plan.
 [[nodiscard]] std::vector<std::string> rank_launcher_words(const std::string& program,
@@ -44,9 +48,37 @@ struct RankPlan {
 /// "0-3,8".
 [[nodiscard]] std::string cpu_list_text(const std::vector<int>& cpus);
 
+/// What srun hands on to another node's `berth run`: of which ranks its own are a part.
+inline constexpr std::string_view rank_node_variable = "BERTH_RANK_NODE";
+struct RankNode {
+  int node = 1;
+  int nodes = 2;
+  std::string record;  // of the run on the first node
+  friend bool operator==(const RankNode&, const RankNode&) = default;
+};
+/// "1/2:/home/me/.local/state/berth/runs/ID"; the other way round. Nothing: no such thing.
+[[nodiscard]] std::string rank_node_text(const RankNode& node);
+[[nodiscard]] std::optional<RankNode> rank_node_in(std::string_view text);
+
+/// srun's words for the ranks of another node of the job's, and what they are started with.
+[[nodiscard]] std::vector<std::string> words_on_node(const std::string& program,
+                                                     const RankPlan& plan, int node,
+                                                     const std::vector<std::string>& command,
+                                                     const std::vector<std::string>& environment);
+[[nodiscard]] std::vector<std::string> environment_on_node(
+    const RankPlan& plan, int node, const std::vector<std::string>& environment,
+    const std::string& master_address, std::uint16_t master_port);
+
+/// How many machines this process was given to start ranks on: those of its Slurm job, else one.
+[[nodiscard]] int nodes_given(const std::vector<std::string>& environment);
+/// invalid: --nodes where no ranks are started, or of more machines than are given.
+[[nodiscard]] Result<void> check_nodes(const JobSpec& job, int given);
+
 struct PlaceAmongRanks {
   int rank = 0;
-  int ranks = 1;
+  int ranks = 1;  // on this node
+  int nodes = 1;
+  int node = 0;
   std::string master_address;
   std::uint16_t master_port = 0;
   std::string run;  // its id

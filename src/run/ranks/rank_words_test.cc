@@ -75,6 +75,49 @@ TEST(RankVariables, TellEachItsPlace) {
   EXPECT_THAT(place, Contains(Variable("MASTER_PORT", "29501")));
 }
 
+TEST(RankVariables, CountOverAllNodes) {
+  const auto place = place_variables({.rank = 1, .ranks = 4, .nodes = 3, .node = 2});
+  EXPECT_THAT(place, Contains(Variable("RANK", "9")));
+  EXPECT_THAT(place, Contains(Variable("LOCAL_RANK", "1")));
+  EXPECT_THAT(place, Contains(Variable("WORLD_SIZE", "12")));
+  EXPECT_THAT(place, Contains(Variable("LOCAL_WORLD_SIZE", "4")));
+  EXPECT_THAT(place, Contains(Variable("GROUP_RANK", "2")));
+}
+
+TEST(RankNodes, ComeBackAsTheyWereWritten) {
+  const RankNode node{.node = 1, .nodes = 2, .record = "/home/me/a:b/runs/ID"};
+  EXPECT_EQ(rank_node_in(rank_node_text(node)), node);
+  EXPECT_EQ(rank_node_in("0/1:"), (RankNode{.node = 0, .nodes = 1, .record = ""}));
+  for (const char* wrong : {"", "1", "1/2", "2/2:/r", "-1/2:/r", "1/9999:/r", "1/2:r", "x/2:/r"}) {
+    EXPECT_EQ(rank_node_in(wrong), std::nullopt) << wrong;
+  }
+}
+
+TEST(RankNodes, StartWithoutWhatIsTheFirstNodesOwn) {
+  const RankPlan plan{.ranks = 4, .record = "/r", .nodes = 3};
+  const std::vector<std::string> here = {"BERTH_RUN=R", "BERTH_LEASE=L", "CUDA_VISIBLE_DEVICES=0",
+                                         "SLURM_CPUS_PER_TASK=8", "HOME=/h"};
+  EXPECT_THAT(environment_on_node(plan, 2, here, "n1", 29501),
+              testing::UnorderedElementsAre("SLURM_CPUS_PER_TASK=8", "HOME=/h", "MASTER_ADDR=n1",
+                                            "MASTER_PORT=29501", "BERTH_RANK_NODE=2/3:/r"));
+  EXPECT_THAT(words_on_node("/b", plan, 2, {"train"}, here),
+              testing::ElementsAre("srun", "--nodes=1", "--ntasks=1", "--relative=2",
+                                   "--unbuffered", "--cpus-per-task=8", "/b", "run", "--ddp", "-n",
+                                   "4", "--name=R node 2", "--no-bind", "--", "train"));
+}
+
+TEST(RankNodes, AreRefusedWhereTheyAreNotGiven) {
+  JobSpec job{.ranks_by = RanksBy::berth, .nodes = 2};
+  EXPECT_TRUE(check_nodes(job, 2));
+  EXPECT_THAT(check_nodes(job, 1).error().message(), testing::HasSubstr("--on slurm"));
+  job.nodes = 3;
+  EXPECT_THAT(check_nodes(job, 2).error().message(), testing::HasSubstr("it has 2"));
+  job.ranks_by = RanksBy::nobody;
+  EXPECT_THAT(check_nodes(job, 3).error().message(), testing::HasSubstr("add --ddp"));
+  EXPECT_EQ(nodes_given({"SLURM_JOB_NUM_NODES=4"}), 4);
+  EXPECT_EQ(nodes_given({"SLURM_JOB_NUM_NODES=x"}), 1);
+}
+
 TEST(RankLines, HaveTheirRankInFront) {
   RankLines lines(3);
   EXPECT_EQ(lines.take("one\ntw"), "[3] one\n");

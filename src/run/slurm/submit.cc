@@ -12,6 +12,7 @@
 #include "base/tr.h"
 #include "base/variables.h"
 #include "host_environment/environment.h"
+#include "run/ranks/rank_words.h"
 #include "run/run_manifest.h"
 
 namespace berth {
@@ -67,10 +68,14 @@ Result<std::vector<std::string>> sbatch_options(const JobSpec& job, const SlurmW
     return fail(ErrorCode::invalid, trf("{} is not for Slurm, which chooses the cards itself: {}",
                                         *option, instead_of(*option)));
   }
+  if (auto nodes = check_nodes(job, job.nodes); !nodes) return std::unexpected(nodes.error());
   std::vector<std::string> words;
   if (job.where == RunWhere::gpu) {
     const std::string type = wishes.gpu_type.empty() ? "" : ":" + wishes.gpu_type;
     words.push_back(fmt::format("--gres=gpu{}:{}", type, job.request.devices));
+  }
+  if (job.nodes > 1) {  // each has one process of berth's, which starts that node's ranks
+    words.insert(words.end(), {fmt::format("--nodes={}", job.nodes), "--ntasks-per-node=1"});
   }
   if (job.cpus) words.push_back(fmt::format("--cpus-per-task={}", *job.cpus));
   if (job.host_memory) {

@@ -36,6 +36,17 @@ TEST(SlurmSubmit, AsksForNoCardWithoutOne) {
   EXPECT_THAT(*sbatch_options(job, {}), ElementsAre("--no-requeue"));
 }
 
+TEST(SlurmSubmit, AsksForOneProcessOfBerthsOnEachNode) {
+  JobSpec job;
+  job.request.devices = 4;
+  job.ranks_by = RanksBy::berth;
+  job.nodes = 2;
+  EXPECT_THAT(*sbatch_options(job, {}),
+              ElementsAre("--gres=gpu:4", "--nodes=2", "--ntasks-per-node=1", "--no-requeue"));
+  job.ranks_by = RanksBy::nobody;
+  EXPECT_FALSE(sbatch_options(job, {}));
+}
+
 TEST(SlurmSubmit, LetsSlurmStartAgainOnlyWhatMayBe) {
   JobSpec job;
   job.retry_on = RetryOn::gpu_lost;

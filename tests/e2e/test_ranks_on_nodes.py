@@ -1,0 +1,135 @@
+"""`berth run --ddp --nodes 2 --on slurm`: the ranks of two nodes of a real Slurm meet, fail and end as one job's."""
+
+import json
+import sys
+
+import pytest
+
+from aftermath import show
+from conftest import Machine
+from slurm_site import LONG, NODES, Slurm, wait_until
+from test_ranks import GLOO, MEET, WAIT, lives, needs_torch, pids
+
+
+@pytest.fixture(scope="module")
+def site():
+    made = Slurm()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def machine(tmp_path, site):
+    made = Machine(tmp_path)
+    folder = tmp_path / "ranks"
+    for name in ("", *NODES):
+        (tmp_path / "ledgers" / name).mkdir(exist_ok=True, parents=True)
+    folder.mkdir()
+    (folder / "meet.py").write_text(MEET)
+    (folder / "wait.py").write_text(WAIT)
+    made.folder = folder
+    made.env |= site.env | {"LEDGER_OF_EACH_NODE": str(tmp_path / "ledgers"), "MASTER_ADDR": "127.0.0.1"}
+    made.patience = LONG
+    yield made
+    site.cancel_all()
+    wait_until(site.is_up, "the nodes are idle again")
+
+
+def whole_run(machine):
+    """Not what it started on the other node, which is named after it."""
+    all_of_them = json.loads(machine.run("runs", "--json").stdout)["runs"]
+    whole = [one["id"] for one in all_of_them if " node " not in one["spec"].get("name", "")]
+    assert len(whole) == 1 and len(all_of_them) == 2, [one["spec"] for one in all_of_them]
+    return whole[0]
+
+
+def ledger_of(machine, node):
+    return {"BERTH_LEDGER": str(machine.directory / "ledgers" / node)}
+
+
+def table(machine, run="last"):
+    return show(machine, run)["ranks"]
+
+
+def run_ranks(machine, *command, env=None, options=()):
+    return machine.run("run", "--on", "slurm", "--ddp", "-n", "2", "--nodes", "2", *options, "--", sys.executable, *command,
+                       env=env or {}, timeout=4 * LONG)
+
+
+def test_ranks_of_two_nodes_meet_and_stand_in_one_table(machine):
+    done = run_ranks(machine, machine.folder / "meet.py")
+    assert done.returncode == 0, done.stderr + done.stdout
+    others = str([f"{rank} of 4" for rank in (1, 2, 3)])
+    lines = sorted(line for line in done.stdout.splitlines() if " met " in line)
+    assert [line.split(" met ")[0] for line in lines] == ["[0]", "[1]", "[2]", "[3]"], done.stdout
+    assert all(others in line for line in lines)
+    assert [line.split("] ")[-1].split()[0] for line in lines] == ["0", "1", "0", "1"], "LOCAL_RANK, on each node from 0"
+    run = whole_run(machine)
+    of_all = table(machine, run)
+    assert [(one["rank"], one["node"], one["exit_code"]) for one in of_all["ranks"]] == [
+        (0, None, 0), (1, None, 0), (2, "n2", 0), (3, "n2", 0)]
+    shown = machine.run("show", run).stdout
+    assert "n2" in shown.partition("Ranks, which meet at 127.0.0.1:")[2]
+    of_one = machine.run("logs", run, "--rank", "3")
+    assert of_one.stdout.startswith("met "), of_one.stderr
+
+
+@needs_torch
+def test_real_ranks_of_pytorch_meet_on_two_nodes(machine):
+    (machine.folder / "gloo.py").write_text(GLOO)
+    done = run_ranks(machine, machine.folder / "gloo.py")
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert sorted(line for line in done.stdout.splitlines() if " ranks " in line) == [
+        f"[{rank}] ranks 4" for rank in range(4)]
+
+
+@pytest.mark.parametrize("failing", ["1", "3"])
+def test_the_first_that_fails_is_named_on_whichever_node_and_all_are_ended(machine, failing):
+    done = run_ranks(machine, machine.folder / "wait.py", machine.folder, env={"FAILS": failing})
+    assert done.returncode == 7, done.stderr + done.stdout
+    assert f"rank {failing} ended first, with exit code 7; the others are ended" in done.stdout + done.stderr
+    run = whole_run(machine)
+    of_all = table(machine, run)
+    assert of_all["failed_first"] == int(failing)
+    assert sorted(one["exit_code"] for one in of_all["ranks"]) == [3, 3, 3, 7]
+    terms = {rank: (machine.folder / f"term-{rank}").read_text() for rank in "0123" if rank != failing}
+    assert set(terms.values()) == {"x"}, terms
+    assert not any(map(lives, pids(machine)))
+    why = machine.run("explain", run, timeout=LONG).stdout
+    assert f"rank {failing} ended first" in why and "no such file as I need" in why
+
+
+def test_stop_asks_the_ranks_of_both_nodes(machine):
+    run = machine.run("submit", "--ddp", "-n", "2", "--nodes", "2", "--", "python3", machine.folder / "wait.py",
+                      machine.folder).stdout.strip()
+    wait_until(lambda: len(pids(machine)) == 4, "all four ranks wait")
+    for node in NODES:
+        held = json.loads(machine.run("leases", "--json", env=ledger_of(machine, node)).stdout)["leases"]
+        assert len(held) == 1 and len(held[0]["devices"]) == 2, "the cards of each node are claimed in its own ledger"
+    assert machine.run("stop", run, timeout=LONG).returncode == 0
+    machine.run("wait", "-q", run, timeout=LONG)
+    assert [one["exit_code"] for one in table(machine, run)["ranks"]] == [3, 3, 3, 3]
+    assert not any(map(lives, pids(machine)))
+
+
+def test_a_node_whose_cards_somebody_has_is_named(machine):
+    there = ledger_of(machine, "n2") | {"SLURM_JOB_ID": "9", "SLURM_STEP_GPUS": "0,1", "SLURMD_NODENAME": "n2"}
+    held = machine.run("run", "-d", "-n", "2", "--", "sleep", "600", env=there)
+    assert held.returncode == 0, held.stderr
+    done = run_ranks(machine, machine.folder / "wait.py", machine.folder)
+    assert done.returncode == 124, done.stderr + done.stdout
+    assert "node 1 ended first, with exit code 124" in done.stdout + done.stderr
+    assert "leased to" in done.stdout + done.stderr and "sleep 600" in done.stdout + done.stderr, done.stdout
+    assert not any(map(lives, pids(machine)))
+    assert machine.run("stop", held.stdout.strip()).returncode == 0
+
+
+@pytest.mark.parametrize("words, why", [
+    (("--ddp", "--nodes", "2"), "add --on slurm"),
+    (("--nodes", "2", "--on", "slurm"), "add --ddp"),
+    (("--ddp=torchrun", "--nodes", "2", "--on", "slurm"), "without torchrun"),
+    (("--ddp", "--nodes", "0"), "number of nodes"),
+])
+def test_what_cannot_be_spread_is_refused(machine, words, why):
+    done = machine.run("run", *words, "--", "true")
+    assert done.returncode == 125 and why in done.stderr, done.stderr
