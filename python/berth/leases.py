@@ -163,7 +163,7 @@ def current_lease() -> Optional[Lease]:
 
 @takes(wishes)
 def lease(wanted: Wishes) -> Lease:
-    """Claims n devices for this process and shows them, and no others, to CUDA.
+    """Claims n devices for this process and shows it them, and no others.
 
     >>> with lease(2, sim="server-8xh100") as mine:
     ...     print(mine.devices[0].name, os.environ["CUDA_VISIBLE_DEVICES"])

@@ -25,7 +25,8 @@ bool has_nvlink(const Card& card) { return card.nvlink || card.has(nvlink_bridge
 
 Bytes usable_memory(const Card& card) {
   const std::uint64_t sold = static_cast<std::uint64_t>(card.memory_gib) << 30;
-  const bool in_the_memory = card.has(ecc_delivered) && card.memory < MemoryKind::gddr7;
+  const bool in_the_memory =
+      card.has(ecc_delivered) && card.memory && *card.memory < MemoryKind::gddr7;
   return Bytes(in_the_memory ? sold - sold / 16 : sold);
 }
 
@@ -34,7 +35,7 @@ std::span<const Card> all_cards() {
   static const std::vector<Card> all = [] {
     std::vector<Card> rows;
     for (const auto part : {geforce_cards(), workstation_cards(), datacenter_cards(),
-                            instinct_cards(), radeon_cards(), intel_cards()}) {
+                            instinct_cards(), radeon_cards(), intel_cards(), ascend_chips()}) {
       rows.insert(rows.end(), part.begin(), part.end());
     }
     return rows;

@@ -42,16 +42,16 @@ struct Card {
   std::string_view also;         // further names of it, with "|" between them
   std::string_view pci_devices;  // PCI device ids, with " " between them; empty: not known
   ComputeCapability capability;  // 0.0: not NVIDIA's
-  int multiprocessors = 0;       // AMD's: compute units; Intel's: Xe-cores
+  int multiprocessors = 0;       // AMD's: compute units; Intel's: Xe-cores; Huawei's: AI cores
   int memory_gib = 0;            // as it is sold; see usable_memory()
-  MemoryKind memory = MemoryKind::gddr6;
+  std::optional<MemoryKind> memory = MemoryKind::gddr6;
   std::optional<int> bus_bits;
-  double bandwidth = 0;          // GB/s (10^9), as published
-  std::optional<int> boost_mhz;  // of the reference card; board makers' differ
-  std::optional<double> fp32;    // teraflops as published
-  std::optional<int> watts;      // power limit by default
-  std::string_view form;         // "PCIe 4.0 x16", "SXM5"
-  std::optional<double> nvlink;  // GB/s, both directions together, of all links; has_nvlink()
+  std::optional<double> bandwidth;  // GB/s (10^9), as published
+  std::optional<int> boost_mhz;     // of the reference card; board makers' differ
+  std::optional<double> fp32;       // teraflops as published
+  std::optional<int> watts;         // power limit by default
+  std::string_view form;            // "PCIe 4.0 x16", "SXM5"
+  std::optional<double> nvlink;     // GB/s, both directions together, of all links; has_nvlink()
   unsigned traits = plain;
   std::string_view source;               // the document that the figures stand in
   const PeakRates* published = nullptr;  // where the vendor's differ from what clocks would give
@@ -60,7 +60,7 @@ struct Card {
   [[nodiscard]] bool has(Trait trait) const { return (traits & trait) != 0; }
   /// Compute capability, CUDA cores, tensor cores, NVLink and MIG are NVIDIA's terms alone.
   [[nodiscard]] bool is_nvidia() const { return architecture.empty(); }
-  /// "NVIDIA"; else the first word of the name: "AMD", "Intel".
+  /// "NVIDIA"; else the first word of the name: "AMD", "Intel", "Huawei".
   [[nodiscard]] std::string_view maker() const {
     return is_nvidia() ? "NVIDIA" : name.substr(0, name.find(' '));
   }

@@ -14,6 +14,7 @@ namespace berth {
 [[nodiscard]] std::span<const Card> instinct_cards();     // AMD Instinct
 [[nodiscard]] std::span<const Card> radeon_cards();       // AMD Radeon
 [[nodiscard]] std::span<const Card> intel_cards();        // Arc, Data Center GPU Flex and Max
+[[nodiscard]] std::span<const Card> ascend_chips();       // Huawei Ascend, one by one
 /// All of them, in that order, the oldest of each first.
 [[nodiscard]] std::span<const Card> all_cards();
 

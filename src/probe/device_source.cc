@@ -13,6 +13,7 @@
 #include "probe/amdgpu/amdgpu_source.h"
 #include "probe/dcmi/dcmi_source.h"
 #include "probe/intel/intel_source.h"
+#include "probe/nvml/ixml_source.h"
 #include "probe/nvml/nvml_probe.h"
 #include "probe/presence/presence_source.h"
 #include "snapshot/device_kind.h"
@@ -23,7 +24,7 @@ namespace berth {
 
 namespace {
 
-constexpr std::array<SourceFacts, 5> sources_known = {{
+constexpr std::array<SourceFacts, 7> sources_known = {{
     {.kind = DeviceKind::nvidia_gpu,
      .kernel_drivers = {"nvidia"},
      .pci_vendor = "0x10de",
@@ -55,17 +56,33 @@ constexpr std::array<SourceFacts, 5> sources_known = {{
      .starts_slowly = true,
      .make = make_dcmi_source,
      .sees_any = DcmiSource::sees_any},
-    // One source of all kinds of which only presence is known.
     {.kind = DeviceKind::hygon_dcu,
-     .kernel_drivers = {},
+     .kernel_drivers = {"hycu", "hydcu"},
      .pci_vendor = "0x1d94",
+     .opening = as_key("listing the GPUs of the hycu driver"),
+     .runtime_file = "",
+     .starts_slowly = false,
+     .make = make_hygon_source,
+     .sees_any = sees_hygon_files},
+    {.kind = DeviceKind::iluvatar_gpu,
+     .kernel_drivers = {},
+     .pci_vendor = "0x1e3e",
+     .opening = as_key("starting Iluvatar's library"),
+     .runtime_file = "",
+     .starts_slowly = true,
+     .make = make_ixml_source,
+     .sees_any = IxmlSource::sees_any},
+    // One source of all kinds of which only presence is known, under the name of one of them.
+    {.kind = DeviceKind::cambricon_mlu,
+     .kernel_drivers = {},
+     .pci_vendor = "0xcabc",
      .opening = as_key("listing accelerators of the bus"),
      .runtime_file = "",
      .starts_slowly = false,
      .make = make_presence_source,
      .sees_any =
          [](const Sources& sources, const pci::Makers& makers) {
-           return PresenceSource::sees_any(sources.sys, makers);
+           return PresenceSource::sees_any(sources.sys, makers, sources.root);
          }},
 }};
 

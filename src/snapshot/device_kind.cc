@@ -152,7 +152,28 @@ constexpr DeviceKindFacts presence(DeviceKind kind, std::string_view name, std::
           .order_value = "",
           .is_supported = true,
           .word = word,
-          .only_presence = true};
+          .may_be_presence = true};
+}
+
+/// Read as AMD's where its driver has amdgpu's files.
+constexpr DeviceKindFacts hygon() {
+  DeviceKindFacts facts =
+      presence(DeviceKind::hygon_dcu, "hygon-dcu", "Hygon", "hygon", "ROCR_VISIBLE_DEVICES");
+  facts.source = "hycu";
+  facts.runtime = Runtime::rocm;
+  facts.runtime_name = "ROCm";
+  facts.removed_variables = renumber_amd;
+  facts.idle_memory = amd.idle_memory;
+  return facts;
+}
+
+/// Read as NVIDIA's where its library is there.
+constexpr DeviceKindFacts iluvatar() {
+  DeviceKindFacts facts = presence(DeviceKind::iluvatar_gpu, "iluvatar-gpu", "Iluvatar", "iluvatar",
+                                   "CUDA_VISIBLE_DEVICES");
+  facts.source = "ixml";
+  facts.card_file = "/dev/iluvatar";
+  return facts;
 }
 
 constexpr std::array<DeviceKindFacts, 16> kinds = {{
@@ -176,14 +197,13 @@ constexpr std::array<DeviceKindFacts, 16> kinds = {{
      .order_variable = "",
      .order_value = "",
      .is_supported = false},
-    presence(DeviceKind::hygon_dcu, "hygon-dcu", "Hygon", "hygon", "ROCR_VISIBLE_DEVICES"),
+    hygon(),
     presence(DeviceKind::cambricon_mlu, "cambricon-mlu", "Cambricon", "cambricon",
              "MLU_VISIBLE_DEVICES"),
     presence(DeviceKind::mthreads_gpu, "mthreads-gpu", "Moore Threads", "mthreads",
              "MUSA_VISIBLE_DEVICES"),
     presence(DeviceKind::metax_gpu, "metax-gpu", "MetaX", "metax", "CUDA_VISIBLE_DEVICES"),
-    presence(DeviceKind::iluvatar_gpu, "iluvatar-gpu", "Iluvatar", "iluvatar",
-             "CUDA_VISIBLE_DEVICES"),
+    iluvatar(),
     presence(DeviceKind::habana_gaudi, "habana-gaudi", "Habana", "gaudi", "HABANA_VISIBLE_MODULES"),
     presence(DeviceKind::google_tpu, "google-tpu", "Google", "tpu", "TPU_VISIBLE_CHIPS"),
     presence(DeviceKind::tenstorrent, "tenstorrent", "Tenstorrent", "tenstorrent",

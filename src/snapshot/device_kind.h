@@ -58,9 +58,9 @@ struct DeviceKindFacts {
   /// A container gets it by its files alone, as the maker's documents say: its own and these.
   bool is_given_by_files = false;
   std::span<const std::string_view> further_files = {};
-  /// Nothing is read of it but that it is there and who has its files open: no job is given it
-  /// unasked.
-  bool only_presence = false;
+  /// Unless a source tells its memory, nothing is read of it but that it is there and who has its
+  /// files open: is_only_presence().
+  bool may_be_presence = false;
 };
 
 [[nodiscard]] const DeviceKindFacts& facts_of(DeviceKind kind);
@@ -69,9 +69,14 @@ struct DeviceKindFacts {
 [[nodiscard]] inline bool is_supported(const Device& device) {
   return facts_of(device.kind).is_supported;
 }
-/// Whether no job is given it unless somebody names it.
+/// Whether nothing is known of it but that it is there.
+[[nodiscard]] inline bool is_only_presence(const Device& device) {
+  return facts_of(device.kind).may_be_presence && !device.memory_total.get() &&
+         device.memory_total.why() == Absent::unsupported;
+}
+/// Whether a job is given it though nobody names it.
 [[nodiscard]] inline bool is_given_unasked(const Device& device) {
-  return !device.integrated && !facts_of(device.kind).only_presence;
+  return !device.integrated && !is_only_presence(device);
 }
 /// The files that a container is given for these devices, each once; nothing: one of them is not
 /// given so, or its file is not known.

@@ -111,7 +111,7 @@ std::vector<const Device*> others_here(const Examined& host) {
   std::vector<const Device*> found;
   for (const Device& device : host.snapshot.devices) {
     const DeviceKindFacts& facts = facts_of(device.kind);
-    if (is_of(Runtime::cuda, device) || !facts.is_supported || facts.only_presence) continue;
+    if (is_of(Runtime::cuda, device) || !facts.is_supported || is_only_presence(device)) continue;
     if (device.parent || (!found.empty() && !is_of(facts_of(found.front()->kind).runtime, device)))
       continue;
     found.push_back(&device);

@@ -65,13 +65,16 @@ void write_table(Archive& archive, const Card& card) {
   };
   archive.derived("compute_units", units_of("AMD"));
   archive.derived("xe_cores", units_of("Intel"));
+  archive.derived("ai_cores", units_of("Huawei"));
   archive.derived("cuda_cores", cuda_cores(card));
   archive.derived("tensor_core_generation", generation);
   archive.derived("memory_sold_bytes", static_cast<std::uint64_t>(card.memory_gib) << 30);
   archive.derived("memory_usable_bytes", usable_memory(card));
-  archive.derived("memory_kind", std::string(name_of(card.memory)));
+  archive.derived("memory_kind",
+                  card.memory ? std::optional(std::string(name_of(*card.memory))) : std::nullopt);
   archive.derived("memory_bus_width_bits", card.bus_bits);
-  archive.derived("memory_bandwidth_bytes_per_second", bytes_per_second(card.bandwidth));
+  archive.derived("memory_bandwidth_bytes_per_second",
+                  card.bandwidth ? std::optional(bytes_per_second(*card.bandwidth)) : std::nullopt);
   archive.derived("clock_boost_megahertz", card.boost_mhz);
   archive.derived("power_limit_milliwatts", milliwatts);
   archive.derived("form", std::string(card.form));

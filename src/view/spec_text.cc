@@ -156,6 +156,11 @@ std::vector<SpecRow> fact_rows() {
                   if (c.maker() != "Intel") return std::nullopt;
                   return std::to_string(c.multiprocessors);
                 }),
+      table_row(as_key("AI cores"),
+                [](const Card& c) -> std::optional<std::string> {
+                  if (c.maker() != "Huawei") return std::nullopt;
+                  return std::to_string(c.multiprocessors);
+                }),
       both(
           as_key("CUDA cores"), [](const Device& d) { return number(d.cuda_cores); },
           [](const Card& c) -> std::optional<double> {
@@ -173,14 +178,18 @@ std::vector<SpecRow> fact_rows() {
           memory_words),
       table_row(as_key("sold as"),
                 [](const Card& c) -> std::optional<std::string> {
-                  return fmt::format("{} GB {}", c.memory_gib, name_of(c.memory));
+                  if (!c.memory) return fmt::format("{} GB", c.memory_gib);
+                  return fmt::format("{} GB {}", c.memory_gib, name_of(*c.memory));
                 }),
       both(
           as_key("memory bus"), [](const Device& d) { return number(d.memory_bus_width); },
           [](const Card& c) -> std::optional<double> { return c.bus_bits; }, bits),
       both(
           as_key("bandwidth"), [](const Device& d) { return number(d.memory_bandwidth); },
-          [](const Card& c) -> std::optional<double> { return c.bandwidth * 1e9; },
+          [](const Card& c) -> std::optional<double> {
+            if (!c.bandwidth) return std::nullopt;
+            return *c.bandwidth * 1e9;
+          },
           bandwidth_words),
       table_row(as_key("boost clock"),
                 [](const Card& c) -> std::optional<std::string> {
@@ -390,7 +399,9 @@ std::string render_card_list(const Style& style) {
               6, Align::right)
         .cell("  " + std::string(facts ? facts->architecture : card.architecture), 15, Align::left,
               Paint::dim)
-        .cell(bandwidth_words(card.bandwidth * 1e9), 10, Align::right);
+        .cell(card.bandwidth ? bandwidth_words(*card.bandwidth * 1e9)
+                             : std::string(absent_mark(style)),
+              10, Align::right);
     text += line.text();
   }
   return text;

@@ -75,6 +75,27 @@ def test_no_look_opens_a_device_file(tmp_path):
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+@pytest.mark.parametrize("status", ["suspended", "active"])
+def test_what_would_wake_a_card_of_intels_is_opened_only_while_it_is_awake(tmp_path, status):
+    tree = Sys(tmp_path)
+    folder = tree.add_bare("0000:41:00.0", "0x8086", "0xe20b", "xe", "0x030000", render=140)
+    for name, text in INTEL.items():
+        put(folder / name, text + "\n")
+    put(folder / "tile0/physical_vram_size_bytes", f"{12 << 30}\n")
+    put(folder / "power/runtime_status", status + "\n")
+    calls = tmp_path / "calls"
+    traced = ["strace", "-f", "-e", "trace=open,openat,openat2", "-o", calls, LOOK, tree.sys, tree.proc, "2"]
+    done = subprocess.run(traced, check=True, text=True, capture_output=True, timeout=120)
+    opened = [line.split('"')[1] for line in calls.read_text().splitlines() if '"' in line]
+    wakes = [path for path in opened if str(folder) in path and any(part in path for part in ("hwmon4/", "/gt0/", "tile0/physical"))]
+    [card] = json.loads(done.stdout.splitlines()[-1])["devices"]
+    if status == "active":
+        assert wakes and card["memory_total_bytes"] == 12 << 30
+    else:
+        assert wakes == [] and card["unusable_because"].startswith("it sleeps") and card["memory_total_bytes"] is None
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
 def test_doctor_looks_at_permissions_without_opening(tmp_path):
     """Who opens the KFD is its process from then on, and a render node wakes its card up."""
     root = tmp_path / "root"

@@ -127,6 +127,11 @@ def test_spec_knows_them(on):
     text = on("mi300x-8").run("spec", env=WIDE).stdout
     assert "not in berth's table" not in text and "304" in text
     assert "RX 6650 XT" in on("arc-mixed").run("spec", env=WIDE).stdout
+    # A chip of Huawei's is the card of that name; what nothing of Huawei's own says is null.
+    told = json.loads(on("ascend-910b-8").run("spec", "--json").stdout)["cards"]
+    [table] = [one["table"] for one in told]
+    assert (table["name"], table["ai_cores"], table["memory_sold_bytes"]) == ("Huawei Ascend 910B2", 24, 64 << 30)
+    assert table["memory_bandwidth_bytes_per_second"] is None and table["memory_kind"] is None
 
 
 def test_doctor_explains_each_variable(on):

@@ -250,6 +250,26 @@ def test_each_shows_the_others_server_beside_its_own(server, first, then):
     assert_ended_well(holder, both)
 
 
+def held_by_the_new(tmp_path, machine, *words):
+    """(the holder, what lets it end, how 0.1.0 is asked about its ledger)"""
+    gate, begun = tmp_path / "gate", tmp_path / "begun"
+    job = f"touch {begun}; until test -e {gate}; do sleep 0.05; done"
+    holder = machine.start("run", "-q", *words, "--", "sh", "-c", job, stderr=subprocess.PIPE)
+    try:
+        wait_until(begun.exists, "the holder has its device", PATIENCE)
+    except BaseException:
+        end(holder)
+        raise
+    # 0.1.0 has no ledgers of simulated servers.
+    [part] = [one.parent for one in (tmp_path / "ledger").rglob("lease-*")]
+    env = machine.env | {"BERTH_LEDGER": str(part)}
+
+    def old(*words, **more):
+        return subprocess.run([OLD, *words], env=env | more, text=True, capture_output=True, timeout=PATIENCE)
+
+    return holder, gate, old
+
+
 def test_the_older_gives_no_other_maker_s_device_and_reads_who_has_it(tmp_path):
     """It knew no partitions and no other makers: what it does not know it leaves to those who do."""
     snapshot = scenario("arc-mixed")
@@ -257,19 +277,8 @@ def test_the_older_gives_no_other_maker_s_device_and_reads_who_has_it(tmp_path):
     seen = tmp_path / "seen.json"
     seen.write_text(json.dumps(snapshot), encoding="utf-8")
     machine = Machine(tmp_path, sim=str(seen))
-    gate, begun = tmp_path / "gate", tmp_path / "begun"
-    job = f"touch {begun}; until test -e {gate}; do sleep 0.05; done"
-    holder = machine.start("run", "-q", "--kind", "amd", "--", "sh", "-c", job, stderr=subprocess.PIPE)
+    holder, gate, old = held_by_the_new(tmp_path, machine, "--kind", "amd")
     try:
-        wait_until(begun.exists, "the holder has its device", PATIENCE)
-
-        # 0.1.0 has no ledgers of simulated servers.
-        [part] = [one.parent for one in (tmp_path / "ledger").rglob("lease-*")]
-        env = machine.env | {"BERTH_LEDGER": str(part)}
-
-        def old(*words):
-            return subprocess.run([OLD, *words], env=env, text=True, capture_output=True, timeout=PATIENCE)
-
         [lease] = json.loads(old("leases", "--json").stdout)["leases"]
         amd = next(one for one in snapshot["devices"] if one["kind"] == "amd-gpu")
         assert [part["device"] for part in lease["devices"]] == [amd["id"]]
@@ -277,6 +286,39 @@ def test_the_older_gives_no_other_maker_s_device_and_reads_who_has_it(tmp_path):
         assert (given.returncode, given.stdout) == (0, "0\n"), given.stderr
         assert old("pick", "--only", str(amd["index"])).returncode != 0
         assert "not supported" in old("pick", "-n", "2").stderr
+    finally:
+        gate.touch()
+        holder.wait(timeout=PATIENCE)
+
+
+def test_the_older_keeps_off_a_card_whose_partitions_are_leased_one_by_one(tmp_path):
+    """Of a divided card it sees the card alone, and gives it to nobody; what it reads and sweeps harms no lease."""
+    snapshot = scenario("mi300x-cpx")
+    snapshot["leases"] = []
+    seen, by_the_old = tmp_path / "seen.json", tmp_path / "by-the-old.json"
+    seen.write_text(json.dumps(snapshot), encoding="utf-8")
+    # As the first release saw such a machine: it read PCI functions, and nothing of the KFD.
+    cards = [one for one in snapshot["devices"] if one["kind"] == "amd-gpu"]
+    for card in cards:
+        card["unusable_because"] = "readings not supported yet"
+    parts = [one["id"] for one in snapshot["devices"] if one["kind"] == "amd-partition"]
+    ids = {card["id"] for card in cards}
+    uses = [one for one in snapshot["gpu_processes"] if one["device"] in ids]
+    by_the_old.write_text(json.dumps(snapshot | {"devices": cards, "gpu_processes": uses}), encoding="utf-8")
+    machine = Machine(tmp_path, sim=str(seen))
+    holder, gate, old = held_by_the_new(tmp_path, machine, "-n", "2")
+    sim = {"BERTH_SIM": str(by_the_old)}
+    try:
+        [lease] = json.loads(old("leases", "--json", **sim).stdout)["leases"]
+        held = [part["device"] for part in lease["devices"]]
+        assert len(held) == 2 and set(held) <= set(parts) and not set(held) & ids
+        for words in (("pick",), ("pick", "--only", "0"), ("run", "-q", "--", "true"), ("run", "-q", "--only", "0", "--", "true")):
+            refused = old(*words, **sim)
+            assert refused.returncode != 0 and "not supported" in refused.stderr, refused.stderr
+        again = json.loads(machine.run("leases", "--json").stdout)["leases"]
+        assert [part["device"] for one in again for part in one["devices"]] == held
+        free = json.loads(machine.run("pick", "--format", "json").stdout)
+        assert free["chosen"] and not set(held) & {one["id"] for one in free["chosen"]}
     finally:
         gate.touch()
         holder.wait(timeout=PATIENCE)

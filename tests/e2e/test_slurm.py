@@ -100,6 +100,7 @@ def test_what_slurm_can_never_give_is_refused_and_leaves_nothing(machine):
     assert done.returncode == 124 and "node configuration is not available" in done.stderr
     assert machine.run("submit", "--partition", "none", "--", "true").returncode == 125
     assert machine.run("submit", "--memory", "10G", "--", "true").returncode == 125
+    assert "write --gpu-type" in machine.run("submit", "--kind", "amd", "--", "true").stderr
     assert json.loads(machine.run("runs", "--json").stdout)["runs"] == []
 
 

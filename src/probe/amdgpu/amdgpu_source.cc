@@ -39,11 +39,11 @@ Reading<std::string> partition_mode_of(const Card& card) {
 
 /// Why no job can be given it, or nothing. Who took what else is known of it for its identity would
 /// give a job another card.
-std::string_view obstacle_to(const Card& card, bool has_rocm) {
+std::string_view obstacle_to(const Card& card, bool has_rocm, bool may_be_divided = true) {
   const bool is_unread = !card.number.get() && card.number.why() != Absent::unsupported;
   // The bus lists it as soon as the driver begins with it, its files and its number come later.
   const bool is_starting = card.card_file.empty() && !card.render_minor && card.nodes.empty();
-  if (is_unread || is_starting) return no_answer_for_it;
+  if (is_unread || is_starting || (card.is_divided() && !may_be_divided)) return no_answer_for_it;
   // Its number among all would be that of another card to ROCm.
   return has_rocm && card.nodes.empty() ? as_key("ROCm does not list it") : "";
 }
@@ -55,7 +55,7 @@ Reading<std::string> text_or_none(const std::string& text) {
 }  // namespace
 
 void AmdgpuSource::find_cards() {
-  std::vector<Card> now = amdgpu::cards_of_bus(sys_);
+  std::vector<Card> now = amdgpu::cards_of_bus(sys_, driver_);
   const std::string state = amdgpu::topology_state(sys_);
   const bool same = !state.empty() && state == topology_ &&
                     std::ranges::equal(now, known_, [](const Card& card, const Known& one) {
@@ -86,17 +86,17 @@ std::expected<int, Problem> AmdgpuSource::open() {
   is_open_ = !known_.empty();
   if (!is_open_) {
     return std::unexpected(
-        Problem{.source = "amdgpu",
+        Problem{.source = std::string(facts_of(driver_.kind).source),
                 .code = "driver_not_loaded",
-                .message = std::string(tr("the amdgpu driver has no GPU any more")),
-                .remedy = std::string(tr("look for \"amdgpu\" in the kernel log"))});
+                .message = trf("the {} driver has no GPU any more", driver_.names.front()),
+                .remedy = trf("look for \"{}\" in the kernel log", driver_.names.front())});
   }
   return static_cast<int>(known_.size());
 }
 
 /// AMD's packages bring a module with a version. The kernel's own has none.
 void AmdgpuSource::observe_host(Host& host, const Wanted& wanted, std::vector<Problem>&) {
-  if (!wanted.has(Extra::driver_version)) return;
+  if (!wanted.has(Extra::driver_version) || driver_.is_fork) return;
   Reading<std::string>& driver = host.software_of(Runtime::rocm).driver;
   driver = is_open_ ? line_of(sys_ + "/module/amdgpu/version") : Absent::failed;
 }
@@ -104,16 +104,18 @@ void AmdgpuSource::observe_host(Host& host, const Wanted& wanted, std::vector<Pr
 void AmdgpuSource::read_facts(Known& one) {
   const Card& card = one.card;
   Device& device = one.facts;
-  device.kind = DeviceKind::amd_gpu;
+  device.kind = driver_.kind;
   device.pci_address = card.address;
   device.name = line_of(card.folder + "/product_name");
   device.vbios_version = line_of(card.folder + "/vbios_version");
   device.serial = line_of(card.folder + "/serial_number");
   // Of two that are the same neither is an identity.
   const auto& unique = card.number.get();
-  const bool is_alone = unique && std::ranges::none_of(known_, [&](const Known& other) {
-                          return &other != &one && other.card.number == card.number;
-                        });
+  // Where a fork's files are not there its cards go by their address, and so they do here.
+  const bool is_alone =
+      unique && !driver_.is_fork && std::ranges::none_of(known_, [&](const Known& other) {
+        return &other != &one && other.card.number == card.number;
+      });
   device.uuid = is_alone ? Reading<std::string>("GPU-" + *unique)
                 : unique ? Reading<std::string>(Absent::unsupported)
                          : card.number;
@@ -136,7 +138,7 @@ Device AmdgpuSource::identify_device(int index, const Wanted&) {
   device.index = index;
   const bool has_rocm =
       std::ranges::any_of(known_, [](const Known& other) { return !other.card.nodes.empty(); });
-  device.unusable_because = obstacle_to(card, has_rocm);
+  device.unusable_because = obstacle_to(card, has_rocm, !driver_.is_fork);
   device.runtime_index =
       first != nullptr && !card.is_divided() ? std::optional(first->runtime_index) : std::nullopt;
   return device;
@@ -190,7 +192,7 @@ DeviceLook AmdgpuSource::observe_device(int index, const Wanted& wanted, WallTim
     look.devices.front().lists.nvlinks = one.card.nodes.front().links;
   }
   const bool is_divided = division_of(look.devices.front()) != Division::whole;
-  if ((is_divided || one.card.is_divided()) && wanted.has(Extra::instances)) {
+  if ((is_divided || one.card.is_divided()) && !driver_.is_fork && wanted.has(Extra::instances)) {
     for (std::size_t i = 0; i < one.card.nodes.size(); ++i) {
       Device part = partition_of(one, one.card.nodes[i]);
       part.unusable_because = look.devices.front().unusable_because;
@@ -209,6 +211,7 @@ void AmdgpuSource::read_processes(Known& one, const Wanted& wanted, DeviceLook& 
   const amdgpu::ProcessSources sources{.sys = sys_,
                                        .files = *files_,
                                        .sees_all = drm::sees_all_processes(proc_),
+                                       .has_clients = !driver_.is_fork,
                                        .is_integrated = look.devices.front().integrated};
   one.load.begin(now_());
   drm::Load* load = wanted.has(Extra::process_load) ? &one.load : nullptr;
@@ -234,7 +237,7 @@ Device AmdgpuSource::skipped_device(int index) const {
   const Known& one = known_[static_cast<std::size_t>(index)];
   Device device = only_facts(one.facts, Absent::failed);
   if (device.id.text().empty()) device.id = DeviceId(one.card.address);
-  device.kind = DeviceKind::amd_gpu;
+  device.kind = driver_.kind;
   device.index = index;
   device.pci_address = one.card.address;
   return device;

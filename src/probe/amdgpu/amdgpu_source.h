@@ -34,8 +34,9 @@ class AmdgpuSource final : public DeviceSource {
   /// `now`: for how busy a process has been since the look before.
   explicit AmdgpuSource(
       std::string sys, std::string proc = "/proc",
-      std::function<Instant()> now = [] { return SystemClock().now(); })
-      : sys_(std::move(sys)), proc_(std::move(proc)), now_(std::move(now)) {}
+      std::function<Instant()> now = [] { return SystemClock().now(); },
+      const amdgpu::Driver& driver = amdgpu::amds)
+      : sys_(std::move(sys)), proc_(std::move(proc)), now_(std::move(now)), driver_(driver) {}
 
   /// Problem codes: driver_not_loaded.
   [[nodiscard]] std::expected<int, Problem> open() override;
@@ -64,6 +65,7 @@ class AmdgpuSource final : public DeviceSource {
   std::string sys_;
   std::string proc_;
   std::function<Instant()> now_;
+  amdgpu::Driver driver_;
   bool is_open_ = false;
   std::vector<Known> known_;
   std::string topology_;
@@ -72,6 +74,14 @@ class AmdgpuSource final : public DeviceSource {
 
 [[nodiscard]] inline std::unique_ptr<DeviceSource> make_amdgpu_source(const Sources& sources) {
   return std::make_unique<AmdgpuSource>(sources.sys, sources.proc);
+}
+/// Hygon's DCUs, whose driver was made of amdgpu.
+[[nodiscard]] inline std::unique_ptr<DeviceSource> make_hygon_source(const Sources& sources) {
+  return std::make_unique<AmdgpuSource>(
+      sources.sys, sources.proc, [] { return SystemClock().now(); }, amdgpu::hygons);
+}
+[[nodiscard]] inline bool sees_hygon_files(const Sources& sources, const pci::Makers&) {
+  return !amdgpu::cards_of_bus(sources.sys, amdgpu::hygons).empty();
 }
 
 }  // namespace berth

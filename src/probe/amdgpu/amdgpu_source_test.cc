@@ -304,8 +304,9 @@ TEST_F(TwoMakers, ALibraryIsNotOpenedWhileAllItsCardsSleep) {
 }
 
 TEST(DriversHere, EachKindWithASourceHasItsRow) {
-  for (const DeviceKind kind : {DeviceKind::nvidia_gpu, DeviceKind::amd_gpu, DeviceKind::intel_gpu,
-                                DeviceKind::ascend_npu, DeviceKind::other}) {
+  for (const DeviceKind kind :
+       {DeviceKind::nvidia_gpu, DeviceKind::amd_gpu, DeviceKind::intel_gpu, DeviceKind::ascend_npu,
+        DeviceKind::hygon_dcu, DeviceKind::iluvatar_gpu, DeviceKind::other}) {
     if (facts_of(kind).source.empty()) continue;
     const SourceFacts& source = source_of(kind);  // aborts where there is none
     EXPECT_TRUE(is_asked(source.kernel_drivers.front()) || source.sees_any != nullptr)

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "probe/amdgpu/amdgpu_source.h"
 #include "probe/amdgpu/fake_sys_test.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 #include "snapshot/silence.h"
 
@@ -17,6 +18,7 @@ namespace berth {
 namespace {
 
 using testing::ElementsAre;
+using testing::Field;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -378,6 +380,72 @@ TEST(AmdgpuProcesses, WhatMayNotBeReadIsUnknownAndNotNobody) {
   sys.add_node(2, 0x0500, 152, "77");
   sys.put("class/kfd/kfd/proc/70/vram_77", "much\n");
   EXPECT_EQ(card_in(sys).process_count.why(), Absent::failed);
+}
+
+/// A card of Hygon's, whose driver was made of amdgpu.
+void add_dcu(AmdgpuSys& sys) {
+  sys.add("0000:33:00.0", "vega10", 128);
+  const std::string folder = AmdgpuSys::folder("0000:33:00.0");
+  sys.put(folder + "/vendor", "0x1d94\n");
+  sys.put(folder + "/unique_id", "TRFU340004050701\n");
+  sys.put(folder + "/hwmon/hwmon3/name", "hycu\n");
+  sys.put(folder + "/hwmon/hwmon3/temp1_input", "57000\n");
+  sys.put(folder + "/hwmon/hwmon3/power1_average", "356000000\n");
+  std::filesystem::remove_all(sys / "bus/pci/drivers/amdgpu");
+  std::filesystem::create_directories(sys / "bus/pci/drivers/hycu/0000:33:00.0");
+  std::filesystem::remove(sys / (folder + "/driver"));
+  std::filesystem::create_symlink("../../drivers/hycu", sys / (folder + "/driver"));
+}
+
+AmdgpuSource source_of_dcus(AmdgpuSys& sys) {
+  return AmdgpuSource(sys.path(), sys / "proc", [] { return Instant(); }, amdgpu::hygons);
+}
+
+TEST(AmdgpuFork, ReadsTheCardsOfTheForkByTheSameFiles) {
+  AmdgpuSys sys;
+  add_dcu(sys);
+  EXPECT_FALSE(AmdgpuSource(sys.path(), sys / "proc").open()) << "not amdgpu's";
+  AmdgpuSource dcus = source_of_dcus(sys);
+  ASSERT_EQ(dcus.open().value_or(0), 1);
+  const Device card = dcus.observe_device(0, Depth::state, {}).devices.at(0);
+  EXPECT_EQ(card.kind, DeviceKind::hygon_dcu);
+  EXPECT_EQ(card.id.text(), "00000000:33:00.0") << "as where its files are not there";
+  EXPECT_EQ(card.uuid.why(), Absent::unsupported) << "its unique_id is no number";
+  EXPECT_TRUE(card.memory_total.get() && card.utilization_gpu.get());
+  EXPECT_EQ(card.power_draw, Milliwatts{356'000});
+  EXPECT_EQ(card.temperature, Celsius{57});
+  EXPECT_EQ(card.unusable_because, "");
+  EXPECT_FALSE(is_only_presence(card));
+  EXPECT_THAT(drivers_here({.sys = sys.path()}), ElementsAre(DeviceKind::hygon_dcu));
+}
+
+TEST(AmdgpuFork, WithoutTheFilesOnlyPresenceIsKnown) {
+  AmdgpuSys sys;
+  add_dcu(sys);
+  std::filesystem::remove(sys / (AmdgpuSys::folder("0000:33:00.0") + "/mem_info_vram_total"));
+  EXPECT_THAT(drivers_here({.sys = sys.path()}), ElementsAre(DeviceKind::cambricon_mlu))
+      << "the source of all that only presence is known of";
+}
+
+TEST(AmdgpuFork, WhoHasItOpenIsOnItUnlessTheKfdSaysOtherwise) {
+  AmdgpuSys sys;
+  add_dcu(sys);
+  for (const std::string pid : {"71", "72"}) {
+    std::filesystem::create_directories(sys / ("proc/" + pid + "/fd"));
+    std::filesystem::create_symlink("/dev/dri/renderD128", sys / ("proc/" + pid + "/fd/3"));
+    sys.put("proc/" + pid + "/fdinfo/3", "pos:\t0\n");
+  }
+  AmdgpuSource dcus = source_of_dcus(sys);
+  ASSERT_TRUE(dcus.open());
+  EXPECT_THAT(dcus.observe_device(0, Depth::state, {}).processes, SizeIs(2));
+  sys.put("class/kfd/kfd/topology/nodes/1/properties",
+          "simd_count 256\nsimd_per_cu 4\nlocation_id 13056\ndomain 0\n");
+  sys.put("class/kfd/kfd/topology/nodes/1/gpu_id", "900\n");
+  sys.put("class/kfd/kfd/proc/71/vram_900", "0\n");
+  sys.put("class/kfd/kfd/proc/72/vram_900", "4096\n");
+  ASSERT_TRUE(dcus.open());
+  EXPECT_THAT(dcus.observe_device(0, Depth::state, {}).processes,
+              ElementsAre(Field(&GpuProcess::pid, 72)));
 }
 
 }  // namespace

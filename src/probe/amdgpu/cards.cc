@@ -42,12 +42,12 @@ void find_device_files(Card& card) {
   }
 }
 
-/// The driver writes nothing where it knows none.
-Reading<std::string> unique_number(const Card& card) {
+/// The driver writes nothing where it knows none; Hygon's a name that is no number.
+Reading<std::string> unique_number(const Card& card, const Driver& driver) {
   const Reading<std::string> told = sysfs::line_of(card.folder + "/unique_id");
   if (!told.get()) return told.why();
   if (told.get()->find_first_not_of("0123456789abcdefABCDEFx") != std::string::npos) {
-    return Absent::failed;
+    return driver.is_fork ? Absent::unsupported : Absent::failed;
   }
   const bool is_one = told.get()->find_first_not_of("0x") != std::string::npos;
   return is_one ? told : Reading<std::string>(Absent::unsupported);
@@ -126,19 +126,31 @@ std::vector<std::string> Card::device_files(const Node* partition) const {
   return files;
 }
 
-std::vector<Card> cards_of_bus(const std::string& sys) {
+bool has_files_of(const Driver& driver, const std::string& folder) {
+  const auto bound = read_link(folder + "/driver");
+  const std::string name = bound ? bound->substr(bound->rfind('/') + 1) : std::string();
+  return !name.empty() && std::ranges::find(driver.names, name) != driver.names.end() &&
+         is_there(folder + "/mem_info_vram_total");
+}
+
+std::vector<Card> cards_of_bus(const std::string& sys, const Driver& driver) {
   std::vector<Card> cards;
-  for (const std::string& entry : names_in(sys + "/bus/pci/drivers/amdgpu")) {
-    auto address = normal_pci_address(entry);
-    if (!address) continue;
-    Card card;
-    card.folder = sys + "/bus/pci/devices/" + entry;
-    card.address = std::move(*address);
-    const auto pci_class = pci::parse_hex(short_line(card.folder + "/class"));
-    if (!pci_class || !pci::is_wanted_class(*pci_class)) continue;
-    find_device_files(card);
-    card.number = unique_number(card);
-    cards.push_back(std::move(card));
+  for (const std::string_view name : driver.names) {
+    if (name.empty()) continue;
+    for (const std::string& entry : names_in(sys + "/bus/pci/drivers/" + std::string(name))) {
+      auto address = normal_pci_address(entry);
+      if (!address) continue;
+      Card card;
+      card.folder = sys + "/bus/pci/devices/" + entry;
+      card.driver = name;
+      card.address = std::move(*address);
+      const auto pci_class = pci::parse_hex(short_line(card.folder + "/class"));
+      if (!pci_class || !pci::is_wanted_class(*pci_class)) continue;
+      if (driver.is_fork && !has_files_of(driver, card.folder)) continue;
+      find_device_files(card);
+      card.number = unique_number(card, driver);
+      cards.push_back(std::move(card));
+    }
   }
   std::ranges::sort(cards, {}, &Card::address);
   return cards;
@@ -191,7 +203,8 @@ const Card::Sensors& sensors_of(Card& card) {
   const std::string all = card.folder + "/hwmon/";
   for (const std::string& entry : names_in(all)) {
     const std::string folder = all + entry;
-    if (short_line(folder + "/name") != "amdgpu") continue;
+    const std::string name = short_line(folder + "/name");
+    if (name != "amdgpu" && name != card.driver) continue;
     Card::Sensors& sensors = *card.sensors;
     sensors.folder = folder;
     for (const char* number : {"1", "2", "3"}) {

@@ -4,9 +4,11 @@
 // CPX each chiplet has a node of its own at the card's address. The KFD's own unique_id tells no
 // card: where cards are divided, several have the same.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/reading.h"
@@ -14,6 +16,22 @@
 #include "snapshot/device.h"
 
 namespace berth::amdgpu {
+
+/// amdgpu, or a driver that was made of it and has its files.
+struct Driver {
+  DeviceKind kind;                        // of a whole card
+  std::array<std::string_view, 2> names;  // as /sys/bus/pci/drivers calls it
+  /// Of a fork's cards no capture was found: only those that have the files are read, none is
+  /// divided, and their processes' fdinfo is not believed to tell of them.
+  bool is_fork = false;
+};
+inline constexpr Driver amds{.kind = DeviceKind::amd_gpu, .names = {"amdgpu", ""}};
+/// Who reads them by hand: hy-smi (a renamed rocm-smi) and exporters that do without it.
+inline constexpr Driver hygons{
+    .kind = DeviceKind::hygon_dcu, .names = {"hycu", "hydcu"}, .is_fork = true};
+
+/// Whether the card in this folder of /sys has amdgpu's files under this driver.
+[[nodiscard]] bool has_files_of(const Driver& driver, const std::string& folder);
 
 /// A GPU as ROCm's programs count it.
 struct Node {
@@ -30,6 +48,7 @@ struct Node {
 
 struct Card {
   std::string folder;   // below /sys
+  std::string driver;   // "amdgpu"
   std::string address;  // as Device::pci_address
   /// Its unique_id. An APU and many cards have none, or 0.
   Reading<std::string> number = Absent::unsupported;
@@ -49,7 +68,7 @@ struct Card {
 };
 
 /// Display and compute functions that the driver has, by address.
-[[nodiscard]] std::vector<Card> cards_of_bus(const std::string& sys);
+[[nodiscard]] std::vector<Card> cards_of_bus(const std::string& sys, const Driver& driver = amds);
 /// Adds what the KFD has of them, and has forgotten what it had.
 void add_nodes(std::vector<Card>& cards, const std::string& sys);
 /// Tells two states of the topology apart; empty: it cannot be told.

@@ -18,6 +18,7 @@ struct Use {
   bool in_kfd = false;
   std::optional<Bytes> kfd_memory;
   bool in_drm = false;
+  bool holds = false;  // has it open, and nothing more can be told
   std::optional<Bytes> drm_memory;
   bool draws = false;
   bool computes = false;
@@ -75,6 +76,7 @@ void add_client(const drm::ClientOf& one, bool with_host_memory, drm::Load* load
 /// Whether it uses this GPU, and does not only have it open: ROCm opens all of them.
 bool is_on_it(const Use& use) {
   if (use.kfd_memory && *use.kfd_memory > Bytes{0}) return true;
+  if (use.holds) return true;
   if (!use.in_drm) return false;
   if (use.draws || use.computes) return true;
   const Bytes least = use.in_kfd ? most_of_an_onlooker : Bytes{0};
@@ -106,6 +108,11 @@ void read_processes(const ProcessSources& sources, const Card& card, const Node*
   if (sources.sees_all || no_kfd) {
     for (const drm::ClientOf& one : sources.files.clients_of(card.device_files(node))) {
       add_client(one, sources.is_integrated, load, uses);
+    }
+  }
+  if (!sources.has_clients) {
+    for (const pid_t pid : sources.files.holders_of(card.device_files(node))) {
+      uses[pid].holds = !uses[pid].kfd_memory;
     }
   }
   std::uint64_t count = 0;

@@ -20,6 +20,9 @@ struct ProcessSources {
   const drm::OpenDeviceFiles& files;
   /// Whether numbers of processes here are the host's: else one number may be two processes.
   bool sees_all = true;
+  /// Whether the driver tells in fdinfo what a client has: else who has the card open is on it,
+  /// unless the KFD says that it has no memory there.
+  bool has_clients = true;
   bool is_integrated = false;  // its memory is the processor's
 };
 

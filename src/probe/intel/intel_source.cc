@@ -218,6 +218,23 @@ Reading<double> IntelSource::rate_of(Card& card, const std::string& path,
   return rate;
 }
 
+/// What the driver tells in /sys: xe of each tile, Intel's own packages of i915 of the card. The
+/// kernel's i915 and its newer xe tell it to an ioctl alone, and an address range is no size: then
+/// it is absent.
+Reading<Bytes> IntelSource::memory_of(const Card& card) const {
+  constexpr std::uint64_t most = std::uint64_t{1} << 50U;
+  if (card.driver == "i915") {
+    return scaled<Bytes>(number_of(card.drm + "/lmem_total_bytes"), 1, most);
+  }
+  Reading<Bytes> sum = Absent::unsupported;
+  for (const std::string& tile : parts_of(card.folder, "tile")) {
+    const auto told = scaled<Bytes>(number_of(tile + "/physical_vram_size_bytes"), 1, most);
+    if (!told.get()) return told.why();
+    sum = sum.get().value_or(Bytes{0}) + *told.get();
+  }
+  return sum;
+}
+
 void IntelSource::read_sensors(Card& card, const Wanted& wanted, Device& device) {
   const Instant now = now_();
   find_sensors(card);
@@ -356,6 +373,7 @@ DeviceLook IntelSource::observe_device(int index, const Wanted& wanted, WallTime
   if (!wanted.has(Extra::sleepers) && is_suspended(card.folder)) {
     device.unusable_because = std::string(asleep);
   } else {
+    if (!device.integrated) device.memory_total = memory_of(card);
     read_sensors(card, wanted, device);
     read_clocks(card, device);
     read_link(card, device);

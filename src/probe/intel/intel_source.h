@@ -62,6 +62,7 @@ class IntelSource final : public DeviceSource {
   [[nodiscard]] std::vector<Card> cards_here() const;
   void find_sensors(Card& card) const;
   void read_sensors(Card& card, const Wanted& wanted, Device& device);
+  [[nodiscard]] Reading<Bytes> memory_of(const Card& card) const;
   void read_clocks(const Card& card, Device& device) const;
   void read_link(const Card& card, Device& device) const;
   void read_processes(Card& card, const Wanted& wanted, DeviceLook& look);

@@ -127,6 +127,30 @@ TEST_F(IntelSys, WhatOthersHoldIsNotKnownToThoseWhoMayNotSee) {
   EXPECT_EQ(inside.process_count.why(), Absent::no_permission);
 }
 
+TEST_F(IntelSys, MemoryIsToldByTheDriversFileOrNotAtAll) {
+  constexpr Bytes six_gib{std::uint64_t{6} << 30U};
+  add("0000:00:02.0", "i915", 0);
+  add("0000:03:00.0", "i915", 1);
+  add("0000:04:00.0", "xe", 2);
+  const std::string of_card = "bus/pci/devices/0000:03:00.0/";
+  const std::string of_tiles = "bus/pci/devices/0000:04:00.0/";
+  // A range of addresses is no size: a card of 6 GiB has one of 8.
+  put(of_card + "resource", "0x0000000400000000 0x00000005ffffffff 0x000000000014220c\n");
+  IntelSource intel = source();
+  EXPECT_EQ(look(intel, 1).devices[0].memory_total.why(), Absent::unsupported);
+  EXPECT_EQ(look(intel, 2).devices[0].memory_total.why(), Absent::unsupported);
+  put(of_card + "drm/card1/lmem_total_bytes", "6442450944\n");
+  put(of_tiles + "tile0/physical_vram_size_bytes", "3221225472\n");
+  put(of_tiles + "tile1/physical_vram_size_bytes", "3221225472\n");
+  EXPECT_EQ(look(intel, 1).devices[0].memory_total, six_gib);
+  EXPECT_EQ(look(intel, 2).devices[0].memory_total, six_gib) << "of all tiles";
+  EXPECT_FALSE(look(intel, 1).devices[0].memory_free.get()) << "what is used is a lower bound";
+  EXPECT_FALSE(look(intel, 0).devices[0].memory_total.get()) << "the processor's";
+  std::filesystem::remove(root / (of_tiles + "tile1/physical_vram_size_bytes"));
+  EXPECT_EQ(look(intel, 2).devices[0].memory_total.why(), Absent::unsupported)
+      << "a part is not the whole";
+}
+
 TEST_F(IntelSys, ACardThatSleepsIsNotWokenUp) {
   add("0000:03:00.0", "xe", 1);
   const std::string card = "bus/pci/devices/0000:03:00.0/";

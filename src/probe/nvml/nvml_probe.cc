@@ -98,12 +98,13 @@ Reading<std::string> cuda_version(const Api& api) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
-Problem load_problem(const LoadFailure& failure, const std::optional<std::string>& module) {
+Problem load_problem(const LoadFailure& failure, const std::optional<std::string>& module,
+                     std::string_view maker) {
   Problem problem{
       .source = "nvml",
       .code = failure.absent ? "library_not_found" : "library_unusable",
-      .message = fmt::format("loading NVIDIA's management library: {}", failure.message),
-      .remedy = "install the NVIDIA driver, its libraries included"};
+      .message = fmt::format("loading {}'s management library: {}", maker, failure.message),
+      .remedy = fmt::format("install the {} driver, its libraries included", maker)};
   if (module) {
     problem.message += fmt::format("; the loaded kernel module is {}", *module);
     problem.remedy =
@@ -206,7 +207,9 @@ std::vector<GpuProcess> processes_of(DeviceAsker& asker, WallTime taken, DeviceM
 std::optional<Problem> NvmlProbe::Parts::load() {
   if (given || library) return std::nullopt;
   auto opened = Library::open(source.library);
-  if (!opened) return load_problem(opened.error(), kernel_module_version(source.proc));
+  if (!opened) {
+    return load_problem(opened.error(), kernel_module_version(source.proc), source.maker);
+  }
   library.emplace(std::move(*opened));
   const bool complete =
       (api().nvmlInit_v2.call || api().nvmlInit.call) &&
@@ -216,7 +219,7 @@ std::optional<Problem> NvmlProbe::Parts::load() {
   library.reset();
   return load_problem({.message = source.library + ": it lacks NVML's first functions (nvmlInit, "
                                                    "nvmlDeviceGetCount)"},
-                      std::nullopt);
+                      std::nullopt, source.maker);
 }
 
 std::optional<Problem> NvmlProbe::Parts::initialise() {
@@ -227,8 +230,9 @@ std::optional<Problem> NvmlProbe::Parts::initialise() {
     initialised = true;
     return std::nullopt;
   }
-  Problem problem = source_problem(code, "initialising the NVIDIA driver's library",
-                                   kernel_module_version(source.proc));
+  Problem problem =
+      source_problem(code, fmt::format("initialising the {} driver's library", source.maker),
+                     kernel_module_version(source.proc));
   // Needs no initialised library, and is then the only thing that tells the library's version.
   const auto own = system_text(api().nvmlSystemGetNVMLVersion);
   if (code == version_mismatch && own.get()) {
@@ -376,8 +380,9 @@ std::expected<int, Problem> NvmlProbe::open() {
   if (auto problem = parts_->initialise()) return std::unexpected(std::move(*problem));
   const auto count = parts_->count();
   if (!count) {
-    Problem problem = source_problem(count.error(), "counting the NVIDIA devices",
-                                     kernel_module_version(parts_->source.proc));
+    Problem problem =
+        source_problem(count.error(), fmt::format("counting the {} devices", parts_->source.maker),
+                       kernel_module_version(parts_->source.proc));
     parts_->close();
     return std::unexpected(std::move(problem));
   }

@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "probe/device_source.h"
@@ -34,6 +35,7 @@ struct NvmlSource {
   std::string library = "libnvidia-ml.so.1";
   std::string proc = "/proc";
   std::string sys = "/sys";
+  std::string_view maker = "NVIDIA";  // for people: another's library may have the same functions
 };
 
 class NvmlProbe final : public DeviceSource {

@@ -7,6 +7,8 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "probe/amdgpu/cards.h"
+#include "probe/nvml/ixml_source.h"
 #include "probe/pci/parse.h"
 #include "probe/sysfs/files.h"
 #include "snapshot/device_kind.h"
@@ -18,14 +20,27 @@ namespace {
 // Inferentia and Trainium, as the neuron driver lists them.
 constexpr std::array<std::uint32_t, 5> neuron_devices = {0x7064, 0x7164, 0x7264, 0x7364, 0x7365};
 
+bool has_amdgpus_files(const std::string& folder, const std::string&) {
+  return amdgpu::has_files_of(amdgpu::hygons, folder);
+}
+bool has_ixml(const std::string&, const std::string& root) {
+  return IxmlSource::library_in(root).has_value();
+}
+
 // Sources: the makers' drivers and container tools. No tree of a real machine was found of any:
 // whatever has been seen of them here is their PCI class and their files' names.
 constexpr std::array<PresenceRow, 9> presence_table = {{
-    {.kind = DeviceKind::hygon_dcu, .pci_vendor = 0x1d94, .file = "/dev/dri/renderD"},
+    {.kind = DeviceKind::hygon_dcu,
+     .pci_vendor = 0x1d94,
+     .file = "/dev/dri/renderD",
+     .is_read_elsewhere = has_amdgpus_files},
     {.kind = DeviceKind::cambricon_mlu, .pci_vendor = 0xcabc, .file = "/dev/cambricon_dev"},
     {.kind = DeviceKind::mthreads_gpu, .pci_vendor = 0x1ed5, .file = "/dev/dri/renderD"},
     {.kind = DeviceKind::metax_gpu, .pci_vendor = 0x9999, .file = "/dev/dri/renderD"},
-    {.kind = DeviceKind::iluvatar_gpu, .pci_vendor = 0x1e3e, .file = "/dev/iluvatar"},
+    {.kind = DeviceKind::iluvatar_gpu,
+     .pci_vendor = 0x1e3e,
+     .file = "/dev/iluvatar",
+     .is_read_elsewhere = has_ixml},
     {.kind = DeviceKind::habana_gaudi,
      .pci_vendor = 0x1da3,
      .class_folder = "/class/accel",
@@ -49,8 +64,8 @@ std::optional<std::uint32_t> hex_in(const std::string& path) {
   return line.get() ? pci::parse_hex(*line.get()) : std::nullopt;
 }
 
-/// The row of a function of the bus; null: another device.
-const PresenceRow* row_of(const std::string& folder) {
+/// The row of a function of the bus; null: another device, or another source's.
+const PresenceRow* row_of(const std::string& folder, const std::string& root) {
   const auto vendor = hex_in(folder + "/vendor");
   const auto row = std::ranges::find_if(
       presence_table, [&](const PresenceRow& one) { return vendor && one.pci_vendor == *vendor; });
@@ -62,7 +77,10 @@ const PresenceRow* row_of(const std::string& folder) {
                : nullptr;
   }
   const auto pci_class = hex_in(folder + "/class");
-  return pci_class && pci::is_wanted_class(*pci_class) ? row : nullptr;
+  if (!pci_class || !pci::is_wanted_class(*pci_class)) return nullptr;
+  const bool is_anothers =
+      row->is_read_elsewhere != nullptr && row->is_read_elsewhere(folder, root);
+  return is_anothers ? nullptr : row;
 }
 
 /// A function that a program drives itself has its IOMMU group's file (TPUs from v5 on); nothing:
@@ -88,14 +106,15 @@ std::optional<std::uint64_t> number_at_end(std::string_view name) {
 
 std::span<const PresenceRow> presence_rows() { return presence_table; }
 
-bool PresenceSource::sees_any(const std::string& sys, const pci::Makers& makers) {
+bool PresenceSource::sees_any(const std::string& sys, const pci::Makers& makers,
+                              const std::string& root) {
   const auto may_be_there = [&](const PresenceRow& row) {
     return pci::may_have(makers, row.pci_vendor);
   };
   if (std::ranges::none_of(presence_table, may_be_there)) return false;
   const std::string folder = sys + "/bus/pci/devices";
   return std::ranges::any_of(entries_in(folder), [&](const std::string& entry) {
-    return row_of(folder + "/" + entry) != nullptr;
+    return row_of(folder + "/" + entry, root) != nullptr;
   });
 }
 
@@ -166,7 +185,7 @@ std::expected<int, Problem> PresenceSource::open() {
   const std::string folder = sys_ + "/bus/pci/devices";
   std::map<const PresenceRow*, int> counts;
   for (const std::string& entry : entries_in(folder)) {
-    const PresenceRow* row = row_of(folder + "/" + entry);
+    const PresenceRow* row = row_of(folder + "/" + entry, root_);
     auto address = normal_pci_address(entry);
     if (row == nullptr || !address) continue;
     found.push_back({.row = row,

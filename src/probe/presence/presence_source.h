@@ -28,16 +28,22 @@ struct PresenceRow {
   bool is_shuffled = false;
   /// Below the function in /sys: the number that the visible-devices variable takes.
   std::string_view number_file = {};
+  /// Whether another source reads the device in this folder of /sys, on a machine below `root`.
+  bool (*is_read_elsewhere)(const std::string& folder, const std::string& root) = nullptr;
 };
 [[nodiscard]] std::span<const PresenceRow> presence_rows();
 
 class PresenceSource final : public DeviceSource {
  public:
-  PresenceSource(std::string sys, std::string proc, std::string dev = "/dev")
-      : sys_(std::move(sys)), proc_(std::move(proc)), dev_(std::move(dev)) {}
+  PresenceSource(std::string sys, std::string proc, std::string dev = "/dev", std::string root = "")
+      : sys_(std::move(sys)),
+        proc_(std::move(proc)),
+        dev_(std::move(dev)),
+        root_(std::move(root)) {}
 
   /// Whether the bus has any. Reads /sys alone, and nothing where these are all its makers.
-  [[nodiscard]] static bool sees_any(const std::string& sys, const pci::Makers& makers = {});
+  [[nodiscard]] static bool sees_any(const std::string& sys, const pci::Makers& makers = {},
+                                     const std::string& root = "");
 
   /// Problem codes: device_gone.
   [[nodiscard]] std::expected<int, Problem> open() override;
@@ -64,12 +70,13 @@ class PresenceSource final : public DeviceSource {
   std::string sys_;
   std::string proc_;
   std::string dev_;
+  std::string root_;
   std::vector<Found> found_;
   std::optional<drm::OpenDeviceFiles> files_;  // of the look under way
 };
 
 [[nodiscard]] inline std::unique_ptr<DeviceSource> make_presence_source(const Sources& sources) {
-  return std::make_unique<PresenceSource>(sources.sys, sources.proc);
+  return std::make_unique<PresenceSource>(sources.sys, sources.proc, "/dev", sources.root);
 }
 
 }  // namespace berth

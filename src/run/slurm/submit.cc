@@ -26,6 +26,7 @@ std::optional<std::string> slurms_own(const JobSpec& job) {
   const Request& request = job.request;
   if (!request.only.empty()) return "--only";
   if (!request.except.empty()) return "--except";
+  if (!request.kind.empty()) return "--kind";
   if (request.memory) return "--memory";
   if (request.prefer != Preference::best_fit) return "--prefer";
   if (request.idle_for) return "--idle-for";
@@ -36,7 +37,9 @@ std::optional<std::string> slurms_own(const JobSpec& job) {
 }
 
 std::string instead_of(std::string_view option) {
-  if (option == "--only") return std::string(tr("write --gpu-type, as sinfo -o %G names them"));
+  if (option == "--only" || option == "--kind") {
+    return std::string(tr("write --gpu-type, as sinfo -o %G names them"));
+  }
   if (option == "--memory") {
     return std::string(tr("write --slurm-opt=--gres=shard:N where the site has shards"));
   }

@@ -61,8 +61,13 @@ TEST(SlurmSubmit, RefusesWhatSlurmChoosesItself) {
   other.where = RunWhere::gpu_or_cpu;
   JobSpec after;
   after.after = {"last"};
+  JobSpec maker;
+  maker.request.kind = "amd";
   const std::vector<std::pair<JobSpec, const char*>> refused = {
-      {share, "--memory"}, {other, "--or-cpu"}, {after, "--dependency"}};
+      {share, "--memory"},
+      {other, "--or-cpu"},
+      {after, "--dependency"},
+      {maker, "--kind is not for Slurm, which chooses the cards itself: write --gpu-type"}};
   for (const auto& [job, named] : refused) {
     const auto words = sbatch_options(job, {});
     ASSERT_FALSE(words) << named;

@@ -20,7 +20,7 @@ constexpr std::string_view manager = "/dev/davinci_manager";
 std::vector<const Device*> devices_of(Runtime runtime, const Examined& host) {
   std::vector<const Device*> found;
   for (const Device& device : host.snapshot.devices) {
-    if (is_of(runtime, device) && !facts_of(device.kind).only_presence) found.push_back(&device);
+    if (is_of(runtime, device) && !is_only_presence(device)) found.push_back(&device);
   }
   return found;
 }

@@ -110,7 +110,7 @@ Findings cuda_is_hips(const Examined& host) {
 bool has_uuid_of_its_own(const Device& device, const Snapshot& snapshot) {
   const auto& uuid = device.uuid.get();
   return uuid && std::ranges::count_if(snapshot.devices, [&](const Device& one) {
-                   return one.uuid.get() == *uuid && !facts_of(one.kind).only_presence &&
+                   return one.uuid.get() == *uuid && !is_only_presence(one) &&
                           (one.parent || !device.parent);
                  }) == 1;
 }
