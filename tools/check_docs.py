@@ -281,6 +281,7 @@ GUIDES = {
     Path("doc/HARDWARE.md"): 900,
     Path("doc/CONFIG.md"): 500,
     Path("doc/SHARING.md"): 1050,
+    Path("doc/TOP.md"): 400,
 }
 MADE_PAGES = {Path("doc/COMMANDS.md"), Path("doc/METRICS.md")}
 LONGEST_LINE = 100

@@ -320,6 +320,7 @@ int tell_completions(const std::string& shell) {
 int refuse_verb(const std::string& name) {
   std::vector<std::string> all;
   for (const VerbEntry& entry : verbs()) all.emplace_back(entry.name);
+  for (const char* word : {"help", "version", "completion"}) all.emplace_back(word);
   const std::string_view meant = nearest_of(name, all);
   if (meant.empty()) {
     complain(

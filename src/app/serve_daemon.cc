@@ -235,7 +235,7 @@ void Daemon::open_history() {
   const auto directory = server_state_directory(context_);
   if (!directory) return complain(tr("no history is kept: there is no home to keep it in"));
   const std::string path = history_path(*directory, context_.sources().simulated);
-  history_.open(path, plan_.settings.history);
+  history_.open(path, plan_.settings.history, simulated_past(context_.sources()));
   if (const auto file = hours_file(context_)) hours_.emplace(path, *file);
   check_history();
 }

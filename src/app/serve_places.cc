@@ -2,11 +2,15 @@
 
 #include <unistd.h>
 
+#include <utility>
+
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "probe/sim/motion.h"
+#include "probe/sim/scenario.h"
 
 namespace berth {
 
@@ -146,6 +150,13 @@ Result<serve::Settings> read_settings(const Context& context, const std::string&
   }
   read_from.clear();
   return serve::Settings();
+}
+
+HistoryStore::Past simulated_past(const Sources& sources) {
+  if (!sources.simulated || sources.simulated_work) return {};
+  auto scenario = sim::load_scenario(*sources.simulated);
+  if (!scenario || scenario->life.jobs.empty()) return {};
+  return [known = *std::move(scenario)](WallTime at) { return sim::scenario_at(known, at); };
 }
 
 }  // namespace berth

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/context.h"
+#include "record/history/store.h"
 #include "serve/alert_sender.h"
 #include "serve/run_source.h"
 #include "serve/settings.h"
@@ -41,5 +42,8 @@ void complain_of_unknown(const serve::Settings& settings, const std::string& rea
 [[nodiscard]] Result<serve::Settings> read_settings(const Context& context,
                                                     const std::string& named,
                                                     std::string& read_from);
+
+/// What a simulated server's history begins with; empty: the server is real, or has no past.
+[[nodiscard]] HistoryStore::Past simulated_past(const Sources& sources);
 
 }  // namespace berth

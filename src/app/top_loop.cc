@@ -7,6 +7,8 @@
 #include "app/live.h"
 #include "app/terminal.h"
 #include "app/verb.h"
+#include "base/fd.h"
+#include "base/owned_file.h"
 #include "base/process.h"
 #include "base/signals.h"
 #include "base/tr.h"
@@ -24,6 +26,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr const char* settings_file = "top";
+
 class TopLoop {
  public:
   TopLoop(Context& context, TopOptions options, Terminal terminal, SignalQueue signals)
@@ -32,6 +36,7 @@ class TopLoop {
         terminal_(std::move(terminal)),
         signals_(std::move(signals)),
         state_(std::move(options_.state)),
+        begun_with_(state_),
         history_(state_.interval) {
     if (options_.recording) tape_.emplace(std::move(*options_.recording));
   }
@@ -63,6 +68,8 @@ class TopLoop {
   void tell_time();
   void flush();
   void look_if_due();
+  [[nodiscard]] top::HostUse host_use();
+  void remember() const;
   [[nodiscard]] Duration until_due(Instant now) const;
 
   Context& context_;
@@ -70,6 +77,7 @@ class TopLoop {
   Terminal terminal_;
   SignalQueue signals_;
   top::State state_;
+  top::State begun_with_;
   top::History history_;
   /// While the picture stands still: what it shows, and what came meanwhile.
   struct Pause {
@@ -77,6 +85,7 @@ class TopLoop {
     std::optional<top::Looked> latest;
   };
   std::optional<Pause> pause_;
+  top::HostMeter host_meter_;
   top::InputDecoder decoder_;
   std::optional<Live> live_;
   std::optional<Tape> tape_;
@@ -136,10 +145,20 @@ void TopLoop::seen(Snapshot snapshot, Charted charted) {
     for (DeviceId& id : *chosen) state_.only_devices.insert(std::move(id));
   }
   if (charted == Charted::yes) history_.add(snapshot);
-  top::Looked looked{std::make_shared<const top::Seen>(std::move(snapshot)), history_.cpu()};
+  const bool is_this_host = !tape_ && !snapshot.simulated;
+  top::Looked looked{std::make_shared<const top::Seen>(std::move(snapshot)), history_.cpu(),
+                     is_this_host ? host_use() : top::HostUse()};
   if (pause_) pause_->latest = looked;
   hear(looked);
   if (!tape_ && !pause_ && state_.paused) pause_or_go_on();  // paused before the first picture
+}
+
+top::HostUse TopLoop::host_use() {
+  const std::string& proc = context_.sources().proc;
+  const auto text = [&](const char* name) {
+    return read_proc_file(proc + name).value_or(std::string());
+  };
+  return host_meter_.take(text("/stat"), text("/meminfo"), text("/loadavg"));
 }
 
 void TopLoop::seen_on_tape() {
@@ -361,6 +380,21 @@ void TopLoop::look_if_due() {
   }
 }
 
+/// What was changed here is so the next time. In a folder that is not ours, as under sudo with
+/// somebody's $HOME, nothing is written.
+void TopLoop::remember() const {
+  const top::Settings now = top::with_changes(options_.remembered, begun_with_, state_);
+  const auto folder = context_.state_directory();
+  if (now == options_.remembered || !folder) return;
+  auto done = make_directories(*folder, 0700);
+  const auto owner = owner_of_folder(*folder);
+  if (done && owner && owner->uid != FileOwner::ourselves().uid) return;
+  if (done) {
+    done = write_file_atomically(*folder + "/" + settings_file, top::text_of(now), 0600);
+  }
+  if (!done) complain(trf("the settings are not kept: {}", tr_composed(done.error().message())));
+}
+
 int TopLoop::run() {
   if (!tape_) {
     auto live = Live::start(context_);
@@ -381,11 +415,20 @@ int TopLoop::run() {
     look_if_due();
   }
   terminal_.leave();
+  remember();
   if (failure_) return report(*failure_);
   return ended_by_ != 0 ? end_like({.code = 0, .signal = ended_by_}) : exit_code::ok;
 }
 
 }  // namespace
+
+top::Settings remembered_settings(const Context& context) {
+  const auto folder = context.state_directory();
+  if (!folder) return {};
+  constexpr std::size_t most_bytes = 1 << 16;
+  const auto text = read_file_of(FileOwner::ourselves(), *folder, settings_file, most_bytes);
+  return text ? top::settings_from(*text) : top::Settings();
+}
 
 int run_top(Context& context, TopOptions options) {
   auto terminal = Terminal::open();

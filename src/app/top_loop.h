@@ -8,15 +8,20 @@
 #include "app/context.h"
 #include "probe/replay/replay.h"
 #include "top/model.h"
+#include "top/settings.h"
 
 namespace berth {
 
 struct TopOptions {
   top::State state;  // theme, sort keys, filters, interval
+  top::Settings remembered;
   /// Chooses devices on the first snapshot; null: all. An error ends it, told on the terminal.
   std::function<Result<std::vector<DeviceId>>(const Snapshot&)> choose;
   std::optional<Recording> recording;
 };
+
+/// Of this user's file; what is not there, not his or not understood is as it is by itself.
+[[nodiscard]] top::Settings remembered_settings(const Context& context);
 
 /// Returns the exit code.
 [[nodiscard]] int run_top(Context& context, TopOptions options);

@@ -279,6 +279,8 @@ class DemoVerb final : public Verb {
     if (!steps.show({"status"})) return false;
     steps.say(tr("2. Two jobs, each placed where it fits; they run in the background:"));
     const std::vector<std::string> job = {"sh", "-c", "sleep 4"};
+    const std::vector<std::string> fails = {
+        "sh", "-c", "echo 'torch.OutOfMemoryError: CUDA out of memory.' >&2; exit 1"};
     if (!steps.show(with_job({"run", "--detach", "-n", "4"}, job))) return false;
     if (!steps.show(with_job({"run", "--detach", "--memory", "10G"}, job))) return false;
     if (!steps.show({"leases"})) return false;
@@ -291,6 +293,11 @@ class DemoVerb final : public Verb {
     steps.say(tr("4. What ran, what it was given, what it used:"));
     if (!steps.show({"runs"})) return false;
     if (!steps.show({"show", "last"})) return false;
+    steps.say(tr("5. A job that dies, and why; a GPU that is held, and why it is idle:"));
+    if (!steps.show(with_job({"run", "--detach"}, fails))) return false;
+    if (!steps.show({"wait", "last"})) return false;
+    if (!steps.show({"explain", "last"})) return false;
+    if (!steps.show({"explain", "2", "--seconds", "1"})) return false;
     steps.say(
         tr("That was a simulation. On a GPU server: berth, then berth run -- python train.py"));
     return true;
@@ -298,8 +305,9 @@ class DemoVerb final : public Verb {
 
   /// On a terminal the page stays until Ctrl-C. A server that runs here keeps its port and socket.
   static bool show_page(Steps& steps) {
-    steps.say(tr("5. The same as a page, live, until Ctrl-C:"));
-    return steps.show({"serve", "--listen", "127.0.0.1:0", "--socket", "none"});
+    steps.say(tr("6. A server that has been used for four weeks, as a page, live, until Ctrl-C:"));
+    return steps.show(
+        {"serve", "--sim", "month-8xh100", "--listen", "127.0.0.1:0", "--socket", "none"});
   }
 
   static std::vector<std::string> with_job(std::vector<std::string> words,

@@ -8,6 +8,7 @@
 #include "app/records.h"
 #include "app/serve_places.h"
 #include "app/terminal.h"
+#include "app/top_servers.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -96,14 +97,45 @@ Result<std::vector<HostReport>> others(Context& context, const StatusAll& wanted
   return serve::ask_once(*members, patience, context.clock());
 }
 
+Result<std::vector<HostReport>> all_servers(Context& context, const StatusAll& wanted) {
+  auto here = own_report(context);
+  if (!here) return std::unexpected(std::move(here).error());
+  auto all = others(context, wanted);
+  if (!all) return std::unexpected(std::move(all).error());
+  all->insert(all->begin(), *std::move(here));
+  return *std::move(all);
+}
+
+int watch_all(Context& context, const StatusAll& wanted, std::chrono::milliseconds every) {
+  const InterruptNote interrupt;
+  std::optional<std::string> before;
+  int width_before = context.out().width;
+  Instant next = context.clock().now();
+  while (InterruptNote::signal() == 0) {
+    const auto all = all_servers(context, wanted);
+    if (!all) return report(all.error(), exit_code::usage);
+    const Style style = context.out_now();
+    const std::string text = render_fleet(*all, style);
+    if (std::exchange(width_before, style.width) != style.width) before.reset();
+    if (context.stdout_moves()) {
+      const std::string picture = fit_to_height(text, context.terminal_rows(), style);
+      print(redraw(picture, before));
+      before = picture;
+    } else {
+      print(text + "\n");
+    }
+    if (!finish_output()) return exit_code::failed;
+    next = std::max(next + every, context.clock().now());
+    InterruptNote::wait_until(next, context.clock());
+  }
+  return exit_code::ok;
+}
+
 /// The exit code: 0 where all answered.
 int show_all(Context& context, const StatusAll& wanted) {
   if (wanted.json) set_language(Language::english);
-  auto here = own_report(context);
-  if (!here) return report(here.error());
-  auto all = others(context, wanted);
+  const auto all = all_servers(context, wanted);
   if (!all) return report(all.error(), exit_code::usage);
-  all->insert(all->begin(), *std::move(here));
   print(wanted.json ? fleet_json(*all) : render_fleet(*all, context.out()));
   const bool all_answered = std::all_of(
       all->begin(), all->end(), [](const HostReport& host) { return host.state == HostState::ok; });
@@ -175,13 +207,19 @@ class StatusVerb final : public Verb {
   }
 
   int everywhere(Context& context) {
-    if (!all_ || fields_ || !devices_.empty() || !user_.empty() || !watch_.empty() ||
-        !csv_.empty()) {
-      complain(all_ ? tr("status --all takes only --json, --join and --join-file beside it")
+    const bool watches = !watch_.empty();
+    if (!all_ || fields_ || !devices_.empty() || !user_.empty() || !csv_.empty() ||
+        (watches && json_)) {
+      complain(all_ ? tr("status --all takes only -w or --json, --join and --join-file beside it")
                     : tr("--join and --join-file belong to status --all"));
       return exit_code::usage;
     }
     every_.json = json_;
+    if (watches) {
+      auto every = parse_duration(without_sign(watch_));
+      if (!every) return report(std::move(every).error().because("-w"), exit_code::usage);
+      return watch_all(context, every_, std::max(*every, std::chrono::milliseconds(100)));
+    }
     return show_all(context, every_);
   }
 
@@ -297,6 +335,10 @@ class StatusVerb final : public Verb {
 };
 
 }  // namespace
+
+int watch_servers(Context& context, const std::string& join, std::chrono::milliseconds every) {
+  return watch_all(context, {.join = join, .join_file = {}, .json = false}, every);
+}
 
 std::unique_ptr<Verb> make_status() { return std::make_unique<StatusVerb>(); }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/top_loop.h"
+#include "app/top_servers.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -30,6 +31,10 @@ class TopVerb final : public Verb {
     options.filled_value("--speed", speed_, "of a recording (--replay FILE): 2 is twice as fast",
                          "FACTOR");
     options.flag("--ascii", ascii_, "ASCII characters alone");
+    options.filled_value("--join", join_,
+                         "other servers beside this one, a line each, with commas "
+                         "(gpu1,gpu2:9700,NAME=URL)",
+                         "LIST");
   }
 
   int run(Context& context, const std::vector<std::string>& rest) override {
@@ -43,33 +48,49 @@ class TopVerb final : public Verb {
       return exit_code::usage;
     }
     if (ascii_) context.use_ascii();
+    if (!join_.empty()) return servers(context);
     TopOptions options;
     if (auto mistake = set_up(context, options)) return report(*mistake, exit_code::usage);
     return run_top(context, std::move(options));
   }
 
  private:
+  int servers(Context& context) const {
+    const auto every = parse_duration(delay_.empty() ? usual_delay : delay_);
+    if (!every) {
+      Error error = every.error();
+      return report(std::move(error).because("-d"), exit_code::usage);
+    }
+    return watch_servers(context, join_, std::max(*every, std::chrono::milliseconds(500)));
+  }
+
   /// What is wrong with the options; nothing: all is well.
   std::optional<Error> set_up(Context& context, TopOptions& options) {
     top::State& state = options.state;
     state.viewer.uid = ::geteuid();
     state.user = user_;
-    state.tree = tree_;
     state.language = current_language();
-    auto delay = parse_duration(delay_);
-    if (!delay) return std::move(delay).error().because("-d");
-    state.interval = std::max(*delay, std::chrono::milliseconds(100));
+    state.theme = context.out().colour ? top::Theme::dark : top::Theme::mono;
+    options.remembered = remembered_settings(context);
+    top::apply(options.remembered, state);
+    if (!context.out().colour) state.theme = top::Theme::mono;
+    // What is typed counts before what is remembered.
+    state.tree = state.tree || tree_;
+    if (!delay_.empty()) {
+      auto delay = parse_duration(delay_);
+      if (!delay) return std::move(delay).error().because("-d");
+      state.interval = std::max(*delay, std::chrono::milliseconds(100));
+    }
     const auto speed = parse_decimal(speed_);
     if (!speed || *speed <= 0) return Error(ErrorCode::invalid, mistaken("--speed", speed_));
     state.speed = std::clamp(*speed, 1.0 / 8, 64.0);
-    state.theme = context.out().colour ? top::Theme::dark : top::Theme::mono;
     if (!theme_.empty()) {
       const auto theme = top::theme_from_name(theme_);
       if (!theme) return Error(ErrorCode::invalid, mistaken("--theme", theme_));
       state.theme = *theme;
     }
     if (!sort_.empty()) {
-      auto levels = sort_levels();
+      auto levels = top::sort_from(sort_);
       if (!levels) return Error(ErrorCode::invalid, mistaken("--sort", sort_));
       state.sort = std::move(*levels);
     }
@@ -103,21 +124,8 @@ class TopVerb final : public Verb {
                printable(value));
   }
 
-  [[nodiscard]] std::optional<std::vector<top::SortLevel>> sort_levels() const {
-    constexpr std::array<std::string_view, top::sort_key_count> names = {
-        "device", "memory", "utilization", "cpu", "age", "user", "pid", "command"};
-    std::vector<top::SortLevel> levels;
-    for (const std::string_view name : split(std::string_view(sort_), ',')) {
-      const auto* const found = std::find(names.begin(), names.end(), trimmed(name));
-      if (found == names.end()) return std::nullopt;
-      const auto key = static_cast<top::SortKey>(found - names.begin());
-      levels.push_back({key, top::sorts_descending_first(key)});
-    }
-    return levels;
-  }
-
-  std::string delay_ = "1s";
-  std::string devices_, user_, sort_, theme_;
+  static constexpr const char* usual_delay = "1s";
+  std::string delay_, devices_, user_, sort_, theme_, join_;
   std::string speed_ = "1";
   bool tree_ = false;
   bool ascii_ = false;

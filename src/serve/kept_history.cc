@@ -95,14 +95,19 @@ Result<std::vector<HistoryEvent>> StoredHistory::events(WallTime since, WallTime
   return told(reader->events(since, until));
 }
 
-void KeptHistory::open(const std::string& path, const HistoryOptions& options) {
+void KeptHistory::open(const std::string& path, const HistoryOptions& options,
+                       HistoryStore::Past past) {
   options_ = options;
+  past_ = std::move(past);
   stored_.emplace(path, offset_at_);
   start();
   writer_->wait_until_open(opening_patience);
 }
 
-void KeptHistory::start() { writer_ = HistoryWriter::start(stored_->path(), options_, clock_); }
+void KeptHistory::start() {
+  constexpr std::size_t queue_length = 64;
+  writer_ = HistoryWriter::start(stored_->path(), options_, clock_, queue_length, past_);
+}
 
 /// A disk that is full is emptied some day, and another server that has the store ends.
 KeptHistory::State KeptHistory::give_up(const HistoryStatus& status) {
@@ -135,7 +140,7 @@ std::optional<KeptHistory::State> KeptHistory::check() {
   if (status.stage == HistoryStage::failed) return give_up(status);
   const bool is_open = status.stage == HistoryStage::open;
   const bool goes_on = is_open && std::exchange(has_failed_, false);
-  if (!is_open && !has_failed_) {
+  if (!is_open && !has_failed_ && !past_) {
     note_("history", "the history is still being opened: its disk is slow");
   }
   if (const auto trouble = stored_->take_trouble()) {

@@ -58,7 +58,7 @@ class KeptHistory {
       : clock_(clock), offset_at_(std::move(offset_at)), note_(std::move(note)) {}
 
   /// Waits a moment for the disk; a slow one goes on by itself.
-  void open(const std::string& path, const HistoryOptions& options);
+  void open(const std::string& path, const HistoryOptions& options, HistoryStore::Past past = {});
 
   struct State {
     HistoryFigures figures;
@@ -90,6 +90,7 @@ class KeptHistory {
   UtcOffset offset_at_;
   Note note_;
   HistoryOptions options_;
+  HistoryStore::Past past_;                // empty: the server is not simulated, or has none
   std::optional<StoredHistory> stored_;    // nothing: none is wanted
   std::unique_ptr<HistoryWriter> writer_;  // null: it could not be opened
   Instant next_opening_{};

@@ -15,8 +15,10 @@
 #include "base/tr.h"
 #include "snapshot/snapshot_index.h"
 #include "top/history.h"
+#include "top/host_use.h"
 #include "top/input.h"
 #include "top/screen.h"
+#include "top/theme.h"
 
 namespace berth::top {
 
@@ -101,6 +103,7 @@ struct Resized {
 struct Looked {
   std::shared_ptr<const Seen> seen;
   CpuShares cpu = {};  // between it and the look before
+  HostUse host = {};   // then; nothing of a recording and of a simulated server
 };
 struct Tick {
   WallTime now;
@@ -155,6 +158,7 @@ struct State {
   WallTime now;
   std::shared_ptr<const Seen> seen;  // null: nothing looked at yet
   CpuShares cpu;
+  HostUse host;
   std::optional<WallTime> unanswered_since;
 
   std::vector<SortLevel> sort = {{SortKey::device, false}, {SortKey::memory, true}};

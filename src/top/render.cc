@@ -195,6 +195,7 @@ void draw_title(const Painter& painter) {
     const Snapshot& snapshot = state.seen->snapshot;
     if (snapshot.simulated) add(trf("SIMULATED: {}", *snapshot.simulated), Tone::warning);
     add(snapshot.host.name.get().value_or(""), Tone::bold);
+    add(host_text(state.host), Tone::plain);
     for (const std::string& text :
          software_texts(snapshot.host, SupportedWords::number, painter.style)) {
       add(text, Tone::plain);

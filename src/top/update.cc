@@ -325,6 +325,7 @@ struct Updater {
     if (state.paused && !state.viewer.replay && state.seen) return;
     state.seen = looked.seen;
     state.cpu = looked.cpu;
+    state.host = looked.host;
     arrange(state);
   }
   void operator()(const Tick& tick) const {

@@ -12,8 +12,10 @@ import time
 import pytest
 from conftest import Machine, Terminal, end, many_devices, wait_until
 
-SECTIONS = ["1. Every device", "2. Two jobs", "3. A third wants", "4. What ran", "That was a simulation."]
-LONGEST = 60  # seconds; it takes six
+SECTIONS = [
+    "1. Every device", "2. Two jobs", "3. A third wants", "4. What ran", "5. A job that dies", "That was a simulation."
+]  # fmt: skip
+LONGEST = 60  # seconds; it takes eight
 LONGEST_UNDISTURBED = 20  # seconds, of the quickest of some: others may be at work on the machine
 
 
@@ -47,6 +49,12 @@ class Demo:
         assert not (self.machine.directory / "ledger").exists()
 
 
+def month_in(demo):
+    """Whether the server of four weeks writes its history there."""
+    found = "*/berth/history-sim-month-8xh100.sqlite"
+    return wait_until(lambda: list(demo.temporary.glob(found)), "a history is kept", 20)
+
+
 def answers_of(said):
     """What each step answered, one line each, after the verb that it was asked."""
     steps = [step.partition("\n") for step in said.split("$ berth ")[1:]]
@@ -67,13 +75,13 @@ def demo(tmp_path):
     return Demo(tmp_path)
 
 
-def test_the_tour_shows_five_sections_and_calls_each_answer_simulated(demo):
+def test_the_tour_shows_each_section_and_calls_each_answer_simulated(demo):
     said, code = whole_tour(demo.machine)
     assert code == 0, said
     places = [said.find(section) for section in SECTIONS]
     assert -1 not in places and places == sorted(places), said
     answers = said.split("$ berth ")[1:]
-    assert len(answers) == 7
+    assert len(answers) == 11
     for answer in answers:
         assert "SIMULATED" in answer, f"it looks like a real machine: berth {answer}"
     assert "the job sees 4,5,6,7" in said
@@ -94,8 +102,9 @@ def test_the_third_job_says_for_whom_it_waits_and_the_records_how_each_ended(dem
     said, code = whole_tour(demo.machine)
     assert code == 0, said
     answers = answers_of(said)
-    assert [verb for verb, _ in answers] == ["status", "run", "run", "leases", "run", "runs", "show"], said
-    started = [re.search(r"run (\S+) on GPU ([\d, ]+)", answer)[1] for verb, answer in answers if verb == "run"]
+    assert [verb for verb, _ in answers] == ["status", "run", "run", "leases", "run", "runs", "show",
+                                               "run", "wait", "explain", "explain"], said  # fmt: skip
+    started = [re.search(r"run (\S+) on GPU ([\d, ]+)", answer)[1] for verb, answer in answers[:7] if verb == "run"]
     assert len(set(started)) == 3, said
 
     waiting, begun = answers[4][1].split("berth: run ")
@@ -112,6 +121,14 @@ def test_the_third_job_says_for_whom_it_waits_and_the_records_how_each_ended(dem
         row = rf"{run} \d\d:\d\d \d+s ended with 0 {devices} \d+% [\d.]+G sh -c '"
         assert re.search(row, records), f"{run} is not listed with how it ended: {records}"
     assert re.match(rf"SIMULATED server-8xh100 {started[2]} ended with 0 after \d+s ", answers[6][1]), answers[6]
+
+
+def test_it_explains_why_a_job_died_and_why_a_gpu_idles(demo):
+    said, code = whole_tour(demo.machine)
+    assert code == 0, said
+    (_, died), (_, idles) = answers_of(said)[-2:]
+    assert "out of GPU memory" in died and "the GPU's memory was used up" in died, died
+    assert "memory of the GPU is held, and nothing computes" in idles, idles
 
 
 def test_the_tour_speaks_the_language_it_is_asked_for(demo):
@@ -189,9 +206,10 @@ def test_on_a_terminal_it_ends_with_the_page_until_ctrl_c(demo):
     terminal = Terminal(80)
     process = demo.machine.start_on(terminal, "demo", env={"BROWSER": "true", "DISPLAY": None})
     try:
-        wait_until(lambda: b"5. The same as a page" in terminal.read(), "the page is announced", LONGEST)
+        wait_until(lambda: b"6. A server that has been used" in terminal.read(), "the page is announced", LONGEST)
         wait_until(lambda: b"http://127.0.0.1:" in terminal.read(), "its address is told", LONGEST)
         assert process.poll() is None
+        assert month_in(demo), "its history is another's, or none"
         terminal.type(b"\x03")
         wait_until(lambda: process.poll() is not None or terminal.read() is None, "it has ended", LONGEST)
     finally:

@@ -151,6 +151,8 @@ def test_what_belongs_to_the_command_of_a_job_reaches_it_as_it_was_written(machi
     (("pick", "--gpus=2"), "did you mean -n?"),
     (("top", "--dealy", "2"), "did you mean --delay?"),
     (("ps", "--jsn"), "did you mean --json?"),
+    (("versoin",), "did you mean version?"),
+    (("run", "--memroy", "10G", "--", "true"), "did you mean --memory?"),
 ])  # fmt: skip
 def test_a_mistyped_word_is_answered_by_what_was_meant(machine, typed, meant):
     done = machine.run(*typed)

@@ -14,6 +14,7 @@ from conftest import BUILD, Terminal, end, many_devices, scenario, wait_until, w
 
 SCENARIOS = [
     "server-8xh100",
+    "month-8xh100",
     "lab-4",
     "desktop",
     "h100-mig",

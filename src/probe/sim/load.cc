@@ -64,12 +64,11 @@ void put_history(Device& device, const std::function<double(double)>& percent_ag
   device.utilization_history = std::move(history);
 }
 
-/// What a device draws that computes all the time, if it draws `idle` milliwatts when it does not.
+}  // namespace
+
 double most_power_milliwatts(const Device& device, double idle) {
   return std::max(idle, count_of(device.power_limit, idle) * 0.93);
 }
-
-}  // namespace
 
 void put_under_load(Device& device, const std::function<double(double)>& percent_ago) {
   const double percent = std::clamp(percent_ago(0), 0.0, 100.0);

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "base/text.h"
+#include "probe/sim/life.h"
 #include "probe/sim/load.h"
 #include "snapshot/questions.h"
 
@@ -107,42 +108,6 @@ std::uint64_t number_from(const std::string& text) {
   return hash;
 }
 
-/// What the job of one claim has of one device.
-struct Share {
-  Bytes memory;
-  double seconds = 0;  // since it began
-};
-
-Share share_of(const ClaimedDevice& claimed, const Device& device, double seconds) {
-  constexpr double used_of_promise = 0.6;
-  const Bytes all = claimed.promised.value_or(device.memory_total.get().value_or(Bytes{0}));
-  const double there = std::clamp(seconds, 0.05, 1.0);
-  const auto wanted =
-      static_cast<std::uint64_t>(static_cast<double>(all.count()) * used_of_promise * there);
-  const Bytes free = device.memory_free.get().value_or(Bytes(wanted));
-  return {.memory = std::min(Bytes(wanted), free), .seconds = seconds};
-}
-
-void take_memory(Device& device, Bytes bytes) {
-  if (device.memory_used.get()) device.memory_used = *device.memory_used.get() + bytes;
-  if (device.memory_free.get()) {
-    device.memory_free = minus(*device.memory_free.get(), bytes).value_or(Bytes{0});
-  }
-}
-
-void compute_on(Device& device, const Share& share, std::uint64_t seed, std::uint64_t stream,
-                WallTime now) {
-  // Absent stays absent below; nothing is computed from this 0 then.
-  const double before = device.utilization_gpu.get().value_or(Percent{0}).count();
-  const auto second = now.unix_ms / 1000;
-  put_under_load(device, [&](double ago) {
-    if (ago > share.seconds) return before;
-    const double ramp = std::min(1.0, share.seconds - ago + 0.1);
-    const auto step = second - static_cast<std::int64_t>(ago);
-    return std::clamp(before + ramp * (job_percent + 6 * noise_at(seed, stream, step)), 0.0, 100.0);
-  });
-}
-
 /// The words of a line that shell_joined wrote. Never empty.
 std::vector<std::string> shell_words(std::string_view line) {
   std::vector<std::string> words(1);
@@ -161,7 +126,16 @@ std::vector<std::string> shell_words(std::string_view line) {
   return words;
 }
 
-HostProcess process_of(const Claim& claim, const Share& share) {
+}  // namespace
+
+void take_memory(Device& device, Bytes bytes) {
+  if (device.memory_used.get()) device.memory_used = *device.memory_used.get() + bytes;
+  if (device.memory_free.get()) {
+    device.memory_free = minus(*device.memory_free.get(), bytes).value_or(Bytes{0});
+  }
+}
+
+HostProcess process_of(const Claim& claim, double seconds) {
   HostProcess process{.id = *claim.job};
   process.ancestors = {claim.keeper.pid};
   process.uid = claim.uid;
@@ -170,10 +144,41 @@ HostProcess process_of(const Claim& claim, const Share& share) {
   process.executable_name = words.front().substr(0, 15);
   process.command = std::move(words);
   process.started = claim.since;
-  process.cpu_time = Milliseconds(static_cast<std::int64_t>(share.seconds * 1000));
+  process.cpu_time = Milliseconds(static_cast<std::int64_t>(seconds * 1000));
   process.state = std::string("R");
   process.container = std::string();
   return process;
+}
+
+namespace {
+
+/// What the job of one claim has of one device.
+struct Share {
+  Bytes memory;
+  double seconds = 0;  // since it began
+};
+
+Share share_of(const ClaimedDevice& claimed, const Device& device, double seconds) {
+  constexpr double used_of_promise = 0.6;
+  const Bytes all = claimed.promised.value_or(device.memory_total.get().value_or(Bytes{0}));
+  const double there = std::clamp(seconds, 0.05, 1.0);
+  const auto wanted =
+      static_cast<std::uint64_t>(static_cast<double>(all.count()) * used_of_promise * there);
+  const Bytes free = device.memory_free.get().value_or(Bytes(wanted));
+  return {.memory = std::min(Bytes(wanted), free), .seconds = seconds};
+}
+
+void compute_on(Device& device, const Share& share, std::uint64_t seed, std::uint64_t stream,
+                WallTime now) {
+  // Absent stays absent below; nothing is computed from this 0 then.
+  const double before = device.utilization_gpu.get().value_or(Percent{0}).count();
+  const auto second = now.unix_ms / 1000;
+  put_under_load(device, [&](double ago) {
+    if (ago > share.seconds) return before;
+    const double ramp = std::min(1.0, share.seconds - ago + 0.1);
+    const auto step = second - static_cast<std::int64_t>(ago);
+    return std::clamp(before + ramp * (job_percent + 6 * noise_at(seed, stream, step)), 0.0, 100.0);
+  });
 }
 
 void add_job(Snapshot& snapshot, const Claim& claim, std::uint64_t seed) {
@@ -194,7 +199,7 @@ void add_job(Snapshot& snapshot, const Claim& claim, std::uint64_t seed) {
     process.utilization_sm = device->utilization_gpu;
     snapshot.gpu_processes.push_back(std::move(process));
     if (find_process(claim.job->pid, snapshot) == nullptr) {
-      snapshot.processes.push_back(process_of(claim, share));
+      snapshot.processes.push_back(process_of(claim, share.seconds));
     }
   }
 }
@@ -254,6 +259,7 @@ Snapshot scenario_at(const Scenario& scenario, WallTime now) {
     }
   }
   tell_pcie_rates(scenario, snapshot);
+  put_life(snapshot, scenario.life, scenario.base);
   return snapshot;
 }
 

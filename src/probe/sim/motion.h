@@ -18,6 +18,11 @@ namespace berth::sim {
 /// Does not touch Snapshot::claims. What they use counts in probe/sim/load.h.
 void add_jobs(Snapshot& snapshot, const std::vector<Claim>& claims, std::uint64_t seed);
 
+/// The process of a claim's job that has computed for so long, as /proc would show it.
+[[nodiscard]] HostProcess process_of(const Claim& claim, double seconds);
+/// Somebody on the device has these.
+void take_memory(Device& device, Bytes bytes);
+
 /// What a job adds to a device's utilisation, in the mean.
 inline constexpr double job_percent = 91;
 

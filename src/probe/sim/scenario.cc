@@ -114,6 +114,18 @@ Move move_from(const Json& json, const Snapshot& base, const std::string& where)
   return move;
 }
 
+Life life_from(const Json& life, std::uint64_t seed, const Snapshot& base) {
+  const auto people = life.is_object() ? life.find("people") : life.end();
+  std::vector<std::string> names;
+  if (life.is_object() && people != life.end() && people->is_array()) {
+    for (const Json& name : *people) {
+      if (name.is_string()) names.push_back(name.get<std::string>());
+    }
+  }
+  if (names.empty()) throw Mistake{std::string(tr("\"life\" names no people"))};
+  return life_of(seed, base.devices.size(), std::move(names));
+}
+
 Scenario scenario_from(Json root, std::string name) {
   if (!root.is_object()) throw Mistake{std::string(tr("it is not an object"))};
   fill_in_models(root);
@@ -126,6 +138,9 @@ Scenario scenario_from(Json root, std::string name) {
                        : std::string();
   if (root.contains("seed") && root["seed"].is_number_unsigned()) {
     scenario.seed = root["seed"].get<std::uint64_t>();
+  }
+  if (const auto life = root.find("life"); life != root.end()) {
+    scenario.life = life_from(*life, scenario.seed, scenario.base);
   }
   const auto moves = root.find("moves");
   if (moves == root.end() || moves->is_null()) return scenario;
@@ -199,6 +214,7 @@ Result<Scenario> load_scenario(const std::string& name_or_path) {
   extern const char berth_scenario_##symbol##_end[];
 extern "C" {
 BERTH_SCENARIO_SYMBOL(server_8xh100)
+BERTH_SCENARIO_SYMBOL(month_8xh100)
 BERTH_SCENARIO_SYMBOL(lab_4)
 BERTH_SCENARIO_SYMBOL(desktop)
 BERTH_SCENARIO_SYMBOL(h100_mig)
@@ -223,10 +239,13 @@ struct Builtin {
 };
 
 // The first is the default of `berth demo`.
-constexpr std::array<Builtin, 11> builtins = {{
+constexpr std::array<Builtin, 12> builtins = {{
     {{"server-8xh100", "An 8xH100 server: three cards in use, five free."},
      berth_scenario_server_8xh100,
      berth_scenario_server_8xh100_end},
+    {{"month-8xh100", "An 8xH100 server in use, with four weeks of history."},
+     berth_scenario_month_8xh100,
+     berth_scenario_month_8xh100_end},
     {{"lab-4", "A lab box of four different cards, one of them busy."},
      berth_scenario_lab_4,
      berth_scenario_lab_4_end},

@@ -8,6 +8,7 @@
 //   "about"   one sentence for people
 //   "seed"    number that the noise follows from
 //   "models"  {"NAME": {device fields}}; a device with "model": "NAME" starts from those
+//   "life"    {"people": ["NAME", …]}: jobs that come and go for weeks (probe/sim/life.h)
 //   "moves"   [{"device": 0 | "all" | "GPU-…", "field": "power_draw_milliwatts", HOW}, …]
 //
 // HOW is one of
@@ -28,6 +29,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "probe/sim/life.h"
 #include "snapshot/fields.h"
 #include "snapshot/snapshot.h"
 
@@ -63,6 +65,7 @@ struct Scenario {
   std::uint64_t seed = 1;
   Snapshot base;  // as of base.taken
   std::vector<Move> moves;
+  Life life;  // without jobs: it has none
 };
 
 /// invalid: not JSON, not a snapshot, a move of a field or device that there is not; says which.

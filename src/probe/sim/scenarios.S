@@ -10,6 +10,7 @@ berth_scenario_\symbol\()_end:
         .endm
 
         scenario server_8xh100, "server-8xh100.json"
+        scenario month_8xh100, "month-8xh100.json"
         scenario lab_4, "lab-4.json"
         scenario desktop, "desktop.json"
         scenario h100_mig, "h100-mig.json"

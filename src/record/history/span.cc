@@ -133,7 +133,7 @@ std::vector<Span> SpanTracker::changes(const SnapshotIndex& index) {
   std::vector<Span> changed;
   const std::int64_t now = index.snapshot().taken.unix_ms;
   const std::int64_t last = last_ms_.value_or(now);
-  const bool is_gap = now < last || now - last > longest_step_ms;
+  const bool is_gap = now < last || now - last > longest_ms_;
   Spans seen = spans_in(index);
   for (auto at = open_.begin(); at != open_.end();) {
     Span& span = at->second;

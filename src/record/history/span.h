@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "snapshot/recorded.h"
 #include "snapshot/snapshot_index.h"
 
 namespace berth::history {
@@ -45,6 +46,8 @@ class SpanTracker {
   /// Goes on where another left off: the spans that lasted at the last sample.
   SpanTracker(const std::vector<Span>& open, std::int64_t last_ms);
 
+  /// Somebody looks less often: what lies between two looks so far apart is no gap.
+  void look_every(std::int64_t longest_ms) { longest_ms_ = longest_ms; }
   /// What changed, ends before beginnings. Where nobody looked for longer than longest_step_ms or
   /// the clock was set back, all but leases and waits end with the last look: a lease keeps its
   /// name for its whole life, a state does not.
@@ -54,6 +57,7 @@ class SpanTracker {
   using Key = std::tuple<SpanKind, DeviceId, std::string>;
   std::map<Key, Span> open_;
   std::optional<std::int64_t> last_ms_;
+  std::int64_t longest_ms_ = longest_step_ms;
 };
 
 }  // namespace berth::history

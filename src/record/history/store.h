@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -54,6 +55,11 @@ class HistoryStore {
   /// invalid: the snapshot is a simulated server's and the store a real machine's, or the other way
   /// round. Anything else: it is in memory, but the disk does not take it now.
   [[nodiscard]] Result<void> append(const Snapshot& snapshot);
+  /// A simulated server at a time; its own past is known.
+  using Past = std::function<Snapshot(WallTime)>;
+  /// What was since the newest sample, of the last `length` at most; nothing of less than an hour
+  /// and a quarter.
+  [[nodiscard]] Result<void> fill_past(const Past& past, std::chrono::hours length);
   /// Once, when it is noticed. One that is there already (the same within two seconds) is not kept
   /// twice.
   [[nodiscard]] Result<void> add(const HistoryEvent& event);
@@ -114,6 +120,14 @@ class HistoryStore {
   Result<void> write_chunk(const history::OpenChunk& chunk);
   Result<void> refresh_rollups(std::int64_t hour_ms, const history::OpenChunk& chunk);
   void end_chunk();
+
+  // store_past.cc
+  Result<void> fill_past(const Past& past, std::int64_t from, std::int64_t now);
+  Result<void> note_points(const Snapshot& snapshot,
+                           std::map<std::int64_t, history::Point>& counters,
+                           std::map<std::int64_t, std::vector<history::Point>>& points);
+  Result<void> write_past(const std::map<std::int64_t, std::vector<history::Point>>& points,
+                          std::int64_t at, bool has_minutes);
 
   // store_keep.cc
   Result<void> forget_by_age(std::int64_t now_ms);

@@ -15,7 +15,6 @@ using history::Level;
 using history::MetricFacts;
 using history::OpenChunk;
 using history::Point;
-using history::RollupRow;
 using history::Span;
 using history::SpanKind;
 using history::Transaction;
@@ -225,43 +224,6 @@ Result<void> HistoryStore::write_chunk(const OpenChunk& chunk) {
   return done;
 }
 
-namespace {
-
-/// Puts what is known of each step of a row over what was; less than was known before changes
-/// nothing: then a part of the raw samples is gone already.
-void put_over(RollupRow& row, std::int64_t row_ms, Level level, const std::vector<Point>& points) {
-  std::vector<std::vector<std::int64_t>> steps(row.size());
-  for (const Point& point : points) {
-    const std::int64_t place = (point.at_ms - row_ms) / step_of(level);
-    if (point.at_ms < row_ms || place >= static_cast<std::int64_t>(row.size())) continue;
-    steps[static_cast<std::size_t>(place)].push_back(point.number);
-  }
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const auto fresh = history::rollup_of(steps[i]);
-    if (fresh && (!row[i] || row[i]->samples <= fresh->samples)) row[i] = fresh;
-  }
-}
-
-Result<void> update_row(history::Database& database, Level level, std::int64_t series,
-                        const std::vector<Point>& points, std::int64_t hour) {
-  const std::int64_t row_ms = history::floor_to(hour, row_length(level));
-  const auto level_number = static_cast<std::int64_t>(level);
-  RollupRow row(per_row(level));
-  const auto read =
-      database.each("SELECT data FROM rollup WHERE level=? AND series=? AND start_ms=?",
-                    {level_number, series, row_ms}, [&](const history::ResultRow& found) {
-                      auto known = history::decode_rollups(found.blob(0), level);
-                      if (known) row = *std::move(known);
-                    });
-  if (!read) return read;
-  put_over(row, row_ms, level, points);
-  const std::string data = history::encode_rollups(row);
-  return database.run("INSERT OR REPLACE INTO rollup VALUES(?,?,?,?)",
-                      {level_number, series, row_ms, history::Blob{data}});
-}
-
-}  // namespace
-
 Result<void> HistoryStore::refresh_rollups(std::int64_t hour, const OpenChunk& chunk) {
   // A counter's first step begins with the sample before.
   const auto chunks = history::chunks_between(*database_, hour - longest_step_ms, hour + hour_ms);
@@ -280,7 +242,7 @@ Result<void> HistoryStore::refresh_rollups(std::int64_t hour, const OpenChunk& c
     });
     if (points->empty()) continue;
     for (const Level level : {Level::minute, Level::hour}) {
-      auto done = update_row(*database_, level, series, *points, hour);
+      auto done = history::update_rollups(*database_, level, series, *points, hour);
       if (!done) return done;
     }
   }

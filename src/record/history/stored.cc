@@ -106,4 +106,41 @@ Result<std::optional<std::int64_t>> last_sample_ms(Database& database) {
   return database.number("SELECT to_ms FROM chunk ORDER BY id DESC LIMIT 1");
 }
 
+namespace {
+
+/// Puts what is known of each step of a row over what was; less than was known before changes
+/// nothing: then a part of the raw samples is gone already.
+void put_over(RollupRow& row, std::int64_t row_ms, Level level, const std::vector<Point>& points) {
+  std::vector<std::vector<std::int64_t>> steps(row.size());
+  for (const Point& point : points) {
+    const std::int64_t place = (point.at_ms - row_ms) / step_of(level);
+    if (point.at_ms < row_ms || place >= static_cast<std::int64_t>(row.size())) continue;
+    steps[static_cast<std::size_t>(place)].push_back(point.number);
+  }
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto fresh = rollup_of(steps[i]);
+    if (fresh && (!row[i] || row[i]->samples <= fresh->samples)) row[i] = fresh;
+  }
+}
+
+}  // namespace
+
+Result<void> update_rollups(Database& database, Level level, std::int64_t series,
+                            const std::vector<Point>& points, std::int64_t at_ms) {
+  const std::int64_t row_ms = floor_to(at_ms, row_length(level));
+  const auto level_number = static_cast<std::int64_t>(level);
+  RollupRow row(per_row(level));
+  const auto read =
+      database.each("SELECT data FROM rollup WHERE level=? AND series=? AND start_ms=?",
+                    {level_number, series, row_ms}, [&](const ResultRow& found) {
+                      auto known = decode_rollups(found.blob(0), level);
+                      if (known) row = *std::move(known);
+                    });
+  if (!read) return read;
+  put_over(row, row_ms, level, points);
+  const std::string data = encode_rollups(row);
+  return database.run("INSERT OR REPLACE INTO rollup VALUES(?,?,?,?)",
+                      {level_number, series, row_ms, Blob{data}});
+}
+
 }  // namespace berth::history

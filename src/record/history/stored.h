@@ -39,6 +39,10 @@ struct ChunkTimes {
                                                       std::int64_t to_ms,
                                                       SpanChoice choice = SpanChoice::all);
 
+/// Puts what these points say into the row that holds `at_ms`; within a transaction.
+[[nodiscard]] Result<void> update_rollups(Database& database, Level level, std::int64_t series,
+                                          const std::vector<Point>& points, std::int64_t at_ms);
+
 /// The newest sample's time; nothing: there is none.
 [[nodiscard]] Result<std::optional<std::int64_t>> last_sample_ms(Database& database);
 

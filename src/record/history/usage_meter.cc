@@ -120,7 +120,7 @@ void UsageMeter::add(const SnapshotIndex& index) {
   const Snapshot& snapshot = index.snapshot();
   if (last_) {
     const std::int64_t step = snapshot.taken.unix_ms - last_->unix_ms;
-    if (step > 0 && step <= longest_step_ms) {
+    if (step > 0 && step <= longest_ms_) {
       for (const Device& device : snapshot.devices) {
         add_device(device, index, last_->unix_ms, step);
       }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/ids.h"
+#include "snapshot/recorded.h"
 #include "snapshot/snapshot_index.h"
 
 namespace berth::history {
@@ -49,6 +50,9 @@ class UsageMeter {
   /// longer than longest_step_ms, or where the clock was set back, it belongs to nobody.
   void add(const SnapshotIndex& index);
 
+  /// Somebody looks less often.
+  void look_every(std::int64_t longest_ms) { longest_ms_ = longest_ms; }
+
   [[nodiscard]] const std::map<DeviceBucket, Use>& devices() const { return devices_; }
   [[nodiscard]] const std::map<HolderBucket, Use>& holders() const { return holders_; }
   /// They have been written down: counts from 0 on.
@@ -63,6 +67,7 @@ class UsageMeter {
                   std::int64_t step_ms);
 
   std::optional<WallTime> last_;
+  std::int64_t longest_ms_ = longest_step_ms;
   std::map<DeviceId, Before> before_;
   std::map<DeviceBucket, Use> devices_;
   std::map<HolderBucket, Use> holders_;

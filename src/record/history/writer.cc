@@ -15,11 +15,17 @@ namespace {
 using Job = std::variant<std::shared_ptr<const Snapshot>, HistoryEvent>;
 /// Without anything new for so long, what is in memory is written.
 constexpr std::chrono::seconds patience{2};
+constexpr std::chrono::hours longest_past{24 * 30};
 }  // namespace
 
 struct HistoryWriter::Shared {
-  Shared(std::string file, const HistoryOptions& wanted, Clock& time, std::size_t most)
-      : path(std::move(file)), options(wanted), clock(time), queue_length(most) {}
+  Shared(std::string file, const HistoryOptions& wanted, Clock& time, std::size_t most,
+         HistoryStore::Past before)
+      : path(std::move(file)),
+        options(wanted),
+        clock(time),
+        queue_length(most),
+        past(std::move(before)) {}
 
   void run();
   [[nodiscard]] bool open();
@@ -32,6 +38,7 @@ struct HistoryWriter::Shared {
   const HistoryOptions options;
   Clock& clock;
   const std::size_t queue_length;
+  const HistoryStore::Past past;
   mutable std::mutex mutex;
   std::condition_variable changed;
   std::deque<Job> queue;  // guarded by mutex, as the five below
@@ -82,6 +89,7 @@ void HistoryWriter::Shared::tell() {
 bool HistoryWriter::Shared::open() {
   auto opened = HistoryStore::open(path, options, clock);
   if (opened) store.emplace(*std::move(opened));
+  if (store && past) settle(store->fill_past(past, longest_past));
   if (store) tell();
   const std::lock_guard lock(mutex);
   status.stage = store ? HistoryStage::open : HistoryStage::failed;
@@ -136,8 +144,9 @@ HistoryWriter::~HistoryWriter() {
 
 std::unique_ptr<HistoryWriter> HistoryWriter::start(const std::string& path,
                                                     const HistoryOptions& options, Clock& clock,
-                                                    std::size_t queue_length) {
-  auto shared = std::make_unique<Shared>(path, options, clock, queue_length);
+                                                    std::size_t queue_length,
+                                                    HistoryStore::Past past) {
+  auto shared = std::make_unique<Shared>(path, options, clock, queue_length, std::move(past));
   Shared* const running = shared.get();
   shared->thread = std::thread([running] { running->run(); });
   return std::unique_ptr<HistoryWriter>(new HistoryWriter(std::move(shared)));

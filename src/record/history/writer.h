@@ -40,11 +40,13 @@ struct HistoryStatus {
 class HistoryWriter {
  public:
   /// The thread opens the store, too: a disk that hangs then hangs nobody who starts. `clock`
-  /// outlives it and is used by that thread.
+  /// outlives it and is used by that thread. `past`: of a simulated server, for what nobody looked
+  /// at (HistoryStore::fill_past); empty: of any other.
   [[nodiscard]] static std::unique_ptr<HistoryWriter> start(const std::string& path,
                                                             const HistoryOptions& options,
                                                             Clock& clock,
-                                                            std::size_t queue_length = 64);
+                                                            std::size_t queue_length = 64,
+                                                            HistoryStore::Past past = {});
   HistoryWriter(const HistoryWriter&) = delete;
   HistoryWriter& operator=(const HistoryWriter&) = delete;
   ~HistoryWriter();

@@ -1,0 +1,16 @@
+#pragma once
+// Several servers, a line each, asked again and again: `berth top --join`, `berth status --all -w`.
+
+#include <chrono>
+#include <string>
+
+#include "app/context.h"
+
+namespace berth {
+
+/// `join`: as `berth status --all` takes it. Until Ctrl-C; one that hangs keeps the others waiting
+/// for three seconds and is then told as it is. Returns the exit code.
+[[nodiscard]] int watch_servers(Context& context, const std::string& join,
+                                std::chrono::milliseconds every);
+
+}  // namespace berth
