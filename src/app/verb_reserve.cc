@@ -28,6 +28,17 @@ int become(std::vector<std::string> words, const std::vector<std::string>& envir
   return report(execute(words, environment, default_search_path), exit_code::berth_failed);
 }
 
+/// How long devices are to be held. invalid: for no time, or for longer than anybody means.
+Result<std::chrono::milliseconds> time_to_hold(const std::string& text) {
+  constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365);
+  const auto time = parse_duration(text);
+  if (time && *time >= std::chrono::seconds(1) && *time <= longest) return time;
+  return fail(ErrorCode::invalid,
+              trf("--for {}: devices are held for 1s at least and for 365d at most; write for "
+                  "example --for 4h",
+                  printable(text)));
+}
+
 class ReserveVerb final : public Verb {
  public:
   void declare(Options& options) override {
@@ -52,6 +63,9 @@ class ReserveVerb final : public Verb {
     if (time_.empty() || !rest.empty()) {
       complain(tr("reserve: write for example: berth reserve -n 2 --for 4h"));
       return usage_code();
+    }
+    if (const auto time = time_to_hold(time_); !time) {
+      return report(Error(time.error()).because(tr("reserve")), usage_code());
     }
     const auto job = request_.job(context);
     if (!job) return report(job.error(), usage_code());
@@ -186,8 +200,8 @@ class ExtendVerb final : public Verb {
 
  private:
   Result<void> extend(Context& context) {
-    const auto more = parse_duration(time_);
-    if (!more) return std::unexpected(Error(more.error()).because("--for"));
+    const auto more = time_to_hold(time_);
+    if (!more) return std::unexpected(more.error());
     const auto ledger = context.open_ledger();
     if (!ledger) return std::unexpected(ledger.error());
     const auto view = ledger->read();

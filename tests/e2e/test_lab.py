@@ -150,6 +150,17 @@ def test_a_reservation_lives_beyond_the_end_it_had(lab):
     assert lab.run("stop", run).returncode == 0
 
 
+@pytest.mark.parametrize("time", ["0", "0s", "10ms", "-1h", "=-1h", "1e9", "400d", "999999999", "99999999999d", "4 hours", "ever"])
+def test_a_time_that_nobody_means_holds_nothing(lab, time):
+    words = [f"--for{time}"] if time.startswith("=") else ["--for", time]
+    for verb in (["reserve"], ["extend", "nothing"]):
+        refused = lab.run(*verb, *words)
+        assert refused.returncode == 125, (verb, refused.stdout, refused.stderr)
+        said = in_one_line(refused.stderr)
+        assert "--for" in said and ("365d at most" in said or "needs a value" in said or "not an option" in said), said
+    assert leases(lab) == []
+
+
 def test_what_cannot_be_extended_is_said(lab):
     lab.hold("endless")
     [lease] = leases(lab)
