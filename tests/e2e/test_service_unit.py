@@ -149,8 +149,34 @@ def test_everybody_on_the_machine_may_ask(service):
 def test_its_state_is_kept_where_only_root_reads_it(service):
     folder = service.machine.path("/var/lib/berth")
     wait_until((folder / "history.sqlite").exists, "the history is there", 30)
-    assert folder.stat().st_mode & 0o7777 == 0o700
+    assert folder.stat().st_mode & 0o7777 == 0o711
     assert service.run("ls", "/var/lib/berth", uid=ANNA).returncode != 0
+    for file in folder.iterdir():
+        is_for_all = file.name == "hours"
+        assert is_for_all or file.stat().st_mode & 0o077 == 0, f"{file.name} is for others, too"
+        assert (service.run("cat", f"/var/lib/berth/{file.name}", uid=ANNA).returncode == 0) == is_for_all
+
+
+def test_the_hours_that_it_writes_down_hold_for_everybody(service):
+    rules = "[everybody]\nhours_at_most = 0\n"
+    service.write("/etc/berth/berth.toml", rules)
+    run = ("berth", "run", "--", "true")
+    try:
+        used = service.start_run(ANNA)
+        hours = service.machine.path("/var/lib/berth/hours")
+
+        def counted():
+            # The history's steps are written after a while, the hours once a minute and at a start.
+            service.succeed("systemctl", "restart", SERVICE)
+            return wait_until(lambda: hours.exists() and hours.read_text(encoding="utf-8").count("\n"), "hours", 30) > 1
+
+        wait_until(counted, "what anna used is written down", 60)
+        assert hours.read_text(encoding="utf-8").splitlines()[1].startswith(f"{ANNA} ")
+        refused = service.run(*run, uid=ANNA, env=FAKE)
+        assert refused.returncode == 124 and "of the 0 GPU-hours" in " ".join(refused.stderr.split()), refused
+        service.succeed("berth", "stop", used["run"], uid=ANNA)
+    finally:
+        service.machine.path("/etc/berth/berth.toml").unlink()
 
 
 def test_a_process_is_signalled_by_its_owner_and_by_root(service):
