@@ -252,6 +252,21 @@ def test_the_page_is_told_of_the_queue_what_people_are(lab, serve_on):  # noqa: 
         assert abs(rows[0]["expected_start_unix_ms"] - told[0]["expected_start_unix_ms"]) < 2_000
 
 
+def test_the_page_says_of_who_waits_what_the_policy_says(lab, serve_on):  # noqa: F811
+    lab.policy("[everybody]\ndevices_at_most = 1\n")
+    lab.hold("holder", "--only", "0")
+    lab.wait("second", "--only", "1")
+    server = serve_on(lab)
+    [told] = lab.queue()
+    assert "has 1 of the 1 devices" in in_one_line(told["why_not_yet"]), told
+    poll(lambda: not server.get("/api/v1/overview", over="unix").json["queue"], LONG, "the server sees no queue")
+    for path in ("overview", "queue"):
+        [row] = server.get(f"/api/v1/{path}", over="unix").json["queue"]
+        assert row["why_not_yet"] == told["why_not_yet"], path
+    free = server.get("/api/v1/overview", over="unix").json
+    assert free["counts"].get("reserved", 0) == 0, "what the policy keeps from its waiter is kept for nobody"
+
+
 # --- the policy's file ------------------------------------------------------------------------------
 
 
