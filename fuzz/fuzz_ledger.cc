@@ -16,6 +16,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     BERTH_CHECK(!lease->devices.empty(), "a lease names a device");
   }
   (void)berth::parse_ticket(text);
+  if (const auto planned = berth::parse_planned(text)) {
+    const auto again = berth::parse_planned(berth::write_planned(*planned));
+    BERTH_CHECK(again && *again == *planned, "what is planned is written as it was read");
+  }
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/live.h"
+#include "app/planned_start.h"
 #include "app/serve_page.h"
 #include "app/serve_places.h"
 #include "app/verb.h"
@@ -109,6 +110,7 @@ class Daemon {
   serve::TokenWatch tokens_;
   serve::KeptHistory history_;
   std::optional<serve::HoursKeeper> hours_;  // root's alone
+  std::optional<PlannedStarter> planned_;    // likewise
   serve::PeopleWatch people_;
   std::unique_ptr<serve::HttpServer> server_;
   std::shared_ptr<const Snapshot> newest_;
@@ -291,6 +293,7 @@ void Daemon::pulse() {
   rules.tokens = tokens();
   handler_.set_rules(std::move(rules));
   check_history();
+  if (planned_) planned_->look();
   if (context_.variable("WATCHDOG_USEC")) tell_systemd("WATCHDOG=1");
   loop_.after(seconds(1), [this] { pulse(); });
 }
@@ -459,6 +462,7 @@ int Daemon::run() {
   show_page();
   open_history();
   open_alerts();
+  if (!context_.replay() && hours_file(context_)) planned_.emplace(context_, loop_, handler_);
   // From here on sentences are for programs: they are the same in every language.
   set_language(Language::english);
   next_look_ = published_ = context_.clock().now();

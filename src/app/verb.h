@@ -101,6 +101,7 @@ std::unique_ptr<Verb> make_queue();
 std::unique_ptr<Verb> make_topo();
 std::unique_ptr<Verb> make_idle();
 std::unique_ptr<Verb> make_reserve();
+std::unique_ptr<Verb> make_release();
 std::unique_ptr<Verb> make_exec();
 std::unique_ptr<Verb> make_reap();
 std::unique_ptr<Verb> make_claim();

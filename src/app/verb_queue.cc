@@ -1,6 +1,7 @@
 // `berth queue`: who waits for what and why, what is gathered for whom, and who starts when.
 
 #include "app/idle_evidence.h"
+#include "app/planned_start.h"
 #include "app/slurm_options.h"
 #include "app/verb.h"
 #include "base/tr.h"
@@ -25,9 +26,11 @@ class QueueVerb final : public Verb {
     if (!snapshot->waiters.empty()) {
       idle = idle_rows(*snapshot, idle_evidence(context, *snapshot), policy);
     }
-    print(json_ ? queue_json(*snapshot, policy, idle)
+    const auto planned = context.replay() ? std::vector<Planned>() : planned_here(context);
+    print(json_ ? queue_json(*snapshot, policy, idle, planned)
                 : render_queue(*snapshot, policy, idle, context.out_uncut()));
     if (!json_ && !context.replay()) {
+      print(render_planned(planned, context.out_uncut()));
       const auto state = context.state_directory();
       const auto runs = state ? list_runs(*state) : Result<RunList>(RunList());
       for (const RunRecord& run : runs ? runs->runs : std::vector<RunRecord>()) {

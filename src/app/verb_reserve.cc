@@ -1,6 +1,6 @@
 // `berth reserve`: devices held for a while without a job, by a run that only sleeps; `berth exec`:
 // a command on devices that one holds; `berth extend`: more time. Ended by the clock, a reboot or
-// `berth stop`.
+// `berth stop`, or `berth release`, which also takes back what is to begin later (--at).
 
 #include <unistd.h>
 
@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "app/planned_start.h"
 #include "app/run_options.h"
 #include "app/verb.h"
 #include "base/fd.h"
@@ -15,6 +16,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "run/inside.h"
+#include "view/values.h"
 
 namespace berth {
 
@@ -28,10 +30,23 @@ int become(std::vector<std::string> words, const std::vector<std::string>& envir
   return report(execute(words, environment, default_search_path), exit_code::berth_failed);
 }
 
+/// How long devices are to be held. invalid: for no time, or for longer than anybody means.
+Result<std::chrono::milliseconds> time_to_hold(const std::string& text) {
+  constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365);
+  const auto time = parse_duration(text);
+  if (time && *time >= std::chrono::seconds(1) && *time <= longest) return time;
+  return fail(ErrorCode::invalid,
+              trf("--for {}: devices are held for 1s at least and for 365d at most; write for "
+                  "example --for 4h",
+                  printable(text)));
+}
+
 class ReserveVerb final : public Verb {
  public:
   void declare(Options& options) override {
     options.filled_value("--for", time_, "how long: 4h", "TIME");
+    options.filled_value("--at", at_, "begin then: 18:00, 2h from now, or a date", "TIME");
+    options.hidden_value("--begin", begin_);
     options.flag("--hold", hold_, "hold what a reservation has: berth starts this itself");
     request_.declare(options, MayWait::yes);
     request_.declare_part(options, JobPart::label);
@@ -49,9 +64,13 @@ class ReserveVerb final : public Verb {
 
   int run(Context& context, const std::vector<std::string>& rest) override {
     if (hold_) return hold();
+    if (!begin_.empty()) return start_planned(context, begin_);
     if (time_.empty() || !rest.empty()) {
       complain(tr("reserve: write for example: berth reserve -n 2 --for 4h"));
       return usage_code();
+    }
+    if (const auto time = time_to_hold(time_); !time) {
+      return report(Error(time.error()).because(tr("reserve")), usage_code());
     }
     const auto job = request_.job(context);
     if (!job) return report(job.error(), usage_code());
@@ -59,6 +78,7 @@ class ReserveVerb final : public Verb {
       complain(tr("reserve: with --cpu or --or-cpu there may be nothing to hold: leave it out"));
       return usage_code();
     }
+    if (!at_.empty() && !request_.dry_run()) return plan(context);
     std::vector<std::string> words = {"run", "--detach", "--quiet"};
     for (std::string& word : request_.words()) words.push_back(std::move(word));
     // The holder has nothing to save: what warns others of the end is nothing to it.
@@ -71,6 +91,25 @@ class ReserveVerb final : public Verb {
   }
 
  private:
+  int plan(Context& context) const {
+    const auto failed = [this](const Error& why) {
+      return report(Error(why).because(tr("reserve")), usage_code());
+    };
+    const auto at = parse_start(at_, context.clock().wall_now());
+    if (!at) return failed(at.error());
+    const auto lasts = time_to_hold(time_);
+    if (!lasts) return failed(lasts.error());
+    const auto id =
+        plan_reservation(context, {.at = *at, .lasts = *lasts, .words = request_.words()});
+    if (!id) return failed(id.error());
+    print(*id + "\n");
+    complain(
+        trf("it begins at {} if its devices are free then, else when it is its turn; `berth "
+            "queue` shows it, `berth release {}` takes it back",
+            date_time_text(*at, context.err()), *id));
+    return exit_code::ok;
+  }
+
   /// Until somebody ends it.
   static int hold() {
     std::signal(SIGUSR1, SIG_IGN);
@@ -79,6 +118,8 @@ class ReserveVerb final : public Verb {
 
   RequestOptions request_;
   std::string time_;
+  std::string at_;
+  std::string begin_;  // by root's `berth serve`
   bool hold_ = false;
 };
 
@@ -143,6 +184,25 @@ class ExecVerb final : public Verb {
   std::string devices_;
 };
 
+class ReleaseVerb final : public Verb {
+ public:
+  void declare(Options& options) override {
+    options.required_word("run", name_, "a reservation of yours", "RUN");
+  }
+  [[nodiscard]] int usage_code() const override { return exit_code::berth_failed; }
+
+  int run(Context& context, const std::vector<std::string>&) override {
+    const auto released = release_planned(context, name_);
+    if (!released) return report(Error(released.error()).because(tr("release")), usage_code());
+    if (!*released) return become({"stop", name_}, context.environment());
+    complain(trf("{} does not begin any more", printable(name_)));
+    return exit_code::ok;
+  }
+
+ private:
+  std::string name_;
+};
+
 /// A command of `berth exec` was given what was left of the lease then: it goes on with it.
 void extend_begun(const Ledger& ledger, const Claim& outer, std::chrono::milliseconds more,
                   Clock& clock) {
@@ -186,8 +246,8 @@ class ExtendVerb final : public Verb {
 
  private:
   Result<void> extend(Context& context) {
-    const auto more = parse_duration(time_);
-    if (!more) return std::unexpected(Error(more.error()).because("--for"));
+    const auto more = time_to_hold(time_);
+    if (!more) return std::unexpected(more.error());
     const auto ledger = context.open_ledger();
     if (!ledger) return std::unexpected(ledger.error());
     const auto view = ledger->read();
@@ -231,6 +291,7 @@ class ExtendVerb final : public Verb {
 }  // namespace
 
 std::unique_ptr<Verb> make_extend() { return std::make_unique<ExtendVerb>(); }
+std::unique_ptr<Verb> make_release() { return std::make_unique<ReleaseVerb>(); }
 std::unique_ptr<Verb> make_reserve() { return std::make_unique<ReserveVerb>(); }
 std::unique_ptr<Verb> make_exec() { return std::make_unique<ExecVerb>(); }
 

@@ -2,8 +2,11 @@
 // ordinary detached runs with names of their own: whatever is killed, the same command finds them
 // again and goes on.
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 
 #include "app/records.h"
@@ -11,6 +14,7 @@
 #include "app/terminal.h"
 #include "app/verb.h"
 #include "base/fd.h"
+#include "base/lock.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -72,7 +76,10 @@ class SweepVerb final : public Verb {
     auto records = records_directory(context);
     if (!records) return report(records.error(), usage_code());
     records_ = *std::move(records);
-    if (auto found = find_earlier(command); !found) return report(found.error(), usage_code());
+    name_sweep(command);
+    const auto alone = only_one();
+    if (!alone) return report(alone.error(), usage_code());
+    if (auto found = find_earlier(); !found) return report(found.error(), usage_code());
     if (jobs_ == 0) jobs_ = static_cast<int>(at_a_time(context, *job));
     return go(context, job->wait ? job->wait->count() == 0 : false);
   }
@@ -83,11 +90,30 @@ class SweepVerb final : public Verb {
     return exit_code::ok;
   }
 
-  /// Runs of the same sweep that there are already, the last time through alone.
-  Result<void> find_earlier(const std::vector<std::string>& command) {
+  void name_sweep(const std::vector<std::string>& command) {
     std::vector<std::string> words = request_.words();
     words.insert(words.end(), command.begin(), command.end());
     name_.sweep = sweep_id(parameters_, words, read_link("/proc/self/cwd").value_or(""));
+  }
+
+  /// Two at once would each start the points that the other has not started yet. One byte of one
+  /// file is this sweep's while this process lives: nothing is left behind that could hold up the
+  /// next. Where locks cannot be had it goes on. busy: the same sweep runs.
+  [[nodiscard]] Result<Fd> only_one() const {
+    if (!make_directories(records_, 0700)) return Fd();
+    auto file = open_fd(records_ + "/sweeps.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (!file) return Fd();
+    const off_t place = static_cast<off_t>(std::strtoull(name_.sweep.c_str(), nullptr, 16) >> 2U);
+    const auto taken = take_ofd_lock(file->get(), {.start = place, .length = 1});
+    if (taken || taken.error().code() != ErrorCode::busy) return file;
+    return fail(ErrorCode::busy,
+                std::string(tr("sweep: this very sweep is under way already: the same words in "
+                               "the same folder. It starts the points that are left; `berth "
+                               "runs` lists them")));
+  }
+
+  /// Runs of the same sweep that there are already, the last time through alone.
+  Result<void> find_earlier() {
     for (const SweepPoint& point : points_) rows_.push_back({.point = &point});
     auto list = list_runs(records_);
     if (!list) return std::unexpected(std::move(list).error());
@@ -209,7 +235,8 @@ class SweepVerb final : public Verb {
     std::vector<std::string> words = {"/proc/self/exe", "run", "-d", "-q",
                                       "--name=" + typed(name_)};
     for (std::string& word : request_.words()) words.push_back(std::move(word));
-    if (needs_wait) words.emplace_back("--wait=forever");
+    const bool is_not_to_wait = std::ranges::find(words, "--no-wait") != words.end();
+    if (needs_wait && !is_not_to_wait) words.emplace_back("--wait=forever");
     words.emplace_back("--");
     for (const std::string& word : rows_[point].point->command) words.push_back(word);
     auto answer = answer_of(words, context.environment(), "", context.clock(), patience_to_start);

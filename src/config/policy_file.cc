@@ -324,7 +324,17 @@ Result<void> write_hours(const std::map<uid_t, double>& hours, WallTime taken,
                          const std::string& path) {
   std::string text = fmt::format("berth-hours 1 {}\n", taken.unix_ms);
   for (const auto& [uid, used] : hours) text += fmt::format("{} {:.0f}\n", uid, used * 3600);
-  return put_in_place(text, path);
+  if (auto put = put_in_place(text, path); !put) return put;
+  // Who claims reads them, whoever made the folder: its other files are for its owner alone.
+  const std::string folder = path.substr(0, path.rfind('/'));
+  constexpr mode_t may_be_passed = 0011;
+  struct stat facts{};
+  if (::stat(folder.c_str(), &facts) != 0) return fail_system("examine " + folder, errno);
+  const bool is_passed = (facts.st_mode & may_be_passed) == may_be_passed;
+  if (!is_passed && ::chmod(folder.c_str(), (facts.st_mode & 07777) | may_be_passed) != 0) {
+    return fail_system("let others through " + folder, errno);
+  }
+  return {};
 }
 
 std::vector<std::string> remarks_on(const Policy& policy, const PolicyPlaces& places) {

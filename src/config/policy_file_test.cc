@@ -116,6 +116,17 @@ class Hours : public ::testing::Test {
 
 TEST_F(Hours, AreThoseThatAreWrittenDown) { EXPECT_EQ(used(), 12.5); }
 
+TEST_F(Hours, LieWhereEverybodyMayReadThemWhoeverMadeTheFolder) {
+  const std::string inside = folder / ".";
+  ASSERT_EQ(::chmod(inside.c_str(), 0700), 0);
+  ASSERT_TRUE(write_hours({{1000, 1}}, taken, places.hours));
+  struct stat facts{};
+  ASSERT_EQ(::stat(inside.c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 07777, 0711U) << "it is passed through, and not listed";
+  ASSERT_EQ(::stat(places.hours.c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 07777, 0644U);
+}
+
 TEST_F(Hours, AreNotKnownWhereTheyAreOldOrOfATimeToCome) {
   places.now = WallTime{taken.unix_ms + hours_last.count() + 1};
   EXPECT_EQ(used(), std::nullopt);

@@ -14,6 +14,16 @@ constexpr std::string_view lease_magic = "berth-lease";
 constexpr std::string_view ticket_magic = "berth-ticket";
 constexpr std::size_t most_devices = 512;
 constexpr std::size_t longest_container = 64;
+constexpr std::string_view planned_magic = "berth-planned";
+constexpr std::size_t most_words = 256;
+
+/// "HOME=/home/ana": of the names that a start is given, and no other.
+bool is_home(std::string_view variable) {
+  constexpr std::array<std::string_view, 3> names = {"HOME=/", "XDG_STATE_HOME=/",
+                                                     "XDG_CONFIG_HOME=/"};
+  return std::ranges::any_of(names,
+                             [&](std::string_view one) { return variable.starts_with(one); });
+}
 
 /// One line per value: control characters and '%' as %XX.
 std::string escaped(std::string_view value) {
@@ -267,6 +277,42 @@ Result<TicketText> parse_ticket(std::string_view text) {
     }
   });
   return ticket;
+}
+
+std::string write_planned(const PlannedText& planned) {
+  std::string text(planned_magic);
+  text += " " + std::to_string(ledger_format) + " " + std::to_string(planned.at.unix_ms) + " " +
+          std::to_string(planned.lasts.count()) + "\n";
+  for (const std::string& word : planned.words) text += "word=" + escaped(word) + "\n";
+  for (const std::string& home : planned.homes) text += "home=" + escaped(home) + "\n";
+  if (planned.begun) text += "begun=1\n";
+  if (!planned.failed.empty()) text += "failed=" + escaped(planned.failed) + "\n";
+  return text;
+}
+
+Result<PlannedText> parse_planned(std::string_view text) {
+  const auto line = first_line(text, planned_magic, 4);
+  if (!line) return std::unexpected(line.error());
+  unsigned format = 0;
+  PlannedText planned;
+  const auto lasts = parse_time((*line)[3]);
+  if (!read_number((*line)[1], format) || format != ledger_format ||
+      !read_number((*line)[2], planned.at.unix_ms) || !lasts || lasts->count() == 0) {
+    return fail(ErrorCode::invalid, "line 1: not this format, or no time");
+  }
+  constexpr std::int64_t furthest_ms = 9'000'000'000'000;
+  if (planned.at.unix_ms > furthest_ms) return fail(ErrorCode::invalid, "line 1: no such time");
+  planned.lasts = *lasts;
+  for_each_field(text, [&planned](std::string_view key, std::string_view value) {
+    if (key == "word" && planned.words.size() < most_words) {
+      planned.words.push_back(unescaped(value));
+    }
+    const std::string plain = unescaped(value);
+    if (key == "home" && planned.homes.size() < 3 && is_home(plain)) planned.homes.push_back(plain);
+    if (key == "begun") planned.begun = true;
+    if (key == "failed") planned.failed = plain;
+  });
+  return planned;
 }
 
 }  // namespace berth

@@ -77,4 +77,20 @@ struct TicketText {
 /// invalid: line 1 is not that of a ticket. A newer format is read as far as line 1.
 [[nodiscard]] Result<TicketText> parse_ticket(std::string_view text);
 
+/// A reservation that is to begin later.
+struct PlannedText {
+  WallTime at = {};
+  std::chrono::milliseconds lasts{0};
+  std::vector<std::string> words = {};  // of its request, as typed
+  /// NAME=/path of HOME, XDG_STATE_HOME and XDG_CONFIG_HOME: where its owner's records lie.
+  std::vector<std::string> homes = {};
+  bool begun = false;
+  std::string failed = {};  // why it could not be started
+  friend bool operator==(const PlannedText&, const PlannedText&) = default;
+};
+
+[[nodiscard]] std::string write_planned(const PlannedText& planned);
+/// invalid: line 1 is not that of such a file, or no time, or for no time.
+[[nodiscard]] Result<PlannedText> parse_planned(std::string_view text);
+
 }  // namespace berth

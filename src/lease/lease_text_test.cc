@@ -132,5 +132,32 @@ TEST(TicketText, IsRefusedWhereLineOneIsBroken) {
   }
 }
 
+TEST(PlannedText, ComesBackAsItWasWritten) {
+  const PlannedText planned{.at = WallTime{1'795'000'000'000},
+                            .lasts = std::chrono::hours(4),
+                            .words = {"--devices=2", "--name=a b\nc"},
+                            .homes = {"HOME=/home/ana"},
+                            .begun = true,
+                            .failed = "100%"};
+  EXPECT_EQ(parse_planned(write_planned(planned)), planned);
+}
+
+TEST(PlannedText, HasAHomeAndNoOtherVariable) {
+  const auto planned = parse_planned(
+      "berth-planned 1 5 1000\nhome=LD_PRELOAD=/x.so\nhome=HOME=here\nhome=PATH=/x\n"
+      "home=XDG_STATE_HOME=/s\nuid=0\n");
+  ASSERT_TRUE(planned);
+  EXPECT_THAT(planned->homes, testing::ElementsAre("XDG_STATE_HOME=/s"));
+}
+
+TEST(PlannedText, OfAnotherFormatOrWithoutATimeIsNone) {
+  for (const char* text :
+       {"", "berth-planned 1 5 1000", "berth-planned 2 5 1000\n", "berth-planned 1 5 0\n",
+        "berth-planned 1 -5 1000\n", "berth-planned 1 5\n", "berth-lease 1 5 1000 1\n",
+        "berth-planned 1 99999999999999999999 1000\n", "berth-planned 1 9999999999999 1000\n"}) {
+    EXPECT_FALSE(parse_planned(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace berth

@@ -159,7 +159,7 @@ class HolderWatch {
     if (!was_stopped_) {
       return {ErrorCode::timeout,
               trf("the lock {} was held for {:.1f} s by {}, which berth only ever does for "
-                  "milliseconds: ask its owner what it does; --wait waits for it",
+                  "milliseconds: ask its owner what it does; `berth run --wait` waits for it",
                   path_, seconds, describe_process(holder_->pid))};
     }
     return {ErrorCode::timeout,

@@ -5,6 +5,7 @@
 
 #include <csignal>
 
+#include "place/placement.h"
 #include "run/retry.h"
 #include "snapshot/builder.h"
 
@@ -232,12 +233,26 @@ TEST(RetryOom, TellsTheJobHowOftenItDied) {
   died.next_memory = NextMemory{15_GiB};
   const RunOptions once = next_start(options, died);
   EXPECT_THAT(once.environment, Contains("BERTH_RETRY_OOM=1"));
-  EXPECT_EQ(as_typed(once.job.request), "-n 1 --memory 15G");
+  EXPECT_EQ(as_typed(once.job.request), "-n 1 --memory 15G --prefer most-free");
   died.next_memory = NextMemory{};
   const RunOptions twice = next_start(once, died);
   EXPECT_THAT(twice.environment, UnorderedElementsAre("BERTH_RETRY_OOM=2", "HOME=/h"));
-  EXPECT_EQ(as_typed(twice.job.request), "-n 1");
+  EXPECT_EQ(as_typed(twice.job.request), "-n 1 --prefer most-free");
   EXPECT_EQ(twice.job.retry_oom, 0);
+}
+
+TEST(RetryOom, GoesOntoTheEmptiestDeviceWhateverWasPreferredBefore) {
+  RunOptions options{.job = {.retry_oom = 1}};
+  options.job.request.memory = Bytes(4_GiB);
+  options.job.request.prefer = Preference::listed;
+  options.job.request.preferred = {{"A"}};
+  RunOutcome died;
+  died.next_memory = NextMemory{6_GiB};
+  const Request next = next_start(options, died).job.request;
+  const Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).gpu("B", 20_GiB).build();
+  const Placement placement = place(host, next, {});
+  ASSERT_TRUE(placement.satisfied());
+  EXPECT_EQ(placement.chosen.front().device, DeviceId("B"));
 }
 
 TEST(EndWanted, IsWhatAUserSendsAndNotWhatTheJobSends) {

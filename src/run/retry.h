@@ -24,8 +24,9 @@ namespace berth {
                                                              const RunRecord& run,
                                                              const LauncherReport& report);
 
-/// The same job once more, without the devices that went wrong, or with more memory. The job reads
-/// in BERTH_RETRY_OOM how often it died for want of memory.
+/// The same job once more, without the devices that went wrong, or with more memory and on the
+/// emptiest device that it may have. The job reads in BERTH_RETRY_OOM how often it died for want
+/// of memory.
 [[nodiscard]] RunOptions next_start(const RunOptions& options, const RunOutcome& ended);
 
 /// Whether `berth stop` was said to an earlier start of the job that `next` starts.

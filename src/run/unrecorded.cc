@@ -79,7 +79,8 @@ Result<std::string> go_without_record(const RunOptions& options, Manifest& manif
   if (options.detach && !options.log && options.retry_of.empty()) {
     return fail(why.code() == ErrorCode::not_found ? ErrorCode::io : why.code(),
                 trf("the job was not started: this run cannot be recorded ({}), and detached its "
-                    "output would be lost. Make room there, or name a file elsewhere: --log FILE",
+                    "output would be lost. Make room there, or name a file elsewhere: `berth run "
+                    "-d --log FILE`",
                     printable(why.message())));
   }
   tell(

@@ -38,7 +38,8 @@ constexpr std::string_view hardened =
 # makes, homes and temporary files.
 ProtectSystem=strict
 StateDirectory=berth
-StateDirectoryMode=0700
+# Nobody lists it. What lies there is root's alone but for the hours, which everybody reads.
+StateDirectoryMode=0711
 RuntimeDirectory=berth-serve
 RuntimeDirectoryMode=0755
 # Root's own runs are recorded there.

@@ -218,7 +218,7 @@ std::string hidden_text(const Placement& placement, const Style& style) {
   if (placement.hidden_by_variable == 0 || placement.satisfied()) return "";
   if (placement.variable_hides_all) {
     return advice_line(own(trf("{0} hides every GPU. For a GPU: unset {0}. To run on the CPU on "
-                               "purpose: --cpu",
+                               "purpose: `berth run --cpu`",
                                placement.hiding_variable),
                            style),
                        style, Paint::yellow);
@@ -325,9 +325,9 @@ std::string render_refusals(const Placement& placement, const Snapshot& snapshot
     text += wrapped("  ",
                     own(placement.variable_hides_all
                             ? tr("there is no device on this machine, and CUDA_VISIBLE_DEVICES "
-                                 "would hide it; to run on the CPU on purpose: --cpu")
+                                 "would hide it; to run on the CPU on purpose: `berth run --cpu`")
                             : tr("there is no device on this machine; `berth` says what was looked "
-                                 "at, --or-cpu runs without one"),
+                                 "at, `berth run --or-cpu` runs without one"),
                         style),
                     2, style);
   } else if (!placement.possible && !placement.variable_hides_all) {

@@ -219,8 +219,25 @@ std::string waiting_for_runs(const RunRecord& run, const Snapshot& snapshot) {
              printable(run.manifest.id), printable(after));
 }
 
+std::string render_planned(const std::vector<Planned>& planned, const Style& style) {
+  std::string text;
+  for (const Planned& one : planned) {
+    const WallTime end{one.text.at.unix_ms + one.text.lasts.count()};
+    std::string line = trf("Reserved by {} from {} until {}: {} ({})", one.user,
+                           date_time_text(one.text.at, style), date_time_text(end, style),
+                           printable(shell_joined(one.text.words)), one.id);
+    if (!one.text.failed.empty()) {
+      line += ". " + trf("It does not begin: {}", printable(one.text.failed));
+    } else if (one.text.begun) {
+      line += ". " + std::string(tr("It is being started, or its start was cut short"));
+    }
+    text += wrapped("", own(line, style), 2, style);
+  }
+  return text;
+}
+
 std::string queue_json(const Snapshot& snapshot, const Policy* policy,
-                       const std::vector<IdleRow>& idle) {
+                       const std::vector<IdleRow>& idle, const std::vector<Planned>& planned) {
   const auto rows = queue_rows(snapshot, {.policy = policy});
   return write_json(JsonLayout::indented,
                     [&](Archive& archive) {
@@ -234,6 +251,16 @@ std::string queue_json(const Snapshot& snapshot, const Policy* policy,
                       });
                       archive.derived_list(
                           "idle", idle, [&](const IdleRow& row) { write_idle_row(archive, row); });
+                      archive.derived_list("planned", planned, [&](const Planned& one) {
+                        archive.derived("id", one.id);
+                        archive.derived("uid", one.uid);
+                        archive.derived("user", one.user);
+                        archive.derived("starts_unix_ms", one.text.at);
+                        archive.derived("ends_unix_ms",
+                                        WallTime{one.text.at.unix_ms + one.text.lasts.count()});
+                        archive.derived("wants", shell_joined(one.text.words));
+                        archive.derived("failed", one.text.failed);
+                      });
                     }) +
          "\n";
 }

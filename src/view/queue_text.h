@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/archive.h"
+#include "lease/planned.h"
 #include "place/policy.h"
 #include "record/run_record.h"
 #include "snapshot/snapshot.h"
@@ -44,7 +45,10 @@ void write_outlook(Archive& archive, const QueueRow& row);
                                        const std::vector<IdleRow>& idle, const Style& style);
 /// Of a run that `--after` others has no place in the queue yet; empty: it has one, or is none.
 [[nodiscard]] std::string waiting_for_runs(const RunRecord& run, const Snapshot& snapshot);
+/// Reservations that are to begin, a line each.
+[[nodiscard]] std::string render_planned(const std::vector<Planned>& planned, const Style& style);
 [[nodiscard]] std::string queue_json(const Snapshot& snapshot, const Policy* policy,
-                                     const std::vector<IdleRow>& idle);
+                                     const std::vector<IdleRow>& idle,
+                                     const std::vector<Planned>& planned);
 
 }  // namespace berth

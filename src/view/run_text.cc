@@ -140,8 +140,8 @@ class Sentences {
   void add_start(const StartingAgain& start) {
     if (start.memory && start.memory->share) {
       all_.push_back(
-          trf("run {} died for want of the GPU's memory: starting the job again with {} ({} more "
-              "after that)",
+          trf("run {} died for want of the GPU's memory: starting the job again with {} on the "
+              "emptiest device ({} more after that)",
               start.ended, short_size(*start.memory->share), start.starts_left));
       return;
     }
@@ -232,12 +232,12 @@ std::string advice_after(const NotAcquired& refusal, const JobSpec& job) {
     case NotAcquired::Why::none_free:
       if (silent_ones(refusal.placement, refusal.snapshot) == ones_to_wait_for(refusal.placement)) {
         return std::string(
-            tr("nothing can be given while the driver does not answer; --wait looks again, "
-               "--or-cpu runs it on the CPU"));
+            tr("nothing can be given while the driver does not answer; `berth run --wait` looks "
+               "again, `berth run --or-cpu` runs it on the CPU"));
       }
       return std::string(
-          tr("no device is free for this job; --wait waits in the queue, --or-cpu runs it "
-             "on the CPU"));
+          tr("no device is free for this job; `berth run --wait` waits in the queue, `berth run "
+             "--or-cpu` runs it on the CPU"));
     case NotAcquired::Why::never_possible:
       return why_never_possible(refusal);
     case NotAcquired::Why::timed_out:

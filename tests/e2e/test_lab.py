@@ -19,6 +19,8 @@ IS_ROOT = os.geteuid() == 0
 def lab(tmp_path):
     made = Lab(tmp_path)
     yield made
+    # A killed launcher's job would go on, and its heir with it.
+    made.run("stop", "--all", "-q", "--grace", "0s")
     for run in made.started:
         if run.poll() is None:
             end(run)
@@ -38,6 +40,8 @@ def by_hand(tmp_path):
     pathlib.Path(made.env["BERTH_FAKE_NVML"]).write_text(json.dumps(played), encoding="utf-8")
     yield made, job
     end(job)
+    # A killed launcher's job would go on, and its heir with it.
+    made.run("stop", "--all", "-q", "--grace", "0s")
     for run in made.started:
         if run.poll() is None:
             end(run)
@@ -150,6 +154,17 @@ def test_a_reservation_lives_beyond_the_end_it_had(lab):
     assert lab.run("stop", run).returncode == 0
 
 
+@pytest.mark.parametrize("time", ["0", "0s", "10ms", "-1h", "=-1h", "1e9", "400d", "999999999", "99999999999d", "4 hours", "ever"])
+def test_a_time_that_nobody_means_holds_nothing(lab, time):
+    words = [f"--for{time}"] if time.startswith("=") else ["--for", time]
+    for verb in (["reserve"], ["extend", "nothing"]):
+        refused = lab.run(*verb, *words)
+        assert refused.returncode == 125, (verb, refused.stdout, refused.stderr)
+        said = in_one_line(refused.stderr)
+        assert "--for" in said and ("365d at most" in said or "needs a value" in said or "not an option" in said), said
+    assert leases(lab) == []
+
+
 def test_what_cannot_be_extended_is_said(lab):
     lab.hold("endless")
     [lease] = leases(lab)
@@ -239,6 +254,21 @@ def test_the_page_is_told_of_the_queue_what_people_are(lab, serve_on):  # noqa: 
         assert [row["why_not_yet"] for row in rows] == [row["why_not_yet"] for row in told]
         assert rows[0]["why_not_yet"].startswith("leased by ")
         assert abs(rows[0]["expected_start_unix_ms"] - told[0]["expected_start_unix_ms"]) < 2_000
+
+
+def test_the_page_says_of_who_waits_what_the_policy_says(lab, serve_on):  # noqa: F811
+    lab.policy("[everybody]\ndevices_at_most = 1\n")
+    lab.hold("holder", "--only", "0")
+    lab.wait("second", "--only", "1")
+    server = serve_on(lab)
+    [told] = lab.queue()
+    assert "has 1 of the 1 devices" in in_one_line(told["why_not_yet"]), told
+    poll(lambda: not server.get("/api/v1/overview", over="unix").json["queue"], LONG, "the server sees no queue")
+    for path in ("overview", "queue"):
+        [row] = server.get(f"/api/v1/{path}", over="unix").json["queue"]
+        assert row["why_not_yet"] == told["why_not_yet"], path
+    free = server.get("/api/v1/overview", over="unix").json
+    assert free["counts"].get("reserved", 0) == 0, "what the policy keeps from its waiter is kept for nobody"
 
 
 # --- the policy's file ------------------------------------------------------------------------------

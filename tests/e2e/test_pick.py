@@ -520,7 +520,7 @@ def test_who_has_hidden_every_gpu_is_told_how_to_get_one_and_how_to_go_without(m
     said = " ".join((done.stdout + done.stderr).split())
     assert (
         "CUDA_VISIBLE_DEVICES hides every GPU. For a GPU: unset CUDA_VISIBLE_DEVICES. "
-        "To run on the CPU on purpose: --cpu"
+        "To run on the CPU on purpose: `berth run --cpu`"
     ) in said, said
     assert "Ask for less" not in said and "entry 1" not in said and "waiting will not help" not in said, said
 
@@ -529,7 +529,7 @@ def test_who_has_hidden_every_gpu_is_told_how_to_get_one_and_how_to_go_without(m
 def test_where_there_is_no_gpu_to_hide_the_way_without_one_is_named(driver_of, value):
     done = driver_of(many_devices(0)).run("run", "--", "true", env={"CUDA_VISIBLE_DEVICES": value})
     said = " ".join(done.stderr.split())
-    assert done.returncode == 124 and "to run on the CPU on purpose: --cpu" in said, said
+    assert done.returncode == 124 and "to run on the CPU on purpose: `berth run --cpu`" in said, said
     assert "unset" not in said and "entry 1" not in said, said
 
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from aftermath import runs, show
-from conftest import wait_until
+from aftermath import leases, runs, show
+from conftest import FakeDriver, end, many_devices, wait_until
 
 SAYS = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
 
@@ -40,6 +40,23 @@ def test_it_is_recorded_and_started_again_with_more_memory_until_it_has_a_whole_
     told = machine.run("explain", first["id"]).stdout
     assert first["events"][0]["text"] in told, "who held how much stands beside the cause"
     assert "out of GPU memory" in machine.run("runs").stdout
+
+
+def test_the_next_start_is_on_the_emptiest_card_whatever_was_preferred(tmp_path):
+    machine = FakeDriver(tmp_path, many_devices(2))
+    holder = machine.start("run", "-q", "--only", "0", "--memory", "40G", "--", "sleep", "600")
+    try:
+        wait_until(lambda: len(leases(machine)) == 1, "the first card is shared")
+        job = dies_until(1)
+        job[2] = f"echo on $CUDA_VISIBLE_DEVICES; {job[2]}"
+        for options in (["--memory", "4G"], ["--memory", "4G", "--prefer", "0,1"]):
+            done = machine.run("run", "-q", "-d", *options, "--retry-oom", "1", "--", *job)
+            assert done.returncode == 0, done.stderr
+            first, second = lasts(machine, done.stdout.strip(), 2)
+            assert [machine.run("logs", one["id"]).stdout.splitlines()[0] for one in (first, second)] == ["on 0", "on 1"]
+            assert second["promised_bytes"][0] >= 6 << 30
+    finally:
+        end(holder)
 
 
 def test_another_end_is_no_reason(machine):

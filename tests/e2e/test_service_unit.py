@@ -149,8 +149,12 @@ def test_everybody_on_the_machine_may_ask(service):
 def test_its_state_is_kept_where_only_root_reads_it(service):
     folder = service.machine.path("/var/lib/berth")
     wait_until((folder / "history.sqlite").exists, "the history is there", 30)
-    assert folder.stat().st_mode & 0o7777 == 0o700
+    assert folder.stat().st_mode & 0o7777 == 0o711
     assert service.run("ls", "/var/lib/berth", uid=ANNA).returncode != 0
+    for file in folder.iterdir():
+        is_for_all = file.name == "hours"
+        assert is_for_all or file.stat().st_mode & 0o077 == 0, f"{file.name} is for others, too"
+        assert (service.run("cat", f"/var/lib/berth/{file.name}", uid=ANNA).returncode == 0) == is_for_all
 
 
 def test_a_process_is_signalled_by_its_owner_and_by_root(service):
@@ -277,3 +281,41 @@ def test_a_users_own_service_runs(installed, anna):
     gone = anna("berth", "service", "uninstall", "--user")
     assert gone.returncode == 0, gone.stdout + gone.stderr
     assert not installed.machine.path(f"/home/anna/.config/systemd/user/{SERVICE}").exists()
+
+
+def test_a_reservation_of_anna_s_begins_as_hers_and_outlives_a_restart(service):
+    service.succeed("berth", "setup")
+    service.succeed("systemctl", "restart", SERVICE)
+    wait_until(service.machine.path("/run/berth/.new-planned/service.lock").exists, "the service looks", 30)
+    name = service.succeed("berth", "reserve", "--at", "2s", "--for", "30m", uid=ANNA, env=FAKE).strip()
+    assert name in service.succeed("berth", "queue", env=FAKE)
+
+    def hers():
+        listed = json.loads(service.succeed("berth", "leases", "--json", env=FAKE))["leases"]
+        return next((one for one in listed if one["uid"] == ANNA), None)
+
+    lease = wait_until(hers, "it begins", 60)
+    service.succeed("systemctl", "restart", SERVICE)
+    assert hers()["id"] == lease["id"], "it is no part of the service"
+    service.succeed("berth", "release", lease["run"], uid=ANNA)
+    wait_until(lambda: not hers(), "it is over", 60)
+
+
+def test_the_hours_that_it_writes_down_hold_for_everybody(service):
+    used = service.start_run(ANNA)
+    hours = service.machine.path("/var/lib/berth/hours")
+
+    def is_counted():
+        # The history's steps are written after a while, the hours once a minute and at a start.
+        service.succeed("systemctl", "restart", SERVICE)
+        wait_until(hours.exists, "hours are written down", 30)
+        return any(line.startswith(f"{ANNA} ") for line in hours.read_text(encoding="utf-8").splitlines())
+
+    wait_until(is_counted, "what anna used is written down", 60)
+    service.write("/etc/berth/berth.toml", "[everybody]\nhours_at_most = 0\n")
+    try:
+        refused = service.run("berth", "run", "--", "true", uid=ANNA, env=FAKE)
+        assert refused.returncode == 124 and "of the 0 GPU-hours" in " ".join(refused.stderr.split()), refused
+    finally:
+        service.machine.path("/etc/berth/berth.toml").unlink()
+    service.succeed("berth", "stop", used["run"], uid=ANNA)

@@ -12,7 +12,7 @@ import subprocess
 import pytest
 
 from aftermath import poll, runs, show
-from conftest import end
+from conftest import FakeDriver, end, many_devices
 
 LONG = 120  # what is waited for at most; nothing here is to be quick
 
@@ -81,6 +81,25 @@ def test_a_killed_sweep_goes_on_where_it_was(grid):
     assert again.returncode == 0 and grid.points() == ALL, "all have their end: nothing is left to do"
     assert grid.run(*grid.sweep("--memory", "1G", "-j", "2", "--again"), timeout=LONG).returncode == 0
     assert grid.points() == sorted(ALL * 2)
+
+
+def test_the_same_sweep_at_once_is_told_that_it_is_under_way_already(grid):
+    (grid.out / "hold").touch()
+    sweep = grid.start(*grid.sweep("--memory", "1G", "-j", "2"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        poll(lambda: len(runs(grid)["runs"]) < 2, LONG, "two are not there")
+        for options in ([], ["--again"], ["--failed", "-j", "1"]):
+            second = grid.run(*grid.sweep("--memory", "1G", *options), timeout=LONG)
+            said = " ".join(second.stderr.split())
+            assert second.returncode == 125 and "is under way already" in said, second.stderr
+        other = grid.run("sweep", "--set", "a=1,2", "--memory", "1G", "--", "echo", "{a}", timeout=LONG)
+        assert other.returncode == 0, "another sweep is its own"
+        (grid.out / "hold").unlink()
+        assert sweep.wait(timeout=LONG) == 0
+    finally:
+        end(sweep)
+    assert grid.points() == ALL, "none twice"
+    assert grid.run(*grid.sweep("--memory", "1G", "-j", "2"), timeout=LONG).returncode == 0, "nothing holds up the next"
 
 
 def test_points_that_ended_badly_are_told_and_started_again_on_request(grid):
@@ -161,10 +180,56 @@ def test_a_set_that_is_not_linked_as_asked_is_refused_with_the_reason(machine_of
     assert "no devices of this machine are linked as --together asks" in told, told
 
 
-def test_a_bound_job_has_the_cpus_beside_its_device_or_is_told_why_not(machine):
-    done = machine.run("run", "--memory", "1G", "--bind", "--", "sh", "-c", "grep Cpus_allowed_list /proc/self/status")
+@pytest.fixture
+def two_nodes(tmp_path):
+    """Two cards, each beside a CPU of its own of those that this process may use."""
+    own = sorted(os.sched_getaffinity(0))
+    if len(own) < 2:
+        pytest.skip("one CPU alone may be used here: nothing can be told apart")
+    played = many_devices(2)
+    for card, cpu in zip(played["devices"], own[:2]):
+        card |= {"cpu_affinity": str(cpu), "numa_node": 0}
+    return FakeDriver(tmp_path, played), own
+
+
+def bound(machine, *options):
+    """The CPUs of a job, and the policies of its memory."""
+    job = "grep Cpus_allowed_list: /proc/self/status; cut -d' ' -f2 /proc/self/numa_maps | sort -u"
+    done = machine.run("run", *options, "--", "sh", "-c", job)
     assert done.returncode == 0, done.stderr
-    allowed = {cpu for cpu in os.sched_getaffinity(0)}
-    text = done.stdout.split(":")[1].strip()
-    got = {cpu for part in text.split(",") for cpu in range(int(part.split("-")[0]), int(part.split("-")[-1]) + 1)}
-    assert got <= allowed and (got != allowed or len(allowed) == 1 or "not bound" in done.stderr or got == allowed)
+    cpus, *policies = done.stdout.splitlines()
+    return parse_cpus(cpus.split(":")[1].strip()), policies, " ".join(done.stderr.split())
+
+
+def parse_cpus(text):
+    parts = [part.split("-") for part in text.split(",")]
+    return [cpu for part in parts for cpu in range(int(part[0]), int(part[-1]) + 1)]
+
+
+@pytest.mark.parametrize("card", [0, 1])
+def test_a_bound_job_has_the_cpus_and_the_memory_beside_its_device(two_nodes, card):
+    machine, own = two_nodes
+    cpus, policies, _ = bound(machine, "--only", str(card), "--bind")
+    assert cpus == [own[card]]
+    assert "prefer:0" in policies, policies
+    both, _, _ = bound(machine, "-n", "2", "--bind")
+    assert both == own[:2], "of several devices the CPUs of all"
+
+
+@pytest.mark.parametrize("options", [[], ["--no-bind"], ["--bind", "--no-bind"]])
+def test_a_job_that_is_not_bound_keeps_cpus_and_memory(two_nodes, options):
+    machine, own = two_nodes
+    cpus, policies, _ = bound(machine, "--only", "1", *options)
+    assert cpus == own and not [one for one in policies if one.startswith("prefer")], policies
+
+
+def test_a_job_beside_unknown_or_absent_cpus_starts_unbound_and_is_told(tmp_path):
+    played = many_devices(2)
+    played["devices"][0] |= {"cpu_affinity": None, "numa_node": None}
+    played["devices"][1] |= {"cpu_affinity": "1023", "numa_node": 63}
+    machine = FakeDriver(tmp_path, played)
+    own = sorted(os.sched_getaffinity(0))
+    cpus, _, said = bound(machine, "--only", "0", "--bind")
+    assert cpus == own and "not bound: which CPUs are close to device" in said, said
+    cpus, policies, _ = bound(machine, "--only", "1", "--bind")
+    assert cpus == own and "prefer:63" not in policies

@@ -1,0 +1,276 @@
+#include "app/planned_start.h"
+
+#include <grp.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+
+#include "app/history_options.h"
+#include "app/run_options.h"
+#include "app/verb.h"
+#include "base/fd.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "base/user_name.h"
+#include "run/device_scope.h"
+#include "serve/alert_command.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::int64_t day_ms = 24 * 3'600'000;
+/// A look at a busy driver may take a while.
+constexpr Duration patience_to_start = std::chrono::minutes(4);
+constexpr std::size_t most_at_once = 8;
+
+Result<PlannedPlace> open_place(const Context& context) {
+  const auto ledger = context.ledger_place();
+  if (!ledger) return std::unexpected(ledger.error());
+  return PlannedPlace::open(*ledger, context.policy_places().owner);
+}
+
+/// The next "18:00" of the local day.
+std::optional<WallTime> time_of_day(std::string_view text, WallTime now) {
+  const auto parts = split(text, ':');
+  const auto hour = parts.size() == 2 ? parse_unsigned(parts[0]) : std::nullopt;
+  const auto minute = parts.size() == 2 ? parse_unsigned(parts[1]) : std::nullopt;
+  if (!hour || !minute || parts[1].size() != 2 || *hour > 23 || *minute > 59) return std::nullopt;
+  for (int days = 0; days < 2; ++days) {
+    const std::time_t seconds = now.unix_ms / 1000;
+    std::tm date{};
+    if (::localtime_r(&seconds, &date) == nullptr) return std::nullopt;
+    date.tm_mday += days;
+    date.tm_hour = static_cast<int>(*hour);
+    date.tm_min = static_cast<int>(*minute);
+    date.tm_sec = 0;
+    date.tm_isdst = -1;
+    const WallTime at{std::int64_t{::mktime(&date)} * 1000};
+    if (at > now) return at;
+  }
+  return std::nullopt;
+}
+
+/// What is needed of the environment: the owner's homes, the machine's places, no word of others.
+std::vector<std::string> environment_of(const Context& context, const Planned& planned) {
+  std::vector<std::string> variables = planned.text.homes;
+  for (const std::string& one : context.environment()) {
+    if (one.starts_with("BERTH_") && !one.starts_with("BERTH_LEASE=")) variables.push_back(one);
+  }
+  variables.push_back("PATH=" + std::string(default_search_path));
+  variables.push_back("LANG=C.UTF-8");
+  variables.push_back("USER=" + planned.user);
+  variables.push_back("LOGNAME=" + planned.user);
+  return variables;
+}
+
+Result<void> become_owner(const Planned& planned) {
+  if (planned.uid == ::geteuid()) return {};
+  constexpr gid_t nobodys = 65534;
+  const gid_t gid = local_group_of(planned.uid).value_or(nobodys);
+  const bool is_known = gid != nobodys;
+  const bool has_groups =
+      (is_known ? ::initgroups(planned.user.c_str(), gid) : ::setgroups(0, nullptr)) == 0;
+  const uid_t uid = planned.uid;
+  if (has_groups && ::setresgid(gid, gid, gid) == 0 && ::setresuid(uid, uid, uid) == 0) return {};
+  return fail_system("become the user " + planned.user, errno);
+}
+
+bool is_due(const Planned& planned, WallTime now) {
+  return planned.text.at <= now && !planned.text.begun && planned.text.failed.empty();
+}
+
+WallTime end_of(const PlannedText& text) { return {text.at.unix_ms + text.lasts.count()}; }
+
+/// Its id; the error is what is written down of it.
+Result<std::string> start_as_owner(Context& context, const Planned& planned) {
+  const std::int64_t left_s =
+      (end_of(planned.text).unix_ms - context.clock().wall_now().unix_ms) / 1000;
+  if (left_s < 1) return fail(ErrorCode::timeout, "its time was over when it could begin");
+  // What is no part of a request never reaches a command line.
+  RequestOptions request;
+  if (auto taken = request.add(planned.text.words); !taken) return std::unexpected(taken.error());
+  for (const JobKey& key : job_keys()) {
+    const bool is_reserves =
+        key.part == JobPart::devices || key.part == JobPart::patience || key.part == JobPart::label;
+    if (is_reserves || !request.has(key.name)) continue;
+    return fail(ErrorCode::invalid, std::string(key.flag) + " is no part of a reservation");
+  }
+  std::vector<std::string> words = {read_link("/proc/self/exe").value_or("/proc/self/exe"),
+                                    "reserve", "--for=" + std::to_string(left_s) + "s"};
+  bool says_wait = false;
+  for (std::string& word : request.words()) {
+    says_wait = says_wait || word.starts_with("--wait");
+    words.push_back(std::move(word));
+  }
+  if (!says_wait) words.push_back("--wait=" + std::to_string(left_s) + "s");
+  const auto answer = answer_of(words, environment_of(context, planned), default_search_path,
+                                context.clock(), patience_to_start);
+  if (!answer) return std::unexpected(answer.error());
+  if (answer->exit == Exit{}) return std::string(trimmed(answer->out));
+  constexpr std::size_t longest = 500;
+  const std::string said(trimmed(answer->err));
+  return fail(ErrorCode::io, said.empty() ? "it ended without a word" : said.substr(0, longest));
+}
+
+}  // namespace
+
+Result<WallTime> parse_start(const std::string& text, WallTime now) {
+  auto at = Result<WallTime>(now);
+  if (const auto today = time_of_day(text, now)) {
+    at = *today;
+  } else if (const auto later = parse_duration(text)) {
+    at = WallTime{now.unix_ms + later->count()};
+  } else if (at = parse_time(text, now); !at) {
+    return fail(ErrorCode::invalid, trf("--at \"{}\": write 18:00, 2h (from now), or a date "
+                                        "(\"2026-11-21 14:30\")",
+                                        printable(text)));
+  }
+  if (*at > now && at->unix_ms < now.unix_ms + 366 * day_ms) return at;
+  return fail(ErrorCode::invalid, trf("--at \"{}\" is not to come within a year", printable(text)));
+}
+
+Result<std::string> plan_reservation(const Context& context, PlannedText text) {
+  for (const char* name : {"HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"}) {
+    const auto value = context.variable(name);
+    if (value && value->starts_with('/')) text.homes.push_back(std::string(name) + "=" + *value);
+  }
+  const auto place = open_place(context);
+  if (!place || !place->is_kept()) {
+    return fail(
+        ErrorCode::unsupported,
+        std::string(tr("--at takes a `berth serve` of root's on this machine, which starts it when "
+                       "it is time, and one ledger of all users: `sudo berth setup`, `sudo berth "
+                       "service install`. Without them write `berth reserve` at that time")));
+  }
+  const auto all = place->all();
+  if (!all) return std::unexpected(all.error());
+  const auto own = std::ranges::count(*all, ::geteuid(), &Planned::uid);
+  if (static_cast<std::size_t>(own) >= most_planned_each) {
+    return fail(ErrorCode::busy,
+                trf("{} reservations of yours are to begin already: `berth queue` lists them, "
+                    "`berth release` takes one back",
+                    own));
+  }
+  return place->add(text);
+}
+
+std::vector<Planned> planned_here(Context& context) {
+  const auto place = open_place(context);
+  auto all = place ? place->all() : Result<std::vector<Planned>>(std::vector<Planned>());
+  if (!all) return {};
+  const WallTime now = context.clock().wall_now();
+  std::erase_if(*all, [&](const Planned& one) { return end_of(one.text) <= now; });
+  // Nobody starts them: that is not to look as if somebody did.
+  if (place && !place->is_kept()) {
+    for (Planned& one : *all) {
+      if (one.text.failed.empty()) one.text.failed = tr("root's `berth serve` does not run");
+    }
+  }
+  return *std::move(all);
+}
+
+Result<bool> release_planned(const Context& context, const std::string& name) {
+  const auto place = open_place(context);
+  const auto all = place ? place->all() : Result<std::vector<Planned>>(std::vector<Planned>());
+  if (!all) return std::unexpected(all.error());
+  for (const Planned& one : *all) {
+    if (one.id != name || one.uid != ::geteuid()) continue;
+    if (auto removed = place->remove(one.id); !removed) return std::unexpected(removed.error());
+    return true;
+  }
+  return false;
+}
+
+int start_planned(Context& context, const std::string& id) {
+  const auto place = open_place(context);
+  if (!place) return report(place.error(), exit_code::berth_failed);
+  const auto all = place->all();
+  if (!all) return report(all.error(), exit_code::berth_failed);
+  const auto found = std::ranges::find(*all, id, &Planned::id);
+  if (found == all->end() || !is_due(*found, context.clock().wall_now())) {
+    return report({ErrorCode::not_found, "nothing called " + printable(id) + " is to begin now"},
+                  exit_code::berth_failed);
+  }
+  // From here on all is done with the rights of whose file it is.
+  if (const auto become = become_owner(*found); !become) {
+    return report(become.error(), exit_code::berth_failed);
+  }
+  PlannedText text = found->text;
+  text.begun = true;
+  // First, so that whatever is killed it is started once at most.
+  if (const auto noted = place->change(id, text); !noted) {
+    return report(noted.error(), exit_code::berth_failed);
+  }
+  (void)!::chdir("/");
+  const auto run = start_as_owner(context, *found);
+  if (run) return place->remove(id) ? exit_code::ok : exit_code::berth_failed;
+  text.failed = run.error().message();
+  (void)place->change(id, text);
+  return report(run.error(), exit_code::berth_failed);
+}
+
+void PlannedStarter::note(const std::string& text) {
+  handler_.note("reservations", text, context_.clock().now());
+}
+
+void PlannedStarter::look() {
+  if (!place_) {
+    const auto ledger = context_.open_ledger();
+    auto kept = ledger ? PlannedPlace::keep(ledger->place())
+                       : Result<PlannedPlace>(std::unexpected(ledger.error()));
+    if (!kept) {
+      if (std::exchange(not_kept_, kept.error().message()) != not_kept_) note(not_kept_);
+      return;
+    }
+    place_ = *std::move(kept);
+  }
+  const auto all = place_->all();
+  const WallTime now = context_.clock().wall_now();
+  for (const Planned& one : all ? *all : std::vector<Planned>()) {
+    if (end_of(one.text) <= now && !under_way_.contains(one.id)) {
+      (void)place_->remove(one.id);
+    } else if (is_due(one, now) && !under_way_.contains(one.id) &&
+               under_way_.size() < most_at_once) {
+      start(one);
+    }
+  }
+}
+
+void PlannedStarter::start(const Planned& planned) {
+  std::vector<std::string> environment;
+  for (const std::string& one : context_.environment()) {
+    if (one.starts_with("BERTH_")) environment.push_back(one);
+  }
+  std::vector<std::string> command;
+  // A unit of its own: a restart of the service ends what is in the service's.
+  if (const std::string systemd_run = systemd_run_in(""); !systemd_run.empty()) {
+    command = {systemd_run,
+               "--quiet",
+               "--collect",
+               "-p",
+               "KillMode=process",
+               "--service-type=oneshot",
+               "--unit=berth-reserve-" + planned.id};
+    for (const std::string& one : environment) command.push_back("--setenv=" + one);
+  }
+  const std::string program = read_link("/proc/self/exe").value_or("/proc/self/exe");
+  command.insert(command.end(), {program, "reserve", "--begin", planned.id});
+  environment.push_back("PATH=" + std::string(default_search_path));
+  under_way_.insert(planned.id);
+  serve::run_alert_command(loop_, context_.clock(),
+                           {.command = std::move(command),
+                            .environment = std::move(environment),
+                            .search_path = default_search_path,
+                            .input = {},
+                            .patience = patience_to_start + std::chrono::minutes(1)},
+                           [this, id = planned.id](const Result<void>& done) {
+                             under_way_.erase(id);
+                             if (!done) note(id + ": " + done.error().message());
+                           });
+}
+
+}  // namespace berth
