@@ -197,6 +197,32 @@ def test_the_bill_of_materials_names_each_library_that_is_linked_in(made):
     assert linked and {known[name] for name in linked} <= set(names)
 
 
+@pytest.fixture(scope="module")
+def for_arm64(tmp_path_factory):
+    """What `./dev package arm64` built, packed, and unpacked."""
+    built = ROOT / "build/release-arm64"
+    emulator, libraries = shutil.which("qemu-aarch64-static"), pathlib.Path("/usr/aarch64-linux-gnu")
+    if not (built / "berth").is_file() or not emulator or not libraries.is_dir():
+        pytest.skip("needs ./dev package arm64 and qemu-user-static")
+    folder = tmp_path_factory.mktemp("arm64")
+    run(sys.executable, ROOT / "tools/make_package.py", built, folder / "package", BUILD)
+    run("dpkg-deb", "-x", one(folder / "package", "*.deb"), folder / "root")
+    return folder / "package", [emulator, "-L", libraries, folder / "root/usr/bin/berth"]
+
+
+def test_the_release_for_arm64_is_one_and_runs_there(for_arm64, machine):
+    package, berth = for_arm64
+    assert "Architecture: arm64\n" in run("dpkg-deb", "-f", one(package, "*.deb")).stdout
+    [name] = [path.name for path in package.glob("*.tar.gz")]
+    assert name.endswith("-linux-aarch64.tar.gz")
+    parts = json.loads(one(package, "*.spdx.json").read_text())["packages"]
+    assert {part["externalRefs"][0]["referenceLocator"].rpartition("arch=")[2] for part in parts
+            if part["name"] in ("berth", "sqlite3", "openssl")} == {"arm64"}  # fmt: skip
+    assert run(*berth, "version").stdout == run(BERTH, "version").stdout
+    told = run(*berth, "status", "--sim", "lab-4", env=machine.env, ok=False)
+    assert told.returncode == 0 and "SIMULATED lab-4" in told.stdout, told.stderr
+
+
 # --- a fresh system ---------------------------------------------------------------------------------------------
 
 DEBIAN_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
