@@ -62,22 +62,22 @@ def readelf(path: Path, *options: str) -> str:
     return done.stdout
 
 
-def stripped_size(path: Path) -> int:
+def stripped_size(path: Path, strip: str = "strip") -> int:
     with tempfile.TemporaryDirectory() as folder:
         stripped = Path(folder) / "stripped"
-        subprocess.run(["strip", "-o", str(stripped), str(path)], check=True)
+        subprocess.run([strip, "-o", str(stripped), str(path)], check=True)
         return stripped.stat().st_size
 
 
-def findings(path: Path, newer_glibc: bool = False) -> list[str]:
-    """`newer_glibc`: it was built on a newer system than the portable binary is."""
+def findings(path: Path, newer_glibc: bool = False, strip: str = "strip") -> list[str]:
+    """`newer_glibc`: it was built on a newer system than the portable binary is. `strip`: of its processor."""
     dynamic = readelf(path, "--dynamic")
     symbols = readelf(path, "--dyn-syms")
     found = [] if newer_glibc else glibc_findings(symbols)
     found += runtime_findings(symbols)
     found += library_findings(dynamic)
     found += hardening_findings(dynamic, readelf(path, "--segments"))
-    size = stripped_size(path)
+    size = stripped_size(path, strip)
     greatest = GREATEST_SIZE_ELSEWHERE if newer_glibc else GREATEST_SIZE
     if size > greatest:
         found.append(f"{size} bytes stripped, at most {greatest}")

@@ -212,8 +212,9 @@ def debian_package(release: Release, sbom: bytes) -> tuple[str, bytes]:
 
 def make(build: Path, folder: Path, host: Path) -> list[Path]:
     release = Release(build, host)
-    wrong = check_binary.findings(build / "berth", newer_glibc=check_binary.reason_to_allow_newer_glibc() is not None)
-    if release.tools == "" and wrong:
+    newer = check_binary.reason_to_allow_newer_glibc() is not None
+    wrong = check_binary.findings(build / "berth", newer_glibc=newer, strip=f"{release.tools}strip")
+    if wrong:
         raise SystemExit("\n".join(wrong))
     sbom = make_sbom.text(release.version, release.architecture, release.time, release.binary_of("berth"))
     files = dict([tarball(release, sbom), debian_package(release, sbom)])

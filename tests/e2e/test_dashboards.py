@@ -34,7 +34,7 @@ def divided_server():
 
 
 class Room:
-    """Three servers that run: of a recording with all details, of a driver, of a divided card."""
+    """Four servers that run: of a recording with all details, of a driver, of a divided card, and as `--sim` has it."""
 
     def __init__(self, directory):
         self.directory = directory
@@ -43,6 +43,7 @@ class Room:
         self.open("full", Machine, replay=full, hostname="Hostname")
         self.open("divided", Machine, replay=divided_server(), hostname="Hostname")
         self.open("driver", FakeDriver, snapshot=full, hostname="hostname")
+        self.open("simulated", Machine, snapshot="server-8xh100", hostname="Hostname")
         addresses = list(self.addresses.values())
         # One that cannot ask its driver.
         folder = directory / "broken"
@@ -391,6 +392,25 @@ def test_panels_of_instances_have_data(room, panel):
         key, scale = keys[panel]
         wanted = {str(one["mig"]["gpu_instance"]): one[key] * scale for one in instances}
         assert {gi: value for (gi,), value in once(found, "gpu_instance_id").items()} == pytest.approx(wanted)
+
+
+# What a server without a GPU has nothing for: its boards have no fans, and its first card no error.
+NOT_SIMULATED = {"fan_speed_ratio", "Fan", "Fan Speed %", "xid_errors_total", "Last XID", "XID Errors", "Last XID per GPU"}
+PANELS_12239 = {panel: f"{metric}{{$selector}}" for panel, metric, _, _ in DCGM_PANELS}
+
+
+@pytest.mark.parametrize(("dashboard", "panels"), [("12239", PANELS_12239), ("14574", PANELS_14574), ("25547", PANELS_25547)])
+def test_a_simulated_server_fills_each_panel_that_its_cards_could(room, dashboard, panels):
+    node = room.addresses["simulated"]
+    [first, *_] = room.servers["simulated"].get("/gpu-status", over="unix").json["devices"]
+    uuid = f'uuid="{short_uuid(first)}"'
+    empty = []
+    for panel in panels.keys() - NOT_SIMULATED:
+        text = panels[panel].replace("$selector", f'instance="{node}",gpu="0"')
+        values = [value for _, value in room.prometheus.query(filled(text, node, uuid))]
+        if not values or -1 in values:
+            empty.append(panel)
+    assert sorted(empty) == []
 
 
 def test_processes_are_listed_by_name(room):

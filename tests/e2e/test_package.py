@@ -43,20 +43,47 @@ def one(folder, pattern):
     return found
 
 
-@pytest.mark.skipif(not LONG, reason="takes minutes beside others: ./dev test --long makes it twice")
-def test_a_release_is_the_same_bytes_each_time_and_tells_no_folder(made, tmp_path):
-    run(sys.executable, ROOT / "tools/make_package.py", BUILD, tmp_path / "again", cwd="/")
+@pytest.mark.skipif(not LONG, reason="compiles everything: ./dev test --long does it in another folder")
+def test_a_release_is_the_same_bytes_from_another_folder(made, tmp_path):
+    copy = tmp_path / "another folder"
+    copy.mkdir()
+    listed = run("git", "-C", ROOT, "ls-files").stdout.splitlines()
+    run("tar", "-C", ROOT, "-cf", tmp_path / "tree.tar", *listed)
+    run("tar", "-C", copy, "-xf", tmp_path / "tree.tar")
+    run("cmake", "--preset", "release", cwd=copy)
+    run("ninja", "-C", copy / "build/release", "berth", "pages", "berth_shared", "berth_static",
+        env={**os.environ, "CCACHE_DISABLE": "1"})  # fmt: skip
+    run(sys.executable, copy / "tools/make_package.py", copy / "build/release", tmp_path / "again", cwd="/")
     for path in made.iterdir():
         assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
+
+
+def test_a_release_tells_its_sums_and_no_folder_or_builder(made):
     sums = dict(reversed(line.split()) for line in (made / "SHA256SUMS").read_text().splitlines())
     for name, digest in sums.items():
         assert hashlib.sha256((made / name).read_bytes()).hexdigest() == digest
     assert len(sums) == 3
     for member in tarfile.open(one(made, "*.tar.gz")).getmembers():
         assert (member.uid, member.gid, member.uname) == (0, 0, "")
-    if "BERTH_RELEASE:BOOL=ON" in (BUILD / "CMakeCache.txt").read_text():
-        packed = gzip.decompress(one(made, "*.tar.gz").read_bytes())
-        assert str(ROOT).encode() not in packed, "the folder that it was built in"
+    packed = gzip.decompress(one(made, "*.tar.gz").read_bytes())
+    assert str(ROOT).encode() not in packed, "the folder that it was built in"
+
+
+def test_what_it_is_called_is_what_the_program_says_and_the_changelog_tells_of(made):
+    version = run(BERTH, "--version").stdout.split()[1]
+    assert run(BERTH, "version").stdout == f"berth {version}\n"
+    newest = re.search(r"^## \[(\S+)\] - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.M)[1]
+    assert newest == version.removesuffix("-dev")
+    debian = version.replace("-dev", "~dev")
+    assert {path.name for path in made.iterdir()} == {
+        f"berth-{debian}-linux-x86_64.tar.gz", f"berth_{debian}_amd64.deb", f"berth-{debian}-amd64.spdx.json", "SHA256SUMS"}
+    for page in ("README.md", "README.zh-CN.md"):
+        told = (ROOT / page).read_text(encoding="utf-8")
+        assert f"berth-{newest}-linux-x86_64.tar.gz" in told and f"berth_{newest}_amd64.deb" in told, page
+    assert f'appVersion: "{newest}"' in (ROOT / "deploy/helm/berth/Chart.yaml").read_text()
+    with tarfile.open(one(made, "*.tar.gz")) as archive:
+        [notes] = [name for name in archive.getnames() if name.endswith("/CHANGELOG.md")]
+        assert f"## [{newest}] - " in archive.extractfile(notes).read().decode()
 
 
 @pytest.fixture
@@ -117,6 +144,33 @@ def test_what_debians_package_brings(made, tmp_path):
     assert run(tmp_path / "usr/bin/berth", "--version").stdout == run(BERTH, "--version").stdout
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="dpkg is root's")
+def test_dpkg_removes_it_under_a_run_that_goes_on(made, tmp_path, machine):
+    root = tmp_path / "root"
+    for folder in ("var/lib/dpkg/info", "var/lib/dpkg/updates", "run/berth"):
+        (root / folder).mkdir(parents=True)
+    (root / "var/lib/dpkg/status").touch()
+    dpkg = ["dpkg", f"--root={root}", "--force-script-chrootless", "--force-depends", f"--log={tmp_path}/log"]
+    run(*dpkg, "--install", one(made, "*.deb"))
+    machine.env["BERTH_LEDGER"] = str(root / "run/berth")
+    begun, end = tmp_path / "begun", tmp_path / "end"
+    script = f"touch {begun}; while [ ! -e {end} ]; do sleep 0.1; done; exit 7"
+    job = subprocess.Popen([root / "usr/bin/berth", "run", "--name", "goes-on", "--", "sh", "-c", script],
+                           env=machine.env, stderr=subprocess.PIPE, text=True)  # fmt: skip
+    try:
+        wait_until(begun.exists, "the job has begun", 60)
+        held = machine.run("leases", "--json").stdout
+        run(*dpkg, "--remove", "berth")
+        assert not (root / "usr/bin/berth").exists() and job.poll() is None
+        kept = json.loads(machine.run("leases", "--json").stdout)
+        assert kept["leases"] and kept["leases"] == json.loads(held)["leases"], "its lease is kept"
+    finally:
+        end.touch()
+        code = job.wait(60)
+    assert code == 7, job.stderr.read()
+    assert "ended with 7" in machine.run("runs").stdout, "the record is whole"
+
+
 @pytest.mark.skipif(not shutil.which("lintian"), reason="needs lintian")
 def test_lintian_finds_nothing(made):
     done = run("lintian", "--fail-on", "warning", "--display-info", "--allow-root", one(made, "*.deb"), ok=False)
@@ -143,9 +197,36 @@ def test_the_bill_of_materials_names_each_library_that_is_linked_in(made):
     assert linked and {known[name] for name in linked} <= set(names)
 
 
+@pytest.fixture(scope="module")
+def for_arm64(tmp_path_factory):
+    """What `./dev package arm64` built, packed, and unpacked."""
+    built = ROOT / "build/release-arm64"
+    emulator, libraries = shutil.which("qemu-aarch64-static"), pathlib.Path("/usr/aarch64-linux-gnu")
+    if not (built / "berth").is_file() or not emulator or not libraries.is_dir():
+        pytest.skip("needs ./dev package arm64 and qemu-user-static")
+    folder = tmp_path_factory.mktemp("arm64")
+    run(sys.executable, ROOT / "tools/make_package.py", built, folder / "package", BUILD)
+    run("dpkg-deb", "-x", one(folder / "package", "*.deb"), folder / "root")
+    return folder / "package", [emulator, "-L", libraries, folder / "root/usr/bin/berth"]
+
+
+def test_the_release_for_arm64_is_one_and_runs_there(for_arm64, machine):
+    package, berth = for_arm64
+    assert "Architecture: arm64\n" in run("dpkg-deb", "-f", one(package, "*.deb")).stdout
+    [name] = [path.name for path in package.glob("*.tar.gz")]
+    assert name.endswith("-linux-aarch64.tar.gz")
+    parts = json.loads(one(package, "*.spdx.json").read_text())["packages"]
+    assert {part["externalRefs"][0]["referenceLocator"].rpartition("arch=")[2] for part in parts
+            if part["name"] in ("berth", "sqlite3", "openssl")} == {"arm64"}  # fmt: skip
+    assert run(*berth, "version").stdout == run(BERTH, "version").stdout
+    told = run(*berth, "status", "--sim", "lab-4", env=machine.env, ok=False)
+    assert told.returncode == 0 and "SIMULATED lab-4" in told.stdout, told.stderr
+
+
 # --- a fresh system ---------------------------------------------------------------------------------------------
 
-SYSTEMS = {"debian-12": ("bookworm", "/usr/share/keyrings/debian-archive-keyring.gpg", "Debian"),
+DEBIAN_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
+SYSTEMS = {"debian-12": ("bookworm", DEBIAN_KEYS, "Debian"), "debian-13": ("trixie", DEBIAN_KEYS, "Debian"),
            "ubuntu-24.04": ("noble", "/usr/share/keyrings/ubuntu-archive-keyring.gpg", "Ubuntu")}  # fmt: skip
 
 
@@ -188,6 +269,7 @@ def test_a_fresh_system_installs_it_shows_the_demo_and_removes_it_under_a_run(fr
     script = """set -e
 dpkg -i /root/berth.deb >&2
 berth demo --sim lab-4
+berth status --sim server-8xh100
 berth run -q --sim lab-4 -- sh -c "touch /root/begun; while [ ! -e /root/end ]; do sleep 0.1; done; exit 7" &
 job=$!
 for _ in $(seq 600); do [ -e /root/begun ] && break; sleep 0.1; done
@@ -197,4 +279,5 @@ code=0; wait $job || code=$?
 echo "ended with $code"
 """
     done = inside(fresh, script)
-    assert "SIMULATED" in done.stdout and done.stdout.rstrip().endswith("ended with 7"), done.stdout + done.stderr
+    assert "That was a simulation." in done.stdout and "SIMULATED server-8xh100  5 of 8 free" in done.stdout
+    assert done.stdout.rstrip().endswith("ended with 7"), done.stdout + done.stderr

@@ -391,6 +391,13 @@ def test_the_page_is_given_without_scripts_or_styles_of_its_own():
     assert not re.search(r"<style|\sstyle=|<script>|\son\w+=|https?://", html), html
 
 
+def test_the_page_is_at_most_90_kb_as_it_is_sent():
+    if not PAGE.is_dir():
+        pytest.skip("berth was built without its page (needs npm)")
+    sizes = {name: (PAGE / f"{name}.gz").stat().st_size for name in ("index.html", "page.js", "page.css", "icon.svg")}
+    assert sum(sizes.values()) <= 90_000, sizes
+
+
 def test_nothing_of_the_page_writes_markup_from_data():
     forbidden = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function")
     for path in sorted(pathlib.Path(ROOT / "web/src").rglob("*.ts")):

@@ -12,7 +12,7 @@ const between_questions_ms = 5_000;
 
 /// `up`: from this address to the server's root. `of`: an index or id; null: the whole server.
 export function embed(up: string, of: string | null): HTMLElement {
-  const title = el("strong");
+  const title = el("h1");
   const mark = el("span", { class: "badge", "data-health": "degraded" }, t("hosts.simulated"));
   const shape = shape_of("unknown");
   const word = el("span");

@@ -85,10 +85,9 @@ export function run_view(world: World, id: string): View {
       const ask = (): void => ask_stop(world, run, (text) => set_text(said, text));
       acts.push(el("button", { type: "button", class: "danger", click: ask }, t("run.stop")));
     }
-    const again = again_line(run);
-    if (again !== null) {
-      const line = el("code", { class: "unseen" }, again);
-      const { button, said: copied } = copy_button(world, t("run.again"), line);
+    for (const [title, command] of commands_of(run)) {
+      const line = el("code", { class: "unseen" }, command);
+      const { button, said: copied } = copy_button(world, title, line);
       acts.push(button, line, copied);
     }
     return acts;
@@ -235,6 +234,17 @@ function title_of(run: Run): string {
 }
 
 /// The same once more, as a shell would want it typed.
+/// What its owner may type next, by what the button is called.
+function commands_of(run: Run): [string, string][] {
+  const again = again_line(run);
+  if (again === null) return [];
+  return [
+    [t("run.again"), again],
+    [t("run.explain"), `berth explain ${run.id}`],
+    [t("run.report"), `berth report ${run.id}`],
+  ];
+}
+
 function again_line(run: Run): string | null {
   const command = command_text(run.command);
   if (command === null || !run.working_directory) return null;

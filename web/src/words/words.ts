@@ -384,6 +384,8 @@ export const words = {
   "run.stop_killed": ["The run did not end in time and was killed.", "运行未按时结束，已被强制终止。"],
   "run.stop_had_ended": ["The run had ended already.", "运行此前已经结束。"],
   "run.again": ["Copy its command", "复制其命令"],
+  "run.explain": ["Copy berth explain", "复制 berth explain"],
+  "run.report": ["Copy berth report", "复制 berth report"],
   "run.all_devices": ["All", "全部"],
   "run.earlier": ["Earlier lines", "更早的行"],
   "run.later": ["Later lines", "更晚的行"],

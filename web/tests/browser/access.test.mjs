@@ -1,10 +1,11 @@
 // Languages, colours, keyboard, narrow screens, screen readers.
 
 import { check, test, until, violations } from "./harness.mjs";
-import { first_gpu, room, views, visit } from "./steps.mjs";
+import { first_gpu, room, text, views, visit } from "./steps.mjs";
 
 /// For a look at all there can be to see, where the server can be told so.
 const everything = [
+  ["embed"],
   ["mig", { device: 2 }],
   ["hosts", { count: 14 }],
   ["alert", { summary: "held idle for 2 h by bob", advice: "ask bob" }],
@@ -213,17 +214,31 @@ for (const language of ["en", "zh"])
           await first_gpu(page);
           await page.waitForSelector(".gpu .facts");
           await see("gpu");
-          await visit(page, server, ["#/runs", "main td a"]);
-          if (await page.locator("main td a").count()) {
-            const ids = await page.locator("main td a").allInnerTexts();
-            await page.locator("main td a").first().click();
-            await page.waitForSelector(".run .facts");
-            await see("run");
-            await visit(page, server, [`#/compare/${ids.slice(0, 2).join("%2C")}`, ".differences table"]);
-            await see("compare");
-          }
           await page.getByRole("button", { name: /·/ }).click();
           await see("token");
+          const who = await server.tell("who");
+          await page.evaluate((token) => sessionStorage.setItem("berth-token", token), who.token);
+          await page.goto("about:blank");
+          await visit(page, server, ["#/runs", "main td a"]);
+          await see("my runs");
+          const ids = await page.locator("main td a").allInnerTexts();
+          await visit(page, server, [`#/compare/${ids.slice(0, 2).join("%2C")}`, ".differences table"]);
+          await see("compare");
+          await visit(page, server, [`#/run/${who.run}`, ".run .chart canvas"]);
+          await page.waitForSelector(".run .log li");
+          await see("run");
+          const { processes } = await server.ask("api/v1/overview", who.token);
+          const { device } = processes.find(({ pid }) => pid === who.pid);
+          await server.go(page, `#/gpu/${encodeURIComponent(device)}`, 'main td a[href^="#/run"]');
+          await page.locator('main td a[href^="#/run"]').first().click();
+          await page.locator(".run .heading button.danger").click();
+          await page.waitForSelector("dialog[open]");
+          await see("stop");
+          for (const path of ["embed/server", "embed/gpu/0"]) {
+            await page.goto(`${server.base}${path}`);
+            await until("its numbers", async () => /\d/.test(await text(page, "main.embed")));
+            await see(path);
+          }
           check(found.length === 0, found.join("\n"));
         },
       );

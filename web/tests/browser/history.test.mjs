@@ -350,7 +350,7 @@ test("a log is searched, has its colours, and can be saved", { needs: ["runs"] }
 test("all GPUs of a run are in one chart, each with its name", { needs: ["runs"] }, async (page, server) => {
   await a_run(page, server);
   const who = await server.tell("who");
-  const { given, working_directory } = await server.ask(`api/v1/runs/${who.run}`, who.token);
+  const { given } = await server.ask(`api/v1/runs/${who.run}`, who.token);
   const labels = given.devices.map(({ index }) => String(index));
   check(labels.length === 2, "the run has one GPU: nothing is looked at");
   const keys = page.locator(".chart").first().locator(".chart-key");
@@ -359,9 +359,31 @@ test("all GPUs of a run are in one chart, each with its name", { needs: ["runs"]
   check(colours[0] !== colours[1], "the lines have one colour");
   await page.getByRole("button", { name: `GPU ${labels[1]}` }).click();
   await until("one line is left", async () => (await keys.count()) === 0);
-  const line = await page.locator(".run .heading code").textContent();
-  check(line.startsWith(`cd ${working_directory} && berth run -n `), `to run it again: ${line}`);
 });
+
+test(
+  "a run's page copies what starts it again, explains it and reports it",
+  { needs: ["runs"] },
+  async (page, server, context) => {
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await a_run(page, server);
+    const who = await server.tell("who");
+    const run = await server.ask(`api/v1/runs/${who.run}`, who.token);
+    const title = await text(page, ".run .heading h1");
+    const [program] = run.command;
+    check(title === run.spec?.name || title.includes(program), `it is called ${title}`);
+    for (const [name, begins] of [
+      ["Copy its command", `cd ${run.working_directory} && berth run -n `],
+      ["Copy berth explain", `berth explain ${who.run}`],
+      ["Copy berth report", `berth report ${who.run}`],
+    ]) {
+      await page.getByRole("button", { name, exact: true }).click();
+      await until(name, async () =>
+        (await page.evaluate(() => navigator.clipboard.readText())).startsWith(begins),
+      );
+    }
+  },
+);
 
 test(
   "a log that comes late comes to where the cursor is",

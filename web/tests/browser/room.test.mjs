@@ -280,6 +280,37 @@ test("what was before is there from the first moment", { needs: ["history"] }, a
   await page.getByRole("button", { name: "15 min" }).click();
 });
 
+test(
+  "16 cards are in sight on a laptop's screen, and 64 need no scrolling sideways",
+  { how: { viewport: { width: 1366, height: 768 } }, noisy: true },
+  async (page, server) => {
+    const look = await server.ask("api/v1/overview");
+    const models = look.devices.filter(({ parent }) => parent === null);
+    for (const count of [16, 64]) {
+      const devices = Array.from({ length: count }, (_, index) => {
+        const id = `GPU-${String(index).padStart(8, "0")}`;
+        return { ...models[index % models.length], id, uuid: id, index };
+      });
+      const told = JSON.stringify({ ...look, devices });
+      await page.unrouteAll();
+      await page.route(/\/api\/v1\/overview$/, (route) =>
+        route.fulfill({ contentType: "application/json", body: told }),
+      );
+      await page.route(/\/api\/v1\/events$/, (route) =>
+        route.fulfill({ contentType: "text/event-stream", body: `event: overview\ndata: ${told}\n\n` }),
+      );
+      await page.reload();
+      await until(`${count} tiles`, async () => (await page.locator("a.tile").count()) === count);
+      const { bottom, wide } = await page.evaluate(() => ({
+        bottom: [...document.querySelectorAll("a.tile")].at(-1).getBoundingClientRect().bottom,
+        wide: document.documentElement.scrollWidth - innerWidth,
+      }));
+      check(wide <= 0, `${count} cards are ${wide} px too wide`);
+      check(count > 16 || bottom <= 768, `the last of 16 ends at ${bottom} px`);
+    }
+  },
+);
+
 test("cards stand in groups where links or nodes make some", {}, async (page, server) => {
   const { devices } = await server.ask("api/v1/topology");
   const groups = new Set(devices.map(({ nvlink_group: group }) => group));
