@@ -7,6 +7,7 @@
 #include "app/gpu_proof.h"
 #include "app/records.h"
 #include "app/verb.h"
+#include "base/fd.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "base/user_name.h"
@@ -25,11 +26,6 @@ namespace berth {
 namespace {
 
 constexpr int could_not_look = 3;
-
-std::string working_directory() {
-  char path[4096];
-  return ::getcwd(path, sizeof path) != nullptr ? path : ".";
-}
 
 std::string named(const Device& device) {
   return trf("GPU {}, {} ({})", device.index ? std::to_string(*device.index) : "–",
@@ -253,7 +249,7 @@ class DoctorVerb final : public Verb {
  private:
   [[nodiscard]] HostFacts facts_of_host(Context& context, bool driver_answers) const {
     HostFactsQuestion question{.environment = context.environment(),
-                               .working_directory = working_directory(),
+                               .working_directory = read_link("/proc/self/cwd").value_or("."),
                                .python = python_};
     question.is_own_machine = !context.sources().simulated && !context.replay();
     question.may_import = !no_import_;

@@ -25,11 +25,6 @@ constexpr int trouble = 2;
 constexpr int cannot_tell = 3;
 constexpr std::size_t largest_manifest = 16 << 20;
 
-std::string working_directory() {
-  char path[4096];
-  return ::getcwd(path, sizeof path) != nullptr ? path : ".";
-}
-
 class ManifestVerb final : public Verb {
  public:
   void declare(Options& options) override {
@@ -65,7 +60,7 @@ class ManifestVerb final : public Verb {
     auto looked = context.look_without_claims(Depth::everything);
     if (!looked) return std::unexpected(looked.error());
     return gather_here({.environment = context.environment(),
-                        .working_directory = working_directory(),
+                        .working_directory = read_link("/proc/self/cwd").value_or("."),
                         .python = python_,
                         .user = local_user_name(::getuid()),
                         .uid = ::getuid()},

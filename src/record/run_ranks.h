@@ -21,8 +21,8 @@ struct Rank {
   std::optional<ProcessId> process;  // nothing: it was not started
   /// The machine it is on, another than the run's; its process is not known then. Empty: the run's.
   std::string node;
-  std::string cpus;                  // "0-3": what it was kept on; empty: any
-  std::optional<WallTime> ended;     // nothing: it lives, or its launcher was killed
+  std::string cpus;               // "0-3": what it was kept on; empty: any
+  std::optional<WallTime> ended;  // nothing: it lives, or its launcher was killed
   /// What it ended with; says nothing before.
   Exit exit;
   friend bool operator==(const Rank&, const Rank&) = default;
