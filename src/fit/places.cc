@@ -10,7 +10,10 @@ namespace berth {
 
 namespace {
 
-bool lacks(const Card& card, Precision precision) {
+std::optional<bool> lacks(const Card& card, Precision precision) {
+  const bool is_everywhere =
+      precision == Precision::fp32 || precision == Precision::int8 || precision == Precision::int4;
+  if (!is_everywhere && !card.is_nvidia() && card.published == nullptr) return std::nullopt;
   const auto missing = lacks_of(card);
   const auto has_no = [&](Lack lack) { return std::ranges::find(missing, lack) != missing.end(); };
   switch (precision) {

@@ -34,8 +34,9 @@ struct RoomVerdict {
 struct CardVerdict {
   const Card* card = nullptr;
   Verdict verdict = Verdict::too_small;
-  bool lacks_precision =
-      false;  // it has no arithmetic of this precision: far slower, or not at all
+  /// It has no arithmetic of this precision: far slower, or not at all. Nothing: not known, as no
+  /// source has its rates.
+  std::optional<bool> lacks_precision = false;
 };
 /// Every card of the table, the smallest memory first, of equals the slowest memory first.
 [[nodiscard]] std::vector<CardVerdict> judged_cards(const ByteRange& need, Precision precision);

@@ -167,7 +167,10 @@ std::string card_line(const CardVerdict& row, const Style& style) {
   line.add("  ").cell(own(judged.words, style), 11, Align::left, judged.paint);
   line.cell(bytes_text(usable_memory(*row.card)), 10, Align::left);
   line.add(row.card->name);
-  if (row.lacks_precision) {
+  if (!row.lacks_precision) {
+    line.add("  " + own(tr("(not known whether it has arithmetic of this type)"), style),
+             Paint::dim);
+  } else if (*row.lacks_precision) {
     line.add("  " + own(tr("(has no arithmetic of this type)"), style), Paint::dim);
   }
   return line.text();
@@ -182,7 +185,8 @@ std::string cards_text(const FitAnswer& answer, const Style& style) {
   std::string text = own(tr("Anywhere, the smallest that fit (--all: every card):"), style) + "\n";
   std::size_t shown = 0;
   for (const CardVerdict& row : answer.cards) {
-    if (row.verdict != Verdict::fits || row.lacks_precision || shown == cards_shown) continue;
+    if (row.verdict != Verdict::fits || row.lacks_precision != false || shown == cards_shown)
+      continue;
     text += card_line(row, style);
     ++shown;
   }

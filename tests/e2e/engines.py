@@ -156,8 +156,10 @@ class Docker(Engine):
             self.daemon.wait(timeout=30)
         except subprocess.TimeoutExpired:
             self.daemon.kill()
-        # It mounts its folder on itself, and leaves that.
-        subprocess.run(["umount", self.directory / "data"], capture_output=True, check=False)
+        # It mounts its folder on itself at each start, and leaves that and a network's.
+        for line in reversed(pathlib.Path("/proc/mounts").read_text(encoding="utf-8").splitlines()):
+            if line.split()[1].startswith(f"{self.directory}/"):
+                subprocess.run(["umount", line.split()[1]], capture_output=True, check=False)
         shutil.rmtree(self.directory, ignore_errors=True)
 
 

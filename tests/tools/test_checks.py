@@ -250,7 +250,7 @@ def test_binary_is_held_to_all_but_its_glibc_where_that_is_newer(
 ) -> None:
     answers = SOUND | {"--dynamic": SOUND["--dynamic"] + dynamic, "--dyn-syms": NEWER + symbols}
     monkeypatch.setattr(check_binary, "readelf", readelf_of(answers))
-    monkeypatch.setattr(check_binary, "stripped_size", lambda path: 1)
+    monkeypatch.setattr(check_binary, "stripped_size", lambda path, strip: 1)
     told = [f"berth: {one}" for one in expected]
     assert check_binary.findings(Path("berth"), newer_glibc=True) == told
     older = check_binary.findings(Path("berth"))
@@ -261,7 +261,7 @@ def test_binary_is_held_to_all_but_its_glibc_where_that_is_newer(
 def test_binary_is_as_large_as_its_system_makes_it_at_most(monkeypatch, newer_glibc: bool, most: int) -> None:
     monkeypatch.setattr(check_binary, "readelf", readelf_of(SOUND))
     for size, told in ((most, []), (most + 1, [f"berth: {most + 1} bytes stripped, at most {most}"])):
-        monkeypatch.setattr(check_binary, "stripped_size", lambda path, size=size: size)
+        monkeypatch.setattr(check_binary, "stripped_size", lambda path, strip, size=size: size)
         assert check_binary.findings(Path("berth"), newer_glibc=newer_glibc) == told
 
 

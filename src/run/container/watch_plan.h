@@ -108,8 +108,8 @@ class WatchPlan {
   pid_t followed_ = 0;
   bool process_gone_ = false;
   std::optional<Duration> end_wanted_;
-  std::optional<Instant> id_at_;
   Duration id_pause_{std::chrono::milliseconds(50)};
+  std::optional<Instant> id_at_;  // begins with the pause, which stands above for that
   std::optional<Instant> look_at_;
   Duration look_pause_{};
   std::optional<Instant> given_up_at_;  // what does not begin, or is not noticed to end

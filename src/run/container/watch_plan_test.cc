@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <memory>
+#include <new>
+
 #include "base/clock.h"
 
 namespace berth {
@@ -185,6 +189,15 @@ TEST_F(WatchPlanTest, WhatHasNotBegunYetIsStoppedOnceItHas) {
   EXPECT_FALSE(has<StopContainer>(step(EndWanted{seconds(5)})));
   step(ContainerMade{id});
   EXPECT_TRUE(has<StopContainer>(inspected(running())));
+}
+
+TEST(WatchPlan, LooksForTheIdWhateverStoodInItsMemory) {
+  alignas(WatchPlan) std::array<unsigned char, sizeof(WatchPlan)> place;
+  place.fill(0x5a);
+  const Instant started{};
+  const auto* plan = new (place.data()) WatchPlan(started);
+  EXPECT_EQ(plan->next_deadline(), started + std::chrono::milliseconds(50));
+  std::destroy_at(plan);
 }
 
 }  // namespace
