@@ -20,7 +20,7 @@ std::string filled(std::string_view text, std::string_view english,
 
 std::vector<std::string> Sentence::values(std::string (Sentence::*said)() const) const {
   std::vector<std::string> values = values_;
-  for (const Inner& inner : inner_) values[inner.place] = (inner.value.*said)();
+  for (std::size_t i = 0; i < inner_.size(); ++i) values[places_[i]] = (inner_[i].*said)();
   return values;
 }
 

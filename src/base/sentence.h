@@ -25,7 +25,10 @@ class Sentence {
       : key_(english), values_(std::move(values)) {}
 
   /// Value number `place` is a sentence too, and follows the language.
-  void put(std::size_t place, Sentence value) { inner_.emplace_back(place, std::move(value)); }
+  void put(std::size_t place, Sentence value) {
+    places_.push_back(place);
+    inner_.push_back(std::move(value));
+  }
 
   [[nodiscard]] bool empty() const { return key_.empty(); }
   [[nodiscard]] std::string english() const;
@@ -34,20 +37,13 @@ class Sentence {
   friend bool operator==(const Sentence&, const Sentence&) = default;
 
  private:
-  struct Inner;
   /// The values as text, those that are sentences by `said`.
   [[nodiscard]] std::vector<std::string> values(std::string (Sentence::*said)() const) const;
 
   std::string key_;
   std::vector<std::string> values_;  // empty where a sentence stands
-  std::vector<Inner> inner_;
-};
-
-struct Sentence::Inner {
-  Inner(std::size_t at, Sentence said) : place(at), value(std::move(said)) {}
-  std::size_t place;
-  Sentence value;
-  friend bool operator==(const Inner&, const Inner&) = default;
+  std::vector<std::size_t> places_;  // of the values that are sentences
+  std::vector<Sentence> inner_;      // what stands there
 };
 
 namespace detail {

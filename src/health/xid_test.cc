@@ -82,7 +82,7 @@ TEST(XidCatalogue, WhatIsInUseHasAMeaningOfItsOwn) {
   for (const Codes& codes : in_use) {
     for (const std::uint64_t code : codes) EXPECT_NE(xid_facts(code).meaning, unused) << code;
   }
-  for (const std::uint64_t code : {1, 14, 42, 61, 108, 138}) {
+  for (const std::uint64_t code : Codes{1, 14, 42, 61, 108, 138}) {
     EXPECT_EQ(xid_facts(code).meaning, unused) << code;
   }
 }

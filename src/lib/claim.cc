@@ -131,7 +131,7 @@ Result<std::unique_ptr<berth_lease>> lease_in(Message& message, bool after_init)
   const Json leased = lease.value("devices", Json::array());
   for (const Json& id : leased) {
     for (std::size_t at = 0; at < devices.size(); ++at) {
-      if (devices[at].value("id", "") == id) made->devices.push_back(at);
+      if (devices[at].value("id", "") == id.get<std::string>()) made->devices.push_back(at);
     }
   }
   made->descriptor = Fd(::fcntl(message.descriptor.get(), F_DUPFD_CLOEXEC, lowest_descriptor));

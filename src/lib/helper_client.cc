@@ -181,7 +181,7 @@ int start_between(Between& between) {
   const int why = errno;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (child < 0) return why;
-  while (::waitpid(child, nullptr, __WCLONE) < 0 && errno == EINTR) {
+  while (::waitpid(child, nullptr, static_cast<int>(__WCLONE)) < 0 && errno == EINTR) {
   }
   if (between.failed == 0 && between.helper == 0) return ECHILD;  // somebody has killed it
   return between.failed;

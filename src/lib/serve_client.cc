@@ -71,10 +71,11 @@ std::string header_in(std::string_view head, std::string_view name) {
 /// As a query wants it: all but letters and digits by their bytes.
 std::string escaped(std::string_view text) {
   std::string all;
-  for (const unsigned char c : text) {
+  for (const char c : text) {
     const bool is_plain =
         (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    is_plain ? void(all += static_cast<char>(c)) : void(all += fmt::format("%{:02X}", c));
+    is_plain ? void(all += c)
+             : void(all += fmt::format("%{:02X}", static_cast<unsigned char>(c)));
   }
   return all;
 }
