@@ -104,7 +104,6 @@ SENTENCES = [
     "src/probe/nvml/answers.cc",
     "src/probe/nvml/nvml_probe.cc",
     "src/smi/dump_problems.cc",
-    "src/snapshot/device_fault.h",
     "src/probe/pci/parse.cc",
     "src/probe/probe_process/progress.cc",
     "src/diagnose/postmortem/memory_death.cc",

@@ -15,7 +15,7 @@ IdleEvidence idle_evidence(const Context& context, const Snapshot& snapshot) {
   }
   auto reader = HistoryOptionWords().open(context);
   if (!reader) {
-    evidence.why_none = tr_composed(reader.error().message());
+    evidence.why_none = reader.error().shown();
     return evidence;
   }
   for (const Device& device : snapshot.devices) {

@@ -95,7 +95,7 @@ GatheredPostmortem gather_postmortem(const Context& context, const RunRecord& ru
   }
   auto tail = read_log_tail(with_log);
   if (!tail) {
-    gathered.why_no_log = tr_composed(tail.error().message());
+    gathered.why_no_log = tail.error().shown();
     return gathered;
   }
   gathered.log = std::make_unique<LogText>(tail->bytes, tail->cut);

@@ -221,12 +221,11 @@ void Daemon::open_alerts() {
   }
   const serve::AlertStore::Opened opened = alerts_.open(*directory);
   if (opened.not_kept) {
-    complain(
-        trf("alerts are not kept over a restart: {}", tr_composed(opened.not_kept->message())));
+    complain(trf("alerts are not kept over a restart: {}", opened.not_kept->shown()));
   }
   if (opened.set_aside) {
     complain(trf("the alerts of before are unknown ({}): the file was set aside as {}",
-                 tr_composed(opened.set_aside->why.message()), opened.set_aside->path));
+                 opened.set_aside->why.shown(), opened.set_aside->path));
   }
 }
 
@@ -354,7 +353,7 @@ void Daemon::reload() {
   tell_systemd("RELOADING=1");
   auto settings = plan_.read_again();
   if (!settings) {
-    complain(trf("the configuration stays as it was: {}", tr_composed(settings.error().message())));
+    complain(trf("the configuration stays as it was: {}", settings.error().message()));
     return tell_systemd("READY=1");
   }
   if (settings->listen != plan_.settings.listen ||
@@ -371,16 +370,15 @@ void Daemon::reload() {
   }
   // The listeners are open already: what may not be opened so may not become so either.
   if (const auto refused = serve::refused_listeners(*settings)) {
-    complain(trf("the configuration stays as it was: {}", tr_composed(refused->message())));
+    complain(trf("the configuration stays as it was: {}", refused->message()));
     return tell_systemd("READY=1");
   }
   if (settings->tls && plan_.settings.tls) {
     const auto read = server_->reload_certificates(*settings->tls);
-    if (!read) complain(tr_composed(read.error().message()));
+    if (!read) complain(read.error().message());
   }
   if (const auto joined = join(settings->join); !joined) {
-    complain(trf("the servers that are joined stay as they were: {}",
-                 tr_composed(joined.error().message())));
+    complain(trf("the servers that are joined stay as they were: {}", joined.error().message()));
   }
   plan_.settings = std::move(*settings);
   apply(plan_.settings);
@@ -487,7 +485,7 @@ int run_server(Context& context, ServePlan plan) {
   if (opens) {
     auto begun = BrowserLater::begin(context);
     if (begun) browser = std::move(*begun);
-    if (!begun) complain(trf("no page is opened: {}", tr_composed(begun.error().message())));
+    if (!begun) complain(trf("no page is opened: {}", begun.error().shown()));
   }
   auto live = Live::start(context);
   if (!live) return report(live.error());

@@ -196,7 +196,7 @@ void TopLoop::do_to_each(const std::vector<top::Target>& targets,
   std::string failed;
   for (const top::Target& target : targets) {
     const auto went = act(target.process);
-    if (!went) failed += (failed.empty() ? "" : "; ") + tr_composed(went.error().message());
+    if (!went) failed += (failed.empty() ? "" : "; ") + went.error().shown();
   }
   if (failed.empty()) return hear(top::Outcome{.text = done});
   hear(top::Outcome{.text = failed, .good = false});
@@ -392,7 +392,7 @@ void TopLoop::remember() const {
   if (done) {
     done = write_file_atomically(*folder + "/" + settings_file, top::text_of(now), 0600);
   }
-  if (!done) complain(trf("the settings are not kept: {}", tr_composed(done.error().message())));
+  if (!done) complain(trf("the settings are not kept: {}", done.error().shown()));
 }
 
 int TopLoop::run() {

@@ -185,9 +185,7 @@ class AlertVerb final : public Verb {
       if (json_) {
         json += serve::delivery_line(plan.receivers[i], mistakes[i]);
       } else if (mistakes[i]) {
-        print(
-            trf("{}: it did not arrive: {}", name, tr_composed(printable(mistakes[i]->message()))) +
-            "\n");
+        print(trf("{}: it did not arrive: {}", name, printable(mistakes[i]->shown())) + "\n");
       } else {
         print(trf("{}: it arrived", name) + "\n");
       }

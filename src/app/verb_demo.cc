@@ -201,8 +201,7 @@ class DemoVerb final : public Verb {
     std::string text;
     for (const Device& device : snapshot.devices) {
       const std::string name = device.name.get().value_or(device.id.text());
-      text +=
-          trf("{}: {}", printable(name), printable(tr_composed(device.unusable_because))) + "\n";
+      text += trf("{}: {}", printable(name), printable(device.unusable_because.shown())) + "\n";
     }
     const Problem* silent = why_devices_are_unknown(snapshot);
     if (silent == nullptr) return text;

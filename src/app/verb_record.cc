@@ -110,7 +110,7 @@ class RecordVerb final : public Verb {
       const off_t whole = ::lseek(out, 0, SEEK_END);  // -1: no file
       const Snapshot snapshot = live.look(Depth::everything);
       for (const Problem& problem : snapshot.problems) {
-        if (said.is_new(problem)) complain(printable(tr_composed(problem.message)));
+        if (said.is_new(problem)) complain(printable(problem.message));
       }
       // A whole line in one write: whoever reads the file meanwhile sees no half of one.
       const auto written = write_all(out, to_json(snapshot, JsonLayout::compact) + "\n");

@@ -18,7 +18,10 @@ class [[nodiscard]] Error {
   Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {}
 
   [[nodiscard]] ErrorCode code() const { return code_; }
+  /// In English, as programs, records and other servers have it.
   [[nodiscard]] const std::string& message() const { return message_; }
+  /// In the chosen language (base/sentence.cc).
+  [[nodiscard]] std::string shown() const;
 
   /// Puts what was being attempted in front: "starting the job: cannot open …".
   [[nodiscard]] Error because(std::string_view attempted) &&;

@@ -2,6 +2,7 @@
 
 #include <fmt/args.h>
 
+#include "base/result.h"
 #include "base/tr.h"
 
 namespace berth {
@@ -32,5 +33,8 @@ std::string Sentence::shown() const {
   if (values_.empty()) return tr_composed(key_);
   return filled(tr(key_), key_, values(&Sentence::shown));
 }
+
+// Here, so that who only passes errors on is linked without the catalogue.
+std::string Error::shown() const { return Sentence(message_, {}).shown(); }
 
 }  // namespace berth

@@ -20,7 +20,7 @@ namespace berth {
 
 namespace {
 
-Language chosen = Language::english;  // written once by main before any thread exists
+Language chosen = Language::english;  // written by the main thread alone
 /// Empty until Chinese is chosen for the first time; then as long as the program runs.
 std::string_view unpacked_catalogue;
 

@@ -5,7 +5,8 @@
 //   print(tr("nobody waits"));
 //   print(trf("{} of {} devices are free", free, all));   // checked at compile time in English
 //
-// The language is chosen once, by app/main.cc, before anything is printed; libraries only ask.
+// Only app/ chooses the language: at the start, anew where a program reads the answer or somebody
+// changes it in `berth top`. Libraries ask.
 
 #include <fmt/format.h>
 
@@ -19,7 +20,7 @@ enum class Language { english, simplified_chinese };
 /// `--lang`, else BERTH_LANG, else the locale's name ("zh_CN.UTF-8"); what is unknown is English.
 [[nodiscard]] Language language_from_name(std::string_view name);
 
-/// Chooses the language for the whole process. Call once, before threads start.
+/// Chooses the language for the whole process: the main thread alone, also later (`berth top`).
 void set_language(Language language);
 [[nodiscard]] Language current_language();
 

@@ -158,7 +158,8 @@ INSTANTIATE_TEST_SUITE_P(
     Every, Rule,
     testing::Values(
         Case{"lost", HealthState::failed, [](Device& d) { d.lost = true; }},
-        Case{"unusable", HealthState::failed, [](Device& d) { d.unusable_because = "no driver"; }},
+        Case{"unusable", HealthState::failed,
+             [](Device& d) { d.unusable_because = WhyUnusable("no driver"); }},
         Case{"pages_retired", HealthState::degraded,
              [](Device& d) {
                d.details.set(Detail::retired_pages_double_bit, Reading<std::uint64_t>(60));
@@ -338,17 +339,18 @@ TEST(Health, ACardThatCountsItsMarginIsTooHotWhereThatIsUsedUp) {
 }
 
 TEST(Health, WhatWasTakenAwayOnPurposeIsNoFault) {
-  for (const std::string_view why : {left_out_on_purpose, not_shown_here, given_to_a_machine}) {
+  for (const Unusable why :
+       {Unusable::left_out, Unusable::kept_from_us, Unusable::given_to_machine}) {
     Snapshot host = with([](Device&) {});
     host.devices[0].unusable_because = why;
-    EXPECT_EQ(state(host), HealthState::notice) << why;
-    EXPECT_THAT(failed_devices(host), IsEmpty()) << why;
+    EXPECT_EQ(state(host), HealthState::notice) << WhyUnusable(why).english();
+    EXPECT_THAT(failed_devices(host), IsEmpty()) << WhyUnusable(why).english();
   }
 }
 
 TEST(Health, ACardThatTheDriverListsNoLongerIsCalledThat) {
   Snapshot host = with([](Device& d) { d.lost = true; });
-  host.devices[0].unusable_because = not_listed_any_more;
+  host.devices[0].unusable_because = Unusable::unlisted;
   EXPECT_EQ(health_in(host).findings.at(0).evidence.front().english(),
             "the driver lists it no longer");
   EXPECT_EQ(failed_devices(host).at(0).kind, FaultKind::lost);
@@ -552,7 +554,7 @@ TEST(Health, WhatWasFoundIsWorseThanWhatCouldNotBeRead) {
 
 TEST(Health, ADeviceTakenAwayOnPurposeIsNotUnknown) {
   const Snapshot host = with([](Device& d) {
-    d.unusable_because = std::string(given_to_a_machine);
+    d.unusable_because = Unusable::given_to_machine;
     d.ecc_uncorrected = Absent::failed;
   });
   EXPECT_EQ(state(host), HealthState::notice);

@@ -6,7 +6,6 @@
 
 #include "base/tr.h"
 #include "health/rules.h"
-#include "snapshot/silence.h"
 
 namespace berth::health {
 
@@ -14,23 +13,23 @@ namespace {
 
 Findings lost(const Device& device, const Snapshot&) {
   if (!device.lost) return {};
-  const bool unlisted = device.unusable_because == not_listed_any_more;
+  const bool unlisted = device.unusable_because == Unusable::unlisted;
   return {found(Severity::error, "lost",
-                unlisted ? Sentence(not_listed_any_more, {})
+                unlisted ? Sentence(device.unusable_because.english(), {})
                          : sentence("it fell off the bus and answers nobody"),
                 sentence("reboot; if it comes back, look at seating, power and cooling"))};
 }
 
 Findings unusable(const Device& device, const Snapshot&) {
-  const std::string& why = device.unusable_because;
+  const WhyUnusable& why = device.unusable_because;
   if (device.lost || why.empty()) return {};
-  const bool on_purpose = why == left_out_on_purpose || why == not_shown_here ||
-                          why == given_to_a_machine || why == asleep;
+  const bool on_purpose = why == Unusable::left_out || why == Unusable::kept_from_us ||
+                          why == Unusable::given_to_machine || why == Unusable::asleep;
   const Sentence silent = sentence(
       "see the kernel log (sudo dmesg); if it stays silent: once nobody uses it, reset it "
       "(sudo nvidia-smi -r) or reboot");
-  return {found(on_purpose ? Severity::hint : Severity::error, "unusable", Sentence(why, {}),
-                why == does_not_answer ? silent : Sentence())};
+  return {found(on_purpose ? Severity::hint : Severity::error, "unusable",
+                Sentence(why.english(), {}), why == Unusable::silent ? silent : Sentence())};
 }
 
 Findings recovery_action(const Device& device, const Snapshot&) {

@@ -60,7 +60,7 @@ void change(Device& device, Random& random) {
       device.lost = true;
       break;
     case 11:
-      device.unusable_because = "no driver";
+      device.unusable_because = WhyUnusable("no driver");
       break;
     case 12:
       device.details.put(Detail::recovery_action, any_reason(random));

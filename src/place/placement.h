@@ -68,6 +68,8 @@ struct Refusal {
   std::vector<Holder> holders;
   /// False: no waiting will change it (excluded, too old, too small).
   bool may_change = true;
+  /// Rule::leased: one of the holders has all of it.
+  bool is_leased_whole = false;
 };
 
 struct Choice {

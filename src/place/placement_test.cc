@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "snapshot/builder.h"
-#include "snapshot/silence.h"
 
 namespace berth {
 namespace {
@@ -175,6 +174,8 @@ TEST(Place, WholeRequestIsRefusedByAnyLease) {
   EXPECT_THAT(refusal(got).text, HasSubstr("10.0 GiB promised"));
   EXPECT_THAT(refusal(got).holders,
               ElementsAre(Holder{"alice", 4711, "python train.py", WallTime{5}}));
+  EXPECT_FALSE(refusal(got).is_leased_whole);
+  EXPECT_TRUE(refusal(got, 1).is_leased_whole);
   EXPECT_EQ(refusal(got, 1).text, "leased whole");
   EXPECT_EQ(refusal(got, 1).holders.at(0).pid, 0);
 }
@@ -327,7 +328,8 @@ TEST(Place, LostUnusableAndUnsupportedAreNeverPossible) {
     return rule_of(got);
   };
   EXPECT_EQ(refused_as([](Device& d) { d.lost = true; }), "lost");
-  EXPECT_EQ(refused_as([](Device& d) { d.unusable_because = "no driver"; }), "unusable");
+  EXPECT_EQ(refused_as([](Device& d) { d.unusable_because = WhyUnusable("no driver"); }),
+            "unusable");
   EXPECT_EQ(refused_as([](Device& d) { d.kind = DeviceKind::other; }), "unusable");
   EXPECT_EQ(refused_as([](Device& d) { d.compute_mode = std::string("Prohibited"); }),
             "compute_mode");
@@ -644,7 +646,7 @@ TEST(Rules, HaveEachAName) {
 }
 
 TEST(Place, ADeviceThatWasNotHeardMayDoLaterUnlessItsIndexWasLeftOut) {
-  const auto unheard = [](Device& d) { d.unusable_because = no_answer_for_it; };
+  const auto unheard = [](Device& d) { d.unusable_because = Unusable::unanswered; };
   const Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).with(unheard).build();
   const auto asked = [&](std::vector<DevicePattern> only, std::vector<DevicePattern> except) {
     return place(host, Request{.only = std::move(only), .except = std::move(except)});

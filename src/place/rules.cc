@@ -10,7 +10,6 @@
 #include "place/key_text.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
-#include "snapshot/silence.h"
 
 namespace berth {
 
@@ -45,7 +44,7 @@ Verdict silent(const Case& asked) {
   const Device& device = asked.device;
   auto verdict = allowed(asked);
   if (verdict && is_left_out_for_sure(*verdict, asked)) return verdict;
-  return refuse(device, Rule::unusable, device.unusable_because);
+  return refuse(device, Rule::unusable, device.unusable_because.shown());
 }
 
 Verdict usable(const Case& asked) {
@@ -61,7 +60,7 @@ Verdict usable(const Case& asked) {
                         : said("lost: it no longer answers the driver"),
                     false);
     case Obstacle::unusable:
-      return refuse(device, Rule::unusable, device.unusable_because, false);
+      return refuse(device, Rule::unusable, device.unusable_because.shown(), false);
     case Obstacle::unsupported:
       return refuse(device, Rule::unusable, said("this kind of device is not supported yet"),
                     false);
@@ -307,7 +306,9 @@ Verdict leased(const Case& asked) {
                                  [](const Promise& promise) { return !promise.promised; });
   if (!whole && asked.request.memory) return std::nullopt;
   if (whole) {
-    return with_claims(refuse(asked.device, Rule::leased, said("leased whole")), asked);
+    Refusal refusal = refuse(asked.device, Rule::leased, said("leased whole"));
+    refusal.is_leased_whole = true;
+    return with_claims(std::move(refusal), asked);
   }
   Bytes promised;
   for (const Promise& promise : promises) promised += *promise.promised;
@@ -440,7 +441,7 @@ std::vector<std::string_view> kinds_to_choose(const Snapshot& snapshot, const Re
 }
 
 Refusal refuse(const Device& device, Rule rule, std::string text, bool may_change) {
-  return {device.id, device.index, rule, std::move(text), {}, may_change};
+  return {device.id, device.index, rule, std::move(text), {}, may_change, false};
 }
 
 int held_under_limit(const Snapshot& snapshot, const PlaceLimits& limits) {

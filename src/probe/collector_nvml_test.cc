@@ -113,7 +113,7 @@ TEST_F(CollectorOnDriver, ACardThatIsListedNoLongerStaysAsLost) {
     ASSERT_THAT(look.devices, SizeIs(3));
     EXPECT_EQ(look.devices[2].id, nvml::h100(2).id);
     EXPECT_TRUE(look.devices[2].lost);
-    EXPECT_EQ(look.devices[2].unusable_because, not_listed_any_more);
+    EXPECT_EQ(look.devices[2].unusable_because, Unusable::unlisted);
     EXPECT_THAT(look.problems, Contains(testing::Field(&Problem::code, "device_gone")));
   }
   goes_wrong("");

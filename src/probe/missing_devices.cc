@@ -63,7 +63,7 @@ void add_missing(const Device& known, Snapshot& snapshot) {
   Device row = known;
   row.index.reset();  // another may have its number now
   row.lost = true;
-  row.unusable_because = not_listed_any_more;
+  row.unusable_because = Unusable::unlisted;
   const auto by_pci = found_by_pci(known, snapshot.devices);
   if (by_pci == snapshot.devices.end()) {
     snapshot.devices.push_back(std::move(row));

@@ -49,7 +49,7 @@ TEST(MissingDevices, ACardThatIsListedNoLongerIsALostRowWithoutANumber) {
   const Device& missing = look.devices[2];
   EXPECT_TRUE(missing.lost);
   EXPECT_EQ(missing.index, std::nullopt);
-  EXPECT_EQ(missing.unusable_because, not_listed_any_more);
+  EXPECT_EQ(missing.unusable_because, Unusable::unlisted);
   EXPECT_EQ(missing.memory_used, Reading<Bytes>(Absent::failed));
   EXPECT_EQ(missing.name, Reading<std::string>("NVIDIA Test GPU"));
   ASSERT_THAT(look.problems, SizeIs(1));
@@ -91,7 +91,7 @@ TEST(MissingDevices, ACardThatThePciBusStillHasIsOneRowAndOneThatWasTakenAwayIsN
     device.id = DeviceId("place-B");
     device.kind = DeviceKind::nvidia_gpu;
     placed(device, "place-B").kernel_driver = std::string(driver);
-    device.unusable_because = "its row says why";
+    device.unusable_because = WhyUnusable("its row says why");
     look.devices.push_back(device);
     return look;
   };

@@ -86,7 +86,11 @@ std::vector<FaultNews> FaultWatch::news(const std::vector<DeviceFault>& found,
     if (seen == nullptr) {
       if (!is_missing(given_[place], look)) continue;
       add_news(place,
-               {given_[place].id, FaultKind::lost, "lost", std::string(not_listed_any_more), {}},
+               {given_[place].id,
+                FaultKind::lost,
+                "lost",
+                std::string(WhyUnusable(Unusable::unlisted).english()),
+                {}},
                first, news);
       continue;
     }

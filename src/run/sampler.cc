@@ -23,7 +23,6 @@
 #include "snapshot/device_name.h"
 #include "snapshot/fields.h"
 #include "snapshot/questions.h"
-#include "snapshot/silence.h"
 
 namespace berth {
 

@@ -9,7 +9,6 @@
 #include "base/fd.h"
 #include "base/temporary_directory.h"
 #include "snapshot/builder.h"
-#include "snapshot/silence.h"
 
 namespace berth {
 namespace {
@@ -56,7 +55,7 @@ TEST(OwnMemory, IsTheSumOfTheRunsProcessesOrTheReasonThatThereIsNone) {
   EXPECT_EQ(own({}), Reading<Bytes>(0_B));
   host.devices[1].process_count = Absent::no_permission;
   EXPECT_EQ(own({}), Reading<Bytes>(Absent::no_permission)) << "nobody was listed to us";
-  host.devices[1].unusable_because = does_not_answer;
+  host.devices[1].unusable_because = Unusable::silent;
   EXPECT_EQ(own({first}), Reading<Bytes>(Absent::not_sampled)) << "of another second";
   EXPECT_EQ(own_memory({first}, 1, nullptr, host.host).own, Reading<Bytes>(Absent::not_sampled));
 }

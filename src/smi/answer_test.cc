@@ -47,7 +47,7 @@ struct Silence {
 class SmiSilentCard : public testing::TestWithParam<Silence> {};
 TEST_P(SmiSilentCard, EndsWithACodeAndIsToldBesideTheAnswer) {
   Snapshot host = two_cards();
-  host.devices[1].unusable_because = "it does not answer";
+  host.devices[1].unusable_because = Unusable::silent;
   host.problems.push_back({.source = "nvml",
                            .device = host.devices[1].id,
                            .code = GetParam().problem,

@@ -88,7 +88,7 @@ void read_below(const Node& node, const RowIndex& index, std::vector<std::string
       device.lost = true;
     }
     if (equals_ignoring_case(trimmed(child.value), "GPU requires reset")) {
-      device.unusable_because = must_be_reset;
+      device.unusable_because = Unusable::must_be_reset;
     }
     path.pop_back();
   }

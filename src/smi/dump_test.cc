@@ -126,7 +126,7 @@ TEST(DumpText, ACardThatMustBeResetIsNoCardToBeUsed) {
   text.replace(text.find(lost), lost.size(), "GPU requires reset");
   const Snapshot host = read(text);
   EXPECT_FALSE(host.devices[1].lost);
-  EXPECT_EQ(host.devices[1].unusable_because, must_be_reset);
+  EXPECT_EQ(host.devices[1].unusable_because, Unusable::must_be_reset);
   EXPECT_EQ(host.devices[1].memory_total, Reading<Bytes>(Absent::failed));
 }
 

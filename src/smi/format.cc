@@ -204,8 +204,8 @@ std::string_view said_of(Failure failure) {
 
 Failure failure_on(const Device& device) {
   if (device.lost) return Failure::gpu_is_lost;
-  return device.unusable_because == must_be_reset ? Failure::requires_reset
-                                                  : Failure::unknown_error;
+  return device.unusable_because == Unusable::must_be_reset ? Failure::requires_reset
+                                                            : Failure::unknown_error;
 }
 
 std::string shown_absent(Absent why, Failure failure, Surface surface) {

@@ -195,7 +195,7 @@ TEST(Csv, LostGpuSaysSoInItsCellsAndWithoutHandleInTheExitCode) {
 
 TEST(Csv, ACardThatMustBeResetSaysSoInItsCells) {
   Snapshot host = server("595.80");
-  host.devices[0].unusable_because = must_be_reset;
+  host.devices[0].unusable_because = Unusable::must_be_reset;
   host.devices[0].utilization_gpu = Absent::failed;
   EXPECT_EQ(ask({"--query-gpu=utilization.gpu", "--format=csv,noheader"}, host).text,
             "[GPU requires reset]\n");

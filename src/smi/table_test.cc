@@ -189,7 +189,7 @@ TEST(SmiTable, ALostCardIsARowOfErrorsAndHidesNobodysProcesses) {
 TEST(SmiTable, ACardThatMustBeResetHasErrorsWhereTheDriverShowsThem) {
   Snapshot host = example::workstation();
   Device& card = host.devices[0];
-  card.unusable_because = must_be_reset;
+  card.unusable_because = Unusable::must_be_reset;
   card.name = std::string("NVIDIA A100 80GB PCIe");
   card.persistence_mode = true;
   card.display_active = card.mig_mode = Absent::failed;

@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "snapshot/details.h"
 #include "snapshot/lists.h"
+#include "snapshot/unusable.h"
 
 namespace berth {
 
@@ -96,7 +97,7 @@ struct Device {
 
   /// Why no job can be given this device although it is there: no driver bound, lost, a kind whose
   /// readings are not supported yet. Empty: usable.
-  std::string unusable_because;
+  WhyUnusable unusable_because;
   /// The device fell off the bus (or answers as if): its other readings are absent.
   bool lost = false;
   /// It is a part of the processor, with the processor's memory: no job is given it unasked.

@@ -5,7 +5,6 @@
 
 #include "base/text.h"
 #include "snapshot/device_kind.h"
-#include "snapshot/silence.h"
 #include "snapshot/snapshot_index.h"
 
 namespace berth {

@@ -82,6 +82,12 @@ enum class Obstacle { none, silent, lost, unusable, unsupported, failed, unjudge
 enum class Division { whole, divided, unknown };
 [[nodiscard]] Division division_of(const Device& device);
 
+/// Whether it may well be usable, and the driver did not answer for it this time.
+[[nodiscard]] inline bool is_silent(const Device& device) {
+  return !device.lost && (device.unusable_because == Unusable::silent ||
+                          device.unusable_because == Unusable::unanswered);
+}
+
 /// Whether who is on it is unknown: the driver's list could not be read, or is not for us. A source
 /// that never tells (an old capture) is not that.
 [[nodiscard]] bool is_list_unread(const Device& device);

@@ -8,7 +8,6 @@
 #include "snapshot/builder.h"
 #include "snapshot/device_fault.h"
 #include "snapshot/fields.h"
-#include "snapshot/silence.h"
 #include "snapshot/snapshot_index.h"
 
 namespace berth {
@@ -84,7 +83,7 @@ TEST(StateOf, LostAndUnusableComeFirst) {
   const auto lost = [](Device& d) { d.lost = true; };
   EXPECT_EQ(state(SnapshotBuilder().gpu("A", 8_GiB).claim("x").with(lost).build()),
             DeviceState::lost);
-  const auto driverless = [](Device& d) { d.unusable_because = "no driver"; };
+  const auto driverless = [](Device& d) { d.unusable_because = WhyUnusable("no driver"); };
   EXPECT_EQ(state(SnapshotBuilder().gpu("A", 8_GiB).with(driverless).build()),
             DeviceState::unusable);
 }
@@ -104,8 +103,9 @@ TEST(StateOf, FailedTakesThePlaceOfFreeAndUnknownAlone) {
             DeviceState::busy);
   EXPECT_EQ(state(failed(card().used(2_GiB))), DeviceState::held);
   EXPECT_EQ(state(failed(card().with([](Device& d) { d.lost = true; }))), DeviceState::lost);
-  EXPECT_EQ(state(failed(card().with([](Device& d) { d.unusable_because = "no driver"; }))),
-            DeviceState::unusable);
+  EXPECT_EQ(
+      state(failed(card().with([](Device& d) { d.unusable_because = WhyUnusable("no driver"); }))),
+      DeviceState::unusable);
   Snapshot other = failed(card());
   other.faults[0].device = DeviceId("B");
   EXPECT_EQ(state(other), DeviceState::free);
@@ -436,9 +436,9 @@ TEST(Obstacle, IsTheFirstOfWhatSpeaksAgainstADevice) {
   EXPECT_EQ(of(unread), Obstacle::unjudged);
   EXPECT_EQ(of(unread, true), Obstacle::failed);
   EXPECT_EQ(of([](Device& d) { d.lost = true; }, true), Obstacle::lost);
-  EXPECT_EQ(of([](Device& d) { d.unusable_because = given_to_a_machine; }, true),
+  EXPECT_EQ(of([](Device& d) { d.unusable_because = Unusable::given_to_machine; }, true),
             Obstacle::unusable);
-  EXPECT_EQ(of([](Device& d) { d.unusable_because = does_not_answer; }), Obstacle::silent);
+  EXPECT_EQ(of([](Device& d) { d.unusable_because = Unusable::silent; }), Obstacle::silent);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ inline Device full_device(std::string id) {
   device.parent = DeviceId("GPU-parent");
   device.partition = Partition{3, 1};
   device.index = 4;
-  device.unusable_because = "a reason";
+  device.unusable_because = WhyUnusable("a reason");
   device.lost = true;
   std::uint64_t seed = 0;
   for (const Field& field : fields()) {

@@ -179,7 +179,7 @@ void draw_meter(const Painter& painter, const Device& device, int column, int ro
                 : Tone::plain);
   if (is_out_of_use(device)) {
     const std::string why = device.unusable_because.empty() ? std::string(tr("it fell off the bus"))
-                                                            : tr_composed(device.unusable_because);
+                                                            : device.unusable_because.shown();
     painter.cell(at, row, why, column + width - at, false, Tone::bad);
     return;
   }

@@ -450,7 +450,7 @@ Snapshot random_snapshot(Random& random, std::int64_t time) {
     if (pick(random, 8) != 0) device.index = pick(random, 64);
     if (pick(random, 6) == 0) device.parent = DeviceId("GPU-" + std::to_string(pick(random, 12)));
     if (pick(random, 6) == 0) device.partition = Partition{1, 2};
-    if (pick(random, 6) == 0) device.unusable_because = nasty_text(random);
+    if (pick(random, 6) == 0) device.unusable_because = WhyUnusable(nasty_text(random));
     device.name = maybe(random, nasty_text(random));
     device.memory_total = maybe(random, Bytes(random()));
     device.memory_used = maybe(random, Bytes(std::uint64_t{random()} << pick(random, 32)));

@@ -50,7 +50,7 @@ std::string render_config(const Config& config, ConfigDetail detail, const Style
     for (const ConfigFile& file : config.files) text += file_line(file, style);
   }
   for (const Error& mistake : config.mistakes) {
-    text += warning_line(outside(tr_composed(mistake.message()), style), style);
+    text += warning_line(outside(mistake.shown(), style), style);
   }
   for (const std::string& unknown : config.unknown) {
     text += warning_line(outside(unknown, style), style);

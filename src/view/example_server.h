@@ -87,7 +87,7 @@ inline Snapshot devices() {
     device.kind = DeviceKind::amd_gpu;
     device.index.reset();
     device.utilization_gpu = Absent::unsupported;
-    device.unusable_because = "readings not supported yet";
+    device.unusable_because = WhyUnusable("readings not supported yet");
   });
   return builder.build();
 }

@@ -15,7 +15,6 @@
 #include "snapshot/device_kind.h"
 #include "snapshot/device_name.h"
 #include "snapshot/questions.h"
-#include "snapshot/silence.h"
 #include "view/paint.h"
 #include "view/values.h"
 
@@ -58,15 +57,13 @@ std::string holder_text(const Holder& holder, const Snapshot& snapshot, const St
 
 /// The rule in words, then who: "leased to alice since 10:02 (python train.py, pid 4711)".
 std::string refusal_text(const Refusal& refusal, const Snapshot& snapshot, const Style& style) {
-  std::string text = outside(tr_composed(refusal.text), style);
+  std::string text = outside(refusal.text, style);
   std::string holders;
   for (const Holder& holder : refusal.holders) {
     holders += (holders.empty() ? "" : "; ") + holder_text(holder, snapshot, style);
   }
   if (holders.empty()) return text;
-  if (refusal.rule == Rule::leased && refusal.text == tr("leased whole")) {
-    return own(trf("leased to {}", holders), style);
-  }
+  if (refusal.is_leased_whole) return own(trf("leased to {}", holders), style);
   return text + own(tr(": "), style) + holders;
 }
 

@@ -131,7 +131,7 @@ Paint heat_paint(const Device& device) {
 
 /// Empty: it has readings.
 std::string why_no_readings(const Device& device) {
-  if (!device.unusable_because.empty()) return printable(tr_composed(device.unusable_because));
+  if (!device.unusable_because.empty()) return printable(device.unusable_because.shown());
   return device.lost ? std::string(tr("no longer answers the driver")) : std::string();
 }
 

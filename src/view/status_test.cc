@@ -355,7 +355,7 @@ TEST(Status, NeverSendsControlBytesFromStrangersToTheTerminal) {
                                  "31m"}) {
     Snapshot host = example::server();
     for (Device& device : host.devices) device.name = evil;
-    host.devices.back().unusable_because = evil;
+    host.devices.back().unusable_because = WhyUnusable(evil);
     for (HostProcess& process : host.processes) {
       process.user = evil;
       process.command = std::vector<std::string>{evil, evil};
@@ -418,7 +418,7 @@ Snapshot random_snapshot(std::mt19937& random) {
       if (below(3) == 0) device.power_draw = Milliwatts(below(1ULL << 40));
       if (below(3) == 0) device.temperature = Celsius(static_cast<std::int64_t>(below(2000)));
       if (below(3) == 0) device.utilization_gpu = Percent(static_cast<double>(below(100'000)));
-      if (below(6) == 0) device.unusable_because = text() + "x";
+      if (below(6) == 0) device.unusable_because = WhyUnusable(text() + "x");
       device.lost = below(6) == 0;
     });
     for (std::uint64_t k = below(4); k > 0; --k) {

@@ -131,12 +131,12 @@ inline std::string commands_of(const Finding& finding) {
 }
 
 /// The card as PCI shows it where no driver answers for it.
-inline Examined without_driver(std::string_view unusable_because, Reading<std::string> bound) {
+inline Examined without_driver(WhyUnusable unusable_because, Reading<std::string> bound) {
   Examined host = healthy();
   host.snapshot.devices.resize(1);
   Device& card = host.snapshot.devices[0];
   card.index.reset();
-  card.unusable_because = unusable_because;
+  card.unusable_because = std::move(unusable_because);
   card.kernel_driver = std::move(bound);
   host.facts.kernel->module_version = Absent::unsupported;
   host.facts.cuda->devices.clear();

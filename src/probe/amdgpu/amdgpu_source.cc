@@ -13,7 +13,6 @@
 #include "probe/sysfs/files.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
-#include "snapshot/silence.h"
 
 namespace berth {
 
@@ -39,13 +38,16 @@ Reading<std::string> partition_mode_of(const Card& card) {
 
 /// Why no job can be given it, or nothing. Who took what else is known of it for its identity would
 /// give a job another card.
-std::string_view obstacle_to(const Card& card, bool has_rocm, bool may_be_divided = true) {
+WhyUnusable obstacle_to(const Card& card, bool has_rocm, bool may_be_divided = true) {
   const bool is_unread = !card.number.get() && card.number.why() != Absent::unsupported;
   // The bus lists it as soon as the driver begins with it, its files and its number come later.
   const bool is_starting = card.card_file.empty() && !card.render_minor && card.nodes.empty();
-  if (is_unread || is_starting || (card.is_divided() && !may_be_divided)) return no_answer_for_it;
+  if (is_unread || is_starting || (card.is_divided() && !may_be_divided)) {
+    return Unusable::unanswered;
+  }
   // Its number among all would be that of another card to ROCm.
-  return has_rocm && card.nodes.empty() ? as_key("ROCm does not list it") : "";
+  if (has_rocm && card.nodes.empty()) return WhyUnusable(as_key("ROCm does not list it"));
+  return {};
 }
 
 Reading<std::string> text_or_none(const std::string& text) {
@@ -167,14 +169,14 @@ DeviceLook AmdgpuSource::observe_device(int index, const Wanted& wanted, WallTim
   amdgpu::read_memory(one.card, look.devices.front());
   std::optional<GpuMetrics> metrics;
   if (!wanted.has(Extra::sleepers) && is_suspended(one.card.folder)) {
-    std::string& why = look.devices.front().unusable_because;
-    if (why.empty()) why = std::string(asleep);
+    WhyUnusable& why = look.devices.front().unusable_because;
+    if (why.empty()) why = Unusable::asleep;
   } else {
     Device& device = look.devices.front();
     device.partition_mode = partition_mode_of(one.card);
     const bool is_being_joined = one.card.is_divided() && division_of(device) == Division::whole &&
                                  device.partition_mode.get();
-    if (is_being_joined) device.unusable_because = std::string(no_answer_for_it);
+    if (is_being_joined) device.unusable_because = Unusable::unanswered;
     metrics = amdgpu::metrics_of(one.card);
     amdgpu::read_awake(one.card, metrics, wanted, device);
     if (metrics && metrics->is_apu) one.facts.integrated = true;

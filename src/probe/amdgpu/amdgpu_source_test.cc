@@ -17,7 +17,6 @@
 #include "probe/collector.h"
 #include "probe/nvml/fake_machine_test.h"
 #include "snapshot/device_kind.h"
-#include "snapshot/silence.h"
 
 namespace berth {
 namespace {
@@ -55,7 +54,7 @@ TEST(AmdgpuSource, ReadsWhatACardShows) {
   EXPECT_EQ(card.vbios_version.get(), "113-EXT90249-100");
   EXPECT_EQ(card.memory_used.why(), Absent::unsupported) << "its capture lacks the file";
   EXPECT_EQ(card.ecc_corrected.why(), Absent::unsupported);
-  EXPECT_EQ(card.unusable_because, "");
+  EXPECT_EQ(card.unusable_because, Unusable::none);
 }
 
 TEST(AmdgpuSource, ReadsMemoryAndWhoACardIs) {
@@ -86,7 +85,7 @@ TEST(AmdgpuSource, ACardThatSleepsIsNotWokenUp) {
   sys.add("0000:09:00.0", "vega10", 128);
   sys.put("bus/pci/devices/0000:09:00.0/power/runtime_status", "suspended\n");
   const Device card = only_look(sys).devices.at(0);
-  EXPECT_EQ(card.unusable_because, asleep);
+  EXPECT_EQ(card.unusable_because, Unusable::asleep);
   EXPECT_EQ(card.memory_used, Bytes{1'490'378'752}) << "the kernel remembers it";
   EXPECT_FALSE(card.utilization_gpu.get()) << "the file would say 4";
   EXPECT_FALSE(card.temperature.get());
@@ -290,7 +289,7 @@ TEST_F(TwoMakers, ALibraryIsNotOpenedWhileAllItsCardsSleep) {
   for (int i = 0; i < 2; ++i) {
     const Snapshot look = watcher.collect({.wanted = Depth::state}, clock);
     EXPECT_FALSE(was_asked(look)) << "it neither answered nor failed";
-    EXPECT_EQ(std::ranges::count(look.devices, asleep, &Device::unusable_because), 2);
+    EXPECT_EQ(std::ranges::count(look.devices, Unusable::asleep, &Device::unusable_because), 2);
     EXPECT_EQ(look.devices.back().memory_used.why(), Absent::not_sampled);
     EXPECT_THAT(look.problems, Each(Field(&Problem::source, Ne("nvml"))));
   }

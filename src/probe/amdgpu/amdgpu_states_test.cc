@@ -12,7 +12,6 @@
 #include "probe/amdgpu/fake_sys_test.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
-#include "snapshot/silence.h"
 
 namespace berth {
 namespace {
@@ -121,7 +120,7 @@ TEST_F(ADividedCard, MadeWholeAgainItIsOne) {
 TEST_F(ADividedCard, WhileItIsBeingJoinedNoneOfItIsGiven) {
   sys.put(of_card("current_compute_partition"), "SPX\n");
   for (const Device& device : look().devices) {
-    EXPECT_EQ(device.unusable_because, no_answer_for_it) << device.id.text();
+    EXPECT_EQ(device.unusable_because, Unusable::unanswered) << device.id.text();
   }
 }
 
@@ -143,20 +142,20 @@ TEST_F(ItsNumber, UnreadForAMomentMakesItNoOtherCard) {
   sys.put(of_card("unique_id"), "\xff\xfe\n");
   const Device unread = look();
   EXPECT_EQ(unread.id, id);
-  EXPECT_EQ(unread.unusable_because, no_answer_for_it);
+  EXPECT_EQ(unread.unusable_because, Unusable::unanswered);
   EXPECT_TRUE(is_silent(unread)) << "the next look may read it";
   sys.put(of_card("unique_id"), number);
-  EXPECT_EQ(look().unusable_because, "");
+  EXPECT_EQ(look().unusable_because, Unusable::none);
 }
 
 TEST_F(ItsNumber, UnreadAtTheFirstLookIsReadAtTheNext) {
   const std::string number = read_file(sys / of_card("unique_id")).value_or("");
   sys.put(of_card("unique_id"), "?\n");
-  EXPECT_EQ(look().unusable_because, no_answer_for_it);
+  EXPECT_EQ(look().unusable_because, Unusable::unanswered);
   sys.put(of_card("unique_id"), number);
   const Device card = look();
   EXPECT_TRUE(card.id.text().starts_with("GPU-"));
-  EXPECT_EQ(card.unusable_because, "");
+  EXPECT_EQ(card.unusable_because, Unusable::none);
 }
 
 TEST_F(ItsNumber, AnotherCardInItsPlaceIsAnotherDevice) {
@@ -172,16 +171,16 @@ TEST_F(ItsNumber, AnotherCardInItsPlaceIsAnotherDevice) {
 TEST_F(ItsNumber, ComesLaterThanTheCardWhileItsDriverBegins) {
   std::filesystem::remove_all(sys / of_card("drm"));
   std::filesystem::remove(sys / of_card("unique_id"));
-  EXPECT_EQ(look().unusable_because, no_answer_for_it);
+  EXPECT_EQ(look().unusable_because, Unusable::unanswered);
 }
 
 TEST_F(ItsNumber, AmongRocmsIsThatOfAnotherCardWhereRocmDoesNotListIt) {
   sys.add("0000:09:00.0", "vega10", 129);
   sys.add_node(2, 0x0900, 152, "77");
-  EXPECT_EQ(look().unusable_because, "ROCm does not list it");
+  EXPECT_EQ(look().unusable_because.english(), "ROCm does not list it");
   EXPECT_EQ(source.observe_device(1, Depth::state, {}).devices.at(0).runtime_index, 0);
   std::filesystem::remove_all(sys / "class/kfd");
-  EXPECT_EQ(look().unusable_because, "") << "no ROCm here at all";
+  EXPECT_EQ(look().unusable_because, Unusable::none) << "no ROCm here at all";
 }
 
 /// Tells which of the files below a folder were opened.
@@ -231,7 +230,7 @@ TEST(ASleepingCard, OnlyWhatTheKernelRemembersIsOpened) {
   for (const Depth depth : {Depth::state, Depth::lists}) {
     ASSERT_TRUE(source.open());
     const DeviceLook look = source.observe_device(0, depth, {});
-    EXPECT_EQ(look.devices[0].unusable_because, asleep);
+    EXPECT_EQ(look.devices[0].unusable_because, Unusable::asleep);
   }
   EXPECT_THAT(trap.sprung(),
               testing::IsSubsetOf({"class", "mem_info_vram_total", "mem_info_vram_used",
@@ -414,7 +413,7 @@ TEST(AmdgpuFork, ReadsTheCardsOfTheForkByTheSameFiles) {
   EXPECT_TRUE(card.memory_total.get() && card.utilization_gpu.get());
   EXPECT_EQ(card.power_draw, Milliwatts{356'000});
   EXPECT_EQ(card.temperature, Celsius{57});
-  EXPECT_EQ(card.unusable_because, "");
+  EXPECT_EQ(card.unusable_because, Unusable::none);
   EXPECT_FALSE(is_only_presence(card));
   EXPECT_THAT(drivers_here({.sys = sys.path()}), ElementsAre(DeviceKind::hygon_dcu));
 }

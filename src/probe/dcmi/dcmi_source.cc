@@ -12,7 +12,6 @@
 #include "probe/pci/parse.h"
 #include "probe/sysfs/files.h"
 #include "snapshot/device_kind.h"
-#include "snapshot/silence.h"
 
 namespace berth {
 
@@ -204,7 +203,7 @@ void DcmiSource::read_facts(Chip& chip) const {
   // Its number among all would be another's to CANN.
   const bool is_unread = may_be_told(device.uuid) ||
                          (!device.uuid.get() && may_be_told(device.pci_address)) || !has_logic;
-  device.unusable_because = is_unread ? std::string(no_answer_for_it) : "";
+  device.unusable_because = is_unread ? Unusable::unanswered : Unusable::none;
   chip.is_told = !is_unread && (physical.get() || physical.why() != Absent::failed);
 }
 
@@ -322,7 +321,7 @@ DeviceLook DcmiSource::observe_device(int index, const Wanted& wanted, WallTime)
   const auto health = asked<unsigned>(api_->dcmi_get_device_health, chip.card, chip.number);
   if (health.get() && *health.get() == dcmi::health_critical) {
     device.unusable_because =
-        std::string(as_key("its own health is critical (npu-smi info -t health)"));
+        WhyUnusable(as_key("its own health is critical (npu-smi info -t health)"));
   }
   if (wanted.has(Extra::processes)) read_processes(chip, look);
   return look;

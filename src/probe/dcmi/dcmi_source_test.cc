@@ -11,7 +11,6 @@
 #include "base/fd.h"
 #include "base/temporary_directory.h"
 #include "snapshot/device_kind.h"
-#include "snapshot/silence.h"
 
 namespace berth {
 namespace {
@@ -144,7 +143,7 @@ TEST_F(Ascend, AChipThatIsCriticalIsNotGiven) {
   fake.health = 3;
   DcmiSource source(root.path(), fake_api());
   ASSERT_TRUE(source.open());
-  EXPECT_THAT(source.observe_device(0, Depth::state, {}).devices[0].unusable_because,
+  EXPECT_THAT(source.observe_device(0, Depth::state, {}).devices[0].unusable_because.english(),
               HasSubstr("critical"));
 }
 
@@ -154,10 +153,10 @@ TEST_F(Ascend, AChipWhoseNumbersCannotBeReadForAMomentIsNoOtherChip) {
     ASSERT_TRUE(source.open());
     fake.*call = -8020;
     EXPECT_EQ(source.observe_device(0, Depth::state, {}).devices[0].unusable_because,
-              no_answer_for_it);
+              Unusable::unanswered);
     fake.*call = 0;
     const Device chip = source.observe_device(0, Depth::state, {}).devices[0];
-    EXPECT_EQ(chip.unusable_because, "");
+    EXPECT_EQ(chip.unusable_because, Unusable::none);
     EXPECT_EQ(chip.id.text(), "NPU-e0f4ee64-802061b1-6a691492-89528485-104301e3");
     EXPECT_EQ(chip.runtime_index, 0);
   }

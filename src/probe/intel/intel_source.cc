@@ -10,7 +10,6 @@
 #include "probe/pci/parse.h"
 #include "probe/sysfs/files.h"
 #include "snapshot/device_kind.h"
-#include "snapshot/silence.h"
 
 namespace berth {
 
@@ -371,7 +370,7 @@ DeviceLook IntelSource::observe_device(int index, const Wanted& wanted, WallTime
   look.devices.push_back(only_facts(identify_device(index, wanted), Absent::unsupported));
   Device& device = look.devices.front();
   if (!wanted.has(Extra::sleepers) && is_suspended(card.folder)) {
-    device.unusable_because = std::string(asleep);
+    device.unusable_because = Unusable::asleep;
   } else {
     if (!device.integrated) device.memory_total = memory_of(card);
     read_sensors(card, wanted, device);

@@ -7,7 +7,6 @@
 
 #include "base/fd.h"
 #include "base/temporary_directory.h"
-#include "snapshot/silence.h"
 
 namespace berth {
 namespace {
@@ -158,7 +157,7 @@ TEST_F(IntelSys, ACardThatSleepsIsNotWokenUp) {
   put(card + "tile0/gt0/freq0/act_freq", "2400\n");
   IntelSource intel = source();
   const Device seen = look(intel, 0).devices[0];
-  EXPECT_EQ(seen.unusable_because, asleep);
+  EXPECT_EQ(seen.unusable_because, Unusable::asleep);
   EXPECT_FALSE(seen.clock_graphics.get());
   EXPECT_EQ(look(intel, 0, Wanted(Depth::state).add(Extra::sleepers)).devices[0].clock_graphics,
             Megahertz{2400});

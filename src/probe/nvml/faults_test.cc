@@ -140,8 +140,8 @@ class NvmlFaults : public NvmlFake {
     note_others("nvlinks", got.lists.nvlinks == wanted.lists.nvlinks);
     if (got.lost != wanted.lost) note("lost", got.lost ? "true" : "false", "that");
     if (got.unusable_because != wanted.unusable_because) {
-      note("unusable_because", '"' + got.unusable_because + '"',
-           '"' + wanted.unusable_because + '"');
+      note("unusable_because", '"' + std::string(got.unusable_because.english()) + '"',
+           '"' + std::string(wanted.unusable_because.english()) + '"');
     }
     if (told.empty() && !(got == wanted)) told = "kind, parent or place differ";
     return told;

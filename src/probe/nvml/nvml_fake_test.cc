@@ -353,7 +353,7 @@ TEST_F(NvmlFake, ACardThatMustBeResetIsToldSoByWhicheverFunctionSaysIt) {
     faults(fault);
     const Snapshot got = look();
     ASSERT_EQ(got.devices.size(), 3U) << fault;
-    EXPECT_EQ(got.devices[1].unusable_because, must_be_reset) << fault;
+    EXPECT_EQ(got.devices[1].unusable_because, Unusable::must_be_reset) << fault;
     ASSERT_EQ(got.problems.size(), 1U) << fault;
     EXPECT_EQ(got.problems[0].code, "reset_required") << fault;
   }

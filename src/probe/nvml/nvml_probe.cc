@@ -145,7 +145,7 @@ Device lost_device(const Device& facts, const Wanted& wanted) {
   if (wanted.has_details()) device.details = failed_details();
   if (wanted.has_lists()) device.lists = failed_lists();
   device.lost = true;
-  device.unusable_because = "it fell off the bus";
+  device.unusable_because = WhyUnusable("it fell off the bus");
   return device;
 }
 
@@ -441,9 +441,10 @@ DeviceLook NvmlProbe::observe_device(int index, const Wanted& wanted, WallTime t
     device =
         code == gpu_is_lost ? lost_device(device, wanted) : only_facts(device, why_absent(code));
     if (code == reset_required) {
-      device.unusable_because = must_be_reset;
+      device.unusable_because = Unusable::must_be_reset;
     } else if (code != gpu_is_lost) {
-      device.unusable_because = "the driver gives no access to it: " + words(code);
+      device.unusable_because =
+          WhyUnusable("the driver gives no access to it: " + std::string(words(code)));
     }
     look.problems.push_back(device_problem(code, device.id, shown)
                                 .value_or(failures_problem({words(code)}, device.id, shown)));
@@ -470,7 +471,7 @@ DeviceLook NvmlProbe::observe_device(int index, const Wanted& wanted, WallTime t
     look.devices = {lost_device(memory.facts, wanted)};
     look.processes.clear();
   } else if (asker.verdict() == reset_required) {
-    look.devices.front().unusable_because = must_be_reset;
+    look.devices.front().unusable_because = Unusable::must_be_reset;
   }
   add_problems(asker, look.devices.front(), shown, look.problems);
   parts_->stale |= asker.wants_initialising();

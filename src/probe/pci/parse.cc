@@ -123,32 +123,32 @@ DeviceKind kind_of(const Function& function) {
   }
 }
 
-std::string unusable_because(const Function& function, bool nvml_answered) {
-  if (function.driver == "vfio-pci") return std::string(given_to_a_machine);
+WhyUnusable unusable_because(const Function& function, bool nvml_answered) {
+  if (function.driver == "vfio-pci") return Unusable::given_to_machine;
   const DeviceKind kind = kind_of(function);
   if (kind == DeviceKind::nvidia_gpu) {
-    if (!function.driver) return std::string(no_driver_has_it);
-    if (*function.driver == "nouveau") return std::string(nouveau_has_it);
-    if (*function.driver != "nvidia") return "another kernel driver has it";
-    if (!nvml_answered) return std::string(library_is_silent);
-    return "the nvidia driver has it, but NVIDIA's library does not list it";
+    if (!function.driver) return Unusable::no_driver;
+    if (*function.driver == "nouveau") return Unusable::nouveau;
+    if (*function.driver != "nvidia") return WhyUnusable(as_key("another kernel driver has it"));
+    if (!nvml_answered) return Unusable::library_silent;
+    return WhyUnusable(as_key("the nvidia driver has it, but NVIDIA's library does not list it"));
   }
   if (kind == DeviceKind::ascend_npu) {
-    if (!function.driver) return std::string(no_driver_has_it);
-    return std::string(as_key("Huawei's library does not list it"));
+    if (!function.driver) return Unusable::no_driver;
+    return WhyUnusable(as_key("Huawei's library does not list it"));
   }
   if (kind == DeviceKind::amd_gpu || kind == DeviceKind::intel_gpu) {
-    if (!function.driver) return std::string(no_driver_has_it);
+    if (!function.driver) return Unusable::no_driver;
     constexpr std::array<std::string_view, 3> asked = {"amdgpu", "xe", "i915"};
     if (std::ranges::find(asked, *function.driver) == asked.end()) {
-      return "another kernel driver has it";
+      return WhyUnusable(as_key("another kernel driver has it"));
     }
-    return "its driver does not list it";
+    return WhyUnusable(as_key("its driver does not list it"));
   }
   if (kind == DeviceKind::other && (function.pci_class >> 16) == 0x03) {
-    return "a display adapter, nothing to compute on";
+    return WhyUnusable(as_key("a display adapter, nothing to compute on"));
   }
-  return "readings not supported yet";
+  return WhyUnusable(as_key("readings not supported yet"));
 }
 
 }  // namespace berth::pci

@@ -46,8 +46,7 @@ struct Function {
 /// are `other`, so that nobody takes them for a GPU that could be had.
 [[nodiscard]] DeviceKind kind_of(const Function& function);
 
-/// Why no job can be given the device, for a function that no other source described. English, as
-/// one of few fixed sentences: whoever shows it passes it through tr().
-[[nodiscard]] std::string unusable_because(const Function& function, bool nvml_answered);
+/// Why no job can be given the device, for a function that no other source described.
+[[nodiscard]] WhyUnusable unusable_because(const Function& function, bool nvml_answered);
 
 }  // namespace berth::pci

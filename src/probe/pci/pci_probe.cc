@@ -13,7 +13,6 @@
 #include "snapshot/device_kind.h"
 #include "snapshot/fields.h"
 #include "snapshot/questions.h"
-#include "snapshot/silence.h"
 
 namespace berth {
 
@@ -173,24 +172,24 @@ bool PciProbe::is_closed_to_us(const std::string& address) {
   return is_closed;
 }
 
-std::string PciProbe::why_unusable(const pci::Function& function, const std::string& entry,
+WhyUnusable PciProbe::why_unusable(const pci::Function& function, const std::string& entry,
                                    const Snapshot& snapshot) {
   const auto& excluded = snapshot.host.excluded_devices.get();
   const bool is_excluded =
       excluded && std::ranges::any_of(*excluded, [&](const ExcludedDevice& one) {
         return one.pci_address == function.address;
       });
-  if (is_excluded) return std::string(left_out_on_purpose);
+  if (is_excluded) return Unusable::left_out;
   const std::string_view source = facts_of(pci::kind_of(function)).source;
   const bool answered = std::ranges::any_of(snapshot.sources, [&](const SourceReport& report) {
     return report.succeeded && report.source == source;
   });
   if (answered && function.driver == "nvidia" &&
       (is_another_containers(function.address) || is_closed_to_us(function.address))) {
-    return std::string(not_shown_here);
+    return Unusable::kept_from_us;
   }
   const bool is_bound = function.driver && is_asked(*function.driver);
-  if (!answered && is_bound && is_suspended(path_of(entry, ""))) return std::string(asleep);
+  if (!answered && is_bound && is_suspended(path_of(entry, ""))) return Unusable::asleep;
   return pci::unusable_because(function, answered);
 }
 
@@ -244,7 +243,7 @@ void PciProbe::observe(Snapshot& snapshot) {
     Device device = device_from(function, entry, snapshot);
     complete(device, function, entry);
     // One that sleeps stays as it is: nobody has asked.
-    if (device.unusable_because != asleep) {
+    if (device.unusable_because != Unusable::asleep) {
       mark_unread(device,
                   facts_of(device.kind).source.empty() ? Absent::unsupported : Absent::failed);
     }

@@ -37,7 +37,7 @@ class PciProbe {
   [[nodiscard]] std::optional<std::string> name_of(const pci::Function& function);
   [[nodiscard]] Device device_from(const pci::Function& function, const std::string& entry,
                                    const Snapshot& snapshot);
-  [[nodiscard]] std::string why_unusable(const pci::Function& function, const std::string& entry,
+  [[nodiscard]] WhyUnusable why_unusable(const pci::Function& function, const std::string& entry,
                                          const Snapshot& snapshot);
   [[nodiscard]] bool is_another_containers(const std::string& address) const;
   [[nodiscard]] bool is_closed_to_us(const std::string& address);

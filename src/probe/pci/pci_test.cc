@@ -133,7 +133,7 @@ TEST_F(PciTree, CardWithoutADriverIsNamedAndSaysWhyItIsUnusable) {
   EXPECT_EQ(*card.name.get(), "NVIDIA Corporation GA100 [A100 SXM4 80GB]");
   EXPECT_EQ(*card.pci_id.get(), "10de:20b2");
   EXPECT_EQ(card.kernel_driver, Reading<std::string>(Absent::unsupported));
-  EXPECT_EQ(card.unusable_because, no_driver_has_it);
+  EXPECT_EQ(card.unusable_because, Unusable::no_driver);
   EXPECT_EQ(card.memory_total, Reading<Bytes>(Absent::failed));
   EXPECT_FALSE(card.index);
   EXPECT_EQ(got.sources.back(), (SourceReport{"pci", true}));
@@ -147,11 +147,11 @@ TEST_F(PciTree, EachDriverThatHasACardHasItsReason) {
   put("0000:05:00.0", "0x030000", "0x1a03", "0x2000", "ast");
   const Snapshot got = observed();
   ASSERT_EQ(got.devices.size(), 5U);
-  EXPECT_EQ(got.devices[0].unusable_because, nouveau_has_it);
-  EXPECT_EQ(got.devices[1].unusable_because, given_to_a_machine);
-  EXPECT_EQ(got.devices[2].unusable_because, library_is_silent);
-  EXPECT_EQ(got.devices[3].unusable_because, "its driver does not list it");
-  EXPECT_THAT(got.devices[4].unusable_because, HasSubstr("display adapter"));
+  EXPECT_EQ(got.devices[0].unusable_because, Unusable::nouveau);
+  EXPECT_EQ(got.devices[1].unusable_because, Unusable::given_to_machine);
+  EXPECT_EQ(got.devices[2].unusable_because, Unusable::library_silent);
+  EXPECT_EQ(got.devices[3].unusable_because.english(), "its driver does not list it");
+  EXPECT_THAT(got.devices[4].unusable_because.english(), HasSubstr("display adapter"));
   EXPECT_EQ(*got.devices[4].kernel_driver.get(), "ast");
 }
 
@@ -174,7 +174,7 @@ TEST_F(PciTree, DeviceThatNvmlDescribedIsCompletedAndNotDoubled) {
   EXPECT_EQ(*got.devices[0].numa_node.get(), 1U);
   EXPECT_EQ(*got.devices[0].pcie_generation.get(), 4U);
   EXPECT_EQ(*got.devices[0].pcie_width.get(), 16U);
-  EXPECT_THAT(got.devices[0].unusable_because, IsEmpty());
+  EXPECT_THAT(got.devices[0].unusable_because.english(), IsEmpty());
 }
 
 TEST_F(PciTree, ACardIsPlacedByTheKernelsDeviceTree) {
@@ -228,15 +228,18 @@ TEST_F(PciTree, ACardThatTheDriverHasAndItsLibraryDoesNotListSaysWhyAsFarAsItCan
   const auto why = [&](const Snapshot& host) {
     return observed(host).devices.at(0).unusable_because;
   };
-  EXPECT_EQ(why(answered), "the nvidia driver has it, but NVIDIA's library does not list it");
+  EXPECT_EQ(why(answered).english(),
+            "the nvidia driver has it, but NVIDIA's library does not list it");
   const std::string shown = root_ + "/proc/driver/nvidia/gpus/";
   make_directories(shown + "0000:3b:00.0").value();
-  EXPECT_EQ(why(answered), "the nvidia driver has it, but NVIDIA's library does not list it");
+  EXPECT_EQ(why(answered).english(),
+            "the nvidia driver has it, but NVIDIA's library does not list it");
   std::filesystem::rename(shown + "0000:3b:00.0", shown + "0000:5e:00.0");
-  EXPECT_EQ(why(answered), not_shown_here) << "a container's own folder has its own cards alone";
+  EXPECT_EQ(why(answered), Unusable::kept_from_us)
+      << "a container's own folder has its own cards alone";
   Snapshot excluded = answered;
   excluded.host.excluded_devices = std::vector<ExcludedDevice>{{"00000000:3b:00.0", "GPU-1"}};
-  EXPECT_EQ(why(excluded), left_out_on_purpose);
+  EXPECT_EQ(why(excluded), Unusable::left_out);
 }
 
 TEST_F(PciTree, ACardWhoseDeviceFileIsClosedToThisProcessIsNotBroken) {
@@ -250,16 +253,16 @@ TEST_F(PciTree, ACardWhoseDeviceFileIsClosedToThisProcessIsNotBroken) {
   Snapshot answered;
   answered.sources = {{"nvml", true}};
   const auto why = [&] { return observed(answered).devices.at(0).unusable_because; };
-  EXPECT_THAT(why(), HasSubstr("does not list it")) << "it can be opened";
+  EXPECT_THAT(why().english(), HasSubstr("does not list it")) << "it can be opened";
   ASSERT_EQ(::chmod((root_ + "/dev/nvidia3").c_str(), 0), 0);
   const uid_t user = ::geteuid();
   if (user == 0) {
     ASSERT_EQ(::chmod(root_.c_str(), 0755), 0);
     ASSERT_EQ(::seteuid(65534), 0);
   }
-  const std::string closed = why();
+  const WhyUnusable closed = why();
   ASSERT_EQ(::seteuid(user), 0);
-  EXPECT_EQ(closed, not_shown_here);
+  EXPECT_EQ(closed, Unusable::kept_from_us);
 }
 
 TEST_F(PciTree, SleepingCardIsNotWokenForItsLink) {

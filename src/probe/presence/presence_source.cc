@@ -219,7 +219,7 @@ Device PresenceSource::identify_device(int index, const Wanted&) {
     if (told.get() && *told.get() < 1024) {
       device.runtime_index = static_cast<int>(*told.get());
     } else {
-      device.unusable_because = std::string(as_key("its driver does not tell its module id"));
+      device.unusable_because = WhyUnusable(as_key("its driver does not tell its module id"));
     }
   }
   device.pci_address = one.address;

@@ -100,8 +100,9 @@ TEST_F(PresenceSys, AGaudiIsGivenByItsModuleOrNotAtAll) {
   ASSERT_EQ(presence.open().value_or(0), 2);
   const Device told = presence.observe_device(0, Depth::state, {}).devices[0];
   EXPECT_EQ(told.runtime_index, 6);
-  EXPECT_EQ(told.unusable_because, "");
-  EXPECT_NE(presence.observe_device(1, Depth::state, {}).devices[0].unusable_because, "");
+  EXPECT_EQ(told.unusable_because, Unusable::none);
+  EXPECT_NE(presence.observe_device(1, Depth::state, {}).devices[0].unusable_because,
+            Unusable::none);
 }
 
 TEST_F(PresenceSys, FilesInAnotherOrderTellOnlyWhatHoldsForAll) {

@@ -15,7 +15,6 @@
 #include "probe/pci/pci_probe.h"
 #include "probe/procfs/procfs_probe.h"
 #include "snapshot/device_kind.h"
-#include "snapshot/silence.h"
 
 namespace berth {
 
@@ -143,7 +142,7 @@ void tell_nameless(const DeviceSource& driver, StepReporter& reporter) {
                                    [&](const Device& device) { return device.index == i; });
     if (shown) continue;
     Device device = driver.skipped_device(i);
-    device.unusable_because = no_answer_for_it;  // whoever gave it up has said why
+    device.unusable_because = Unusable::unanswered;  // whoever gave it up has said why
     reporter.tell(std::move(device));
   }
 }

@@ -10,7 +10,6 @@
 #include "probe/device_source.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/fields.h"
-#include "snapshot/silence.h"
 
 namespace berth {
 
@@ -248,7 +247,7 @@ void leave_device_row(Progress& progress, const ProbeStep& step, Problem& proble
   Device device = progress.identified->device;
   problem.device = device.id;
   if (device.unusable_because.empty()) {
-    device.unusable_because = does_not_answer;
+    device.unusable_because = Unusable::silent;
   }
   mark_failed(device);
   put(progress.snapshot.devices, std::move(device));

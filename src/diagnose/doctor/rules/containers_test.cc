@@ -12,7 +12,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 TEST(DoctorContainerWithoutDevices, TheHostHasADriverAndTheContainerNoFiles) {
-  Examined host = without_driver(library_is_silent, std::string("nvidia"));
+  Examined host = without_driver(Unusable::library_silent, std::string("nvidia"));
   host.facts.kernel->module_version = std::string("580.65.06");
   host.facts.container = std::string("docker 1a2b3c");
   EXPECT_EQ(told(host),
@@ -159,7 +159,7 @@ TEST(DoctorContainerToolkitMissingHere, WhereNobodyMissesTheToolkitNothingIsSaid
     host.facts.container = inside;
     EXPECT_THAT(rules_of(host), IsEmpty()) << "the toolkit is the host's matter";
   }
-  host = without_driver(no_driver_has_it, Absent::unsupported);
+  host = without_driver(Unusable::no_driver, Absent::unsupported);
   host.facts.container_tools->toolkit.clear();
   EXPECT_THAT(rules_of(host), Not(Contains("container_toolkit_missing_here")));
 }

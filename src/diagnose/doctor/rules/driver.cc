@@ -51,7 +51,7 @@ std::vector<const Device*> cards_without_driver(const Examined& host) {
   std::vector<const Device*> cards;
   for (const Device& device : host.snapshot.devices) {
     if (device.kind != DeviceKind::nvidia_gpu || device.index) continue;
-    if (device.unusable_because == no_driver_has_it) cards.push_back(&device);
+    if (device.unusable_because == Unusable::no_driver) cards.push_back(&device);
   }
   return cards;
 }

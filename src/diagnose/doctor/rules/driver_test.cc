@@ -28,7 +28,7 @@ TEST(DoctorDevicesNotSeen, AProblemBesideDevicesThatWereSeenIsNotThis) {
 }
 
 TEST(DoctorNouveauDriver, NouveauHasTheCard) {
-  const Examined host = without_driver(nouveau_has_it, std::string("nouveau"));
+  const Examined host = without_driver(Unusable::nouveau, std::string("nouveau"));
   EXPECT_THAT(told(host), HasSubstr("error nouveau_driver: nouveau is bound to "));
   EXPECT_THAT(commands_of(only(host)), HasSubstr("blacklist nouveau"));
 }
@@ -40,7 +40,7 @@ TEST(DoctorNouveauDriver, NvidiasOwnDriverHasTheCard) {
 }
 
 TEST(DoctorNoDriver, CardWithoutADriver) {
-  Examined host = without_driver(no_driver_has_it, Absent::unsupported);
+  Examined host = without_driver(Unusable::no_driver, Absent::unsupported);
   host.facts.kernel->secure_boot = false;
   EXPECT_THAT(told(host), HasSubstr("error no_driver: no kernel driver is bound to "));
   EXPECT_THAT(told(host), HasSubstr("the nvidia module is built for the running kernel 6.1.0"));
@@ -51,17 +51,18 @@ TEST(DoctorNoDriver, CardWithoutADriver) {
 }
 
 TEST(DoctorNoDriver, SecureBootIsSuspectedWhereTheModuleIsBuiltAndNotLoaded) {
-  const Examined host = without_driver(no_driver_has_it, Absent::unsupported);
+  const Examined host = without_driver(Unusable::no_driver, Absent::unsupported);
   EXPECT_THAT(told(host), HasSubstr("error secure_boot: Secure Boot is on (efivars)"));
   EXPECT_FALSE(only(host).doubt.empty());
 }
 
 TEST(DoctorNoDriver, CardGivenToAVirtualMachineIsNoFinding) {
-  EXPECT_THAT(rules_of(without_driver(given_to_a_machine, std::string("vfio-pci"))), IsEmpty());
+  EXPECT_THAT(rules_of(without_driver(Unusable::given_to_machine, std::string("vfio-pci"))),
+              IsEmpty());
 }
 
 TEST(DoctorDriverVersionsDiffer, LibraryAndModuleOfDifferentVersions) {
-  Examined host = without_driver(library_is_silent, std::string("nvidia"));
+  Examined host = without_driver(Unusable::library_silent, std::string("nvidia"));
   host.facts.kernel->module_version = std::string("575.51.03");
   host.facts.device_files = healthy().facts.device_files;
   host.facts.libraries->found.push_back(
@@ -81,7 +82,7 @@ TEST(DoctorDriverVersionsDiffer, ModuleAndLibraryOfOneVersionAnswer) {
 }
 
 Examined silent_host() {
-  Examined host = without_driver(library_is_silent, std::string("nvidia"));
+  Examined host = without_driver(Unusable::library_silent, std::string("nvidia"));
   host.facts.kernel->module_version = std::string("580.65.06");
   host.facts.device_files = healthy().facts.device_files;
   host.snapshot.problems.push_back(
@@ -111,7 +112,7 @@ TEST(DoctorDriverSilent, WhereOneCardAnswersTheLibraryDoes) {
 }
 
 Examined host_with_files(std::vector<DeviceFile> files) {
-  Examined host = without_driver(library_is_silent, std::string("nvidia"));
+  Examined host = without_driver(Unusable::library_silent, std::string("nvidia"));
   host.facts.kernel->module_version = std::string("580.65.06");
   host.facts.device_files = std::move(files);
   return host;

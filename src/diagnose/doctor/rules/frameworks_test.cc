@@ -133,7 +133,7 @@ TEST(DoctorFrameworkCpuOnly, JaxWithoutItsPluginGetsTheOneThatFitsTheDriver) {
 }
 
 TEST(DoctorFrameworkCpuOnly, WithoutADriverThatAnswersAnyBuildIsWell) {
-  Examined host = without_driver(given_to_a_machine, std::string("vfio-pci"));
+  Examined host = without_driver(Unusable::given_to_machine, std::string("vfio-pci"));
   host.facts.python->frameworks = {torch_for("2.5.1+cpu", std::nullopt)};
   EXPECT_THAT(rules_of(host), IsEmpty());
 }

@@ -13,12 +13,12 @@ std::string shown(const DeviceHealth& health) {
   return health.index ? std::to_string(*health.index) : health.device.text();
 }
 
-/// Taken away on purpose, or told better by the driver's own rules (no_driver.cc and others).
-bool is_told_elsewhere(const Finding& found) {
-  if (found.rule != "unusable") return false;
-  const std::string why = found.evidence.front().english();
-  return found.severity == Severity::hint || why == no_driver_has_it || why == library_is_silent ||
-         why == nouveau_has_it;
+/// Taken away on purpose, or told better by the driver's own rules (driver.cc).
+bool is_told_elsewhere(const Finding& found, const Device* device) {
+  if (found.rule != "unusable" || device == nullptr) return false;
+  const Unusable why = device->unusable_because.kind();
+  return found.severity == Severity::hint || why == Unusable::no_driver ||
+         why == Unusable::library_silent || why == Unusable::nouveau;
 }
 
 Finding::Step ask_the_kernel() {
@@ -74,10 +74,10 @@ Finding not_judged(const DeviceHealth& health, bool is_passed_over) {
 Findings health_findings(const Examined& host) {
   Findings findings;
   for (const DeviceHealth& health : health_of(host.snapshot)) {
-    for (const Finding& found : health.findings) {
-      if (!is_told_elsewhere(found)) findings.push_back(taken_over(health, found));
-    }
     const Device* device = find_device(health.device, host.snapshot);
+    for (const Finding& found : health.findings) {
+      if (!is_told_elsewhere(found, device)) findings.push_back(taken_over(health, found));
+    }
     const bool is_passed_over = health.state != HealthState::failed && device != nullptr &&
                                 obstacle_of(*device, host.snapshot) == Obstacle::unjudged;
     if (health.state == HealthState::unknown || is_passed_over) {

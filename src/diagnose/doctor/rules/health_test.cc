@@ -64,9 +64,10 @@ TEST(DoctorHealthFindings, ACardOfWhichOnlyErrorsCouldNotBeCountedIsGivenOut) {
 }
 
 TEST(DoctorHealthFindings, CardThatNoOtherRuleTellsOfIsHealths) {
-  EXPECT_THAT(rules_of(without_driver("another kernel driver has it", std::string("nvidiafb"))),
+  EXPECT_THAT(rules_of(without_driver(WhyUnusable("another kernel driver has it"),
+                                      std::string("nvidiafb"))),
               ElementsAre("health_unusable"));
-  EXPECT_THAT(rules_of(without_driver(no_driver_has_it, Absent::unsupported)),
+  EXPECT_THAT(rules_of(without_driver(Unusable::no_driver, Absent::unsupported)),
               ElementsAre("secure_boot"));
 }
 
