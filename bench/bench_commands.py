@@ -109,6 +109,7 @@ def main():
             machine.write_text(machine_json([]))
             run_true(env)
             sampler(env)
+            long_log(env, pathlib.Path(scratch, "log"))
         finally:
             for sleeper in sleepers:
                 sleeper.kill()
@@ -205,6 +206,29 @@ def sampler(env):
          [100 * few / seconds] * 2, None, 0.2)
     tell("sampler: each further process, per sample", "µs", [(many - few) / 64 / seconds * 1e6] * 2,
          None, 30)
+
+
+def long_log(env, log):
+    """All of it comes through a pipe, which has no end to begin at."""
+    lines = b"epoch 3 step 12345 loss 0.1234 accuracy 0.99 it/s 12.3\n" * 20_000
+    with open(log, "wb") as file:
+        while file.tell() < 1_000_000_000:
+            file.write(lines)
+        file.write(b"RuntimeError: No CUDA GPUs are available\n")
+    cpu, memory = [], []
+    for _ in range(5):
+        feed = subprocess.Popen(["cat", log], stdout=subprocess.PIPE)
+        reader = subprocess.Popen([BERTH, "explain", "--log", "-"], env=env, stdin=feed.stdout,
+                                  stdout=subprocess.DEVNULL)
+        feed.stdout.close()
+        _, status, used = os.wait4(reader.pid, 0)
+        reader.returncode = os.waitstatus_to_exitcode(status)
+        feed.wait()
+        assert reader.returncode == 0, "the error at its end was not found"
+        cpu.append(used.ru_utime + used.ru_stime)
+        memory.append(used.ru_maxrss / 1024)
+    tell("`berth explain --log -`, a log of 1 GB, CPU", "s", cpu, None, 3)
+    tell("the same, peak memory", "MiB", memory, None, 50)
 
 
 if __name__ == "__main__":

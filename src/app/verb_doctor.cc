@@ -32,22 +32,44 @@ std::string named(const Device& device) {
              device.name.get().value_or("?"), device.id.text());
 }
 
-/// What each entry of the list names by itself.
+/// What an entry names by itself.
+std::string meaning_alone(const std::string& entry, DeviceOrder order, const Snapshot& snapshot) {
+  const auto alone = parse_visible_devices(entry, order, snapshot);
+  if (!alone) return std::string(tr("not to be told: the cards differ"));
+  const Device* device =
+      alone->devices.empty() ? nullptr : find_device(alone->devices.front(), snapshot);
+  return device != nullptr ? named(*device) : std::string(tr("no device"));
+}
+
+std::optional<std::string> new_remark(const VisibleDevices& now, const VisibleDevices& before) {
+  for (const std::string& remark : now.remarks) {
+    if (std::ranges::find(before.remarks, remark) == before.remarks.end()) return remark;
+  }
+  return std::nullopt;
+}
+
+/// What each entry names, up to the one that ends the list.
 std::vector<VisibleList::Token> tokens_of(const std::string& list, DeviceOrder order,
                                           const Snapshot& snapshot) {
   std::vector<VisibleList::Token> tokens;
   if (trimmed(list).empty()) return tokens;
+  std::string read;       // with the entries before
+  VisibleDevices before;  // what those came to
+  bool has_ended = false;
   for (const std::string_view part : split(list, ',')) {
     const std::string entry(trimmed(part));
-    VisibleList::Token token{.text = "\"" + entry + "\"", .meaning = std::string(tr("no device"))};
-    const auto alone = parse_visible_devices(entry, order, snapshot);
-    if (!alone) {
-      token.meaning = tr("not to be told: the cards differ");
-    } else if (!alone->devices.empty()) {
-      const Device* device = find_device(alone->devices.front(), snapshot);
-      if (device != nullptr) token.meaning = named(*device);
-    } else if (!alone->remarks.empty()) {
-      token.meaning = alone->remarks.front();
+    VisibleList::Token token{.text = "\"" + entry + "\"",
+                             .meaning = std::string(tr("not read: the list had ended"))};
+    if (!has_ended) {
+      read += (tokens.empty() ? "" : ",") + entry;
+      // A mistake is one in every order.
+      const auto so_far = parse_visible_devices(read, DeviceOrder::pci_bus_id, snapshot);
+      const auto mistake = so_far && so_far->devices.size() <= before.devices.size()
+                               ? new_remark(*so_far, before)
+                               : std::nullopt;
+      has_ended = mistake.has_value();
+      token.meaning = mistake ? *mistake : meaning_alone(entry, order, snapshot);
+      if (so_far) before = *so_far;
     }
     tokens.push_back(std::move(token));
   }

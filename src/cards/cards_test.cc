@@ -227,6 +227,10 @@ TEST(Cards, ChipsOfAscendAreFoundByTheNameThatTheirLibraryTells) {
   }
   EXPECT_THAT(names(cards_called("ascend 910c")), ElementsAre("Huawei Ascend 910_9392"));
   EXPECT_THAT(names(cards_called("910b4")), ElementsAre("Huawei Ascend 910B4"));
+  EXPECT_THAT(names(cards_called("ascend 910b")),
+              ElementsAre("Huawei Ascend 910B1", "Huawei Ascend 910B2", "Huawei Ascend 910B2C",
+                          "Huawei Ascend 910B3", "Huawei Ascend 910B4"));
+  EXPECT_EQ(cards_called("910B").size(), 5U);
   EXPECT_EQ(one("910b3").memory_gib, 64);
   EXPECT_EQ(one("910b4").memory_gib, 32);
   EXPECT_EQ(peak_rates(one("910a")).fp16, 256);

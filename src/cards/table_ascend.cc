@@ -32,11 +32,11 @@ constexpr PeakRates a_rates = {.fp16 = 256, .int8 = 512};
 constexpr std::array<Card, 8> table = {{
     {"Huawei Ascend 310P3",    "Ascend 310P",  "", none, 8,  24, {}, {}, {}, {},   {}, {}, card_form,   {}, plain, hami_310p,     nullptr,  "Da Vinci"},
     {"Huawei Ascend 910A",     "",             "", none, 32, 32, {}, {}, {}, 1000, {}, {}, module_form, {}, plain, cann,          &a_rates, "Da Vinci"},
-    {"Huawei Ascend 910B1",    "",             "", none, 24, 64, {}, {}, {}, {},   {}, {}, module_form, {}, plain, cores_as_used, nullptr,  "Da Vinci"},
-    {"Huawei Ascend 910B2",    "",             "", none, 24, 64, {}, {}, {}, {},   {}, {}, module_form, {}, plain, hami,          nullptr,  "Da Vinci"},
-    {"Huawei Ascend 910B2C",   "",             "", none, 24, 64, {}, {}, {}, 1800, {}, {}, module_form, {}, plain, cann_b2c,      nullptr,  "Da Vinci"},
-    {"Huawei Ascend 910B3",    "",             "", none, 20, 64, {}, {}, {}, {},   {}, {}, module_form, {}, plain, hami,          nullptr,  "Da Vinci"},
-    {"Huawei Ascend 910B4",    "",             "", none, 20, 32, {}, {}, {}, {},   {}, {}, module_form, {}, plain, hami,          nullptr,  "Da Vinci"},
+    {"Huawei Ascend 910B1",    "Ascend 910B",  "", none, 24, 64, {}, {}, {}, {},   {}, {}, module_form, {}, plain, cores_as_used, nullptr,  "Da Vinci"},
+    {"Huawei Ascend 910B2",    "Ascend 910B",  "", none, 24, 64, {}, {}, {}, {},   {}, {}, module_form, {}, plain, hami,          nullptr,  "Da Vinci"},
+    {"Huawei Ascend 910B2C",   "Ascend 910B",  "", none, 24, 64, {}, {}, {}, 1800, {}, {}, module_form, {}, plain, cann_b2c,      nullptr,  "Da Vinci"},
+    {"Huawei Ascend 910B3",    "Ascend 910B",  "", none, 20, 64, {}, {}, {}, {},   {}, {}, module_form, {}, plain, hami,          nullptr,  "Da Vinci"},
+    {"Huawei Ascend 910B4",    "Ascend 910B",  "", none, 20, 32, {}, {}, {}, {},   {}, {}, module_form, {}, plain, hami,          nullptr,  "Da Vinci"},
     {"Huawei Ascend 910_9392", "Ascend 910C",  "", none, 24, 64, {}, {}, {}, {},   {}, {}, module_form, {}, plain, cores_as_used, nullptr,  "Da Vinci"},
 }};
 // clang-format on

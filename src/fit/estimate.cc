@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/text.h"
@@ -76,6 +77,7 @@ class Adder {
       estimate_.total.low += part.size.low;
       estimate_.total.high += part.size.high;
     }
+    if (estimate_.at_least) estimate_.total.high = Bytes(std::numeric_limits<std::uint64_t>::max());
     return std::move(estimate_);
   }
 
@@ -252,7 +254,9 @@ class Adder {
 
   void add_flow() {
     if (!model_.shape) {
-      assume(workload_.trains
+      estimate_.at_least = true;
+      assume(model_.encoder ? sentence("activations are not counted: they grow with the pictures")
+             : workload_.trains
                  ? sentence("activations are missing: the model's shape is not known (--layers, "
                             "--hidden, --heads)")
                  : sentence("the KV cache is missing: the model's shape is not known (--layers, "

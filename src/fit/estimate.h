@@ -87,6 +87,7 @@ struct Assumption {
 struct Estimate {
   std::vector<PartSize> parts;  // on each GPU; none of 0 bytes
   ByteRange total;
+  bool at_least = false;  // a part is missing: how much it is at most is not known
   std::vector<Assumption> assumptions;
   /// What products are computed in: what a card has to have arithmetic of.
   Precision precision = Precision::bf16;
@@ -94,7 +95,8 @@ struct Estimate {
   [[nodiscard]] std::optional<ByteRange> of(Part part) const;
 };
 
-/// Without a shape activations and KV cache are missing, and an assumption says so. Saturates far
+/// Without a shape activations and KV cache are missing (`at_least`), and an assumption says so. A
+/// UNet keeps no KV cache. Saturates far
 /// beyond any memory instead of wrapping. Of a model that mistake_in() refuses the weights are
 /// missing.
 [[nodiscard]] Estimate estimate(const Model& model, const Workload& workload);

@@ -1,6 +1,5 @@
 #pragma once
-// File sizes of published checkpoints, for published_test.cc. Falcon's were not found: its counts
-// are held by our own counting alone.
+// File sizes of published checkpoints, for published_test.cc.
 
 #include <array>
 #include <cstdint>
@@ -29,6 +28,12 @@ inline constexpr const char* gpt_oss_20b = R"({"model_type": "gpt_oss", "hidden_
     "num_hidden_layers": 24, "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64,
     "intermediate_size": 2880, "num_local_experts": 32, "vocab_size": 201088,
     "attention_bias": true, "sliding_window": 128, "tie_word_embeddings": false})";
+inline constexpr const char* llama32_3b = R"({"model_type": "llama", "hidden_size": 3072,
+    "intermediate_size": 8192, "num_hidden_layers": 28, "num_attention_heads": 24,
+    "num_key_value_heads": 8, "vocab_size": 128256, "tie_word_embeddings": true})";
+inline constexpr const char* falcon_180b = R"({"model_type": "falcon", "hidden_size": 14848,
+    "num_hidden_layers": 80, "num_attention_heads": 232, "num_kv_heads": 8,
+    "new_decoder_architecture": true, "bias": false, "vocab_size": 65024})";
 inline constexpr const char* llama4_scout = R"({"model_type": "llama4", "text_config": {
     "model_type": "llama4_text", "hidden_size": 5120, "intermediate_size": 8192,
     "intermediate_size_mlp": 16384, "num_hidden_layers": 48, "num_attention_heads": 40,
@@ -132,6 +137,12 @@ inline constexpr auto sizes = std::to_array<Size>({
      "model.safetensors.index.json"},
     {"Llama 4 Scout", llama4_scout, Precision::bf16, 210000000000U,
      "https://hackmd.io/%40Ibi/Sy7i4gMRkx, 2026-11-24"},
+    {"Llama 3.2 3B", llama32_3b, Precision::bf16, 6425499648U,
+     "https://github.com/PANDASANG1231/llama_3.2-3B-huggingface-shard0/blob/"
+     "fe83a2cc87d5fa4bddd44ee59f71e091631f87c2/model.safetensors.index.json"},
+    {"Falcon 180B", falcon_180b, Precision::bf16, 359045130240U,
+     "https://github.com/Alikhan13r/falcon-180B-chat/blob/"
+     "50071b009e171ac9b176c0120d7c4f5646f98ef5/model.safetensors.index.json"},
     {"DeepSeek-V3", deepseek_v3, Precision::fp8, 688586727753U,
      "bytes of DeepSeek-V3's files as public files quote them: FP8"},
     {"Whisper small", whisper_small, Precision::fp32, 966995080U,

@@ -144,11 +144,29 @@ TEST(Published, CachesAreAsTheModelsKeepThem) {
                      Part::kv_cache),
             2.0 * 12 * 768 * 2 * (448 + 1500));
   EXPECT_EQ(estimate(read(sdxl), {}).of(Part::kv_cache), std::nullopt);
-  EXPECT_EQ(estimate(read(sdxl), {}).of(Part::activations), std::nullopt);
+}
+
+TEST(Published, OfAUNetWhatItsPicturesTakeIsNotKnown) {
+  const Estimate unet = estimate(read(sdxl), {});
+  EXPECT_EQ(unet.of(Part::activations), std::nullopt);
+  EXPECT_TRUE(unet.at_least);
+  EXPECT_GT(unet.total.low.count(), 5'134'927'368U) << "its weights in 16 bits, and the context";
+  EXPECT_EQ(verdict_of(unet.total, Bytes(80ULL << 30)), Verdict::tight) << "unknown is no yes";
+  EXPECT_EQ(verdict_of(unet.total, Bytes(4ULL << 30)), Verdict::too_small);
+  bool is_said = false;
+  for (const Assumption& each : unet.assumptions) {
+    EXPECT_EQ(each.text.english().find("KV cache"), std::string::npos) << "a UNet keeps none";
+    is_said = is_said || each.text.english().starts_with("activations are not counted");
+  }
+  EXPECT_TRUE(is_said);
+  EXPECT_FALSE(estimate(read(whisper_small), {}).at_least);
 }
 
 TEST(Published, WeightsAreThoseOfTheFiles) {
-  EXPECT_GE(sizes.size(), 20U);
+  const auto of_16_bits = std::ranges::count_if(sizes, [](const Size& each) {
+    return each.precision == Precision::bf16 || each.precision == Precision::fp16;
+  });
+  EXPECT_GE(of_16_bits, 20);
   for (const Size& each : sizes) {
     const double wanted = static_cast<double>(each.bytes);
     const double got = bytes_of(read(each.config), {.precision = each.precision}, Part::weights);

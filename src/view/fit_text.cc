@@ -79,11 +79,11 @@ std::string heading_text(const FitAnswer& answer, const Style& style) {
   return text;
 }
 
-std::string row_text(std::string_view label, const ByteRange& size, Paint paint,
+std::string row_text(std::string_view label, const std::string& size, Paint paint,
                      const Style& style) {
   Line line(style);
   line.add("  ").cell(own(label, style), 22, Align::left, paint);
-  line.add(range_text(size, style), paint);
+  line.add(size, paint);
   return line.text();
 }
 
@@ -227,9 +227,13 @@ std::string render_fit(const FitAnswer& answer, const Style& style) {
   std::string text = simulated_line(answer.simulated, style);
   text += wrapped("", heading_text(answer, style), 2, style, Paint::bold);
   for (const PartSize& part : answer.estimate.parts) {
-    text += row_text(part_words(part.part), part.size, Paint::plain, style);
+    text += row_text(part_words(part.part), range_text(part.size, style), Paint::plain, style);
   }
-  text += row_text(tr("together"), answer.estimate.total, Paint::bold, style);
+  const ByteRange& total = answer.estimate.total;
+  text += row_text(tr("together"),
+                   answer.estimate.at_least ? (style.utf8 ? "≥ " : ">= ") + bytes_text(total.low)
+                                            : range_text(total, style),
+                   Paint::bold, style);
   text += "\n" + here_text(answer, style);
   text += "\n" + cards_text(answer, style);
   text += "\n" + assumptions_text(answer, style);
@@ -315,7 +319,12 @@ void write_fit(Archive& archive, const FitAnswer& answer) {
       archive.derived_object(name_of(part.part), true, [&] { write_range(archive, part.size); });
     }
   });
-  archive.derived_object("total", true, [&] { write_range(archive, answer.estimate.total); });
+  archive.derived_object("total", true, [&] {
+    const Estimate& estimate = answer.estimate;
+    archive.derived("low_bytes", estimate.total.low);
+    archive.derived("high_bytes",
+                    estimate.at_least ? std::nullopt : std::optional(estimate.total.high));
+  });
   archive.derived_list("here", answer.here,
                        [&](const RoomVerdict& row) { write_room(archive, row); });
   archive.derived("here_problem", answer.here_problem, Form::nullable);

@@ -284,6 +284,21 @@ def test_visible_devices_are_explained_entry_by_entry(host, value, rule, meaning
     assert 'CUDA_VISIBLE_DEVICES="' in machine.run("doctor", "--no-import").stdout
 
 
+@pytest.mark.parametrize("unlike", [False, True])
+def test_what_stands_behind_the_entry_that_ends_the_list_is_not_read(host, unlike):
+    cards = plain()
+    if unlike:
+        cards["devices"][1]["name"] = "NVIDIA Other"
+    machine = host(cards, env={"CUDA_VISIBLE_DEVICES": "0,９,1"}, cuda="error:100")
+    said = [one["meaning"] for one in doctor(machine, "--no-import")[1]["visible_devices"]["tokens"]]
+    assert said[0].startswith("not to be told" if unlike else "GPU 0")
+    assert said[1] == 'entry 2 ("９") is neither a number nor a UUID: CUDA stops there'
+    assert said[2:] == ["not read: the list had ended"]
+    machine.env["CUDA_VISIBLE_DEVICES"] = "1,1"
+    said = [one["meaning"] for one in doctor(machine, "--no-import")[1]["visible_devices"]["tokens"]]
+    assert said[1] == 'entry 2 ("1") names a device twice: CUDA then shows none'
+
+
 def test_what_a_container_was_given_is_explained_entry_by_entry(host):
     uuid = plain()["devices"][0]["uuid"]
     machine = host(env={"NVIDIA_VISIBLE_DEVICES": f"2,1:0,{uuid},MIG-gone,two"})

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import subprocess
 
 import pytest
 from aftermath import runs
@@ -137,6 +138,16 @@ def test_of_a_large_log_the_end_is_read_soon(machine, tmp_path):
         file.write(b"\nRuntimeError: No CUDA GPUs are available\n")
     code, answer = explained(machine, "--log", log, timeout=30)
     assert (code, rules(answer), answer["log_cut"]) == (0, ["no_cuda_gpus"], True)
+
+
+def test_the_command_for_a_curly_quote_finds_its_line(machine, tmp_path):
+    (tmp_path / "train.py").write_text("import os\nos.environ[“A”] = '0'\nprint('plain')\n", encoding="utf-8")
+    log = tmp_path / "log"
+    log.write_text("SyntaxError: invalid character '“' (U+201C)\n", encoding="utf-8")
+    finding = explained(machine, "--log", log)[1]["findings"][0]
+    command = finding["steps"][0]["command"]
+    found = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert found.stdout == "2:os.environ[“A”] = '0'\n", command
 
 
 def test_mistakes_are_told_apart(machine, tmp_path):

@@ -72,6 +72,33 @@ def test_safetensors_are_summed_from_their_headers(machine, tmp_path):
     assert fit(machine, tmp_path / "b.safetensors", "--dtype", "fp32")["parts"]["weights"]["low_bytes"] == 2_000_000
 
 
+def test_a_family_that_is_not_known_is_counted_by_its_weights(machine, tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": "mamba", "hidden_size": 2560}', encoding="utf-8")
+    refused = machine.run("fit", tmp_path)
+    assert refused.returncode == 1 and '"mamba"' in refused.stderr and "safetensors" in refused.stderr
+    tensors(tmp_path / "model.safetensors", {"backbone.a": [50280, 2560], "backbone.b": [64, 2560, 5120]}, "BF16", 2)
+    found = fit(machine, tmp_path)
+    assert found["model"]["parameters"] == 50280 * 2560 + 64 * 2560 * 5120
+    assert found["parts"]["weights"]["low_bytes"] == 2 * found["model"]["parameters"]
+
+
+def test_of_a_unet_only_the_least_is_known(machine, tmp_path):
+    unet = {
+        "_class_name": "UNet2DConditionModel", "block_out_channels": [320, 640, 1280], "layers_per_block": 2,
+        "transformer_layers_per_block": [1, 2, 10], "cross_attention_dim": 2048,
+        "projection_class_embeddings_input_dim": 2816,
+        "down_block_types": ["DownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D"],
+    }  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(unet), encoding="utf-8")
+    found = fit(machine, tmp_path)
+    assert found["parts"]["weights"]["low_bytes"] == 2 * 2_567_463_684 and "kv_cache" not in found["parts"]
+    assert found["total"]["low_bytes"] > 5_000_000_000 and found["total"]["high_bytes"] is None
+    assert {card["verdict"] for card in found["cards"]} <= {"tight", "too_small"}
+    text = machine.run("fit", tmp_path).stdout
+    assert "≥ " in text and "KV cache" not in text and "--memory" not in text
+    assert "they grow with the pictures" in " ".join(text.split())
+
+
 def test_cards_without_the_assumed_type_are_not_advised(machine):
     found = fit(machine, "7B")
     assert found["computed_in"] == "bf16"

@@ -92,6 +92,17 @@ def test_a_relative_ledger_is_refused(machine, tmp_path):
     assert not (tmp_path / "here").exists()
 
 
+def test_a_pasted_program_is_warned_of_before_it_starts(machine, tmp_path):
+    program = tmp_path / "pasted.py"
+    program.write_text("import os\nos.environ[“A”] = '0'\n", encoding="utf-8")
+    lines = machine.run("run", "--", "python3", program).stderr.splitlines()
+    [warned] = [at for at, line in enumerate(lines) if "has “ (U+201C) in the code of line 2" in line]
+    [started] = [at for at, line in enumerate(lines) if line.startswith("berth: run ")]
+    assert warned < started < lines.index("SyntaxError: invalid character '“' (U+201C)"), lines
+    program.write_text("# “A”\nprint('“a”')\n", encoding="utf-8")
+    assert "U+201C" not in machine.run("run", "--", "python3", program).stderr, "Python knows it there"
+
+
 def test_a_job_on_the_cpu_gets_as_many_threads_as_it_may_use(machine):
     one = min(os.sched_getaffinity(0))
     words = machine.command("run", "-q", "--cpu", "--", "sh", "-c", "echo $OMP_NUM_THREADS")

@@ -48,6 +48,7 @@ inline constexpr auto build_entries = std::to_array<LogEntry>({
      "could not find cuda\n"
      "cuda_runtime.h: no such file\n"
      "cuda.h: no such file\n"
+     "libdevice not found at \n"
      "cublas_v2.h: no such file\n"
      "no cmake_cuda_compiler could be found\n"
      "cuda_toolkit_root_dir not found\n"

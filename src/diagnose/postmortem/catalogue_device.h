@@ -228,7 +228,7 @@ inline constexpr auto device_entries = std::to_array<LogEntry>({
      as_key("the program has a character that Python does not know"),
      as_key("Mostly quotation marks or blanks that a web page or a word processor has put in place "
             "of plain ones."),
-     {{as_key("see every character that is not ASCII"), "grep -nP '[^\\\\x00-\\\\x7F]' train.py"},
+     {{as_key("see every character that is not ASCII"), "grep -nP '[^\\x00-\\x7F]' train.py"},
       {as_key("type it anew in the line that the message names"), ""}}},
 });
 

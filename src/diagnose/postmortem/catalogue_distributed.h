@@ -107,6 +107,7 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
      Severity::error,
      LogPart::consequence,
      "ncclremoteerror\n"
+     "!remote process exited or there was a network error\n"
      "communicator was aborted\n"
      "ncclcommabort",
      as_key("another rank went away"),
@@ -192,6 +193,19 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
      as_key("another rank went away"),
      as_key("The error is the other rank's: it died, or the network between them."),
      {first_error}},
+    {"ray_worker_died",
+     Severity::error,
+     LogPart::consequence,
+     "worker unexpectedly exits with a connection error\n"
+     "!the worker died unexpectedly while executing\n"
+     "!the actor died unexpectedly before finishing",
+     as_key("a worker process of Ray's died"),
+     as_key("Ray saw only that it was gone. Mostly the main memory was used up, or compiled code "
+            "crashed; the worker's own log may have its last words."),
+     {{as_key("read the logs of the workers, the newest first"),
+       "ls -t /tmp/ray/session_latest/logs"},
+      {as_key("ask the kernel whether it was for want of memory"),
+       "dmesg -T | grep -i 'killed process'"}}},
     {"rank_raised",
      Severity::error,
      LogPart::cause,

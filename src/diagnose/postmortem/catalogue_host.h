@@ -26,7 +26,16 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
      "unable to write to file </torch\n"
      "insufficient shared memory (shm)\n"
      "out of shared memory. please try to raise\n"
-     "^bus error",
+     "^{zsh: |}bus error\n"
+     "^*: line *: * bus error \n"
+     "fatal python error: bus error\n"
+     "srun: error: *: task*: bus error\n"
+     "总线错误\n"
+     "signal 7 (sigbus\n"
+     "signals.sigbus\n"
+     "terminated by signal sigbus\n"
+     "exit{code: |s with return code = |ed with code |ed with exit code |code = |_code: "
+     "}{-7|135}",
      as_key("the shared memory (/dev/shm) is full"),
      as_key(
          "Data loader workers hand over their batches there; a container has 64 MiB of it unless "
@@ -107,6 +116,18 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
      {{as_key("see what is full"), "df -h . /tmp /dev/shm"},
       {as_key("see the quota"), "quota -s"},
       {as_key("keep fewer checkpoints, and write one to a new name before the old one goes"), ""}}},
+    {"storage_failed",
+     Severity::error,
+     LogPart::cause,
+     "!stale {nfs |}file handle\n"
+     "!transport endpoint is not connected\n"
+     "!input/output error",
+     as_key("a file could not be read or written: its disk or its file server failed"),
+     as_key("The file itself need not be at fault. Of a network folder its server went away or was "
+            "mounted anew; of a disk the kernel's log tells."),
+     {{as_key("see where it lies and whether that answers"), "findmnt -T ."},
+      {as_key("have an administrator look at the kernel's log"),
+       "dmesg -T | grep -iE 'I/O error|nfs'"}}},
     {"too_many_threads",
      Severity::error,
      LogPart::cause,
@@ -126,9 +147,13 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
     {"segmentation_fault",
      Severity::error,
      LogPart::cause,
-     "^segmentation fault\n"
+     "^{zsh: |}segmentation fault\n"
      "fatal python error: segmentation fault\n"
      "^*: line *: * segmentation fault \n"
+     "srun: error: *: task*: segmentation fault\n"
+     "]: segfault at * ip \n"
+     "traps: * general protection\n"
+     "terminated by signal sigsegv\n"
      "!sigsegv\n"
      "段错误\n"
      "0xc0000005\n"
@@ -139,6 +164,20 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
          "line of Python's fault handler stands where it was."),
      {{as_key("let Python say where"), "export PYTHONFAULTHANDLER=1"},
       {as_key("import the libraries one by one to find the two that do not go together"), ""}}},
+    {"arithmetic_error",
+     Severity::error,
+     LogPart::cause,
+     "^{zsh: |}floating point exception\n"
+     "fatal python error: floating point exception\n"
+     "^*: line *: * floating point exception\n"
+     "srun: error: *: task*: floating point exception\n"
+     "traps: * trap divide error\n"
+     "terminated by signal sigfpe\n"
+     "signal 8 (sigfpe\n"
+     "浮点数例外",
+     as_key("arithmetic error: compiled code divided by zero"),
+     as_key("An integer division in an extension; floating point does not do this."),
+     {{as_key("let Python say where"), "export PYTHONFAULTHANDLER=1"}}},
     {"compiler_missing",
      Severity::error,
      LogPart::cause,
@@ -155,8 +194,13 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
     {"cpu_illegal_instruction",
      Severity::error,
      LogPart::cause,
-     "^illegal instruction\n"
-     "fatal python error: illegal instruction*",
+     "^{zsh: |}illegal {hardware |}instruction\n"
+     "^*: line *: * illegal instruction \n"
+     "fatal python error: illegal instruction\n"
+     "traps: * trap invalid opcode\n"
+     "terminated by signal sigill\n"
+     "signal 4 (sigill\n"
+     "非法指令",
      as_key("the program uses an instruction that this CPU lacks"),
      as_key("It was built for a newer CPU (AVX2, AVX-512) than the machine has."),
      {{as_key("install a build for older CPUs, or use another machine"), ""}}},
@@ -198,7 +242,9 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
      "^kernel died\n"
      "the kernel crashed while executing code\n"
      "kernelrestarter: restarting kernel\n"
-     "the kernel appears to have died",
+     "the kernel appears to have died\n"
+     "the kernel for * appears to have died\n"
+     "{内核|服务}似乎挂掉了",
      as_key("the notebook's kernel died"),
      as_key("Jupyter sees only that the process has gone. Mostly the main memory was used up; a "
             "crash in compiled code ends it so, too."),

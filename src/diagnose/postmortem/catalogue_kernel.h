@@ -206,12 +206,26 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
      LogPart::consequence,
      "!cudnn_status_{execution_failed|internal_error|mapping_error|bad_param|not_supported|arch_"
      "mismatch}\n"
+     "^cudnn {error|failure}*: "
+     "cudnn_status_{execution_failed|internal_error|mapping_error|bad_param|not_supported}\n"
+     "^cudnn_status_{execution_failed|internal_error|mapping_error|bad_param|not_supported} at [\n"
      "!unable to find a valid cudnn algorithm\n"
      "!unable to find an engine to execute this computation",
      as_key("a cuDNN operation failed on the device"),
      as_key("Mostly too little memory was left for its workspace, or an earlier kernel had failed; "
             "else cuDNN and the driver do not fit each other."),
      {{as_key("lower the batch and see whether it goes away"), ""}, find_the_kernel}},
+    {"cuda_library_failed",
+     Severity::error,
+     LogPart::consequence,
+     "!cusolver error: cusolver_status_\n"
+     "!{cusparse|hipsparse} error: \n"
+     "!cufft error: cufft_\n"
+     "!curand_status_",
+     as_key("an operation of a CUDA library failed on the device"),
+     as_key("Mostly too little memory was left for its workspace, or an earlier kernel had failed; "
+            "else the library is older than the card."),
+     {who_is_on_it, find_the_kernel, build_for_card}},
     {"cuda_unknown_error",
      Severity::error,
      LogPart::cause,

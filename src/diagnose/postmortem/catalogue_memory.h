@@ -15,7 +15,7 @@ inline constexpr auto memory_entries = std::to_array<LogEntry>({
     {"cuda_out_of_memory",
      Severity::error,
      LogPart::cause,
-     "!{cuda|hip|xpu} out of memory. tried to allocate",
+     "!{cuda|hip|xpu|npu} out of memory. tried to allocate",
      as_key("the GPU's memory was used up"),
      as_key("PyTorch could not get the memory for one more tensor."),
      {smaller_batch, who_is_on_it}},
@@ -50,8 +50,8 @@ inline constexpr auto memory_entries = std::to_array<LogEntry>({
     {"cublas_no_memory",
      Severity::error,
      LogPart::consequence,
-     "!cublas_status_alloc_failed\n"
-     "!cublas_status_not_initialized\n"
+     "!{cublas|hipblas}_status_alloc_failed\n"
+     "!{cublas|hipblas}_status_not_initialized\n"
      "!failed to create cublas handle\n"
      "!could not create cublas handle",
      as_key("cuBLAS could not be started"),
@@ -93,8 +93,10 @@ inline constexpr auto memory_entries = std::to_array<LogEntry>({
      "state: out_of_memory\n"
      "memory cgroup out of memory\n"
      "node running low on memory\n"
+     "memory low at node * killing\n"
+     "srun: error: *: task*: out of memory\n"
      "system-oom\n"
-     "killed by the oom killer\n"
+     "been killed by the oom killer\n"
      "out-of-memory (oom) killer",
      as_key("the kernel killed it: the main memory was used up"),
      as_key("The machine, or the control group of the job (a container's or a scheduler's limit), "
@@ -117,13 +119,14 @@ inline constexpr auto memory_entries = std::to_array<LogEntry>({
      "^{cuda|hip} out of memory$\n"
      "^{cuda|hip} out of memory.$\n"
      "erroroutofdevicememory\n"
-     "vk_error_out_of_device_memory\n"
+     "error_out_of_device_memory\n"
      "out of memory error on gpu\n"
      "out of gpu memory\n"
      "!gpu* out of memory\n"
      "!out of memory* on {device|gpu}\n"
-     "outofmemoryerror: out of memory allocating\n"
-     "outofmemoryerror: allocation on device\n"
+     "outofmemoryerror: out of memory {allocating|to allocate}\n"
+     "!allocation on device\n"
+     "exception message:* allocation on device\n"
      "out_of_memory: cuda error\n"
      "insufficient gpu memory\n"
      "not enough gpu memory\n"
@@ -164,7 +167,9 @@ inline constexpr auto memory_entries = std::to_array<LogEntry>({
      "^killed$\n"
      "^killed: 9\n"
      "^killed  \n"
+     "^zsh: killed \n"
      "^*: line *: * killed \n"
+     "srun: error: *: task*: killed\n"
      "signal 9 ({sigkill|killed})\n"
      "signal 9: sigkill\n"
      "exit{code: |s with return code = |ed with code |ed with return code |ed with exit code |code "

@@ -83,6 +83,24 @@ struct Seen {
   std::size_t times = 0;
 };
 
+std::optional<std::uint64_t> number_behind(std::string_view line, std::string_view words) {
+  const std::size_t at = line.find(words);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = line.substr(at + words.size());
+  return parse_unsigned(rest.substr(0, rest.find_first_not_of("0123456789")));
+}
+
+/// The driver's, or what NVIDIA's plugin for Kubernetes says of it. One that ends what another
+/// broke may name that one: "45, …, caused by previous Xid 149".
+std::optional<XidEvent> xid_in(std::string_view line) {
+  auto xid = parse_xid(line);
+  const auto code = number_behind(line, xid ? "caused by previous Xid " : "XidCriticalError: Xid=");
+  if (!code) return xid;
+  if (!xid) xid.emplace();
+  xid->code = *code;
+  return xid;
+}
+
 /// Each entry with the lines in which it stands, in the order of their first.
 std::vector<Seen> seen_in(const LogText& log, const Aftermath& after) {
   std::vector<Seen> found;
@@ -90,7 +108,7 @@ std::vector<Seen> seen_in(const LogText& log, const Aftermath& after) {
   for (std::size_t i = 0; i < log.size(); ++i) {
     if (is_talk(log.line(i))) continue;
     const LogEntry* entry = entry_of_line(log.line(i), raised[i]);
-    const auto xid = entry == nullptr ? parse_xid(log.line(i)) : std::nullopt;
+    const auto xid = entry == nullptr ? xid_in(log.line(i)) : std::nullopt;
     if (entry == nullptr && !xid) continue;
     const std::uint64_t code = xid ? xid->code : 0;
     const auto known = std::ranges::find_if(
@@ -119,9 +137,15 @@ LogPart part_of(const Seen& seen) {
   return xid_facts(seen.xid).action == XidAction::none ? LogPart::consequence : LogPart::cause;
 }
 
+/// Neither a worker of a data loader's nor the shared memory is spoken of.
+bool is_bare_bus_error(std::string_view line) {
+  const std::string text = small_letters(line);
+  return !text.contains("worker") && !text.contains("shared memory") && !text.contains("</torch");
+}
+
 Finding finding_of(const Seen& seen, const LogText& log) {
   if (seen.entry == nullptr) {
-    return finding_of_xid(*parse_xid(log.line(seen.first)),
+    return finding_of_xid(*xid_in(log.line(seen.first)),
                           sentence("the driver reported XID {}", seen.xid),
                           place_of(log, seen.first));
   }
@@ -139,6 +163,11 @@ Finding finding_of(const Seen& seen, const LogText& log) {
   }
   if (entry.code == "killed_line") {
     finding.doubt = sentence("the log says only that it was killed, not by whom");
+  }
+  if (entry.code == "shared_memory_full" && is_bare_bus_error(log.line(seen.first))) {
+    finding.doubt = sentence(
+        "a bus error alone does not say so: a file that was mapped and became "
+        "shorter, or a disk that fails, ends a program so, too");
   }
   return finding;
 }

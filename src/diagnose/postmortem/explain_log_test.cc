@@ -223,6 +223,33 @@ TEST(ExplainLog, CudnnsHandleIsNoMatterOfTheBatch) {
   }
 }
 
+TEST(ExplainLog, ABusErrorThatStandsAloneIsDoubted) {
+  const auto doubt_of = [](const std::string& text) {
+    const auto found = explain_log(LogText(text));
+    EXPECT_EQ(found.size(), 1U) << text;
+    EXPECT_EQ(found.front().rule, "shared_memory_full") << text;
+    return found.front().doubt.english();
+  };
+  EXPECT_THAT(doubt_of("Bus error (core dumped)\n"), HasSubstr("a disk that fails"));
+  EXPECT_THAT(doubt_of("[INFO] [launch.py:1:x] exits with return code = -7\n"),
+              HasSubstr("a disk that fails"));
+  EXPECT_EQ(
+      doubt_of("RuntimeError: DataLoader worker (pid 5) is killed by signal: Bus error. It is "
+               "possible that dataloader's workers are out of shared memory.\n"),
+      "");
+}
+
+TEST(ExplainLog, WhatRayGuessesIsNoKillOfTheKernels) {
+  const std::string guess =
+      "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n"
+      "Worker exit detail: Worker unexpectedly exits with a connection error code 2. Some common "
+      "causes include: (1) the process was killed by the OOM killer due to high memory usage\n";
+  EXPECT_THAT(rules_in(guess), ElementsAre("ray_worker_died"));
+  EXPECT_THAT(rules_in(guess + "(raylet) node_manager.cc:3069: 1 Workers (tasks / actors) killed "
+                               "due to memory pressure (OOM)\n"),
+              ElementsAre("kernel_out_of_memory"));
+}
+
 TEST(ExplainLog, ALogOfPowerShellIsExplained) {
   std::string bytes = "\xff\xfe";  // UTF-16, the low byte first
   for (const char c : std::string_view("step 1\r\nRuntimeError: CUDA error: out of memory\r\n")) {
@@ -283,6 +310,21 @@ TEST(ExplainLog, AnXidThatOnlyFollowsIsLeftOut) {
   EXPECT_THAT(rules_in("NVRM: Xid (PCI:0000:2a:00): 45, pid=12, name=python, Ch 00000002\n"
                        "NVRM: Xid (PCI:0000:2a:00): 119, pid=12, name=python, Timeout\n"),
               ElementsAre("xid_119"));
+}
+
+TEST(ExplainLog, AnXidIsFoundAlsoAsKubernetesTellsIt) {
+  EXPECT_THAT(rules_in("I0723 10:01:02.1 1 nvidia.go:249] XidCriticalError: Xid=79 on "
+                       "Device=GPU-5e1a, the device will go unhealthy.\n"),
+              ElementsAre("xid_79"));
+}
+
+TEST(ExplainLog, AnXidThatNamesTheOneBeforeItIsToldByThat) {
+  EXPECT_THAT(rules_in("kernel: NVRM: Xid (PCI:0000:dc:00): 45, pid=18, name=python3, Ch 00000001 "
+                       "caused by previous Xid 149\n"),
+              ElementsAre("xid_149"));
+  EXPECT_THAT(rules_in("kernel: NVRM: Xid (PCI:0000:dc:00): 45, pid=18, name=python3, Ch 00000001 "
+                       "caused by previous Xid ?\n"),
+              ElementsAre("xid_45"));
 }
 
 TEST(LogCatalogue, PatternsFitAsTheySay) {

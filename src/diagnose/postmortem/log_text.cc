@@ -241,8 +241,9 @@ std::string_view without_prefix(std::string_view line) {
 bool is_error_line(std::string_view line) {
   const std::string_view message = without_prefix(line);
   if (is_exception(message) || is_glog_error(line) || is_logged_error(line)) return true;
-  constexpr std::array beginnings = {"what():",        "terminate called", "fatal",      "error:",
-                                     "error response", "cuda error",       "nccl error", "panic:"};
+  constexpr std::array beginnings = {"what():",    "terminate called", "fatal",
+                                     "error:",     "error response",   "cuda error",
+                                     "nccl error", "panic:",           "original error:"};
   if (contains(line, " panicked at ")) return true;
   const std::string start = small_letters(message.substr(0, 20));
   return std::ranges::any_of(

@@ -79,13 +79,16 @@ std::string setting_in(std::string_view text) {
     return "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
   }
   if (text.find("max_split_size_mb") != std::string_view::npos) {
-    return "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128";
+    const bool is_npu = text.find("(NPU ") != std::string_view::npos;
+    return is_npu ? "PYTORCH_NPU_ALLOC_CONF=max_split_size_mb:128"
+                  : "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128";
   }
   return "";
 }
 
 void read_old_wording(std::string_view text, OomMessage& message) {
   message.device = number_after(text, "(GPU ");
+  if (!message.device) message.device = number_after(text, "(NPU ");
   message.total = size_before(text, " total capacity");
   message.free = size_before(text, " free;");
   message.allocated = size_before(text, " already allocated");

@@ -30,7 +30,7 @@ std::string said(double tried, double total, double free, double allocated, doub
 
 TEST(OomMessage, ReadsTheWordingOfEveryAge) {
   const auto samples = samples_of("cuda_out_of_memory");
-  ASSERT_EQ(samples.size(), 6U);
+  ASSERT_EQ(samples.size(), 7U);
   const OomMessage oldest = parsed(samples[0].text);
   EXPECT_EQ(oldest.tried, mib(1));
   EXPECT_EQ(oldest.total, gib(11.17));
@@ -52,6 +52,10 @@ TEST(OomMessage, ReadsTheWordingOfEveryAge) {
   EXPECT_EQ(broken.free, mib(218.81));
   EXPECT_EQ(broken.private_pools, mib(118));
   EXPECT_EQ(broken.unallocated, mib(744.36));
+  const OomMessage npu = parsed(samples[6].text);
+  EXPECT_EQ(npu.device, 0U);
+  EXPECT_EQ(npu.free, gib(1.02));
+  EXPECT_EQ(npu.setting, "PYTORCH_NPU_ALLOC_CONF=max_split_size_mb:128");
 }
 
 TEST(OomMessage, AnotherTextIsNone) {
