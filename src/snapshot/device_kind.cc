@@ -176,6 +176,17 @@ constexpr DeviceKindFacts iluvatar() {
   return facts;
 }
 
+// libtpu's first name for its list.
+constexpr std::array<std::string_view, 1> renumber_tpu = {"TPU_VISIBLE_DEVICES"};
+
+constexpr DeviceKindFacts tpu() {
+  DeviceKindFacts facts =
+      presence(DeviceKind::google_tpu, "google-tpu", "Google", "tpu", "TPU_VISIBLE_CHIPS");
+  facts.removed_variables = renumber_tpu;
+  facts.earlier_variable = renumber_tpu.front();
+  return facts;
+}
+
 constexpr std::array<DeviceKindFacts, 16> kinds = {{
     nvidia,
     instance_of_nvidia(),
@@ -205,7 +216,7 @@ constexpr std::array<DeviceKindFacts, 16> kinds = {{
     presence(DeviceKind::metax_gpu, "metax-gpu", "MetaX", "metax", "CUDA_VISIBLE_DEVICES"),
     iluvatar(),
     presence(DeviceKind::habana_gaudi, "habana-gaudi", "Habana", "gaudi", "HABANA_VISIBLE_MODULES"),
-    presence(DeviceKind::google_tpu, "google-tpu", "Google", "tpu", "TPU_VISIBLE_CHIPS"),
+    tpu(),
     presence(DeviceKind::tenstorrent, "tenstorrent", "Tenstorrent", "tenstorrent",
              "TT_VISIBLE_DEVICES"),
     // Its variable counts cores, and how many a device has is not read: no job is given one.
@@ -235,6 +246,8 @@ constexpr std::array<std::string_view, 16> file_beginnings = {
     "/dev/vfio/",    "/dev/cambricon", "/dev/mtgpu",        "/dev/mxcd",
     "/dev/iluvatar", "/dev/itrctl",    "/dev/tenstorrent/", "/dev/neuron"};
 }  // namespace
+
+std::span<const DeviceKindFacts> device_kinds() { return kinds; }
 
 const DeviceKindFacts& facts_of(DeviceKind kind) {
   for (const DeviceKindFacts& facts : kinds) {
