@@ -278,6 +278,20 @@ TEST(Kinds, WhoIsOnAGpuWithoutMemoryOfItsOwnMustBeSeen) {
   EXPECT_TRUE(place(host, Request{.only = {{"a"}}}).satisfied());
 }
 
+TEST(Kinds, WhoseRightItWantsToSeeUsedMemoryIsSaid) {
+  Snapshot host = SnapshotBuilder().gpu("a", 16_GiB).build();
+  Device& device = host.devices[0];
+  device.kind = DeviceKind::intel_gpu;
+  device.memory_used = Absent::no_permission;
+  device.process_count = Absent::no_permission;
+  device.memory_free = Absent::unsupported;
+  for (const Request& request : {Request{}, Request{.memory = 1_GiB}}) {
+    const Placement refused = place(host, request);
+    ASSERT_FALSE(refused.satisfied());
+    EXPECT_THAT(refused.refused[0].text, HasSubstr("CAP_PERFMON"));
+  }
+}
+
 TEST(Load, OfAmdsThatLiesIsNobodysWhereAllAreListed) {
   Snapshot host = three_of_amd();
   host.devices[0].utilization_gpu = Percent{100};

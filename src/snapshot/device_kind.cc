@@ -103,6 +103,8 @@ constexpr DeviceKindFacts intel{
     .cdi_kind = "intel.com/gpu",
     .word = "intel",
     .removed_variables = renumber_intel,
+    .used_is_sum_because = as_key("its driver tells used memory to CAP_PERFMON alone, and what all "
+                                  "processes hold can be added up by root"),
     .is_given_by_files = true,
 };
 
@@ -290,6 +292,12 @@ std::optional<Runtime> runtime_of_vendor(std::string_view vendor) {
     if (!vendor.empty() && facts.vendor == vendor) return facts.runtime;
   }
   return std::nullopt;
+}
+
+std::string_view used_is_hidden_because(const Device& device) {
+  const bool is_hidden = !device.integrated && !device.memory_used.get() &&
+                         device.memory_used.why() == Absent::no_permission;
+  return is_hidden ? facts_of(device.kind).used_is_sum_because : std::string_view();
 }
 
 std::optional<std::vector<std::string>> files_for_container(

@@ -48,6 +48,9 @@ struct DeviceKindFacts {
   std::span<const std::string_view> removed_variables = {};
   /// Of the visible variable, read where that is not set; empty: it has no earlier name.
   std::string_view earlier_variable = {};
+  /// Why memory used is the sum of what processes hold, a lower bound, through tr(). Empty: the
+  /// driver tells it.
+  std::string_view used_is_sum_because = {};
   /// Of a part: a program may use several, and each has a number. Of MIG neither is so.
   bool has_numbered_parts = false;
   /// What the driver itself holds of a card that nobody uses.
@@ -77,6 +80,12 @@ struct DeviceKindFacts {
   return facts_of(device.kind).may_be_presence && !device.memory_total.get() &&
          device.memory_total.why() == Absent::unsupported;
 }
+/// Whether what is used is a lower bound.
+[[nodiscard]] inline bool is_used_a_bound(const Device& device) {
+  return !facts_of(device.kind).used_is_sum_because.empty() && device.memory_used.get();
+}
+/// Whose right it wants to know what is used, through tr(); empty: that is not why it is absent.
+[[nodiscard]] std::string_view used_is_hidden_because(const Device& device);
 /// Whether a job is given it though nobody names it.
 [[nodiscard]] inline bool is_given_unasked(const Device& device) {
   return !device.integrated && !is_only_presence(device);
