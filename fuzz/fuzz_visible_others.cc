@@ -15,8 +15,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace berth;
   static const Snapshot host = [] {
     Snapshot made;
-    const DeviceKind kinds[] = {DeviceKind::amd_gpu, DeviceKind::intel_gpu, DeviceKind::ascend_npu};
-    for (int i = 0; i < 12; ++i) {
+    const DeviceKind kinds[] = {DeviceKind::amd_gpu, DeviceKind::intel_gpu, DeviceKind::ascend_npu,
+                                DeviceKind::habana_gaudi};
+    for (int i = 0; i < 16; ++i) {
       Device device;
       device.kind = kinds[i / 4];
       device.id = DeviceId("GPU-" + std::to_string(i) + "f");
@@ -34,6 +35,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   BERTH_CHECK(hip.devices.size() <= rocr.devices.size(), "the second layer widens nothing");
   BERTH_CHECK(parse_affinity_mask(list, host).devices.size() <= 4, "no device twice");
   BERTH_CHECK(parse_ascend_visible_devices(list, host).devices.size() <= 4, "no device twice");
+  BERTH_CHECK(parse_plain_numbers(list, DeviceKind::habana_gaudi, host).devices.size() <= 4,
+              "no device twice");
   return 0;
 }
 

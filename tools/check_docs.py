@@ -273,7 +273,7 @@ def generated_findings(root: Path, berth: Path) -> list[str]:
 MOST_WORDS = 25_000
 # A page that leads through a capability of its own has room of its own: its reader reads no other.
 GUIDES = {
-    Path("doc/ACCELERATORS.md"): 650,
+    Path("doc/ACCELERATORS.md"): 710,
     Path("doc/LIBRARY.md"): 1_400,
     Path("doc/CAPS.md"): 1_000,
     Path("doc/CLUSTER.md"): 1_950,

@@ -8,7 +8,7 @@
  *   berth_error* error = NULL;
  *   if (berth_open(NULL, &berth, &error) == BERTH_OK &&
  *       berth_acquire(berth, &request, &lease, NULL, &error) == BERTH_OK)
- *     berth_lease_apply(lease, &error);                  // sets CUDA_VISIBLE_DEVICES
+ *     berth_lease_apply(lease, &error);                  // shows it alone
  *   else
  *     fprintf(stderr, "%s\n", berth_error_message(error));
  *
@@ -258,7 +258,7 @@ size_t berth_lease_devices(const berth_lease* lease);
 /* A device as it was when it was claimed. Its visible_ordinal is cuda:N once the lease is applied;
  * with after_init, as this process sees it now. */
 berth_code berth_lease_device(const berth_lease* lease, size_t at, berth_device* device);
-/* What a program is to have in its environment to use the lease: CUDA_VISIBLE_DEVICES and more. */
+/* What a program is to have in its environment to use the lease: its maker's variable and more. */
 size_t berth_lease_variables(const berth_lease* lease);
 const char* berth_lease_variable(const berth_lease* lease, size_t at, const char** value);
 /* Sets them in this process. BERTH_E_CUDA_STARTED: too late; nothing was set. */

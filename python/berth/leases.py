@@ -68,7 +68,7 @@ class Lease:
         variables.update(_jax_share(memory, self.devices))
         if apply:
             for ordinal, device in enumerate(self.devices):
-                device.ordinal = ordinal  # CUDA_VISIBLE_DEVICES names them in this order
+                device.ordinal = ordinal  # their maker's variable names them in this order
             self._before = {name: os.environ.get(name) for name in variables}
             os.environ.update(variables)
         _held.append(self)
@@ -174,7 +174,7 @@ def lease(wanted: Wishes) -> Lease:
     `need`: "bf16,fp8". `kind`: "amd", to be said where there are several makers'. `min_compute`: "8.0". `idle_for`: "10m". `wait`: seconds,
     "2h", or True for as long as it takes; a place in the queue, which Ctrl-C leaves. `or_cpu`: where there is
     none, the CPU, with a warning. `record`: a record as `berth run` keeps one; in notebooks it is
-    kept unless False. `after_init="index"`: where CUDA has started, one of the devices that it
+    kept unless False. `after_init="index"`: where CUDA has started, one of NVIDIA's devices that it
     sees. `on_news` is called with News while it waits; without it stderr has a line.
 
     Raises NoneFree or NeverPossible with the reasons; CudaStarted before anything is claimed.
@@ -315,9 +315,16 @@ def _leased_devices(handle: ctypes.c_void_p, simulated: bool) -> List[Device]:
 
 def _cpu_lease(refused: Error, apply: bool, sim: Optional[str]) -> Lease:
     warn(f"no GPU, so this computes on the CPU: {refused.args[0]}")
-    # -1 and not empty: an empty one counts as unset in some programs. JAX tries CUDA all the same, and complains.
-    return Lease(ctypes.c_void_p(), {"CUDA_VISIBLE_DEVICES": "-1", "JAX_PLATFORMS": "cpu"}, apply, sim)
+    return Lease(ctypes.c_void_p(), dict(CPU_ONLY), apply, sim)
 
+
+# As `berth run --cpu` sets them. -1 and not empty: an empty one counts as unset in some programs. JAX tries GPUs all
+# the same, and complains.
+CPU_ONLY = {
+    "CUDA_VISIBLE_DEVICES": "-1", "ROCR_VISIBLE_DEVICES": "-1", "HIP_VISIBLE_DEVICES": "-1",
+    "ZE_AFFINITY_MASK": "-1", "ASCEND_RT_VISIBLE_DEVICES": "-1", "MLU_VISIBLE_DEVICES": "-1",
+    "MUSA_VISIBLE_DEVICES": "-1", "NVIDIA_VISIBLE_DEVICES": "void", "JAX_PLATFORMS": "cpu",
+}  # fmt: skip
 
 # A share of a card by its names in JAX, the newer first; both at once are an error to it. Then what else decides.
 JAX_SHARE = ("XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION")

@@ -267,7 +267,7 @@ def look(
 
 
 def devices(*, visible: bool = False, sim: Optional[str] = None, replay: Optional[str] = None) -> List[Device]:
-    """The devices of a look; `visible`: those that CUDA shows to this process, cuda:0 first.
+    """The devices of a look; `visible`: of NVIDIA's, those that this process is shown, cuda:0 first.
 
     >>> [device.index for device in devices(sim="server-8xh100") if device.state == "free"]
     [3, 4, 5, 6, 7]

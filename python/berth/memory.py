@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Memory:
-    """Bytes, each a Reading: absent with its reason where there is no CUDA to ask."""
+    """Bytes, each a Reading: absent with its reason where torch has no GPU to ask."""
 
     allocated: Reading[int]  # in tensors now
     peak: Reading[int]  # the most in tensors since the last reset

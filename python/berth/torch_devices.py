@@ -128,7 +128,7 @@ def _why_not(count: int) -> str:
     import torch
 
     if torch.version.cuda is None and getattr(torch.version, "hip", None) is None:
-        return f"this torch {torch.__version__} was built without CUDA"
+        return f"this torch {torch.__version__} was built for the CPU alone"
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is not None:
         return f"torch sees {count} GPUs with CUDA_VISIBLE_DEVICES={visible}"

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -19,6 +20,7 @@
 #include "run/memory_auto.h"
 #include "run/ranks/rank_words.h"
 #include "run/slurm/allocation.h"
+#include "snapshot/device_kind.h"
 
 namespace berth {
 
@@ -301,24 +303,35 @@ std::optional<std::string> cards_of_slurm(const Context& context) {
 }  // namespace
 
 VisibleSettings visible_settings(const Context& context) {
-  auto cuda = context.variable("CUDA_VISIBLE_DEVICES");
+  constexpr const char* cuda_variable = "CUDA_VISIBLE_DEVICES";
+  auto cuda = context.variable(cuda_variable);
   auto order = context.variable("CUDA_DEVICE_ORDER");
   if (const auto cards = cards_of_slurm(context)) {
     // In the job itself that variable counts what the job can see; Slurm numbers by PCI address.
     if (!cuda) cuda = cards;
     if (!order) order = "PCI_BUS_ID";
   }
+  std::map<DeviceKind, std::string> plain;
+  for (const DeviceKindFacts& facts : device_kinds()) {
+    if (!is_plainly_numbered(facts) || facts.visible_variable == cuda_variable) continue;
+    auto value = context.variable(std::string(facts.visible_variable).c_str());
+    if (!value && !facts.earlier_variable.empty()) {
+      value = context.variable(std::string(facts.earlier_variable).c_str());
+    }
+    if (value) plain.emplace(facts.kind, *std::move(value));
+  }
   return {.cuda = std::move(cuda),
           .cuda_order = std::move(order),
           .rocr = context.variable("ROCR_VISIBLE_DEVICES"),
           .hip = context.variable("HIP_VISIBLE_DEVICES"),
           .affinity_mask = context.variable("ZE_AFFINITY_MASK"),
-          .ascend = context.variable("ASCEND_RT_VISIBLE_DEVICES")};
+          .ascend = context.variable("ASCEND_RT_VISIBLE_DEVICES"),
+          .plain = std::move(plain)};
 }
 
 bool limits_devices(const VisibleSettings& settings) {
   return settings.cuda || settings.rocr || settings.hip || settings.affinity_mask ||
-         settings.ascend;
+         settings.ascend || !settings.plain.empty();
 }
 
 Wanted wanted_for(const JobSpec& job) {

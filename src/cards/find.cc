@@ -196,13 +196,15 @@ namespace {
 
 bool is_word_end(char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '/'; }
 
-/// Whether these words stand in the name as they are: "RX 7900 XT" is not in "RX 7900 XT/7900 XTX",
-/// which is one of several.
+/// Whether these words stand in the name as they are: "RX 7900 XT" is not in "RX 7900 XT/7900 XTX"
+/// nor in "RX 7900 XT / 7900 XTX", which are one of several.
 bool stands_in(std::string_view words, std::string_view name) {
   const std::string all = small_letters(name);
   const std::string wanted = small_letters(words);
   for (std::size_t at = all.find(wanted); at != all.npos; at = all.find(wanted, at + 1)) {
     const std::size_t end = at + wanted.size();
+    const std::size_t next = all.find_first_not_of(' ', end);
+    if (next != all.npos && all[next] == '/') continue;
     if ((at == 0 || is_word_end(all[at - 1])) && (end == all.size() || is_word_end(all[end]))) {
       return true;
     }

@@ -367,7 +367,9 @@ class Adder {
 
   void add_overhead() {
     add(Part::context, context_low, context_high);
-    assume(sentence("CUDA's context and the workspaces of its libraries take 300 MB to 1 GB"));
+    assume(
+        sentence("the runtime's context and its libraries' workspaces take 300 MB to 1 GB, as "
+                 "CUDA's do"));
     double moving = 0;
     for (const PartSize& part : estimate_.parts) {
       if (part.part != Part::context) moving += static_cast<double>(part.size.high.count());

@@ -19,6 +19,12 @@ using Verdict = std::optional<Refusal>;
 
 std::string said(std::string_view text) { return std::string(tr(text)); }
 
+/// And where the right to know what is used is missing: which right.
+std::string with_right(std::string text, const Device& device) {
+  const std::string_view why = used_is_hidden_because(device);
+  return why.empty() ? text : fmt::format("{} ({})", text, tr(why));
+}
+
 bool any_matches(const std::vector<DevicePattern>& patterns, const Device& device) {
   return std::any_of(patterns.begin(), patterns.end(),
                      [&](const DevicePattern& pattern) { return matches(pattern, device); });
@@ -324,9 +330,10 @@ Verdict ghost_memory(const Case& asked) {
   for (const Occupant& occupant : asked.occupancy.occupants) seen.push_back(occupant.use);
   const Reading<Bytes> memory = memory_of_nobody(asked.device, seen);
   if (!memory.get()) {
-    return refuse(
-        asked.device, Rule::memory_unknown,
-        trf("whether somebody holds memory on it cannot be told: {}", tr(reason_of(memory.why()))));
+    return refuse(asked.device, Rule::memory_unknown,
+                  with_right(trf("whether somebody holds memory on it cannot be told: {}",
+                                 tr(reason_of(memory.why()))),
+                             asked.device));
   }
   if (*memory.get() == Bytes{0}) return std::nullopt;
   return refuse(asked.device, Rule::in_use,
@@ -341,7 +348,8 @@ Verdict in_use(const Case& asked) {
   const bool is_unread = is_list_unread(asked.device) &&
                          (listed.why() == Absent::failed || !asked.device.memory_used.get());
   if (others.empty() && is_unread) {
-    return refuse(asked.device, Rule::idle_unknown, said("who is on it could not be read"));
+    return refuse(asked.device, Rule::idle_unknown,
+                  with_right(said("who is on it could not be read"), asked.device));
   }
   if (others.empty()) return ghost_memory(asked);
   Refusal refusal =
@@ -360,7 +368,7 @@ Verdict memory(const Case& asked) {
   const auto wanted = wanted_bytes(*asked.request.memory, device);
   if (!left.get() || !wanted) {
     return refuse(device, Rule::memory_unknown,
-                  trf("free memory unknown: {}", tr(reason_of(left.why()))));
+                  with_right(trf("free memory unknown: {}", tr(reason_of(left.why()))), device));
   }
   if (*wanted <= *left.get()) return std::nullopt;
   const Bytes all = *device.memory_total.get();

@@ -152,6 +152,28 @@ VisibleDevices parse_ascend_visible_devices(std::string_view list, const Snapsho
   return visible;
 }
 
+VisibleDevices parse_plain_numbers(std::string_view list, DeviceKind kind,
+                                   const Snapshot& snapshot) {
+  VisibleDevices visible;
+  Devices devices;
+  for (const Device& device : snapshot.devices) {
+    if (device.kind == kind && runtime_number(device)) devices.push_back(&device);
+  }
+  if (trimmed(list).empty() || trimmed(list) == "-1") return visible;
+  int place = 0;
+  for (const std::string_view part : split(list, ',')) {
+    ++place;
+    const auto number = parse_unsigned(trimmed(part));
+    const Device* device = number ? with_number(*number, devices) : nullptr;
+    if (device == nullptr || is_listed(visible, *device)) {
+      visible.remarks.push_back(stopped(place, trimmed(part)));
+      break;
+    }
+    visible.devices.push_back(device->id);
+  }
+  return visible;
+}
+
 namespace {
 
 /// Collects what is left of each maker's devices.
@@ -159,8 +181,13 @@ class Left {
  public:
   explicit Left(const Snapshot& snapshot) : snapshot_(snapshot) {}
 
-  void take(Runtime runtime, std::string_view variable, VisibleDevices visible) {
-    limited_.push_back(runtime);
+  /// `is_limited`: whose devices the variable speaks of.
+  template <class IsLimited>
+  void take(IsLimited is_limited, std::string_view variable, VisibleDevices visible) {
+    is_any_ = true;
+    for (const Device& device : snapshot_.devices) {
+      if (is_limited(device)) limited_.push_back(&device);
+    }
     for (DeviceId& id : visible.devices) left_.devices.push_back(std::move(id));
     for (const std::string& remark : visible.remarks) {
       left_.remarks.push_back(fmt::format("{}: {}", variable, remark));
@@ -168,10 +195,9 @@ class Left {
   }
 
   std::optional<VisibleDevices> all() && {
-    if (limited_.empty()) return std::nullopt;
+    if (!is_any_) return std::nullopt;
     for (const Device& device : snapshot_.devices) {
-      const Runtime runtime = facts_of(device.kind).runtime;
-      const bool is_limited = std::ranges::find(limited_, runtime) != limited_.end();
+      const bool is_limited = std::ranges::find(limited_, &device) != limited_.end();
       if (is_supported(device) && !is_limited) {
         left_.devices.push_back(device.id);
       }
@@ -181,13 +207,17 @@ class Left {
 
  private:
   const Snapshot& snapshot_;
-  std::vector<Runtime> limited_;
+  Devices limited_;
+  bool is_any_ = false;
   VisibleDevices left_;
 };
 
+auto those_of(Runtime runtime) {
+  return [runtime](const Device& device) { return is_of(runtime, device); };
+}
+
 bool has_any(Runtime runtime, const Snapshot& snapshot) {
-  return std::ranges::any_of(snapshot.devices,
-                             [&](const Device& device) { return is_of(runtime, device); });
+  return std::ranges::any_of(snapshot.devices, those_of(runtime));
 }
 
 /// Both layers of ROCm, one after the other.
@@ -204,14 +234,33 @@ void take_rocm(const VisibleSettings& settings, Left& left, const Snapshot& snap
     for (const Device* one : numbered(Runtime::rocm, snapshot)) first.devices.push_back(one->id);
   }
   if (!second || second->empty()) {
-    left.take(Runtime::rocm, "ROCR_VISIBLE_DEVICES", std::move(first));
+    left.take(those_of(Runtime::rocm), "ROCR_VISIBLE_DEVICES", std::move(first));
     return;
   }
   VisibleDevices both = parse_hip_visible_devices(*second, first.devices, snapshot);
   both.remarks.insert(both.remarks.begin(), first.remarks.begin(), first.remarks.end());
   const bool is_hip = settings.hip && !settings.hip->empty();
-  left.take(Runtime::rocm, is_hip ? "HIP_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES",
+  left.take(those_of(Runtime::rocm), is_hip ? "HIP_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES",
             std::move(both));
+}
+
+/// Whether CUDA's variable speaks of one of them.
+bool take_plain(const VisibleSettings& settings, Left& left, const Snapshot& snapshot) {
+  const std::string_view cudas = facts_of(Runtime::cuda).visible_variable;
+  bool is_cudas_meant = false;
+  for (const DeviceKindFacts& facts : device_kinds()) {
+    const auto is_its = [&](const Device& device) { return device.kind == facts.kind; };
+    if (!is_plainly_numbered(facts) || std::ranges::none_of(snapshot.devices, is_its)) continue;
+    const bool is_cudas = facts.visible_variable == cudas;
+    const auto own = settings.plain.find(facts.kind);
+    const bool is_set =
+        is_cudas ? settings.cuda && !has_any(Runtime::cuda, snapshot) : own != settings.plain.end();
+    if (!is_set) continue;
+    is_cudas_meant |= is_cudas;
+    left.take(is_its, facts.visible_variable,
+              parse_plain_numbers(is_cudas ? *settings.cuda : own->second, facts.kind, snapshot));
+  }
+  return is_cudas_meant;
 }
 
 }  // namespace
@@ -221,8 +270,9 @@ Result<std::optional<VisibleDevices>> devices_left_by(const VisibleSettings& set
                                                       std::string_view user) {
   Left left(snapshot);
   const bool has_rocm = has_any(Runtime::rocm, snapshot);
+  const bool has_plain = take_plain(settings, left, snapshot);
   // Where nothing is known of any device, it is CUDA's all the same.
-  if (settings.cuda && (has_any(Runtime::cuda, snapshot) || !has_rocm)) {
+  if (settings.cuda && (has_any(Runtime::cuda, snapshot) || !(has_rocm || has_plain))) {
     auto visible = parse_visible_devices(
         settings.cuda,
         settings.cuda_order == "PCI_BUS_ID" ? DeviceOrder::pci_bus_id : DeviceOrder::fastest_first,
@@ -230,16 +280,16 @@ Result<std::optional<VisibleDevices>> devices_left_by(const VisibleSettings& set
     if (!visible) return std::unexpected(std::move(visible).error());
     // What was meant needs no remark on how CUDA reads it.
     if (hides_devices_on_purpose(*settings.cuda)) visible->remarks.clear();
-    left.take(Runtime::cuda, "CUDA_VISIBLE_DEVICES", *std::move(visible));
+    left.take(those_of(Runtime::cuda), "CUDA_VISIBLE_DEVICES", *std::move(visible));
   }
   if (has_rocm) take_rocm(settings, left, snapshot);
   if (settings.affinity_mask && !settings.affinity_mask->empty() &&
       has_any(Runtime::level_zero, snapshot)) {
-    left.take(Runtime::level_zero, "ZE_AFFINITY_MASK",
+    left.take(those_of(Runtime::level_zero), "ZE_AFFINITY_MASK",
               parse_affinity_mask(*settings.affinity_mask, snapshot));
   }
   if (settings.ascend && has_any(Runtime::cann, snapshot)) {
-    left.take(Runtime::cann, "ASCEND_RT_VISIBLE_DEVICES",
+    left.take(those_of(Runtime::cann), "ASCEND_RT_VISIBLE_DEVICES",
               parse_ascend_visible_devices(*settings.ascend, snapshot));
   }
   return std::move(left).all();

@@ -3,6 +3,7 @@
 // all variables of an environment leave of a machine's devices. Each rule is a test in
 // visible_others_test.cc.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,14 +36,21 @@ namespace berth {
 [[nodiscard]] VisibleDevices parse_ascend_visible_devices(std::string_view list,
                                                           const Snapshot& snapshot);
 
+/// A list of a maker whose runtime berth does not know: numbers. The first other entry ends it, and
+/// empty is none: what a program would be shown is never less.
+[[nodiscard]] VisibleDevices parse_plain_numbers(std::string_view list, DeviceKind kind,
+                                                 const Snapshot& snapshot);
+
 /// The variables of an environment that limit devices.
 struct VisibleSettings {
   std::optional<std::string> cuda, cuda_order, rocr, hip, affinity_mask, ascend;
+  std::map<DeviceKind, std::string> plain = {};  // is_plainly_numbered(), but CUDA's variable
   friend bool operator==(const VisibleSettings&, const VisibleSettings&) = default;
 };
 
 /// What they leave of all devices: of a maker whose variable is not set, all. Nothing: none of them
-/// is set. CUDA_VISIBLE_DEVICES is HIP's as well, where no device of NVIDIA's is there. invalid: as
+/// is set. CUDA_VISIBLE_DEVICES is HIP's as well, and theirs whose own it is (Iluvatar, MetaX),
+/// where no device of NVIDIA's is there. invalid: as
 /// parse_visible_devices(). Remarks begin with the variable's name.
 [[nodiscard]] Result<std::optional<VisibleDevices>> devices_left_by(const VisibleSettings& settings,
                                                                     const Snapshot& snapshot,

@@ -5,6 +5,7 @@
 
 #include "place/placement.h"
 #include "snapshot/builder.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -147,6 +148,54 @@ TEST(DevicesLeft, HipReadsCudasVariableWhereThereIsNoneOfNvidias) {
   EXPECT_THAT(ids(**visible), ElementsAre("GPU-bb22"));
 }
 
+Snapshot two_of_each(std::vector<DeviceKind> kinds) {
+  SnapshotBuilder host;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    for (int number = 0; number < 2; ++number) {
+      host.gpu(std::string(1, static_cast<char>('a' + i)) + std::to_string(number), 0_GiB)
+          .with(of_kind(kinds[i], number));
+    }
+  }
+  return host.build();
+}
+
+TEST(PlainNumbers, AreReadNoWiderThanAnyRuntimeMight) {
+  const Snapshot host = two_of_each({DeviceKind::cambricon_mlu, DeviceKind::habana_gaudi});
+  const auto read = [&](std::string_view list) {
+    return ids(parse_plain_numbers(list, DeviceKind::cambricon_mlu, host));
+  };
+  EXPECT_THAT(read("1, 0"), ElementsAre("a1", "a0"));
+  EXPECT_THAT(read("1,7,0"), ElementsAre("a1")) << "the unknown ends it";
+  EXPECT_THAT(read("1,1,0"), ElementsAre("a1")) << "so does a repeated one";
+  EXPECT_THAT(read("MLU-1a,0"), IsEmpty());
+  for (const char* none : {"", "-1", " "}) EXPECT_THAT(read(none), IsEmpty()) << none;
+}
+
+TEST(DevicesLeft, AMakerWhoseRuntimeIsNotKnownHasItsListToo) {
+  for (const DeviceKindFacts& facts : device_kinds()) {
+    if (!is_plainly_numbered(facts)) continue;
+    const Snapshot host = two_of_each({facts.kind});
+    VisibleSettings settings;
+    if (facts.visible_variable == "CUDA_VISIBLE_DEVICES") {
+      settings.cuda = "1";
+    } else {
+      settings.plain = {{facts.kind, "1"}};
+    }
+    const auto left = devices_left_by(settings, host);
+    ASSERT_TRUE(left && *left) << facts.name;
+    EXPECT_THAT(ids(**left), ElementsAre("a1")) << facts.name;
+    EXPECT_THAT((*left)->remarks, IsEmpty()) << facts.name;
+    EXPECT_FALSE(*devices_left_by({}, host)) << facts.name;
+  }
+}
+
+TEST(DevicesLeft, CudasVariableIsNvidiasWhereBothAreThere) {
+  const Snapshot host = two_of_each({DeviceKind::nvidia_gpu, DeviceKind::metax_gpu});
+  const auto left = devices_left_by({.cuda = "1", .cuda_order = "PCI_BUS_ID"}, host);
+  ASSERT_TRUE(left && *left);
+  EXPECT_THAT(ids(**left), ElementsAre("a1", "b0", "b1"));
+}
+
 TEST(VisibleVariables, OfAmdAreTheRuntimesNumbersAndNothingNumbersThemAnew) {
   Snapshot host = three_of_amd();
   host.devices[0].index = 5;  // behind others' cards
@@ -227,6 +276,20 @@ TEST(Kinds, WhoIsOnAGpuWithoutMemoryOfItsOwnMustBeSeen) {
   EXPECT_EQ(refused.refused[0].text, "who is on it could not be read");
   device.process_count = std::uint64_t{0};
   EXPECT_TRUE(place(host, Request{.only = {{"a"}}}).satisfied());
+}
+
+TEST(Kinds, WhoseRightItWantsToSeeUsedMemoryIsSaid) {
+  Snapshot host = SnapshotBuilder().gpu("a", 16_GiB).build();
+  Device& device = host.devices[0];
+  device.kind = DeviceKind::intel_gpu;
+  device.memory_used = Absent::no_permission;
+  device.process_count = Absent::no_permission;
+  device.memory_free = Absent::unsupported;
+  for (const Request& request : {Request{}, Request{.memory = 1_GiB}}) {
+    const Placement refused = place(host, request);
+    ASSERT_FALSE(refused.satisfied());
+    EXPECT_THAT(refused.refused[0].text, HasSubstr("CAP_PERFMON"));
+  }
 }
 
 TEST(Load, OfAmdsThatLiesIsNobodysWhereAllAreListed) {

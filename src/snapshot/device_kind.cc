@@ -103,6 +103,8 @@ constexpr DeviceKindFacts intel{
     .cdi_kind = "intel.com/gpu",
     .word = "intel",
     .removed_variables = renumber_intel,
+    .used_is_sum_because = as_key("its driver tells used memory to CAP_PERFMON alone, and what all "
+                                  "processes hold can be added up by root"),
     .is_given_by_files = true,
 };
 
@@ -176,6 +178,17 @@ constexpr DeviceKindFacts iluvatar() {
   return facts;
 }
 
+// libtpu's first name for its list.
+constexpr std::array<std::string_view, 1> renumber_tpu = {"TPU_VISIBLE_DEVICES"};
+
+constexpr DeviceKindFacts tpu() {
+  DeviceKindFacts facts =
+      presence(DeviceKind::google_tpu, "google-tpu", "Google", "tpu", "TPU_VISIBLE_CHIPS");
+  facts.removed_variables = renumber_tpu;
+  facts.earlier_variable = renumber_tpu.front();
+  return facts;
+}
+
 constexpr std::array<DeviceKindFacts, 16> kinds = {{
     nvidia,
     instance_of_nvidia(),
@@ -205,7 +218,7 @@ constexpr std::array<DeviceKindFacts, 16> kinds = {{
     presence(DeviceKind::metax_gpu, "metax-gpu", "MetaX", "metax", "CUDA_VISIBLE_DEVICES"),
     iluvatar(),
     presence(DeviceKind::habana_gaudi, "habana-gaudi", "Habana", "gaudi", "HABANA_VISIBLE_MODULES"),
-    presence(DeviceKind::google_tpu, "google-tpu", "Google", "tpu", "TPU_VISIBLE_CHIPS"),
+    tpu(),
     presence(DeviceKind::tenstorrent, "tenstorrent", "Tenstorrent", "tenstorrent",
              "TT_VISIBLE_DEVICES"),
     // Its variable counts cores, and how many a device has is not read: no job is given one.
@@ -235,6 +248,8 @@ constexpr std::array<std::string_view, 16> file_beginnings = {
     "/dev/vfio/",    "/dev/cambricon", "/dev/mtgpu",        "/dev/mxcd",
     "/dev/iluvatar", "/dev/itrctl",    "/dev/tenstorrent/", "/dev/neuron"};
 }  // namespace
+
+std::span<const DeviceKindFacts> device_kinds() { return kinds; }
 
 const DeviceKindFacts& facts_of(DeviceKind kind) {
   for (const DeviceKindFacts& facts : kinds) {
@@ -277,6 +292,12 @@ std::optional<Runtime> runtime_of_vendor(std::string_view vendor) {
     if (!vendor.empty() && facts.vendor == vendor) return facts.runtime;
   }
   return std::nullopt;
+}
+
+std::string_view used_is_hidden_because(const Device& device) {
+  const bool is_hidden = !device.integrated && !device.memory_used.get() &&
+                         device.memory_used.why() == Absent::no_permission;
+  return is_hidden ? facts_of(device.kind).used_is_sum_because : std::string_view();
 }
 
 std::optional<std::vector<std::string>> files_for_container(

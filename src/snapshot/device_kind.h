@@ -46,6 +46,11 @@ struct DeviceKindFacts {
   std::string_view word = {};       // of `--kind`, a maker's for all its kinds; empty: none
   /// What would number anew the devices that the visible variable leaves: taken from a job.
   std::span<const std::string_view> removed_variables = {};
+  /// Of the visible variable, read where that is not set; empty: it has no earlier name.
+  std::string_view earlier_variable = {};
+  /// Why memory used is the sum of what processes hold, a lower bound, through tr(). Empty: the
+  /// driver tells it.
+  std::string_view used_is_sum_because = {};
   /// Of a part: a program may use several, and each has a number. Of MIG neither is so.
   bool has_numbered_parts = false;
   /// What the driver itself holds of a card that nobody uses.
@@ -63,6 +68,7 @@ struct DeviceKindFacts {
   bool may_be_presence = false;
 };
 
+[[nodiscard]] std::span<const DeviceKindFacts> device_kinds();
 [[nodiscard]] const DeviceKindFacts& facts_of(DeviceKind kind);
 /// Of a vendor: the first kind whose devices its programs compute on.
 [[nodiscard]] const DeviceKindFacts& facts_of(Runtime runtime);
@@ -74,6 +80,12 @@ struct DeviceKindFacts {
   return facts_of(device.kind).may_be_presence && !device.memory_total.get() &&
          device.memory_total.why() == Absent::unsupported;
 }
+/// Whether what is used is a lower bound.
+[[nodiscard]] inline bool is_used_a_bound(const Device& device) {
+  return !facts_of(device.kind).used_is_sum_because.empty() && device.memory_used.get();
+}
+/// Whose right it wants to know what is used, through tr(); empty: that is not why it is absent.
+[[nodiscard]] std::string_view used_is_hidden_because(const Device& device);
 /// Whether a job is given it though nobody names it.
 [[nodiscard]] inline bool is_given_unasked(const Device& device) {
   return !device.integrated && !is_only_presence(device);
@@ -82,6 +94,10 @@ struct DeviceKindFacts {
 /// given so, or its file is not known.
 [[nodiscard]] std::optional<std::vector<std::string>> files_for_container(
     const std::vector<const Device*>& devices);
+/// Whether its variable is read as plain numbers: how its maker's programs read it is not known.
+[[nodiscard]] inline bool is_plainly_numbered(const DeviceKindFacts& facts) {
+  return facts.runtime == Runtime::none && !facts.visible_variable.empty();
+}
 /// Whether programs of this runtime compute on it.
 [[nodiscard]] inline bool is_of(Runtime runtime, const Device& device) {
   return facts_of(device.kind).runtime == runtime;

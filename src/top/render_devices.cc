@@ -35,7 +35,8 @@ std::string memory_of(const Device& device, const Style& style) {
   if (!device.memory_used.get() || !device.memory_total.get()) {
     return std::string(absent_mark(style));
   }
-  return bytes_of_total(*device.memory_used.get(), *device.memory_total.get());
+  return (is_used_a_bound(device) ? style.utf8 ? "≥" : ">=" : "") +
+         bytes_of_total(*device.memory_used.get(), *device.memory_total.get());
 }
 
 std::string power_of(const Device& device, const Style& style) {

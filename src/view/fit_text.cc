@@ -37,7 +37,7 @@ std::string_view part_words(Part part) {
     case Part::buckets:
       return tr("gradient buckets");
     case Part::context:
-      return tr("CUDA context");
+      return tr("runtime's context");
     case Part::allocator:
       return tr("allocator");
   }

@@ -81,9 +81,10 @@ std::string short_name(const Device& device, const Style& style) {
 std::string memory_text(const Device& device, const Style& style) {
   const auto& used = device.memory_used.get();
   const auto& total = device.memory_total.get();
-  if (used && total) return bytes_of_total(*used, *total);
+  const std::string bound = is_used_a_bound(device) ? style.utf8 ? "≥" : ">=" : "";
+  if (used && total) return bound + bytes_of_total(*used, *total);
   if (!used && !total) return std::string(absent_mark(style));
-  return reading_text(device.memory_used, style, bytes_short) + "/" +
+  return bound + reading_text(device.memory_used, style, bytes_short) + "/" +
          reading_text(device.memory_total, style, bytes_short);
 }
 

@@ -134,16 +134,73 @@ def test_a_file_that_changes_between_reads_is_read_or_absent(tmp_path):
         assert card["utilization_gpu_percent"] in (4.0, 7.0, 12.0, None)
 
 
-def test_a_card_that_is_pulled_out_is_lost(tmp_path):
+def test_intels_files_that_change_between_reads_are_read_or_absent(tmp_path):
+    tree = Sys(tmp_path)
+    others(tree)
+    folder = tree.folder("0000:41:00.0")
+    tree.add_process(51, ["/dev/dri/renderD140"], "drm-driver: xe\ndrm-client-id: 1\ndrm-resident-vram0: 64 MiB\n")
+    changing = [folder / path for path in ("tile0/gt0/freq0/act_freq", "hwmon/hwmon4/temp2_input", "tile0/gt0/gtidle/idle_residency_ms")]
+    changing += [tree.proc / "51/fdinfo/3"]
+    contents = ["7\n", "", "99999999999999999999\n", "\xff\xfe\n", "-4\n", "41000\n", "drm-driver: xe\ndrm-client-id: x\n"]
+    looks = subprocess.Popen([LOOK, tree.sys, tree.proc, "40"], stdout=subprocess.PIPE, text=True)
+    for number in range(400):
+        for place, path in enumerate(changing):
+            path.write_text(contents[(number + place) % len(contents)], encoding="latin-1")
+        if looks.poll() is not None:
+            break
+    lines = looks.communicate(timeout=120)[0].splitlines()
+    assert len(lines) == 40 and looks.returncode == 0
+    for line in lines:
+        [card] = [one for one in json.loads(line)["devices"] if one["kind"] == "intel-gpu"]
+        assert card["clock_graphics_megahertz"] in (7, 2400, 41000, None)
+        assert card["temperature_celsius"] in (0, 41, None), "no absurd one"
+        assert card["utilization_gpu_percent"] is None or 0 <= card["utilization_gpu_percent"] <= 100
+        assert card["memory_used_bytes"] in (0, 64 << 20, None)
+
+
+def test_files_of_presence_that_change_between_reads_make_nobody_known(tmp_path):
+    tree = Sys(tmp_path)
+    others(tree)
+    tree.add_process(51, ["/dev/accel/accel0"])
+    module = tree.folder("0000:44:00.0") / "module_id"
+    link = tree.sys / "class/accel/accel0"
+    link.mkdir(parents=True)
+    contents = ["3\n", "", "99999\n", "\xff\n", "5\n"]
+    looks = subprocess.Popen([LOOK, tree.sys, tree.proc, "40"], stdout=subprocess.PIPE, text=True)
+    for number in range(400):
+        module.write_text(contents[number % len(contents)], encoding="latin-1")
+        if number % 2:
+            (link / "device").unlink()
+        else:
+            (link / "device").symlink_to("../../../bus/pci/devices/0000:44:00.0")
+        if looks.poll() is not None:
+            break
+    lines = looks.communicate(timeout=120)[0].splitlines()
+    assert len(lines) == 40 and looks.returncode == 0
+    for line in lines:
+        [card] = [one for one in json.loads(line)["devices"] if one["kind"] == "habana-gaudi"]
+        told = card.get("runtime_index", card["index"])
+        assert told in (3, 5) or "module id" in card["unusable_because"], card
+        assert card["process_count"] in (1, None), "unread is not nobody"
+
+
+@pytest.mark.parametrize(
+    ("address", "driver"),
+    [("0000:06:00.0", "amdgpu"), ("0000:41:00.0", "xe"), ("0000:43:00.0", None), ("0000:44:00.0", "habanalabs")],
+    ids=["amd", "intel", "tpu", "gaudi"],
+)
+def test_a_card_that_is_pulled_out_is_lost(tmp_path, address, driver):
     tree = Sys(tmp_path)
     cards(tree, 2)
+    others(tree)
     looks = subprocess.Popen([LOOK, tree.sys, tree.proc, "30"], stdout=subprocess.PIPE, text=True)
     first = json.loads(looks.stdout.readline())
-    assert len(first["devices"]) == 2
-    for path in ("bus/pci/drivers/amdgpu/0000:06:00.0", "bus/pci/devices/0000:06:00.0"):
-        shutil.rmtree(tree.sys / path)
+    assert len(first["devices"]) == 6
+    if driver:
+        shutil.rmtree(tree.sys / f"bus/pci/drivers/{driver}/{address}")
+    shutil.rmtree(tree.folder(address))
     last = json.loads(looks.communicate(timeout=120)[0].splitlines()[-1])
-    [gone] = [one for one in last["devices"] if one["pci_address"] == "00000000:06:00.0"]
+    [gone] = [one for one in last["devices"] if one["pci_address"] == f"0000{address}"]
     assert gone["state"] == "lost" and gone["lost"]
-    [there] = [one for one in last["devices"] if one["pci_address"] == "00000000:05:00.0"]
-    assert there["state"] != "lost"
+    there = [one["state"] for one in last["devices"] if one is not gone]
+    assert len(there) == 5 and "lost" not in there

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import Machine, wait_until
+from conftest import BERTH, Machine, many_devices, wait_until
 from serving import Server
 
 SCENARIOS = ["mi300x-8", "mi300x-cpx", "arc-mixed", "ascend-910b-8"]
@@ -115,6 +115,51 @@ def test_what_is_integrated_is_given_only_by_name(on):
     assert refused.returncode != 0 and "a part of the processor" in refused.stderr
     sees, _ = job_sees(machine, "--only", "2")
     assert sees == {"ZE_AFFINITY_MASK": "0", "ZE_FLAT_DEVICE_HIERARCHY": "COMPOSITE"}
+
+
+PLAIN = {
+    "cambricon-mlu": "MLU_VISIBLE_DEVICES", "mthreads-gpu": "MUSA_VISIBLE_DEVICES", "metax-gpu": "CUDA_VISIBLE_DEVICES",
+    "iluvatar-gpu": "CUDA_VISIBLE_DEVICES", "habana-gaudi": "HABANA_VISIBLE_MODULES", "google-tpu": "TPU_VISIBLE_CHIPS",
+    "tenstorrent": "TT_VISIBLE_DEVICES",
+}  # fmt: skip
+
+
+def three_present(directory, kind):
+    """A machine with three devices of a kind of which nothing is read; nobody is on them."""
+    snapshot = many_devices(1) | {"gpu_processes": [], "processes": []}
+    snapshot["devices"] = [
+        {"kind": kind, "id": f"00000000:{bus}:00.0", "pci_address": f"00000000:{bus}:00.0", "index": number, "runtime_index": number,
+         "name": "some card", "process_count": 0,
+         "why": dict.fromkeys(("memory_total_bytes", "memory_used_bytes", "memory_free_bytes", "utilization_gpu_percent"), "unsupported")}
+        for number, bus in enumerate(("21", "41", "61"))
+    ]  # fmt: skip
+    file = directory / "three.json"
+    file.write_text(json.dumps(snapshot), encoding="utf-8")
+    return Machine(directory, sim=str(file))
+
+
+@pytest.mark.parametrize(("kind", "variable"), PLAIN.items())
+def test_a_list_that_was_inherited_is_never_widened(tmp_path, kind, variable):
+    machine = three_present(tmp_path, kind)
+    everything = ["--only", "0,1,2"]
+    sees, _ = job_sees(machine, *everything)
+    assert sees == {variable: "0"}
+    sees, _ = job_sees(machine, *everything, env={variable: "2"})
+    assert sees == {variable: "2"}
+    refused = machine.run("pick", "-n", "2", *everything, env={variable: "2"})
+    assert refused.returncode != 0 and variable in refused.stderr, refused.stderr
+    assert machine.run("pick", *everything, env={variable: ""}).returncode != 0
+    broken = machine.run("pick", *everything, env={variable: "1,9,0"})
+    assert broken.stdout == "1\n" and f'{variable}: entry 2 ("9") is no device' in broken.stderr
+    # And inside a run: what a job starts stays on what the job was given.
+    inner = machine.run("run", *everything, "--", "sh", "-c", f"{BERTH} run --only 0,1,2 -- printenv {variable}", env={variable: "1"})
+    assert inner.stdout == "1\n", inner.stderr
+
+
+def test_the_first_name_of_a_tpus_list_counts_and_does_not_stay(tmp_path):
+    machine = three_present(tmp_path, "google-tpu")
+    sees, said = job_sees(machine, "--only", "0,1,2", env={"TPU_VISIBLE_DEVICES": "1"})
+    assert sees == {"TPU_VISIBLE_CHIPS": "1"} and "TPU_VISIBLE_DEVICES is taken from the job" in said
 
 
 def test_a_list_for_ascend_ascends(on):

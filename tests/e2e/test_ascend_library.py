@@ -1,6 +1,7 @@
 """Ascend chips through a libdcmi.so that the program loads itself, on an injected machine."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -15,6 +16,25 @@ AMD_CARD = ROOT / "tests/data/amdgpu/vega10.tree"
 READ = ("memory_total_bytes", "memory_used_bytes", "memory_free_bytes", "utilization_gpu_percent",
         "utilization_memory_percent", "power_draw_milliwatts", "temperature_celsius", "serial",
         "clock_graphics_megahertz", "clock_graphics_max_megahertz", "name", "process_count")  # fmt: skip
+
+
+class Lines:
+    """What a program prints, line by line."""
+
+    def __init__(self, words, env):
+        self.program = subprocess.Popen(words, env=env, stdout=subprocess.PIPE, text=True)
+        self.last = None
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        line = self.program.stdout.readline()
+        if not line:
+            assert self.program.wait(timeout=60) == 0
+            raise StopIteration
+        self.last = line
+        return line
 
 
 class Ascend:
@@ -46,6 +66,12 @@ class Ascend:
         seen = json.loads(done.stdout)
         self.seen = seen
         return [one for one in seen["devices"] if one["kind"] == "ascend-npu"]
+
+    def looks_again(self, faults, looks=30):
+        """The lines of a collector that goes on looking; `last`: the latest."""
+        (self.directory / "played.json").write_text(json.dumps(self.snapshot), encoding="utf-8")
+        env = {"BERTH_FAKE_DCMI": str(self.directory / "played.json"), "BERTH_FAKE_DCMI_FAULTS": faults}
+        return Lines([LOOK, self.tree.sys, self.tree.proc, str(looks)], env)
 
     def table(self, *words):
         return self.machine.run(*(words or ("status",)), env={"COLUMNS": "180"}).stdout
@@ -149,6 +175,36 @@ def test_a_chip_that_hangs_costs_its_own_row_alone(ascend):
     assert amd["utilization_gpu_percent"] == 4.0 and amd["memory_used_bytes"]
     [problem] = [one for one in server.seen["problems"] if one["source"] == "dcmi"]
     assert problem["device"] == chips[3]["id"] and "no answer" in problem["message"]
+
+
+def test_what_changes_between_looks_and_a_chip_that_is_pulled_out(ascend):
+    server = ascend()
+    faults = server.directory / "faults"
+
+    def tells(text):
+        (server.directory / "faults.new").write_text(text, encoding="utf-8")
+        os.replace(server.directory / "faults.new", faults)
+
+    tells("")
+    lines = server.looks_again(faults=f"@{faults}")
+    first = json.loads(next(lines))["devices"]
+    assert first[3]["utilization_gpu_percent"] == 0 and first[3]["process_count"] == 0
+    changing = ["=lie:7", "=-8255", "=lie:99999", "=lie:12"]
+    for number, line in zip(range(12), lines):
+        tells("dcmi_get_device_utilization_rate@3.0" + changing[number % len(changing)])
+        devices = json.loads(line)["devices"]
+        assert devices[3]["utilization_gpu_percent"] in (0, 7, 12, None)
+        assert [one["id"] for one in devices] == [one["id"] for one in first]
+    tells("*@3.0=-8009")
+    shutil.rmtree(server.tree.folder(first[3]["pci_address"][4:]))
+    last = json.loads([*lines][-1])["devices"]
+    assert len(last) == 8
+    for key in ("memory_used_bytes", "utilization_gpu_percent", "process_count"):
+        assert last[3][key] is None and last[3]["why"][key] == "failed", key
+        assert all(one[key] is not None for one in [*last[:3], *last[4:]])
+    (server.directory / "seen.json").write_text(lines.last, encoding="utf-8")
+    refused = server.machine.run("pick", "--only", "3")
+    assert refused.returncode != 0 and refused.stdout == "", "what does not answer is not given"
 
 
 def test_a_library_that_never_starts_leaves_other_makers_alone(ascend):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import pytest
 
@@ -87,6 +88,19 @@ def test_or_cpu_goes_on_without_a_device(desk):
     assert told[:5] == [[], "", ["-1", "cpu"], None, "not_found"]
     assert len(told[5]) == 1 and "computes on the CPU" in told[5][0]
     assert desk.leases() == []
+
+
+def test_or_cpu_hides_each_makers_devices_as_run_does(desk):
+    lease = desk.told("""
+        import warnings
+        warnings.simplefilter("ignore")
+        with berth.lease(only=0, or_cpu=True): print(json.dumps(dict(os.environ)))
+    """)
+    run = dict(line.split("=", 1) for line in desk.run("run", "-q", "--cpu", "--", "env").stdout.splitlines())
+    hides = re.compile(r"VISIBLE_DEVICES|AFFINITY_MASK|JAX_PLATFORMS")
+    assert {key: value for key, value in lease.items() if hides.search(key)} == {
+        key: value for key, value in run.items() if hides.search(key)
+    }
 
 
 def test_the_warning_points_at_the_users_line(desk):

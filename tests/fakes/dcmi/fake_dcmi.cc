@@ -1,6 +1,7 @@
 // A libdcmi.so that plays the Ascend chips of a snapshot (BERTH_FAKE_DCMI=FILE) behind the real
 // one's binary interface (probe/dcmi/abi.h). BERTH_FAKE_DCMI_CHIPS of them are a card, 1 unless
-// said. BERTH_FAKE_DCMI_FAULTS has what to do wrong, as the fake NVML's; a chip is "CARD.CHIP".
+// said. BERTH_FAKE_DCMI_FAULTS has what to do wrong, as the fake NVML's, or "@FILE", which is read
+// at every call; a chip is "CARD.CHIP".
 
 #include <unistd.h>
 
@@ -31,7 +32,6 @@ constexpr int failed = -8005;
 struct Played {
   berth::Snapshot snapshot;
   std::vector<berth::Device> chips;
-  std::vector<Fault> faults;
   int chips_of_card = 1;
 };
 
@@ -42,7 +42,6 @@ std::string setting(const char* name) {
 
 Played load() {
   Played played;
-  played.faults = fake_nvml::parse_faults(setting("BERTH_FAKE_DCMI_FAULTS"));
   const auto chips = berth::parse_unsigned(setting("BERTH_FAKE_DCMI_CHIPS"));
   played.chips_of_card = static_cast<int>(std::max<std::uint64_t>(chips.value_or(1), 1));
   const auto text = berth::read_file(setting("BERTH_FAKE_DCMI"), 64 << 20);
@@ -63,13 +62,20 @@ const Played& played() {
   return the_machine;
 }
 
+std::vector<Fault> current_faults() {
+  const std::string text = setting("BERTH_FAKE_DCMI_FAULTS");
+  if (!text.starts_with('@')) return fake_nvml::parse_faults(text);
+  return fake_nvml::parse_faults(berth::read_file(text.substr(1)).value_or(""));
+}
+
 int code_of(berth::Absent why) {
   return why == berth::Absent::unsupported ? not_supported : failed;
 }
 
 /// What a fault makes of a call; 0: it goes on. A lie is in `lie`.
 int wrong(const char* function, const std::string& chip, std::optional<int>* lie = nullptr) {
-  const Fault* fault = fake_nvml::find_fault(played().faults, function, chip);
+  const std::vector<Fault> faults = current_faults();
+  const Fault* fault = fake_nvml::find_fault(faults, function, chip);
   if (fault == nullptr) return 0;
   while (std::holds_alternative<fake_nvml::Hang>(fault->what)) ::pause();
   if (const auto* sleep = std::get_if<fake_nvml::Sleep>(&fault->what)) {

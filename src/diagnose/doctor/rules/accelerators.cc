@@ -124,6 +124,21 @@ Findings render_forbidden(const Examined& host) {
   return {};
 }
 
+Findings used_memory_hidden(const Examined& host) {
+  for (const Device& device : host.snapshot.devices) {
+    const std::string_view why = used_is_hidden_because(device);
+    if (why.empty()) continue;
+    return {{.rule = "used_memory_hidden",
+             .severity = Severity::hint,
+             .title = sentence("how much memory is used of {}'s cards is not told to you",
+                               facts_of(device.kind).vendor),
+             .evidence = {sentence("some processes' files cannot be seen"), Sentence(why, {})},
+             .meaning = sentence("berth gives no job such a card: somebody may be on it."),
+             .steps = {{sentence("look as root"), "sudo berth"}}}};
+  }
+  return {};
+}
+
 // ------------------------------------------------------------------------------- PyTorch's builds
 
 const std::string* package(std::string_view name, const PythonEnvironment& python) {
@@ -228,6 +243,11 @@ std::span<const Rule> accelerators_rules() {
        .reports = {{"render_forbidden", "error",
                     "the mode of /dev/kfd or of a render node, and whose group it is",
                     "join the group"}}},
+      {.find = used_memory_hidden,
+       .reports = {{"used_memory_hidden", "hint",
+                    "a card of Intel's, whose driver tells used memory to CAP_PERFMON alone, and "
+                    "processes that may not be seen",
+                    "look as root"}}},
       {.find = torch_of_another_maker,
        .needs = Part::python,
        .reports = {{"torch_of_another_maker", "error",

@@ -54,6 +54,16 @@ FrameworkBuild rocm_build() {
   return build;
 }
 
+TEST(DoctorAccelerators, WhoseRightItWantsToSeeUsedMemoryIsTold) {
+  Examined host = with_torch(DeviceKind::intel_gpu, torch_build("2.9.1+xpu"));
+  host.snapshot.devices[1].memory_used = Absent::no_permission;
+  const Finding found = only(host);
+  EXPECT_EQ(found.rule, "used_memory_hidden");
+  EXPECT_THAT(told(found), HasSubstr("CAP_PERFMON"));
+  host.snapshot.devices[1].integrated = true;
+  EXPECT_THAT(rules_of(host), IsEmpty()) << "it has no memory of its own";
+}
+
 TEST(DoctorAccelerators, AMachineWhereAllFitsHasNoFinding) {
   EXPECT_THAT(rules_of(with_torch(DeviceKind::amd_gpu, rocm_build())), IsEmpty());
   EXPECT_THAT(rules_of(with_torch(DeviceKind::intel_gpu, torch_build("2.9.1+xpu"))), IsEmpty());
