@@ -78,6 +78,8 @@ def lab(tmp_path):
     for run in made.started:
         if run.poll() is None:
             end(run)
+    # Who waited has got what the others let go.
+    made.run("stop", "--all", "-q", "--grace", "0s")
 
 
 def in_one_line(text):
