@@ -280,7 +280,7 @@ GUIDES = {
     Path("doc/IMAGE.md"): 600,
     Path("doc/HARDWARE.md"): 900,
     Path("doc/CONFIG.md"): 500,
-    Path("doc/SHARING.md"): 1050,
+    Path("doc/SHARING.md"): 1_200,
     Path("doc/TOP.md"): 400,
 }
 MADE_PAGES = {Path("doc/COMMANDS.md"), Path("doc/METRICS.md")}

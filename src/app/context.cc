@@ -104,6 +104,7 @@ Config Context::config_of_job() const {
   const UserRules& own = (*rules)->of(::geteuid());
   config.add_default("request.memory", own.memory.value_or(""), (*rules)->path);
   config.add_default("request.time", own.time.value_or(""), (*rules)->path);
+  config.add_default("request.prefer", own.prefer.value_or(""), (*rules)->path);
   return config;
 }
 

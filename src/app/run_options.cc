@@ -359,6 +359,14 @@ Result<PlaceLimits> inherited_limits(const Context& context, const Snapshot& sna
   return limits;
 }
 
+std::vector<DeviceId> devices_last_had(const std::string& state_directory) {
+  std::vector<DeviceId> devices;
+  const auto last = load_run(state_directory, "last");
+  if (!last || last->manifest.waiting) return devices;
+  for (const Device& device : last->manifest.given.devices) devices.push_back(device.id);
+  return devices;
+}
+
 Result<Considered> considered(Context& context, const JobSpec& job, Snapshot looked) {
   const Request& request = job.request;
   auto limits = inherited_limits(context, looked);
@@ -368,6 +376,9 @@ Result<Considered> considered(Context& context, const JobSpec& job, Snapshot loo
   if (!context.replay()) limits->policy = policy->get();
   limits->uid = ::geteuid();
   limits->time_limit = job.time_limit;
+  if (!context.replay()) {
+    limits->last_had = devices_last_had(context.state_directory().value_or(""));
+  }
   AcquireOptions options{.request = request, .limits = std::move(*limits)};
   Considered made{.snapshot = std::move(looked)};
   // A recording has its own leases, and we are in none of them.

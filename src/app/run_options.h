@@ -71,6 +71,9 @@ class RequestOptions {
 [[nodiscard]] Result<PlaceLimits> inherited_limits(const Context& context,
                                                    const Snapshot& snapshot);
 
+/// What the run that started last was given; none: it has none, or no record.
+[[nodiscard]] std::vector<DeviceId> devices_last_had(const std::string& state_directory);
+
 /// What `berth pick` and `berth run --dry-run` answer from: the choice that `berth run` would make
 /// here, inside a lease among what that has.
 struct Considered {

@@ -262,6 +262,7 @@ void Daemon::publish() {
   request_context.unanswered_since = live_.unanswered_since();
   request_context.policy = plan_.settings.policy;
   request_context.rules = context_.replay() ? nullptr : context_.policy().value_or(nullptr);
+  if (!context_.replay()) request_context.planned = planned_here(context_);
   request_context.price = plan_.settings.price;
   request_context.book = people_.book();
   request_context.runs = &runs_;

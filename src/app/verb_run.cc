@@ -159,6 +159,7 @@ class RunVerb final : public Verb {
     if (const auto limited = take_inherited_limits(context, options); !limited) {
       return report(limited.error(), usage_code());
     }
+    options.limits.last_had = devices_last_had(options.state_directory);
     RunCallbacks words = words_of_a_run(context, reporter, flags_.talk());
     if (let_go) {
       words.on_waits_alone = [&](const RunWaits& waits) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/live.h"
+#include "app/planned_start.h"
 #include "app/records.h"
 #include "app/serve_places.h"
 #include "app/terminal.h"
@@ -18,6 +19,7 @@
 #include "snapshot/json.h"
 #include "view/csv.h"
 #include "view/fleet_text.h"
+#include "view/queue_text.h"
 #include "view/refresh.h"
 #include "view/status.h"
 
@@ -231,6 +233,9 @@ class StatusVerb final : public Verb {
     const auto text = answer(*snapshot, context.out(), layout);
     if (!text) return report(text.error(), code_of(text.error()));
     print(*text);
+    if (!json_ && csv_.empty() && !context.replay()) {
+      print(render_planned(planned_here(context), context.out()));
+    }
     say_simulated(*snapshot);
     say_problems(*snapshot);
     if (!json_ && csv_.empty()) say_containers_left(context);

@@ -41,6 +41,9 @@ class SweepVerb final : public Verb {
     options.flag("--failed", failed_, "start those again, too, that ended badly");
     options.flag("--again", again_, "start all of them again");
     options.flag("--csv", csv_, "the table at the end as CSV");
+    options.choice("--on", on_, "where it runs: here, or in slurm, as one array of jobs", "WHERE",
+                   {"here", "slurm"});
+    options.hidden_value("--point-in", point_in_);
     request_.declare(options, MayWait::yes);
     options.begin_group("The job's life");
     request_.declare_part(options, JobPart::life);
@@ -72,7 +75,9 @@ class SweepVerb final : public Verb {
     points_ = *std::move(points);
     auto job = request_.job(context);
     if (!job) return report(job.error(), usage_code());
+    if (!point_in_.empty()) return become_point(context);
     if (request_.dry_run()) return tell_points();
+    if (on_ == "slurm") return submit(context, command);
     auto records = records_directory(context);
     if (!records) return report(records.error(), usage_code());
     records_ = *std::move(records);
@@ -85,6 +90,40 @@ class SweepVerb final : public Verb {
   }
 
  private:
+  /// The array's task that this is: the variable has its number. Returns where that fails.
+  int become_point(const Context& context) const {
+    const auto number = parse_unsigned(context.variable(point_in_.c_str()).value_or(""));
+    if (!number || *number >= points_.size()) {
+      complain(trf("sweep: {} is not the number of a point", printable(point_in_)));
+      return usage_code();
+    }
+    const std::string path = context.variable("PATH").value_or(default_search_path);
+    return report(execute(points_[*number].command, context.environment(), path), usage_code());
+  }
+
+  /// One job of Slurm's with a task for each point, which begins by looking up its command. What is
+  /// under way and what is over Slurm and each task's record know.
+  int submit(const Context& context, const std::vector<std::string>& command) const {
+    if (failed_ || again_ || csv_) {
+      complain(
+          tr("sweep --on slurm: the points are an array there: --failed, --again and --csv are "
+             "for sweeps that run here"));
+      return usage_code();
+    }
+    const std::string own = read_link("/proc/self/exe").value_or("/proc/self/exe");
+    const std::string at_once = jobs_ == 0 ? "" : "%" + std::to_string(jobs_);
+    std::vector<std::string> words = {own, "submit",
+                                      "--array=0-" + std::to_string(points_.size() - 1) + at_once};
+    for (std::string& word : request_.words()) words.push_back(std::move(word));
+    for (const char* word : {"--", own.c_str(), "sweep", "--point-in=SLURM_ARRAY_TASK_ID"}) {
+      words.emplace_back(word);
+    }
+    for (const std::string& text : set_) words.push_back("--set=" + text);
+    words.emplace_back("--");
+    words.insert(words.end(), command.begin(), command.end());
+    return report(execute(words, context.environment(), default_search_path), usage_code());
+  }
+
   int tell_points() const {
     for (const SweepPoint& point : points_) print(printable(shell_joined(point.command)) + "\n");
     return exit_code::ok;
@@ -270,6 +309,8 @@ class SweepVerb final : public Verb {
   bool failed_ = false;
   bool again_ = false;
   bool csv_ = false;
+  std::string on_;
+  std::string point_in_;  // the variable that has a task's number; of berth's own making
 
   std::vector<SweepParameter> parameters_;
   std::vector<SweepPoint> points_;

@@ -26,7 +26,8 @@ std::string refusal(std::string_view text) {
 TEST(PolicyFile, SaysWhatIsAllowedInTheOrderOfTheFile) {
   const auto policy = parse_policy(
       "[queue]\npriority_step = \"6h\"\n[group.z]\ndevices_at_most = 1\n[group.a]\n"
-      "devices = [0, \"*H100*\"]\nquiet_hours = \"22:00-07:00\"\n[everybody]\ntime = \"24h\"\n",
+      "devices = [0, \"*H100*\"]\nquiet_hours = \"22:00-07:00\"\n[everybody]\ntime = \"24h\"\n"
+      "prefer = [1, 0]\njobs_per_device = 3\n",
       path);
   ASSERT_TRUE(policy) << policy.error().message();
   EXPECT_EQ(policy->priority_step, std::chrono::hours(6));
@@ -36,6 +37,8 @@ TEST(PolicyFile, SaysWhatIsAllowedInTheOrderOfTheFile) {
   EXPECT_THAT(*policy->rules[1].rules.devices,
               ElementsAre(DevicePattern{"0"}, DevicePattern{"*H100*"}));
   EXPECT_EQ(policy->rules[2].rules.time, "24h");
+  EXPECT_EQ(policy->rules[2].rules.prefer, "1,0");
+  EXPECT_EQ(policy->rules[2].rules.jobs_per_device, 3);
 }
 
 TEST(PolicyFile, NamesASlipWithItsLineAndTheNearestRightWord) {
@@ -46,6 +49,7 @@ TEST(PolicyFile, NamesASlipWithItsLineAndTheNearestRightWord) {
   EXPECT_THAT(refusal("[everybody]\ndevices_at_most = -1\n"), HasSubstr("berth.toml:2"));
   EXPECT_THAT(refusal("[everybody]\nmemory = \"much\"\n"), HasSubstr("memory"));
   EXPECT_THAT(refusal("[everybody]\ntime = true\n"), HasSubstr("time"));
+  EXPECT_THAT(refusal("[everybody]\nprefer = \"fastest\"\n"), HasSubstr("berth.toml:2"));
   EXPECT_THAT(refusal("[user]\nanna = 3\n"), HasSubstr("user.anna"));
   EXPECT_THAT(refusal("everybody = 1\n"), HasSubstr("everybody"));
   EXPECT_THAT(refusal("[everybody\n"), HasSubstr("line 1"));

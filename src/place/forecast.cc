@@ -125,18 +125,24 @@ std::vector<DeviceId> worth_gathering(const Placement& placement, const Request&
   for (const Choice& choice : placement.available) {
     if (devices.size() < wanted) devices.push_back(choice.device);
   }
-  std::vector<const Refusal*> leased;
+  // By when each comes free, worked out once: looking it up for each comparison is what a year of a
+  // large machine's queue would spend its time on.
+  struct Leased {
+    const Refusal* refusal;
+    std::optional<WallTime> free_at;
+  };
+  std::vector<Leased> leased;
   for (const Refusal& refusal : placement.refused) {
     const bool by_a_lease = refusal.rule == Rule::leased || refusal.rule == Rule::memory;
-    if (by_a_lease && refusal.may_change) leased.push_back(&refusal);
+    if (!by_a_lease || !refusal.may_change) continue;
+    leased.push_back({&refusal, gathered_at({.gathered = {refusal.device}}, snapshot)});
   }
-  std::ranges::stable_sort(leased, {}, [&](const Refusal* refusal) {
-    const Waiter alone{.gathered = {refusal->device}};
-    const auto free_at = gathered_at(alone, snapshot);
-    return std::make_tuple(!free_at, free_at.value_or(WallTime{}), refusal->holders.size());
+  std::ranges::stable_sort(leased, {}, [](const Leased& one) {
+    return std::make_tuple(!one.free_at, one.free_at.value_or(WallTime{}),
+                           one.refusal->holders.size());
   });
-  for (const Refusal* refusal : leased) {
-    if (devices.size() < wanted) devices.push_back(refusal->device);
+  for (const Leased& one : leased) {
+    if (devices.size() < wanted) devices.push_back(one.refusal->device);
   }
   return devices;
 }

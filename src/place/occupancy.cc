@@ -46,31 +46,32 @@ const Claim* claim_on(const DeviceId& device, pid_t pid, const HostProcess* proc
 }  // namespace
 
 Occupancy::Occupancy(const Snapshot& snapshot) {
+  by_device_.reserve(snapshot.devices.size());
   const ClaimsByPid claims = claims_by_pid(snapshot);
   ProcessesByPid processes;
   for (const HostProcess& process : snapshot.processes) processes[process.id.pid] = &process;
   for (const GpuProcess& use : snapshot.gpu_processes) {
     const auto found = processes.find(use.pid);
     const HostProcess* process = found == processes.end() ? nullptr : found->second;
-    by_device_[use.device].occupants.push_back(
+    by_device_[use.device.text()].occupants.push_back(
         {&use, process, claim_on(use.device, use.pid, process, claims)});
   }
   for (const Claim& claim : snapshot.claims) {
     for (const ClaimedDevice& device : claim.devices) {
-      by_device_[device.device].promises.push_back({&claim, device.promised});
+      by_device_[device.device.text()].promises.push_back({&claim, device.promised});
     }
   }
 }
 
 DeviceOccupancy Occupancy::of(const Device& device) const {
-  const auto own = by_device_.find(device.id);
+  const auto own = by_device_.find(device.id.text());
   DeviceOccupancy occupancy = own == by_device_.end() ? DeviceOccupancy{} : own->second;
   if (device.parent) add_instance_of(device, occupancy);
   return occupancy;
 }
 
 void Occupancy::add_instance_of(const Device& instance, DeviceOccupancy& occupancy) const {
-  const auto parent = by_device_.find(*instance.parent);
+  const auto parent = by_device_.find(instance.parent->text());
   if (parent == by_device_.end()) return;
   for (const Occupant& occupant : parent->second.occupants) {
     if (may_be_on_instance(*occupant.use, instance)) occupancy.occupants.push_back(occupant);

@@ -2,6 +2,7 @@
 // Who is on each device: the snapshot's processes and claims sorted by device once, so that judging
 // many devices does not search the lists again for each. Internal to src/place.
 
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -39,7 +40,7 @@ class Occupancy {
  private:
   void add_instance_of(const Device& instance, DeviceOccupancy& occupancy) const;
 
-  std::unordered_map<DeviceId, DeviceOccupancy> by_device_;
+  std::unordered_map<std::string_view, DeviceOccupancy> by_device_;  // by DeviceId::text()
 };
 
 /// What can still be promised on the device (place/placement.h promisable_memory).

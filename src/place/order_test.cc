@@ -178,6 +178,21 @@ TEST(Limit, ATicketBeyondItsUsersLimitGathersNothing) {
   EXPECT_FALSE(place_newcomer(host, Request{}, {.policy = &policy, .uid = 1000}).satisfied());
 }
 
+TEST(Limit, SoManyJobsShareADeviceAndNoMore) {
+  const Policy policy = allows(Priority::normal, {.jobs_per_device = 2});
+  const PlaceLimits limits{.policy = &policy, .uid = 1000};
+  const Request share{.memory = MemoryShare(1_GiB)};
+  Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).claim("x", 1_GiB).build();
+  EXPECT_TRUE(place(host, share, limits).satisfied());
+  host.claims.push_back(host.claims[0]);
+  const Placement third = place(host, share, limits);
+  ASSERT_EQ(third.refused.size(), 1U);
+  EXPECT_EQ(third.refused[0].rule, Rule::leased);
+  EXPECT_EQ(third.refused[0].text, "shared by 2 jobs, and the policy allows no more than 2");
+  EXPECT_TRUE(third.refused[0].may_change) << "one of them ends one day";
+  EXPECT_TRUE(place(host, share, {.uid = 1000}).satisfied()) << "without a policy";
+}
+
 TEST(Limit, ATicketGathersNoMoreThanItWants) {
   Snapshot host = gathering();
   host.waiters = {waiter(1, {DeviceId("B"), DeviceId("A")})};

@@ -84,6 +84,7 @@ struct Candidate {
   std::size_t claims = 0;
   std::size_t strangers = 0;
   bool drawn_on = false;
+  bool is_new = true;         // the user's last job was not on it
   std::size_t listed_at = 0;  // place in `preferred`; its size: not in it
   std::string evidence;       // of being idle
 };
@@ -108,12 +109,13 @@ bool fits_better(const Candidate& a, const Candidate& b) {
     // Who started a job without a lease has not agreed to share: their cards come last.
     const auto key = [](const Candidate& c) {
       const auto left_over = c.left ? minus(*c.left, *c.promised) : std::nullopt;
-      return std::make_tuple(c.strangers > 0, left_over, place_of(c));
+      return std::make_tuple(c.strangers > 0, left_over, c.is_new, place_of(c));
     };
     return key(a) < key(b);
   }
   const auto key = [](const Candidate& c) {
-    return std::make_tuple(c.device->parent.has_value(), size_of(c), c.drawn_on, place_of(c));
+    return std::make_tuple(c.device->parent.has_value(), size_of(c), c.drawn_on, c.is_new,
+                           place_of(c));
   };
   return key(a) < key(b);
 }
@@ -121,7 +123,8 @@ bool fits_better(const Candidate& a, const Candidate& b) {
 /// One of which it is unknown has the least.
 bool has_more_free(const Candidate& a, const Candidate& b) {
   if (a.left != b.left) return a.left > b.left;
-  return std::make_tuple(a.drawn_on, place_of(a)) < std::make_tuple(b.drawn_on, place_of(b));
+  return std::make_tuple(a.drawn_on, a.is_new, place_of(a)) <
+         std::make_tuple(b.drawn_on, b.is_new, place_of(b));
 }
 
 bool is_better(Preference preference, const Candidate& a, const Candidate& b) {
@@ -146,6 +149,8 @@ Candidate candidate_from(const Case& asked) {
   if (asked.request.memory) candidate.promised = wanted_bytes(*asked.request.memory, asked.device);
   candidate.left = promisable_memory(asked.device, asked.occupancy).get();
   candidate.claims = asked.occupancy.promises.size();
+  const auto& last_had = asked.limits.last_had;
+  candidate.is_new = std::ranges::find(last_had, asked.device.id) == last_had.end();
   for (const Occupant& occupant : asked.occupancy.occupants) {
     if (is_background(*occupant.use)) {
       candidate.drawn_on = true;

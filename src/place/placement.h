@@ -119,6 +119,8 @@ struct PlaceLimits {
   uid_t uid = 0;
   /// Its job is ended after so long: then it may have what is gathered for somebody until later.
   std::optional<std::chrono::milliseconds> time_limit;
+  /// What the user's last job was on: of equals those again.
+  std::vector<DeviceId> last_had;
   std::vector<Kept> reserved;
   /// How long each device has been watched and found idle by this process, for devices whose own
   /// history is missing or shorter than asked for. A device refused as not_idle starts again at 0;
@@ -145,7 +147,8 @@ struct PlaceLimits {
 ///          before MIG instances, which are for those who ask. Then the one a desktop uses least.
 /// Links    several devices of one fit: the set with the best links, leaving the best sets whole
 ///          (place/together.h), as far as the snapshot knows them. --together refuses any other.
-/// Ties     by index, then MIG place, then identity: the same snapshot gives the same answer.
+/// Ties     what the user's last job was on, then by index, then MIG place, then identity: the same
+/// snapshot gives the same answer.
 [[nodiscard]] Placement place(const Snapshot& snapshot, const Request& request,
                               const PlaceLimits& limits = {});
 

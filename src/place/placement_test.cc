@@ -56,6 +56,31 @@ TEST(Promisable, DeductsWhatTheDriverReserves) {
   EXPECT_EQ(promisable_memory(host.devices[0], host), Reading<Bytes>(79_GiB));
 }
 
+TEST(Place, GivesOfEqualsWhatTheUsersLastJobWasOn) {
+  const Snapshot host = SnapshotBuilder()
+                            .gpu("A", 80_GiB)
+                            .gpu("B", 80_GiB)
+                            .gpu("C", 80_GiB)
+                            .claim("alice", 10_GiB)
+                            .gpu("D", 80_GiB)
+                            .build();
+  const PlaceLimits again{.last_had = {DeviceId("D")}};
+  EXPECT_THAT(chosen(place(host, {}, again)), ElementsAre("D"));
+  EXPECT_THAT(chosen(place(host, {.prefer = Preference::most_free}, again)), ElementsAre("D"));
+  EXPECT_THAT(chosen(place(host, {.devices = 2}, again)), ElementsAre("A", "D"));
+  EXPECT_THAT(chosen(place(host, share(5_GiB), again)), ElementsAre("C"))
+      << "where least is left over: not all else is equal";
+  EXPECT_THAT(chosen(place(host, {}, {.last_had = {DeviceId("C")}})), ElementsAre("A"));
+}
+
+TEST(Place, TheLastDeviceOfWhoAsksIsNoBusinessOfThoseBefore) {
+  Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).gpu("B", 80_GiB).build();
+  host.waiters = {{.id = "first", .request = to_json(Request{})}};
+  EXPECT_THAT(chosen(place_newcomer(host, {}, {.last_had = {DeviceId("B")}})), ElementsAre("B"));
+  EXPECT_THAT(chosen(place_newcomer(host, {}, {.last_had = {DeviceId("A")}})), ElementsAre("B"))
+      << "A is kept for the first";
+}
+
 TEST(Promisable, IsNothingUnderAWholeLeaseAndNeverWraps) {
   const Snapshot whole = SnapshotBuilder().gpu("A", 80_GiB).claim("alice").build();
   EXPECT_EQ(promisable_memory(whole.devices[0], whole), Reading<Bytes>(0_B));

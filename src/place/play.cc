@@ -86,6 +86,7 @@ WithGathered::WithGathered(Played& played, const Snapshot& snapshot, const Place
 
 PlaceLimits limits_of(const Waiter& waiter, PlaceLimits limits) {
   limits.visible.reset();
+  limits.last_had.clear();
   limits.uid = waiter.uid;
   limits.time_limit = waiter.time_limit;
   return limits;

@@ -30,7 +30,8 @@ void fill(std::optional<Value>& member, const std::optional<Value>& said) {
 }
 
 void fill(UserRules& rules, const UserRules& said) {
-  const auto& [highest, devices, at_most, hours, quiet, memory, time, idle_after, holders] = said;
+  const auto& [highest, devices, at_most, hours, quiet, memory, time, prefer, jobs, idle_after,
+               holders] = said;
   fill(rules.highest_priority, highest);
   fill(rules.devices, devices);
   fill(rules.devices_at_most, at_most);
@@ -38,6 +39,8 @@ void fill(UserRules& rules, const UserRules& said) {
   fill(rules.quiet_hours, quiet);
   fill(rules.memory, memory);
   fill(rules.time, time);
+  fill(rules.prefer, prefer);
+  fill(rules.jobs_per_device, jobs);
   fill(rules.idle_after, idle_after);
   fill(rules.idle_holders, holders);
 }

@@ -51,6 +51,8 @@ struct UserRules {
   std::optional<QuietHours> quiet_hours;
   std::optional<std::string> memory;  // of a job that does not say, as typed
   std::optional<std::string> time;
+  std::optional<std::string> prefer;
+  std::optional<int> jobs_per_device;  // no share of a device on which there are so many leases
   std::optional<std::chrono::milliseconds> idle_after;  // nothing: idle_after_by_itself
   std::optional<IdleHolders> idle_holders;              // nothing: IdleHolders::nothing
   friend bool operator==(const UserRules&, const UserRules&) = default;

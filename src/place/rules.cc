@@ -302,6 +302,18 @@ std::vector<const Occupant*> strangers(const Case& asked) {
   return found;
 }
 
+/// As many leases as the policy lets share a device.
+Verdict crowded(const Case& asked) {
+  if (asked.limits.policy == nullptr) return std::nullopt;
+  const auto& most = asked.limits.policy->of(asked.limits.uid).jobs_per_device;
+  const std::size_t jobs = asked.occupancy.promises.size();
+  if (!most || jobs < static_cast<std::size_t>(std::max(*most, 1))) return std::nullopt;
+  return with_claims(
+      refuse(asked.device, Rule::leased,
+             trf("shared by {} jobs, and the policy allows no more than {}", jobs, *most)),
+      asked);
+}
+
 Verdict leased(const Case& asked) {
   if (is_ledger_unread(asked.snapshot)) {
     return refuse(asked.device, Rule::leased, said("who has leased it could not be read"));
@@ -310,7 +322,7 @@ Verdict leased(const Case& asked) {
   if (promises.empty()) return std::nullopt;
   const bool whole = std::any_of(promises.begin(), promises.end(),
                                  [](const Promise& promise) { return !promise.promised; });
-  if (!whole && asked.request.memory) return std::nullopt;
+  if (!whole && asked.request.memory) return crowded(asked);
   if (whole) {
     Refusal refusal = refuse(asked.device, Rule::leased, said("leased whole"));
     refusal.is_leased_whole = true;

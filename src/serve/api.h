@@ -12,6 +12,7 @@
 
 #include "alert/alert.h"
 #include "base/clock.h"
+#include "lease/planned.h"
 #include "place/policy.h"
 #include "serve/delivery_queue.h"
 #include "serve/history_source.h"
@@ -77,6 +78,7 @@ struct RequestContext {
   std::optional<WallTime> unanswered_since;
   Policy policy;
   std::shared_ptr<const berth::Policy> rules;  // of the queue (place/policy.h); null: none
+  std::vector<Planned> planned;                // reservations that are to begin
   EnergyPrice price;
   std::shared_ptr<const GroupBook> book = std::make_shared<const GroupBook>();
   /// Of this snapshot, policy and book; null: the handler makes them.

@@ -156,7 +156,8 @@ void write_counts(Archive& archive, const Snapshot& seen,
   }
 }
 
-void write_lists(Archive& archive, const Snapshot& seen, const RequestContext& context) {
+void write_lists(Archive& archive, const Principal& principal, const Snapshot& seen,
+                 const RequestContext& context) {
   const auto states = health_states(seen);
   archive.derived_object("counts", true, [&] { write_counts(archive, seen, states); });
   archive.derived_list("devices", seen.devices,
@@ -167,6 +168,14 @@ void write_lists(Archive& archive, const Snapshot& seen, const RequestContext& c
                        [&](const Claim& claim) { write_promise(archive, claim); });
   archive.derived_list("queue", queue_seen(seen, context),
                        [&](const QueueRow& row) { write_place(archive, row); });
+  archive.derived_list("planned", context.planned, [&](const Planned& one) {
+    const bool is_named =
+        access_level(principal, one.uid, context.policy, *context.book) >= AccessLevel::names;
+    Planned shown = one;
+    shown.text.failed = is_named || one.text.failed.empty() ? without_private_paths(one.text.failed)
+                                                            : "its owner is told why";
+    write_planned_row(archive, shown, is_named);
+  });
   archive.derived("problems", seen.problems);
 }
 
@@ -196,7 +205,7 @@ void write_overview(Archive& archive, const Principal& principal, const RequestC
     archive.derived("sees", word_for_sight(principal, context.policy));
   });
   archive.derived("joined", context.fleet ? context.fleet->hosts.size() : 0);
-  write_lists(archive, seen, context);
+  write_lists(archive, principal, seen, context);
   write_active_alerts(archive, principal, context);
 }
 

@@ -80,6 +80,25 @@ TEST(Overview, HidesNamesAsNull) {
               Not(HasSubstr("4294967295")));
 }
 
+TEST(Overview, TellsWhatIsToBeginAndForWhomByThePolicy) {
+  RequestContext context = example_context(Others::owner);
+  context.planned = {
+      {.id = "at-1",
+       .uid = bob,
+       .user = "bob",
+       .text = {
+           .at = WallTime{5000}, .lasts = 2s, .words = {"-n", "2"}, .failed = "bob's secret"}}};
+  const Json own = answered("/api/v1/overview", known(bob), context)["planned"][0];
+  EXPECT_EQ(own["user"], "bob");
+  EXPECT_EQ(own["failed"], "bob's secret");
+  EXPECT_EQ(own["starts_unix_ms"], 5000);
+  EXPECT_EQ(own["ends_unix_ms"], 7000);
+  const Json others = answered("/api/v1/overview", known(carol), context)["planned"][0];
+  EXPECT_TRUE(others["user"].is_null() && others["uid"].is_null());
+  EXPECT_EQ(others["wants"], "-n 2") << "what is to be taken is everybody's to know";
+  EXPECT_THAT(others.dump(), Not(HasSubstr("bob")));
+}
+
 TEST(Overview, SaysWhenItIsStale) {
   RequestContext context = example_context();
   context.now.unix_ms += 60'000;

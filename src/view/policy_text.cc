@@ -65,6 +65,12 @@ std::vector<std::string> sentences_of(const UserRules& rules, const Policy& poli
   if (rules.time) {
     said.push_back(trf("a job that does not say gets --time {}", printable(*rules.time)));
   }
+  if (rules.prefer) {
+    said.push_back(trf("a job that does not say gets --prefer {}", printable(*rules.prefer)));
+  }
+  if (rules.jobs_per_device) {
+    said.push_back(trf("no share of a device that {} jobs share", *rules.jobs_per_device));
+  }
   if (rules.idle_after) {
     said.push_back(trf("who holds a device counts as idle after {} without computing",
                        short_duration(*rules.idle_after)));

@@ -236,6 +236,16 @@ std::string render_planned(const std::vector<Planned>& planned, const Style& sty
   return text;
 }
 
+void write_planned_row(Archive& archive, const Planned& planned, bool is_named) {
+  archive.derived("id", planned.id);
+  archive.derived("uid", is_named ? std::optional(planned.uid) : std::nullopt);
+  archive.derived("user", is_named ? std::optional(planned.user) : std::nullopt);
+  archive.derived("starts_unix_ms", planned.text.at);
+  archive.derived("ends_unix_ms", WallTime{planned.text.at.unix_ms + planned.text.lasts.count()});
+  archive.derived("wants", shell_joined(planned.text.words));
+  archive.derived("failed", planned.text.failed);
+}
+
 std::string queue_json(const Snapshot& snapshot, const Policy* policy,
                        const std::vector<IdleRow>& idle, const std::vector<Planned>& planned) {
   const auto rows = queue_rows(snapshot, {.policy = policy});
@@ -252,14 +262,7 @@ std::string queue_json(const Snapshot& snapshot, const Policy* policy,
                       archive.derived_list(
                           "idle", idle, [&](const IdleRow& row) { write_idle_row(archive, row); });
                       archive.derived_list("planned", planned, [&](const Planned& one) {
-                        archive.derived("id", one.id);
-                        archive.derived("uid", one.uid);
-                        archive.derived("user", one.user);
-                        archive.derived("starts_unix_ms", one.text.at);
-                        archive.derived("ends_unix_ms",
-                                        WallTime{one.text.at.unix_ms + one.text.lasts.count()});
-                        archive.derived("wants", shell_joined(one.text.words));
-                        archive.derived("failed", one.text.failed);
+                        write_planned_row(archive, one, true);
                       });
                     }) +
          "\n";

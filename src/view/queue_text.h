@@ -45,8 +45,10 @@ void write_outlook(Archive& archive, const QueueRow& row);
                                        const std::vector<IdleRow>& idle, const Style& style);
 /// Of a run that `--after` others has no place in the queue yet; empty: it has one, or is none.
 [[nodiscard]] std::string waiting_for_runs(const RunRecord& run, const Snapshot& snapshot);
-/// Reservations that are to begin, a line each.
+/// Reservations that are to begin, a line each; and what JSON has of one.
 [[nodiscard]] std::string render_planned(const std::vector<Planned>& planned, const Style& style);
+/// `is_named`: who it is for may be told.
+void write_planned_row(Archive& archive, const Planned& planned, bool is_named);
 [[nodiscard]] std::string queue_json(const Snapshot& snapshot, const Policy* policy,
                                      const std::vector<IdleRow>& idle,
                                      const std::vector<Planned>& planned);

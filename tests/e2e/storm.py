@@ -20,7 +20,7 @@ from conftest import BERTH, BUILD
 STRESS = BUILD / "tests/stress/lease_stress"
 IS_ROOT = os.geteuid() == 0
 # Of each test program its own: what is left of theirs is killed at the end.
-USERS = tuple(61001 + 3 * (os.getpid() % 1000) + i for i in range(3)) if IS_ROOT else (os.geteuid(),)
+USERS = tuple(61001 + 5 * (os.getpid() % 700) + i for i in range(5)) if IS_ROOT else (os.geteuid(),)
 CARD_GIB = 79
 EXITING = 4  # in the flags of /proc/PID/stat: it may have closed its files
 
@@ -66,7 +66,7 @@ class Watcher(threading.Thread):
 
 
 class Storm:
-    """A machine of three users (one, where only root can be several) with one ledger, and their runs."""
+    """A machine of five users (one, where only root can be several) with one ledger, and their runs."""
 
     def __init__(self, sim="server-8xh100"):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="berth-storm-"))

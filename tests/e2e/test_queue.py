@@ -78,6 +78,8 @@ def lab(tmp_path):
     for run in made.started:
         if run.poll() is None:
             end(run)
+    # Who waited has got what the others let go.
+    made.run("stop", "--all", "-q", "--grace", "0s")
 
 
 def in_one_line(text):
@@ -247,6 +249,37 @@ def test_a_job_that_does_not_say_gets_the_policys_memory_and_time(lab):
     lab.hold("own", "--time", "1h", "--memory", "default")
     [lease] = [one for one in leases(lab) if one["devices"][0]["promised_bytes"] is None]
     assert lease["ends_unix_ms"] == lease["since_unix_ms"] + 3600_000
+
+
+def given(lab, *options):
+    return lab.run("run", "-q", *options, "--", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES").stdout.strip()
+
+
+def test_of_equal_devices_a_job_has_those_of_its_users_last(lab):
+    assert given(lab) == "0", "of those that nobody had the first"
+    assert given(lab, "--only", "1") == "1" and given(lab) == "1"
+    assert "GPU 1" in lab.run("run", "--dry-run", "--", "true").stdout, "it is told beforehand"
+    assert given(lab, "--prefer", "0") == "0" and given(lab) == "0"
+    lab.hold("holder", "--only", "0")
+    assert given(lab) == "1", "where it is free"
+
+
+def test_a_policys_preference_is_what_is_tried_first(lab):
+    lab.policy('[everybody]\nprefer = ["1", "0"]\n')
+    assert given(lab) == "1" and given(lab, "--prefer", "0") == "0" and given(lab) == "1"
+    lab.hold("holder")
+    assert given(lab) == "0", "a preference forbids nothing"
+
+
+def test_no_more_jobs_share_a_device_than_the_policy_allows(lab):
+    lab.policy("[everybody]\njobs_per_device = 2\n")
+    for name in ("one", "two"):
+        lab.hold(name, "--only", "0", "--memory", "1G")
+    refused = lab.run("run", "--only", "0", "--memory", "1G", "--", "true")
+    assert refused.returncode == 124 and "allows no more than 2" in in_one_line(refused.stderr), refused.stderr
+    third = lab.wait("third", "--only", "0", "--memory", "1G")
+    lab.let_end("one", "third")
+    assert third.wait(timeout=LONG) == 0
 
 
 def test_quiet_hours_hold_a_job_back(lab):

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 from aftermath import leases, poll, runs
 from conftest import end, many_devices, wait_until
+from serving import UnixConnection
 from test_queue import Lab, in_one_line
 from test_reap import OTHER, OWNER, Shared
 
@@ -38,6 +39,15 @@ def planned(lab):
     return json.loads(lab.run("queue", "--json").stdout)["planned"]
 
 
+def shown_by_the_server(lab):
+    connection = UnixConnection(str(lab.directory / "serve.socket"))
+    try:
+        connection.request("GET", "/api/v1/overview")
+        return json.loads(connection.getresponse().read())["planned"]
+    finally:
+        connection.close()
+
+
 def reserve(lab, *words):
     done = lab.run("reserve", *words)
     assert done.returncode == 0, done.stderr
@@ -62,6 +72,9 @@ def test_it_is_shown_with_its_times_begins_then_and_ends_as_planned(lab):
     assert row["ends_unix_ms"] - row["starts_unix_ms"] == 1_800_000
     told = in_one_line(lab.run("queue").stdout)
     assert "Reserved by" in told and name in told, told
+    told = in_one_line(lab.run("status").stdout)
+    assert "Reserved by" in told and name in told, told
+    poll(lambda: shown_by_the_server(lab) != [row], LONG, "the page is not told of it")
     assert leases(lab) == [], "not before its time"
     poll(lambda: not leases(lab), LONG, "it does not begin")
     [lease] = leases(lab)

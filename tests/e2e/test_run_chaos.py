@@ -1,7 +1,7 @@
-"""Runs of three users whose processes are killed and stopped at random moments: no device is given twice, nobody who was
+"""Runs of five users whose processes are killed and stopped at random moments: no device is given twice, nobody who was
 left alone fails, and what stays behind is bounded.
 
-200 runs, as in `./dev test`; with BERTH_LONG, 2,000. BERTH_SEED repeats the choices that were made, though not the
+500 runs, a few at a time, as in `./dev test`; with BERTH_LONG also 2,000, and 500 launchers at once. BERTH_SEED repeats the choices that were made, though not the
 moments."""
 
 import collections
@@ -19,9 +19,11 @@ from conftest import end
 from storm import IS_ROOT, USERS, LeftStopped, Storm, Watcher, plan
 
 LONG = bool(os.environ.get("BERTH_LONG"))
-RUNS = int(os.environ.get("BERTH_STORM_RUNS", 2000 if LONG else 200))
-AT_ONCE = 60 if LONG else 24
-GIVE_UP = 3600 if LONG else 240
+# (runs, so many of them at once)
+STORMS = [(2000, 60), (500, 500)] if LONG else [(500, 24)]
+if "BERTH_STORM_RUNS" in os.environ:
+    STORMS = [(int(os.environ["BERTH_STORM_RUNS"]), int(os.environ.get("BERTH_STORM_AT_ONCE", "24")))]
+GIVE_UP = 3600 if LONG else 600
 # Dead leases, tickets, half-written files and what belongs to them, of one user.
 MOST_LEFT = 16
 
@@ -68,12 +70,12 @@ class Ended:
         return answer
 
 
-def answers_of(storm, planned):
+def answers_of(storm, planned, at_once):
     left_stopped, ended, until = LeftStopped(), Ended(), time.monotonic() + GIVE_UP
     freeing = threading.Thread(target=let_go_at_the_end, args=(left_stopped, ended, len(planned)))
     freeing.start()
     try:
-        with ThreadPoolExecutor(AT_ONCE) as pool:
+        with ThreadPoolExecutor(at_once) as pool:
             return list(pool.map(
                 lambda one: ended.count(one_run(storm, left_stopped, until, *one)), enumerate(planned)
             ))
@@ -104,16 +106,18 @@ def records_of(storm, uid):
     return json.loads(listed.communicate()[0])
 
 
+@pytest.mark.parametrize(("runs", "at_once"), STORMS)
 @pytest.mark.parametrize("users", [pytest.param(len(USERS), id=f"{len(USERS)}_users")])
-def test_runs_under_kills_and_stops_share_no_device_and_leave_nothing(storm, users):
-    assert users == (3 if IS_ROOT else 1)
+def test_runs_under_kills_and_stops_share_no_device_and_leave_nothing(storm, users, runs, at_once):
+    assert users == (5 if IS_ROOT else 1)
     seed = int(os.environ.get("BERTH_SEED") or random.SystemRandom().randrange(10**9))
     print(f"BERTH_SEED={seed}")
     watcher = Watcher(storm.marks)
     watcher.start()
     began = time.monotonic()
-    answers = answers_of(storm, plan(seed, RUNS))
-    print(f"{RUNS} runs in {time.monotonic() - began:.0f} s; {dict(collections.Counter(done for done, *_ in answers))}")
+    planned = plan(seed, runs)
+    answers = answers_of(storm, planned, at_once)
+    print(f"{runs} runs in {time.monotonic() - began:.0f} s; {dict(collections.Counter(done for done, *_ in answers))}")
     poll(lambda: nothing_goes_on(storm), 90, "processes are left over")
     watcher.end()
     left, half = storm.ledger_files(), storm.half_records()
@@ -129,7 +133,12 @@ def test_runs_under_kills_and_stops_share_no_device_and_leave_nothing(storm, use
         "more half-made records than are bounded": too_many(half),
     }
     assert not any(found.values()), {what: seen for what, seen in found.items() if seen}
-    assert watcher.looks > 0 and len(storm.lines("started")) > RUNS / 2
+    assert watcher.looks > 0 and len(storm.lines("started")) > runs / 2
+    # What is claimed here: so many launchers, of each user some, and each part of a run hit in each way.
+    assert len(answers) == runs and {uid for uid, *_ in planned} == set(USERS)
+    struck = {tuple(done.split()) for done, *_ in answers if done != "nothing"}
+    assert {how for how, _ in struck} >= {"kill", "stop", "stop-kill"}, struck
+    assert {part for _, part in struck} >= {"launcher", "waiter", "heir", "keeper", "sampler", "job"}, struck
     for uid in USERS:
         assert storm.start(uid, "run", "-q", "--", "true").wait(timeout=60) == 0
         listed = records_of(storm, uid)

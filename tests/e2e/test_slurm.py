@@ -160,6 +160,21 @@ def test_each_task_of_an_array_has_its_record(machine, site):
         assert f"task {task}" in output_of(machine, f"{run}.{task}")
 
 
+def test_a_sweep_is_one_array_with_a_record_for_each_point(machine, site):
+    job = "echo lr {lr} seed {seed}; exit {seed}"
+    done = machine.run("sweep", "--on", "slurm", "-j", "1", "--set", "lr=0.1,0.01", "--set", "seed=0..1", "--", "sh", "-c", job)
+    assert done.returncode == 0, done.stderr
+    run = done.stdout.strip()
+    assert machine.run("wait", run).returncode == 1  # the first that went wrong
+    points = [(lr, seed) for lr in ("0.1", "0.01") for seed in (0, 1)]
+    for task, (lr, seed) in enumerate(points):
+        wait_until(lambda task=task: record(machine, f"{run}.{task}")["end"], "it is over")
+        assert record(machine, f"{run}.{task}")["end"]["exit_code"] == seed
+        assert f"lr {lr} seed {seed}" in output_of(machine, f"{run}.{task}")
+    refused = machine.run("sweep", "--on", "slurm", "--csv", "--set", "lr=1", "--", "echo", "{lr}")
+    assert refused.returncode == 125 and "--csv" in refused.stderr, refused.stderr
+
+
 def test_a_job_that_slurm_starts_again_has_a_second_record(machine, site):
     run = submit(machine, "--retry-on", "gpu-lost", "--", "sh", "-c", "echo start $SLURM_RESTART_COUNT; sleep 300")
     wait_until(lambda: "start" in output_of(machine, run), "it runs")

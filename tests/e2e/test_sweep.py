@@ -53,6 +53,16 @@ def test_the_table_is_csv_for_programs(grid):
     assert {row["exit_code"] for row in rows} == {"0"} and len({row["run"] for row in rows}) == 6
 
 
+def test_the_runs_of_a_sweep_are_compared_by_their_parameters(grid):
+    done = grid.run(*grid.sweep("--memory", "1G", "--csv"), timeout=LONG)
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    first, last = rows[0], rows[-1]
+    told = grid.run("report", "--md", first["run"], last["run"])
+    assert told.returncode == 0, told.stderr
+    for row in (first, last):
+        assert f"echo {row['lr']} {row['seed']}" in told.stdout, "by which it differs from the other"
+
+
 def test_no_more_than_asked_for_are_under_way(grid):
     (grid.out / "hold").touch()
     sweep = grid.start(*grid.sweep("--memory", "1G", "-j", "2"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -154,6 +164,21 @@ def test_after_one_that_failed_nothing_starts(machine):
     done = machine.run("run", "--memory", "1G", "--after", failed, "--", "echo", "never")
     assert done.returncode == 125 and done.stdout == "", done.stdout
     assert f"{failed}: that run ended with 4" in done.stderr, done.stderr
+
+
+def test_no_circle_can_be_asked_for(machine):
+    """Only what is there already can be named, and nobody names a run that is to come."""
+    gate = machine.directory / "gate"
+    first = machine.run("run", "-d", "-q", "--memory", "1G", "--", "sh", "-c", f"until test -e {gate}; do sleep 0.05; done")
+    first = first.stdout.strip()
+    second = machine.run("run", "-d", "-q", "--memory", "1G", "--after", first, "--", "true").stdout.strip()
+    beginning, random = second.rsplit("-", 1)
+    for itself in (beginning + "-" + random[::-1] + "x", "next", ""):
+        done = machine.run("run", f"--after={itself}", "--", "echo", "never")
+        assert done.returncode == 125 and done.stdout == "", (itself, done)
+    third = machine.run("run", "-d", "-q", "--memory", "1G", "--after", f"{second},{first}", "--", "true")
+    gate.touch()
+    assert third.returncode == 0 and machine.run("wait", third.stdout.strip(), timeout=LONG).returncode == 0
 
 
 def test_after_an_unknown_run_is_refused(machine):

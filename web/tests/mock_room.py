@@ -168,6 +168,11 @@ class Room:
             for name, uid, user, wants, waited_ms in tickets
         ]
 
+    def planned(self):
+        start = self.started + 3 * 3_600_000
+        return [{"id": "at-0badcafe", "uid": 1001, "user": "mara", "starts_unix_ms": start, "ends_unix_ms": start + 7_200_000,
+                 "wants": "-n 4", "failed": ""}]
+
     def overview(self, user=None):
         self.sequence += 1
         now = now_ms()
@@ -212,6 +217,7 @@ class Room:
             "processes": self.processes(),
             "leases": self.leases(),
             "queue": self.queue(),
+            "planned": self.planned(),
             "problems": self.snapshot.get("problems", []),
             "alerts": [one for one in self.alerts.values() if one["resolved_unix_ms"] is None],
             "joined": len(self.hosts),

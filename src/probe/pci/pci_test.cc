@@ -204,6 +204,28 @@ TEST_F(PciTree, ACardIsPlacedByTheKernelsDeviceTree) {
   EXPECT_EQ(text(1, Detail::pci_path), Reading<std::string>(Absent::failed));
 }
 
+TEST_F(PciTree, CardsOfTwoNumaNodesAreEachToldWithItsNodeAndItsCpus) {
+  SnapshotBuilder builder;
+  for (const std::string node : {"0", "1"}) {
+    const std::string address = "0000:" + node + "b:00.0";
+    put(address, "0x030200", "0x10de", "0x2330", "nvidia");
+    file(address, "numa_node", node);
+    file(address, "local_cpulist", node == "0" ? "0-1,4" : "2-3");
+    builder.gpu("GPU-" + node, Bytes(1 << 30)).with([&](Device& device) {
+      device.pci_address = "0000" + address;
+    });
+  }
+  Snapshot host = observed(builder.build());
+  PciProbe({.sys = root_}).place(host);
+  ASSERT_EQ(host.devices.size(), 2U);
+  for (std::uint64_t node = 0; node < 2; ++node) {  // run/binding_test.cc goes on from here
+    const Device& device = host.devices[node];
+    EXPECT_EQ(*device.numa_node.get(), node);
+    EXPECT_EQ(device.details.get<std::string>(Detail::cpu_affinity),
+              Reading<std::string>(std::string(node == 0 ? "0-1,4" : "2-3")));
+  }
+}
+
 TEST_F(PciTree, ACardThatComesOrIsExchangedBetweenTwoLooksIsSeen) {
   put("0000:01:00.0", "0x060100", "0x8086", "0x1234", "");
   PciProbe probe({.sys = root_, .pci_ids = root_ + "/pci.ids"});

@@ -200,6 +200,20 @@ export interface Lease {
   devices: ClaimedDevice[];
 }
 
+export interface Planned {
+  id: string;
+  uid: number | null;
+  user: string | null;
+  /// It asks then, as if it came then: nothing is kept free for it before.
+  starts_unix_ms: number;
+  /// Whenever it began.
+  ends_unix_ms: number;
+  /// As typed.
+  wants: string;
+  /// Why it does not begin; empty: it is to begin.
+  failed: string;
+}
+
 export interface Waiter {
   id: string;
   /// Empty: a ticket of berth 0.1.0.
@@ -383,6 +397,8 @@ export interface Overview {
   processes: Process[];
   leases: Lease[];
   queue: Waiter[];
+  /// Reservations that are to begin (`berth reserve --at`), by their time.
+  planned: Planned[];
   problems: Problem[];
   /// All that fire.
   alerts: Alert[];

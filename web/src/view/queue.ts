@@ -6,7 +6,7 @@ import { el, section, set_attribute, set_hidden, set_text } from "../dom/element
 import { Table } from "../dom/table";
 import { dash, duration, moment } from "../model/format";
 import { address_of } from "../model/route";
-import type { Waiter } from "../model/wire";
+import type { Planned, Waiter } from "../model/wire";
 import { t } from "../words/translate";
 import { labels_of } from "./people";
 import { failure, waiting, type View, type World } from "./view";
@@ -78,6 +78,8 @@ export function queue_view(world: World): View {
     (waiter) => waiter.id,
   );
   const note = el("p", { class: "muted" }, t("queue.unknown"));
+  const planned = el("ul", { class: "planned" });
+  let planned_shown = "";
   const place = el("div", {}, waiting());
   set_hidden(note, true);
   set_hidden(table.root, true);
@@ -107,7 +109,7 @@ export function queue_view(world: World): View {
       "div",
       { class: "needs-look" },
       el("h1", {}, t("nav.queue")),
-      section(t("queue.title"), 2, place, table.root, note),
+      section(t("queue.title"), 2, place, table.root, note, planned),
     ),
     update: ({ overview }) => {
       const now = JSON.stringify(overview?.queue.map((one) => one.id));
@@ -115,9 +117,24 @@ export function queue_view(world: World): View {
       if (now !== known || performance.now() - asked_ms > between_questions_ms) void ask();
       else draw();
       known = now;
+      const lines = (overview?.planned ?? []).map(planned_line);
+      // What is unchanged stays, with what somebody has marked in it.
+      if (lines.join("\n") === planned_shown) return;
+      planned_shown = lines.join("\n");
+      planned.replaceChildren(...lines.map((line) => el("li", {}, line)));
     },
     close: () => stop.abort(),
   };
+}
+
+function planned_line(one: Planned): string {
+  const line = t("queue.planned", {
+    user: one.user ?? dash,
+    from: moment(one.starts_unix_ms),
+    until: moment(one.ends_unix_ms),
+    wants: one.wants || "-n 1",
+  });
+  return one.failed ? `${line} ${t("queue.planned_failed", { why: one.failed })}` : line;
 }
 
 function when_of(waiter: Waiter): string | null {

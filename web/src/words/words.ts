@@ -137,6 +137,11 @@ export const words = {
     "When one starts is known where all that is in its way has a --time.",
     "只有前面的任务都给出 --time 时，才能预计开始时间。",
   ],
+  "queue.planned": [
+    "Reserved by {user} from {from} until {until}: {wants}",
+    "{user} 的预留，从 {from} 到 {until}：{wants}",
+  ],
+  "queue.planned_failed": ["It does not begin: {why}", "不会开始：{why}"],
   "list.left_out": ["Older ones that are not shown: {n}", "未显示的更早条目：{n}"],
 
   waiting: ["Asking the server…", "正在查询…"],

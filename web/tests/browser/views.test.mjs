@@ -114,6 +114,11 @@ test("the queue says who is next and what is in the way", {}, async (page, serve
     check(shown[i]["User"] === user && shown[i]["Wants"] === wants, "who wants what");
     check(shown[i]["Why not yet"] === (why || "–"), `why not yet: ${shown[i]["Why not yet"]}`);
   });
+  const { planned } = await server.ask("api/v1/overview");
+  for (const { user, wants } of planned) {
+    const told = await text(page, ".planned");
+    check(told.includes(`Reserved by ${user} from`) && told.includes(wants), `to begin: ${told}`);
+  }
 });
 
 test(

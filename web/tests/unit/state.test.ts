@@ -77,6 +77,7 @@ function overview(part: Partial<Overview> = {}): Overview {
     processes: [],
     leases: [],
     queue: [],
+    planned: [],
     problems: [],
     alerts: [],
     ...part,
