@@ -1,7 +1,7 @@
 // Runs narrowed and side by side, a GPU's own page, the queue, cards for other pages' frames.
 
 import { check, test, until } from "./harness.mjs";
-import { a_run, first_gpu, log_in, rows, text } from "./steps.mjs";
+import { a_run, first_gpu, log_in, rows, text, with_history } from "./steps.mjs";
 
 test("runs are narrowed to what is looked for", { needs: ["runs"] }, async (page, server) => {
   await log_in(page, await server.tell("who"));
@@ -72,34 +72,71 @@ test("a GPU's page tells all of its readings", {}, async (page, server) => {
   });
 });
 
+const first_plot = (page) => page.locator(".gpu .plot").first();
+/// From where to where the charts of a GPU go, as ms.
+const shown_span = async (page) => {
+  const [from, to] = await first_plot(page).evaluate((plot) => [plot.ariaValueMin, plot.ariaValueMax]);
+  return Number(to) - Number(from);
+};
+/// Presses over these shares of the first chart's width; letting go is left to the test.
+const drag = async (page, begin, end) => {
+  const box = await until("it is drawn", () => page.locator(".gpu .u-over").first().boundingBox());
+  await page.mouse.move(box.x + box.width * begin, box.y + 30);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * end, box.y + 30, { steps: 4 });
+};
+
 test(
   "dragging over a chart looks closer, and tells who had the GPU",
   { needs: ["history"] },
   async (page) => {
+    await with_history(page);
+    const asked = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
     await first_gpu(page);
     await page.getByRole("button", { name: "1 h", exact: true }).click();
-    const plot = page.locator(".gpu .plot").first();
-    const span = async () => {
-      const [from, to] = [await plot.getAttribute("aria-valuemin"), await plot.getAttribute("aria-valuemax")];
-      return Number(to) - Number(from);
-    };
-    await until("an hour", async () => Math.abs((await span()) - 3_600_000) < 10_000);
+    const is_about = (ms) => async () => Math.abs((await shown_span(page)) / ms - 1) < 0.02;
+    await until("an hour", is_about(3_600_000));
     await page.locator(".legend", { hasText: "Who had it" }).waitFor();
     check((await page.locator(".gpu .bands:visible i").count()) > 0, "bands below the axis");
-    const box = await page.locator(".gpu .u-over").first().boundingBox();
-    await page.mouse.move(box.x + box.width * 0.75, box.y + 30);
-    await page.mouse.down();
-    await page.mouse.move(box.x + box.width * 0.998, box.y + 30, { steps: 4 });
+    await drag(page, 0.75, 0.998);
+    asked.length = 0;
     await page.mouse.up();
-    await until("a quarter of it", async () => Math.abs((await span()) / 900_000 - 1) < 0.1);
-    await plot.focus();
+    await until("a quarter of it", is_about(0.248 * 3_600_000));
+    const times = asked.filter((path) => path.endsWith("/timeline")).length;
+    check(times === 1, `one stretch is asked for ${times} times`);
+    await first_plot(page).focus();
     await page.keyboard.press("+");
-    await until("half of that", async () => Math.abs((await span()) / 450_000 - 1) < 0.1);
+    await until("half of that", is_about(0.124 * 3_600_000));
     await page.getByRole("button", { name: "Whole range" }).click();
-    await until("an hour again", async () => (await span()) > 3_500_000);
+    await until("an hour again", is_about(3_600_000));
     await page.getByRole("button", { name: "15 min" }).click();
   },
 );
+
+test("a drag over a chart outlives what comes meanwhile", { needs: ["history"] }, async (page) => {
+  let give_hour;
+  const wanted = new Promise((done) => {
+    give_hour = done;
+  });
+  const is_hour = (asked) => Number(asked.get("until")) - Number(asked.get("since")) > 3_500_000;
+  await with_history(page, { told: (asked) => (is_hour(asked) ? wanted : null) });
+  await first_gpu(page);
+  await until("a quarter of an hour", async () => Math.abs((await shown_span(page)) - 900_000) < 5_000);
+  // What comes is drawn in another way: a chart that is made anew has no hand on it.
+  await page.getByRole("button", { name: "1 h", exact: true }).click();
+  await drag(page, 0.25, 0.5);
+  check(await page.getByText("Known since").isHidden(), "the hour is there already");
+  give_hour({ knows_since_unix_ms: Date.now() });
+  await page.getByText("Known since").waitFor();
+  const { width } = await page.locator(".gpu .u-select").first().boundingBox();
+  check(width > 50, `of the stretch ${width} px are left`);
+  await page.mouse.up();
+  await until("a part of the quarter", async () => {
+    const span = await shown_span(page);
+    return span > 200_000 && span < 260_000;
+  });
+});
 
 test("the queue says who is next and what is in the way", {}, async (page, server) => {
   const { queue } = await until("somebody waits", async () => {
