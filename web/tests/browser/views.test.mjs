@@ -1,7 +1,7 @@
 // Runs narrowed and side by side, a GPU's own page, the queue, cards for other pages' frames.
 
 import { check, test, until } from "./harness.mjs";
-import { a_run, first_gpu, log_in, rows, text, with_history } from "./steps.mjs";
+import { a_run, first_gpu, log_in, rows, says_duration, text, told_facts, with_history } from "./steps.mjs";
 
 test("runs are narrowed to what is looked for", { needs: ["runs"] }, async (page, server) => {
   await log_in(page, await server.tell("who"));
@@ -64,7 +64,13 @@ test("a GPU's page tells all of its readings", {}, async (page, server) => {
   });
   const [status] = (await server.ask("gpu-status?device=0")).devices;
   check(status.index === 0, "the status of this one alone");
+  for (const [key, name] of [["nvlink_active", "NVLink"], ["activity_sm_percent", "Activity"], ["mig_mode", "MIG"]])
+    if ((status[key] ?? null) !== null) check((await told.innerText()).includes(name), `${key} is not told`);
   check((await told.innerText()).includes(status.pci_address), "where it is");
+  const { devices } = await server.ask("api/v1/topology");
+  const { Neighbours } = await told_facts(page);
+  const links = new Set(devices[0].links.filter((link) => link !== "X"));
+  for (const link of links) check(Neighbours.includes(`${link}: `), `${link}: ${Neighbours}`);
   // What is not measured is not a chart: each that is shown has drawn something.
   await until("no chart is empty", async () => {
     const said = await page.locator(".gpu .plot:visible").evaluateAll((all) => all.map((one) => one.ariaLabel));
@@ -98,7 +104,10 @@ test(
     const is_about = (ms) => async () => Math.abs((await shown_span(page)) / ms - 1) < 0.02;
     await until("an hour", is_about(3_600_000));
     await page.locator(".legend", { hasText: "Who had it" }).waitFor();
-    check((await page.locator(".gpu .bands:visible i").count()) > 0, "bands below the axis");
+    const bands = page.locator(".gpu .bands:visible").first();
+    check((await bands.locator("i").count()) > 0, "bands of who had it");
+    const [band, drawn] = [await bands.boundingBox(), await page.locator(".gpu .u-over").first().boundingBox()];
+    check(band.y >= drawn.y + drawn.height, "they stand in the chart");
     await drag(page, 0.75, 0.998);
     asked.length = 0;
     await page.mouse.up();
@@ -113,6 +122,42 @@ test(
     await page.getByRole("button", { name: "15 min" }).click();
   },
 );
+
+test("what was not measured is a gap, never 0", { needs: ["history"] }, async (page) => {
+  const is_gap = (at, since, until) => Math.abs((at - since) / (until - since) - 0.5) < 0.1;
+  await with_history(page, { is_gap });
+  await first_gpu(page);
+  await page.getByRole("button", { name: "24 h" }).click();
+  await until("a day", async () => Math.abs((await shown_span(page)) / 86_400_000 - 1) < 0.01);
+  /// How much of the line's colour there is in these shares of the chart's width.
+  const painted = (begin, end) =>
+    page.locator(".gpu .chart").first().evaluate((chart, [from, to]) => {
+      const canvas = chart.querySelector("canvas");
+      const copy = document.createElement("canvas");
+      [copy.width, copy.height] = [canvas.width, canvas.height];
+      const context = copy.getContext("2d", { willReadFrequently: true });
+      context.fillStyle = getComputedStyle(chart).getPropertyValue("--chart-load").trim();
+      context.fillRect(0, 0, 1, 1);
+      const [red, green, blue] = context.getImageData(0, 0, 1, 1).data;
+      context.clearRect(0, 0, 1, 1);
+      context.drawImage(canvas, 0, 0);
+      const outer = canvas.getBoundingClientRect();
+      const inner = chart.querySelector(".u-over").getBoundingClientRect();
+      const scale = canvas.width / outer.width;
+      const x = (share) => Math.round((inner.left - outer.left + share * inner.width) * scale);
+      const pixels = context.getImageData(x(from), 0, x(to) - x(from), copy.height).data;
+      let count = 0;
+      for (let i = 0; i < pixels.length; i += 4) {
+        const is_near = (place, colour) => Math.abs(pixels[i + place] - colour) < 8;
+        if (pixels[i + 3] > 24 && is_near(0, red) && is_near(1, green) && is_near(2, blue)) count += 1;
+      }
+      return count;
+    }, [begin, end]);
+  await until("the line is drawn", async () => (await painted(0.1, 0.3)) > 100);
+  const count = await painted(0.45, 0.55);
+  check(count === 0, `${count} pixels of a line lead over the gap`);
+  check((await painted(0.7, 0.9)) > 100, "behind it the line goes on");
+});
 
 test("a drag over a chart outlives what comes meanwhile", { needs: ["history"] }, async (page) => {
   let give_hour;
@@ -146,10 +191,18 @@ test("the queue says who is next and what is in the way", {}, async (page, serve
   await page.getByRole("link", { name: "Queue", exact: true }).click();
   await until("all of them", async () => (await rows(page, "Queue")).length === queue.length);
   const shown = await rows(page, "Queue");
-  queue.forEach(({ user, wants, why_not_yet: why }, i) => {
+  const { devices } = await server.ask("api/v1/overview");
+  queue.forEach((waiter, i) => {
+    const { user, wants, why_not_yet: why, expected_start_unix_ms: at, gathered } = waiter;
     check(shown[i]["Place"] === String(i + 1), "its place");
     check(shown[i]["User"] === user && shown[i]["Wants"] === wants, "who wants what");
     check(shown[i]["Why not yet"] === (why || "–"), `why not yet: ${shown[i]["Why not yet"]}`);
+    const { Starts: starts, "Gathered for it": gathers } = shown[i];
+    if (!why) check(starts === "now", `it starts ${starts}`);
+    else if (at === null) check(starts === "–", `nobody knows when, and yet: ${starts}`);
+    else check(/^in .* at the latest$/.test(starts) && says_duration(starts, at - Date.now()), starts);
+    const labels = gathered.map((id) => devices.find((device) => device.id === id).index).join(", ");
+    check(gathers.startsWith(labels ? `GPU ${labels}` : "–"), `gathered ${labels}: ${gathers}`);
   });
 });
 
