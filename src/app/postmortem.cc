@@ -83,7 +83,7 @@ GatheredPostmortem gather_postmortem(const Context& context, const RunRecord& ru
                                            .ranks = run_ranks_of(run)}};
   add_samples(run, gathered.evidence);
   gathered.evidence.refusals = refusals_of(run);
-  add_kernel_log(context, now, gathered.evidence);
+  if (how != Gather::without_kernel_log) add_kernel_log(context, now, gathered.evidence);
   if (how == Gather::without_log) return gathered;
   add_siblings(context, gathered.evidence);
   const RunRecord with_log = with_telling_log(run, gathered.evidence.ranks);

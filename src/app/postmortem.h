@@ -18,7 +18,7 @@ struct GatheredPostmortem {
   std::string why_no_log;  // translated; empty: there is one, or the run was not detached
   PostmortemEvidence evidence;
 };
-enum class Gather { all, without_log };
+enum class Gather { all, without_log, without_kernel_log };
 /// `run` outlives the answer.
 [[nodiscard]] GatheredPostmortem gather_postmortem(const Context& context, const RunRecord& run,
                                                    Gather how, WallTime now);

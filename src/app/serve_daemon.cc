@@ -9,6 +9,7 @@
 
 #include "app/live.h"
 #include "app/planned_start.h"
+#include "app/run_judge.h"
 #include "app/serve_page.h"
 #include "app/serve_places.h"
 #include "app/verb.h"
@@ -35,8 +36,7 @@ namespace berth {
 
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::seconds;
+using std::chrono::milliseconds, std::chrono::seconds;
 
 constexpr seconds drain_patience{5};
 /// Details (what health judges by, memory errors, limits) change slowly and cost many calls.
@@ -104,6 +104,7 @@ class Daemon {
   serve::RequestHandler handler_;
   serve::UserActs acts_;
   serve::RunSource runs_;
+  RunJudge judge_{context_};
   serve::MetricsKeeper metrics_;
   serve::AlertWatch alerts_;
   serve::Fleet fleet_;
@@ -266,6 +267,7 @@ void Daemon::publish() {
   request_context.price = plan_.settings.price;
   request_context.book = people_.book();
   request_context.runs = &runs_;
+  request_context.judge = &judge_;
   // Processes of a recording are not those of this machine that have their numbers now.
   request_context.acts = context_.replay() ? nullptr : &acts_;
   request_context.simulated = context_.sources().simulated;

@@ -3,14 +3,11 @@
 #include <algorithm>
 
 #include "app/output_file.h"
-#include "app/postmortem.h"
 #include "app/records.h"
+#include "app/run_judge.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
-#include "diagnose/bottleneck/bottleneck.h"
-#include "diagnose/bottleneck/phases.h"
-#include "diagnose/bottleneck/run_activity.h"
 #include "view/report/model.h"
 
 namespace berth {
@@ -70,40 +67,7 @@ class ReportVerb final : public Verb {
   static Result<ReportSource> gathered(Context& context, const std::string& name) {
     auto record = find_run(context, name);
     if (!record) return std::unexpected(record.error());
-    const Manifest& manifest = record->manifest;
-    ReportSource source{.record = *record,
-                        .curves = RunCurves(manifest.started, manifest.given.devices.size())};
-    ThinnedSamples samples;
-    const auto read = for_each_sample(source.record, [&](const Sample& sample) {
-      source.curves.add(sample);
-      samples.add(sample);
-    });
-    if (read) {
-      source.torn_lines = read->torn_lines;
-    } else {
-      source.samples_unreadable = read.error().message();
-    }
-    source.marks = marks_of(source.record);
-    source.events = events_of(source.record);
-    const std::vector<Sample> all = std::move(samples).take();
-    source.phases = report_phases(phases_of(load_points(all)), all, manifest.started);
-    add_findings(context, source, all);
-    return source;
-  }
-
-  /// Of a run that failed: why. Of any other: what kept its GPUs from being busy.
-  static void add_findings(Context& context, ReportSource& source,
-                           const std::vector<Sample>& samples) {
-    if (!has_failed(source.record)) {
-      source.findings =
-          bottleneck::explain_bottleneck(bottleneck::activity_of(source.record.manifest, samples))
-              .findings;
-      return;
-    }
-    const GatheredPostmortem postmortem =
-        gather_postmortem(context, source.record, Gather::all, context.clock().wall_now());
-    source.findings = explain_postmortem(postmortem.evidence);
-    source.why_no_log = postmortem.why_no_log;
+    return report_source(context, *record, Gather::all, context.clock().wall_now());
   }
 
   int answer(const Context& context, const Report& report_) const {

@@ -9,6 +9,7 @@
 
 #include "base/catalogue.h"
 #include "base/gzip.h"
+#include "base/language_here.h"
 
 // The compiled catalogue, placed here by catalogue.S.
 extern "C" {
@@ -20,17 +21,15 @@ namespace berth {
 
 namespace {
 
-Language chosen = Language::english;  // written by the main thread alone
-/// Empty until Chinese is chosen for the first time; then as long as the program runs.
-std::string_view unpacked_catalogue;
+Language chosen = Language::english;               // written by the main thread alone
+thread_local std::optional<Language> chosen_here;  // by LanguageHere
 
-Catalogue catalogue() { return Catalogue(unpacked_catalogue); }
-
-void unpack_catalogue() {
+/// Unpacked when Chinese is wanted for the first time.
+Catalogue catalogue() {
   constexpr std::size_t most_bytes = 4 << 20;
   static const std::string texts =
       gunzipped({berth_catalogue_zh_CN, berth_catalogue_zh_CN_end}, most_bytes).value_or("");
-  unpacked_catalogue = texts;
+  return Catalogue(texts);
 }
 
 /// The pieces between "{}"; nothing where the key has none or others ("{:.1f}"), and where it has
@@ -175,20 +174,20 @@ Language language_from_name(std::string_view name) {
   return traditional ? Language::english : Language::simplified_chinese;
 }
 
-void set_language(Language language) {
-  if (language != Language::english) unpack_catalogue();
-  chosen = language;
-}
-Language current_language() { return chosen; }
+void set_language(Language language) { chosen = language; }
+Language current_language() { return chosen_here.value_or(chosen); }
+
+LanguageHere::LanguageHere(Language language) { chosen_here = language; }
+LanguageHere::~LanguageHere() { chosen_here.reset(); }
 
 std::string_view tr(std::string_view english) {
-  if (chosen == Language::english || english.empty()) return english;
+  if (current_language() == Language::english || english.empty()) return english;
   const std::string_view found = catalogue().find(english);
   return found.empty() ? english : found;
 }
 
 std::string tr_composed(std::string_view english) {
-  if (chosen == Language::english) return std::string(english);
+  if (current_language() == Language::english) return std::string(english);
   Effort effort;
   return translate_composed(english, most_nested, effort);
 }

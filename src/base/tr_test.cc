@@ -2,7 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
 #include "base/catalogue.h"
+#include "base/language_here.h"
 
 namespace berth {
 namespace {
@@ -60,6 +66,19 @@ TEST(Translation, TextThatIsNotInTheCatalogueStaysEnglish) {
   EXPECT_EQ(trf("{} texts that nobody translates", 3), "3 texts that nobody translates");
   EXPECT_EQ(tr(""), "") << "the catalogue's own header is no text";
   set_language(Language::english);
+}
+
+TEST(Translation, AThreadMaySpeakAnotherLanguageForAWhile) {
+  EXPECT_EQ(tr("nobody waits"), "nobody waits");
+  {
+    const LanguageHere chinese(Language::simplified_chinese);
+    EXPECT_EQ(current_language(), Language::simplified_chinese);
+    EXPECT_NE(tr("nobody waits"), "nobody waits");
+    std::string elsewhere;
+    std::thread([&] { elsewhere = tr("nobody waits"); }).join();
+    EXPECT_EQ(elsewhere, "nobody waits");
+  }
+  EXPECT_EQ(tr("nobody waits"), "nobody waits");
 }
 
 TEST(Translation, WrongPlaceholdersCostNoAnswer) {

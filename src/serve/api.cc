@@ -80,6 +80,8 @@ constexpr auto routes = std::to_array<Route>({
     {Method::get, "/api/v1/runs/*", WorkKind::homes, Kept::no, answer_run},
     {Method::get, "/api/v1/runs/*/samples", WorkKind::homes, Kept::no, answer_run_samples},
     {Method::get, "/api/v1/runs/*/log", WorkKind::homes, Kept::no, answer_run_log},
+    {Method::get, "/api/v1/runs/*/explanation", WorkKind::homes, Kept::no, answer_run_explanation},
+    {Method::get, "/api/v1/runs/*/report", WorkKind::homes, Kept::no, answer_run_report},
     {Method::get, "/api/v1/history", WorkKind::history, Kept::no, answer_history},
     {Method::get, "/api/v1/recent", WorkKind::history, Kept::no, answer_recent},
     {Method::get, "/api/v1/usage", WorkKind::history, Kept::no, answer_usage},

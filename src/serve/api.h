@@ -39,6 +39,16 @@ class Acts {
                                             std::optional<uid_t> uid) const = 0;
 };
 
+/// What a record tells when all of it is looked at, in the language of the thread that asks.
+class RunJudge {
+ public:
+  virtual ~RunJudge() = default;
+  /// {"berth_explain": 1, …}: of a run that failed why, of any other what kept its GPUs waiting.
+  [[nodiscard]] virtual std::string explanation(const RunRecord& run) const = 0;
+  /// One file of HTML, without script.
+  [[nodiscard]] virtual std::string report(const RunRecord& run) const = 0;
+};
+
 /// What is shown of alerts: as of one moment, never changed afterwards.
 struct AlertBoard {
   std::vector<Alert> active;  // worst first
@@ -87,6 +97,7 @@ struct RequestContext {
   std::shared_ptr<const AlertBoard> alerts;  // null: nobody watches for any
   // Null: there is none. They outlive every request.
   const RunSource* runs = nullptr;
+  const RunJudge* judge = nullptr;
   const History* history = nullptr;
   bool is_opening_history = false;  // there will be one
   const Acts* acts = nullptr;

@@ -94,6 +94,8 @@ void write_active_alerts(Archive& archive, const Principal& principal,
 [[nodiscard]] HttpResponse answer_run(const Question& question);
 [[nodiscard]] HttpResponse answer_run_samples(const Question& question);
 [[nodiscard]] HttpResponse answer_run_log(const Question& question);
+[[nodiscard]] HttpResponse answer_run_explanation(const Question& question);
+[[nodiscard]] HttpResponse answer_run_report(const Question& question);
 [[nodiscard]] HttpResponse answer_history(const Question& question);
 [[nodiscard]] HttpResponse answer_recent(const Question& question);
 [[nodiscard]] HttpResponse answer_usage(const Question& question);

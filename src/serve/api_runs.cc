@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/language_here.h"
 #include "base/text.h"
 #include "serve/api_json.h"
 
@@ -197,6 +198,32 @@ HttpResponse answer_run_log(const Question& question) {
     archive.derived("total", piece->total);
     archive.derived("text", piece->text);
   });
+}
+
+static Language language_of(const Question& question) {
+  return language_from_name(parameter_of(question.request, "lang").value_or(""));
+}
+
+HttpResponse answer_run_explanation(const Question& question) {
+  const auto run = own_run(question);
+  if (!run) return run.error();
+  if (question.context.judge == nullptr) return no_records();
+  const LanguageHere words(language_of(question));
+  return json_response(question.context.judge->explanation(run->record));
+}
+
+HttpResponse answer_run_report(const Question& question) {
+  const auto run = own_run(question);
+  if (!run) return run.error();
+  if (question.context.judge == nullptr) return no_records();
+  const LanguageHere words(language_of(question));
+  HttpResponse response;
+  response.type = "text/html; charset=utf-8";
+  response.headers = {{"content-security-policy",
+                       "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "
+                       "form-action 'none'; frame-ancestors 'none'"}};
+  response.body = std::make_shared<const std::string>(question.context.judge->report(run->record));
+  return response;
 }
 
 }  // namespace berth::serve

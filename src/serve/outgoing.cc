@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "serve/digest.h"
+#include "view/report/style_sheet.h"
 
 namespace berth::serve {
 
@@ -46,7 +47,10 @@ HttpResponse answer_preflight() {
 }
 
 std::string content_policy(std::string_view ancestors) {
-  return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+  // A report that the page opens keeps to the page's policy: its style sheet is let in by its hash.
+  static const std::string report_style = sha256_base64(report_style_sheet);
+  return "default-src 'none'; script-src 'self'; style-src 'self' 'sha256-" + report_style +
+         "'; img-src 'self' data:; "
          "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors" +
          std::string(ancestors);
 }

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/temporary_directory.h"
+#include "base/tr.h"
 #include "record/record_writer.h"
 #include "serve/api.h"
 #include "serve/example_context.h"
@@ -21,6 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::Pair;
 
 TEST(StateDirectories, AreThoseOfPeopleWhereverTheirHomesLie) {
   const auto found = state_directories_of_all(
@@ -167,11 +169,43 @@ TEST_F(Runs, OfTheApiShowOthersNoCommandLogOrEnvironment) {
     EXPECT_THAT(told(path, other), Not(HasSubstr("secret")));
     EXPECT_THAT(told(path, nobody()), Not(HasSubstr("secret")));
   }
-  for (const char* path : {"/20260101-a/log", "/20260101-a/samples"}) {
+  for (const char* path : {"/20260101-a/log", "/20260101-a/samples", "/20260101-a/explanation",
+                           "/20260101-a/report"}) {
     EXPECT_THAT(told(path, other), HasSubstr("not_yours"));
   }
   context.policy.others = Policy::Others::owner;
   EXPECT_EQ(told("", other), "{\"runs\":[],\"next\":null}\n");
+}
+
+class EchoingJudge final : public RunJudge {
+ public:
+  [[nodiscard]] std::string explanation(const RunRecord& run) const override {
+    return run.manifest.id + ": " + std::string(tr("nobody waits"));
+  }
+  [[nodiscard]] std::string report(const RunRecord& run) const override {
+    return "<p>" + explanation(run);
+  }
+};
+
+TEST_F(Runs, AreExplainedAndReportedInTheLanguageOfWhoAsks) {
+  record("20260101-a");
+  const EchoingJudge judge;
+  RequestContext context = example_context();
+  context.runs = &source_;
+  const auto said = [&](const std::string& part) {
+    return answer(get("/api/v1/runs/20260101-a/" + part), administrator(), context);
+  };
+  EXPECT_EQ(said("report").status, 503) << "nobody judges here";
+  context.judge = &judge;
+  EXPECT_EQ(*said("explanation").body, "20260101-a: nobody waits");
+  EXPECT_THAT(*said("explanation?lang=zh").body, Not(HasSubstr("nobody waits")));
+  EXPECT_EQ(*said("explanation?lang=en").body, "20260101-a: nobody waits");
+  const HttpResponse report = said("report");
+  EXPECT_EQ(*report.body, "<p>20260101-a: nobody waits");
+  EXPECT_THAT(report.type, HasSubstr("text/html"));
+  EXPECT_THAT(report.headers,
+              ElementsAre(Pair("content-security-policy", HasSubstr("default-src 'none'"))))
+      << "it is a page of strangers' texts: no script may run in it";
 }
 
 TEST_F(Runs, OfTheApiShowWhoSeesCommandsTheseAlone) {

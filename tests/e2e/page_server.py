@@ -44,6 +44,9 @@ def machine_in(directory, sim=SIM):
     return machine
 
 
+ERROR = "RuntimeError: CUDA error: an illegal memory access was encountered"
+
+
 def run_of(machine, *words):
     """A detached run: its id."""
     done = machine.run("run", "--detach", "-q", *words, timeout=PATIENCE)
@@ -86,8 +89,9 @@ class Past:
         server.start()
         try:
             self.run = run_of(machine, "-n", "2", "--", sys.executable, "-c", LOADER)
-            others = [run_of(machine, "--", "true") for _ in range(3)]
-            for run in (self.run, *others):
+            others = [run_of(machine, "--", "true") for _ in range(2)]
+            self.failed = run_of(machine, "--", "sh", "-c", f"echo '{ERROR}'; exit 1")
+            for run in (self.run, self.failed, *others):
                 wait_until(lambda run=run: server.ask(f"api/v1/runs/{run}")["end"], f"{run} has ended", PATIENCE)
             wait_until(lambda: self.run in {span["id"] for span in server.ask("api/v1/timeline")["spans"]
                                             if span["to_unix_ms"]}, "the history knows of it", PATIENCE)
@@ -230,7 +234,8 @@ class Served:
 
     def tell_who(self):
         """Who may act here, on what; a run of the past, and one that somebody else may not see."""
-        known = {"container": CONTAINER, "user": getpass.getuser(), "token": self.token, "run": self.past.run, "foreign": self.past.run}
+        known = {"container": CONTAINER, "user": getpass.getuser(), "token": self.token, "run": self.past.run,
+                 "failed": self.past.failed, "foreign": self.past.run}
         if self.job:
             return known | {"gpu": 0, "pid": self.job.pid}
 

@@ -126,7 +126,8 @@ VERBS = [["logs"], ["show", "--json"], ["explain"], ["report", "--json"], ["runs
 def answers_of(home, verbs=VERBS):  # noqa: B006
     """All that the server and root at the command line tell of that run."""
     api = f"/api/v1/runs/{home.run_id}"
-    told = {path: home.asks.get(path) for path in ("/api/v1/runs", api, f"{api}/log", f"{api}/samples")}
+    parts = ("log", "samples", "explanation", "report")
+    told = {path: home.asks.get(path) for path in ("/api/v1/runs", api, *(f"{api}/{part}" for part in parts))}
     texts = {path: answer.body.decode(errors="replace") for path, answer in told.items()}
     for words in verbs:
         verb = words[:1] if words == ["runs"] else [words[0], home.run_id, *words[1:]]
@@ -217,7 +218,7 @@ def test_holes_without_an_end_are_not_read_to_it(home):
     home.names_as_log(home.home / "holes")
     holes = home.of_alice(lambda path: path.touch(), home.home / "holes")
     os.truncate(holes, 1 << 42)
-    for path in ("", "/samples", "/log"):
+    for path in ("", "/samples", "/log", "/explanation", "/report"):
         answer = home.asks.get(f"/api/v1/runs/{home.run_id}{path}")
         assert answer.status in (200, 400, 500), (path, answer.body)
     assert home.run("explain", home.run_id, env={"HOME": str(home.home), "XDG_STATE_HOME": None},

@@ -144,7 +144,7 @@ class Mock:
             return room.acts
         elif what == "who":
             # A token is the name of its user.
-            return {"container": "docker llm-train", "user": "wei", "token": "wei", "gpu": 3, "pid": 40711, "run": room.runs[3]["id"],
+            return {"container": "docker llm-train", "user": "wei", "token": "wei", "gpu": 3, "pid": 40711, "run": room.runs[3]["id"], "failed": room.runs[3]["id"],
                     "foreign": room.runs[1]["id"]}
         elif what not in ("containers", "embed", "hostile"):  # it is so anyway
             raise ValueError(f"the mock cannot be told {what} {query}")
@@ -339,7 +339,8 @@ def test_the_mock_answers_as_the_document_says(mock):
         path = f"api/v1/runs/{run['id']}"
         answer("/api/v1/runs/{run}", path)
         assert answer("/api/v1/runs/{run}/samples", f"{path}/samples")["points"]
-        answer("/api/v1/runs/{run}/log", f"{path}/log", status=403 if run["user"] == "mara" else 200)
+        for part in ("log", "explanation"):
+            answer(f"/api/v1/runs/{{run}}/{part}", f"{path}/{part}", status=403 if run["user"] == "mara" else 200)
     answer("/api/v1/runs/{run}", "api/v1/runs/none", status=404)
     for wanted in (1, 1000):
         answer("/api/v1/compose", body={"devices": wanted, "memory": "10G"})

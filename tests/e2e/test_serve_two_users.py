@@ -322,9 +322,10 @@ def test_of_anothers_job_each_sees_what_the_policy_says(house, askers, others, w
     single = asker.get(f"/api/v1/runs/{bobs['id']}")
     log = asker.get(f"/api/v1/runs/{bobs['id']}/log")
     samples = asker.get(f"/api/v1/runs/{bobs['id']}/samples")
+    judged = [asker.get(f"/api/v1/runs/{bobs['id']}/{part}").status for part in ("explanation", "report")]
     code = {"numbers": 404, "whole": 200}.get(level, 403)
     assert (bobs["id"] in listed, single.status) == ((True, 200) if names else (False, 404))
-    assert (log.status, samples.status) == (code, code)
+    assert (log.status, samples.status, *judged) == (code,) * 4
     if names:
         for run in (listed[bobs["id"]], single.json):
             assert run["user"] == BOB and (run["command"] is not None) == commands

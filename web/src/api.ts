@@ -17,7 +17,9 @@ export function headers(): Record<string, string> {
   return own ? { authorization: `Bearer ${own}` } : {};
 }
 
-async function answer_of<T>(asked: Promise<Response>): Promise<Answer<T>> {
+const as_json = (response: Response): Promise<unknown> => response.json();
+
+async function answer_of<T>(asked: Promise<Response>, read = as_json): Promise<Answer<T>> {
   let response: Response;
   try {
     response = await asked;
@@ -30,7 +32,7 @@ async function answer_of<T>(asked: Promise<Response>): Promise<Answer<T>> {
   }
   let body: unknown = null;
   try {
-    body = await response.json();
+    body = await (response.ok ? read : as_json)(response);
   } catch {
     // Told apart by the status below.
   }
@@ -44,18 +46,23 @@ async function answer_of<T>(asked: Promise<Response>): Promise<Answer<T>> {
   return { ok: false, status: response.status, error };
 }
 
-export function get<T>(
-  path: string,
-  query: Record<string, string | number | null> = {},
-  signal?: AbortSignal,
-): Promise<Answer<T>> {
+type Query = Record<string, string | number | null>;
+
+function asked(path: string, query: Query, signal?: AbortSignal): Promise<Response> {
   const words = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
     if (value !== null) words.set(name, String(value));
   const address = words.size ? `${path}?${words}` : path;
-  return answer_of<T>(
-    fetch(address, { headers: headers(), cache: "no-cache", ...(signal ? { signal } : {}) }),
-  );
+  return fetch(address, { headers: headers(), cache: "no-cache", ...(signal ? { signal } : {}) });
+}
+
+export function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<Answer<T>> {
+  return answer_of<T>(asked(path, query, signal));
+}
+
+/// What is no JSON.
+export function get_text(path: string, query: Query, signal: AbortSignal): Promise<Answer<string>> {
+  return answer_of<string>(asked(path, query, signal), (response) => response.text());
 }
 
 /// One address asked again and again: only what has changed since comes over.

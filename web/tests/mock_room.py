@@ -320,6 +320,15 @@ class Room:
         }
 
     @staticmethod
+    def explanation(run, language):
+        title = "显卡在等待数据" if language == "zh" else "the GPU waits for data"
+        finding = {"rule": "waits_for_data", "severity": "warning", "title": title,
+                   "evidence": ["a kernel ran 42 % of the time"], "meaning": "The loader is slower than the GPU.",
+                   "steps": [{"what": "see what it does", "command": "berth top"}], "doubt": "threads were not recorded"}
+        return {"berth_explain": 1, "run": run["id"], "simulated": None, "log": None, "log_cut": False,
+                "ended_well": bool(run["end"]) and run["end"]["exit_code"] == 0, "findings": [finding]}
+
+    @staticmethod
     def log(run):
         end = run["end"]["at_unix_ms"] if run["end"] else run["started_unix_ms"] + 95 * 60_000
         length = end - run["started_unix_ms"]
@@ -384,7 +393,11 @@ class Room:
                     and (query.get("state") in (None, "", run["state"]) or query["state"] == "failed" and is_failed)
                     and query.get("device", "") in ("", *gpus) and run["started_unix_ms"] >= int(query.get("since") or 0))
 
-        return {"runs": [run for run in self.runs if is_wanted(run)], "next": None}
+        wanted = [run for run in self.runs if is_wanted(run)]
+        ids = [run["id"] for run in wanted]
+        begin = ids.index(query["after"]) + 1 if query.get("after") in ids else 0
+        shown = wanted[begin : begin + int(query.get("limit") or 50)]
+        return {"runs": shown, "next": shown[-1]["id"] if begin + len(shown) < len(wanted) else None}
 
     def queue_now(self):
         """With why, and when."""

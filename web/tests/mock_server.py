@@ -5,7 +5,9 @@
 """
 
 import argparse
+import base64
 import gzip
+import hashlib
 import json
 import pathlib
 import threading
@@ -15,10 +17,14 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from mock_room import SEEN, Room
 
+# Of `berth report`, whose pages keep to the rules of the page that opens them.
+SHEET = (pathlib.Path(__file__).parents[2] / "src/view/report/style_sheet.h").read_text(encoding="utf-8")
+REPORT_STYLE = SHEET.partition('R"css(')[2].partition(')css"')[0]
+REPORT_HASH = base64.b64encode(hashlib.sha256(REPORT_STYLE.encode()).digest()).decode()
 # What a browser is told to keep to, as the server tells it with every answer.
 RULES = {
     "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        f"default-src 'none'; script-src 'self'; style-src 'self' 'sha256-{REPORT_HASH}'; img-src 'self' data:; "
         "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
     "x-content-type-options": "nosniff",
@@ -97,6 +103,8 @@ class MockServer:
             reply(handler, 200, "text/html; charset=utf-8", page.encode())
         else:
             status, value = self.value_of(path, query, handler, body)
+            if isinstance(value, str):
+                return reply(handler, status, "text/html; charset=utf-8", value.encode())
             text = json.dumps(value).encode()
             tag = f'"{hash(text) & 0xFFFFFFFF:x}"'
             if status == 200 and handler.headers["if-none-match"] == tag:
@@ -172,6 +180,10 @@ class MockServer:
             return 200, self.room.samples(run, int(query.get("points", 300)))
         if run["user"] == "mara":
             return error(403, "no_permission", "only its owner may read it", "")
+        if words[1] == "explanation":
+            return 200, self.room.explanation(run, query.get("lang"))
+        if words[1] == "report":
+            return 200, f"<!DOCTYPE html><html lang=en><title>r</title><style>{REPORT_STYLE}</style><h1>{run['id']}</h1><main></main>"
         text = self.room.log(run)
         offset, limit = int(query.get("offset", 0)), int(query.get("limit", 65536))
         piece = text[offset : offset + limit]

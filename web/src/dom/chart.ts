@@ -5,9 +5,10 @@
 import type uPlot from "uplot";
 
 import { clock_time, dash, day, duration, moment } from "../model/format";
-import { place_in, time_ticks, zoomed, type Window } from "../model/scale";
+import { time_ticks, zoomed, type Window } from "../model/scale";
 import { extent_of, table_of, type Column, type Drawn } from "../model/series";
 import { t } from "../words/translate";
+import { Bands, type Band } from "./bands";
 import { el, set_attribute, set_text } from "./element";
 import { new_plot } from "./plot";
 
@@ -32,17 +33,6 @@ export interface ChartOptions {
   on_zoom?: ((window: Window) => void) | undefined;
 }
 
-/// Somebody had it for a time: drawn below the axis.
-export interface Band {
-  from: number;
-  to: number;
-  text: string;
-  colour: string;
-  /// Which of several rows: two may have it at once.
-  row: number;
-}
-const most_rows = 4;
-
 const most_table_rows = 40;
 
 /// Of several lines in one chart.
@@ -60,7 +50,7 @@ export const line_colours = [
 export class Chart {
   readonly root: HTMLElement;
   private readonly box = el("div", { class: "plot", role: "slider", tabindex: 0 });
-  private readonly bands = el("div", { class: "bands", "aria-hidden": "true", hidden: true });
+  private readonly bands = new Bands();
   private readonly reading = el("span", { class: "reading" });
   private readonly keys = el("span", { class: "chart-keys", "aria-hidden": "true" });
   private readonly heads = el("tr");
@@ -69,10 +59,11 @@ export class Chart {
   private plot: uPlot | null = null;
   private drawn: Drawn | null = null;
   private window: Window | null = null;
-  private had: Band[] = [];
   /// Moments that a line through the chart stands at.
   private marks: number[] = [];
   private top: number | null;
+  /// While somebody drags: what has come since.
+  private held: { late: [Drawn, Window] | null } | null = null;
   private readonly resizer: ResizeObserver;
 
   constructor(private readonly options: ChartOptions) {
@@ -85,12 +76,13 @@ export class Chart {
     );
     this.box.addEventListener("keydown", (event) => this.key(event));
     this.box.addEventListener("blur", () => this.point_at(null));
+    this.box.addEventListener("mousedown", () => this.hold());
     this.root = el(
       "figure",
       { class: "chart" },
       el("figcaption", {}, el("span", { class: "chart-title" }, options.title), this.keys, this.reading),
       this.box,
-      this.bands,
+      this.bands.root,
       this.details,
     );
     this.resizer = new ResizeObserver(() => this.fit());
@@ -107,31 +99,8 @@ export class Chart {
   }
 
   set_bands(bands: Band[]): void {
-    this.had = bands;
-    this.bands.hidden = bands.length === 0;
-    const rows = Math.min(most_rows, 1 + Math.max(0, ...bands.map(({ row }) => row)));
-    this.bands.style.setProperty("--rows", String(rows));
-    this.bands.replaceChildren(
-      ...bands.map(({ text, colour, row }) => {
-        const band = el("i", { title: text });
-        band.style.setProperty("--row", String(row % most_rows));
-        band.style.setProperty("--own", `var(${colour})`);
-        return band;
-      }),
-    );
-    this.show_bands();
-  }
-
-  /// Moved along with the axis.
-  private show_bands(): void {
-    const { window } = this;
-    if (!window) return;
-    this.had.forEach(({ from, to }, i) => {
-      const share = (at: number): number => Math.min(1, Math.max(0, place_in(window, at)));
-      const band = this.bands.children[i] as HTMLElement;
-      band.style.left = `${(100 * share(from)).toFixed(2)}%`;
-      band.style.width = `${(100 * Math.max(0, share(to) - share(from))).toFixed(2)}%`;
-    });
+    this.bands.set(bands);
+    if (this.window) this.bands.show(this.window);
   }
 
   /// The cursor as if the mouse were there: a line of the log was pointed at.
@@ -143,7 +112,24 @@ export class Chart {
     this.show_reading(at === null ? null : (this.drawn!.times[at] ?? null), at);
   }
 
+  /// Nothing moves under a hand that drags: what comes is shown when it lets go. uPlot, which hears of
+  /// that first, then has the stretch.
+  private hold(): void {
+    if (!this.options.on_zoom || this.held) return;
+    this.held = { late: null };
+    const let_go = (): void => {
+      const late = this.held?.late;
+      this.held = null;
+      if (late) this.show(...late);
+    };
+    document.addEventListener("mouseup", let_go, { once: true });
+  }
+
   show(drawn: Drawn, window: Window): void {
+    if (this.held) {
+      this.held.late = [drawn, window];
+      return;
+    }
     const before = this.drawn;
     this.drawn = drawn;
     this.window = window;
@@ -155,7 +141,7 @@ export class Chart {
     } else {
       this.rebuild();
     }
-    this.show_bands();
+    this.bands.show(window);
     this.describe();
     if (this.details.open) this.fill_table();
   }
@@ -168,6 +154,7 @@ export class Chart {
   }
 
   close(): void {
+    this.held = null;
     this.resizer.disconnect();
     this.plot?.destroy();
   }
@@ -241,7 +228,7 @@ export class Chart {
         y: false,
         points: { size: 6 },
         drag: { x: Boolean(this.options.on_zoom), y: false, setScale: false },
-        ...(this.options.sync ? { sync: { key: this.options.sync } } : {}),
+        ...(this.options.sync ? { sync: { key: this.options.sync, filters: { pub: is_move } } } : {}),
       },
       scales: {
         x: { time: true, range: () => [this.window!.from, this.window!.to] },
@@ -462,6 +449,12 @@ export class Chart {
     const to = Math.min(times.length - 1, Math.max(0, at + by));
     this.plot.setCursor({ left: this.plot.valToPos(times[to]!, "x"), top: 10 });
   }
+}
+
+/// Charts move their cursors together. A stretch is dragged over one of them: the others would each ask
+/// for it as well.
+function is_move(event: string): boolean {
+  return event === "mousemove";
 }
 
 function count_of(drawn: Drawn | null): number {

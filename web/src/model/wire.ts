@@ -867,6 +867,38 @@ export interface Samples {
   points: [number, number, ...(number | null)[]][];
 }
 
+export interface RunStep {
+  what: string;
+  /// To be pasted; berth runs none.
+  command: string | null;
+}
+
+export interface RunFinding {
+  /// A word for programs, the same for ever.
+  rule: string;
+  severity: "hint" | "warning" | "error";
+  title: string;
+  /// What was read that shows it.
+  evidence: string[];
+  meaning: string;
+  steps: RunStep[];
+  /// Why this may be wrong; null: the evidence is whole.
+  doubt: string | null;
+}
+
+export interface Explanation {
+  berth_explain: 1;
+  run: string | null;
+  simulated: string | null;
+  /// Which was read; null: none.
+  log: string | null;
+  /// Of it the end alone.
+  log_cut: boolean;
+  /// null: it goes on.
+  ended_well: boolean | null;
+  findings: RunFinding[];
+}
+
 export interface RunLog {
   offset: number;
   next: number;

@@ -2,7 +2,8 @@
 // their axes. Dragging over a stretch shows that stretch. What was not measured in it has no chart.
 
 import { get, type Answer } from "../api";
-import { Chart, line_colours, type Band } from "../dom/chart";
+import type { Band } from "../dom/bands";
+import { Chart, line_colours } from "../dom/chart";
 import { el, section, set_hidden, set_text } from "../dom/element";
 import { moment } from "../model/format";
 import { extra_charts, number_of, type ExtraChart } from "../model/gpu_readings";

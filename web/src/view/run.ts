@@ -14,6 +14,7 @@ import { t } from "../words/translate";
 import { ask_stop, may_stop } from "./acts";
 import { chart_of } from "./charts";
 import { LogPanel } from "./log_panel";
+import { RunJudged } from "./run_judged";
 import { end_text, has_no_job, is_well, lasted } from "./runs";
 import { choice, copy_button, facts, failure, waiting, type View, type World } from "./view";
 
@@ -21,8 +22,9 @@ export function run_view(world: World, id: string): View {
   const stop = new AbortController();
   const head = el("div", { class: "heading" }, el("h1", {}, id));
   const place = el("div", {}, waiting());
-  const root = el("div", { class: "run" }, head, place);
   const said = el("span", { class: "muted", role: "status" });
+  const judged = new RunJudged(stop.signal);
+  const root = el("div", { class: "run" }, head, judged.root, place);
   let charts: Chart[] = [];
   let asked_ms = performance.now();
   /// Draws what has come; null: there is nothing to follow.
@@ -85,11 +87,18 @@ export function run_view(world: World, id: string): View {
       const ask = (): void => ask_stop(world, run, (text) => set_text(said, text));
       acts.push(el("button", { type: "button", class: "danger", click: ask }, t("run.stop")));
     }
-    for (const [title, command] of commands_of(run)) {
-      const line = el("code", { class: "unseen" }, command);
-      const { button, said: copied } = copy_button(world, title, line);
-      acts.push(button, line, copied);
-    }
+    const again = again_line(run);
+    if (again === null) return acts;
+    const line = el("code", { class: "unseen" }, again);
+    const { button, said: copied } = copy_button(world, t("run.again"), line);
+    acts.push(button, line, copied);
+    if (has_no_job(run)) return acts;
+    const explain = (): void => void judged.explain(run);
+    const report = (): void => void judged.report(run);
+    acts.push(
+      el("button", { type: "button", click: explain }, t("run.explain")),
+      el("button", { type: "button", click: report }, t("run.report")),
+    );
     return acts;
   }
 
@@ -234,17 +243,6 @@ function title_of(run: Run): string {
 }
 
 /// The same once more, as a shell would want it typed.
-/// What its owner may type next, by what the button is called.
-function commands_of(run: Run): [string, string][] {
-  const again = again_line(run);
-  if (again === null) return [];
-  return [
-    [t("run.again"), again],
-    [t("run.explain"), `berth explain ${run.id}`],
-    [t("run.report"), `berth report ${run.id}`],
-  ];
-}
-
 function again_line(run: Run): string | null {
   const command = command_text(run.command);
   if (command === null || !run.working_directory) return null;

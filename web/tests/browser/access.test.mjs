@@ -226,6 +226,8 @@ for (const language of ["en", "zh"])
           await see("compare");
           await visit(page, server, [`#/run/${who.run}`, ".run .chart canvas"]);
           await page.waitForSelector(".run .log li");
+          await page.getByRole("button", { name: /^(Explain|解释)$/ }).click();
+          await page.locator(".run .event, .run .nothing").first().waitFor();
           await see("run");
           const { processes } = await server.ask("api/v1/overview", who.token);
           const { device } = processes.find(({ pid }) => pid === who.pid);

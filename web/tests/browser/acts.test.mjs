@@ -54,6 +54,12 @@ test(
     await button(page, "Stop").click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText(new RegExp(`on GPU ${who.gpu}\\b`)).waitFor();
+    const { processes, leases } = await server.ask("api/v1/overview", who.token);
+    const { lease } = processes.find(({ pid }) => pid === who.pid);
+    const { run } = leases.find(({ id }) => id === lease);
+    const { command } = await server.ask(`api/v1/runs/${run}`, who.token);
+    for (const part of [run, command.join(" ")])
+      check((await dialog.innerText()).includes(part), `it does not name ${part}`);
     check((await server.tell("acts")).length === 0, "it was stopped although nobody said so");
     await dialog.getByRole("button", { name: "Stop" }).click();
     await page.locator(".run .heading").getByText("The run has ended.").waitFor();

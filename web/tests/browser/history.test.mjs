@@ -357,33 +357,62 @@ test("all GPUs of a run are in one chart, each with its name", { needs: ["runs"]
   check((await keys.allInnerTexts()).join() === labels.join(), "the lines have other names");
   const colours = await keys.evaluateAll((all) => all.map((one) => getComputedStyle(one).color));
   check(colours[0] !== colours[1], "the lines have one colour");
+  const said = await page.locator(".run .plot").first().getAttribute("aria-label");
+  for (const label of labels) check(said.includes(`, GPU ${label}: now `), `GPU ${label}: ${said}`);
   await page.getByRole("button", { name: `GPU ${labels[1]}` }).click();
   await until("one line is left", async () => (await keys.count()) === 0);
 });
 
-test(
-  "a run's page copies what starts it again, explains it and reports it",
-  { needs: ["runs"] },
-  async (page, server, context) => {
-    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
-    await a_run(page, server);
-    const who = await server.tell("who");
-    const run = await server.ask(`api/v1/runs/${who.run}`, who.token);
-    const title = await text(page, ".run .heading h1");
-    const [program] = run.command;
-    check(title === run.spec?.name || title.includes(program), `it is called ${title}`);
-    for (const [name, begins] of [
-      ["Copy its command", `cd ${run.working_directory} && berth run -n `],
-      ["Copy berth explain", `berth explain ${who.run}`],
-      ["Copy berth report", `berth report ${who.run}`],
-    ]) {
-      await page.getByRole("button", { name, exact: true }).click();
-      await until(name, async () =>
-        (await page.evaluate(() => navigator.clipboard.readText())).startsWith(begins),
-      );
-    }
-  },
-);
+test("a run's page copies what starts it again", { needs: ["runs"] }, async (page, server, context) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await a_run(page, server);
+  const who = await server.tell("who");
+  const run = await server.ask(`api/v1/runs/${who.run}`, who.token);
+  const title = await text(page, ".run .heading h1");
+  const [program] = run.command;
+  check(title === run.spec?.name || title.includes(program), `it is called ${title}`);
+  await page.getByRole("button", { name: "Run again (copies the command)" }).click();
+  await until("the command", async () =>
+    (await page.evaluate(() => navigator.clipboard.readText())).startsWith(
+      `cd ${run.working_directory} && berth run -n `,
+    ),
+  );
+});
+
+test("a run's page explains it, in the reader's language", { needs: ["runs"] }, async (page, server) => {
+  const who = await server.tell("who");
+  await log_in(page, who);
+  await server.go(page, `#/run/${who.failed}`, ".run .heading button");
+  for (const [lang, name] of [["en", "Explain"], ["zh", "解释"]]) {
+    if (lang === "zh") await page.getByRole("button", { name: "中文" }).click();
+    await page.getByRole("button", { name, exact: true }).click();
+    const path = `api/v1/runs/${who.failed}/explanation?lang=${lang}`;
+    const { findings } = await server.ask(path, who.token);
+    check(findings.length > 0, "nothing explains it");
+    const [{ title, evidence, meaning, steps }] = findings;
+    check(/[\u4e00-\u9fff]/.test(title) === (lang === "zh"), `${lang}: ${title}`);
+    const told = page.locator(".run .event", { hasText: title }).first();
+    await told.waitFor();
+    const said = await told.innerText();
+    for (const part of [...evidence, meaning, ...steps.map(({ command }) => command ?? "")])
+      check(said.includes(part), `${part} is not in ${said}`);
+  }
+});
+
+test("a run's page opens its report", { needs: ["runs"] }, async (page, server, context) => {
+  await a_run(page, server);
+  const { run } = await server.tell("who");
+  const said = [];
+  context.on("console", (message) => said.push(message.text()));
+  const opening = context.waitForEvent("page");
+  await page.getByRole("button", { name: "Report", exact: true }).click();
+  const report = await opening;
+  await report.locator("h1", { hasText: run }).waitFor();
+  const widest = await report.evaluate(() => getComputedStyle(document.querySelector("main")).maxWidth);
+  check(widest === "1060px", `it has no style: main is ${widest} wide`);
+  check((await report.locator("script").count()) === 0, "a script");
+  check(said.length === 0, said.join(" | "));
+});
 
 test(
   "a log that comes late comes to where the cursor is",

@@ -11,7 +11,7 @@ test(
     const [divided] = devices.filter(({ state }) => state === "divided");
     const instances = devices.filter(({ parent }) => parent === divided.id);
     const used = instances.findIndex(({ users }) => users.length > 0);
-    const { mig, users } = instances[used];
+    const { mig, users, name } = instances[used];
     const label = `${divided.index}:${mig.gpu_instance}`;
     const card = page.locator(".tiles > li.divided");
     check((await card.count()) === 1, "one card is divided");
@@ -21,6 +21,8 @@ test(
     await page.locator('.count[data-standing="divided"]').waitFor();
     await card.locator(".instances a").nth(used).click();
     await page.getByRole("heading", { name: `GPU ${label}` }).waitFor();
+    const profile = /MIG (\S+)/.exec(name)[1];
+    check((await text(page, ".gpu > .muted")).includes(`MIG ${profile}`), "by its name");
     check(/–/.test(await text(page, ".gauge-value")), "a load that nobody can read");
     check((await page.locator("[role=meter]").count()) === 1, "a meter of what is not known");
     await page.getByRole("link", { name: `GPU ${divided.index}`, exact: true }).click();
@@ -64,6 +66,33 @@ test("other servers are seen at a glance", joined(9), async (page, server) => {
     .filter(({ state, health }) => state === "free" && health !== "failed").length;
   check((await text(page, ".count-number")) === String(free), `${free} are free in all`);
 });
+
+for (const width of [1440, 390])
+  test(
+    `names of servers are not cut where they differ (${width})`,
+    { needs: ["hosts"], told: [["hosts", { count: 9 }]], how: { viewport: { width, height: 900 } } },
+    async (page) => {
+      const number = (name) => name.replace("gpu", "");
+      const long = (name) => `accelerated-computing-of-the-department-node-${number(name)}.cluster.example.org`;
+      await page.route(/\/api\/v1\/hosts$/, async (route) => {
+        const response = await route.fetch();
+        const told = await response.json();
+        for (const host of told.hosts) host.name = long(host.name);
+        await route.fulfill({ json: told });
+      });
+      await page.getByRole("link", { name: "Servers" }).click();
+      const own = page.locator(".host-block .host-link .own");
+      await until("all of them", async () => (await own.count()) === 10);
+      const cut = await own.evaluateAll((all) =>
+        all.filter((one) => {
+          const [box, block] = [one, one.closest(".host-block")].map((each) => each.getBoundingClientRect());
+          const is_whole = one.scrollWidth <= one.clientWidth + 1 || getComputedStyle(one).display === "inline";
+          return !is_whole || box.width === 0 || box.right > block.right + 1 || box.left < block.left - 1;
+        }).map((one) => one.textContent),
+      );
+      check(cut.length === 0, `cut: ${cut.join(", ")}`);
+    },
+  );
 
 test(
   "a link to another server is never a script",

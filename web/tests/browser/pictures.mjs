@@ -1,6 +1,6 @@
 // The pictures of the README: node pictures.mjs MODULES ADDRESS, from a `berth serve --sim` that has
-// been running for ten minutes with jobs on it; BERTH_TOKEN opens the page of a run. They are written
-// where it is started.
+// been running for ten minutes with jobs on it, one of which ended with exit 1; BERTH_TOKEN opens the
+// page of a run. They are written where it is started.
 
 import { address as base, open_browser } from "./harness.mjs";
 
@@ -20,6 +20,16 @@ const pictures = [
     end: async (page) => {
       const box = await page.locator(".u-over").first().boundingBox();
       await page.mouse.move(box.x + box.width * 0.63, box.y + 40);
+    },
+  },
+  {
+    name: "page-explain",
+    how: dark,
+    height: 640,
+    go: async (page) => {
+      await page.goto(`${base}#/runs`);
+      await page.click("main tr:has-text('exit 1') td a");
+      await page.getByRole("button", { name: "Explain" }).click();
     },
   },
   {

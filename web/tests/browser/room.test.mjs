@@ -280,6 +280,53 @@ test("what was before is there from the first moment", { needs: ["history"] }, a
   await page.getByRole("button", { name: "15 min" }).click();
 });
 
+/// From now on the page sees these cards alone, as the server would tell of them.
+const with_devices = async (page, look, devices) => {
+  const told = JSON.stringify({ ...look, devices });
+  await page.unrouteAll();
+  await page.route(/\/api\/v1\/overview$/, (route) =>
+    route.fulfill({ contentType: "application/json", body: told }),
+  );
+  await page.route(/\/api\/v1\/events$/, (route) =>
+    route.fulfill({ contentType: "text/event-stream", body: `event: overview\ndata: ${told}\n\n` }),
+  );
+  await page.reload();
+  await until(
+    `${devices.length} tiles`,
+    async () => (await page.locator("a.tile").count()) === devices.length,
+  );
+};
+
+for (const colorScheme of ["light", "dark"])
+  test(
+    `a temperature has the colour of its own card's limits (${colorScheme})`,
+    { how: { colorScheme }, noisy: true },
+    async (page, server) => {
+      const look = await server.ask("api/v1/overview");
+      const [model] = look.devices.filter(({ parent }) => parent === null);
+      // As warm as each other: what is hot for one card is not for another.
+      const devices = ["normal", "warm", "hot"].map((heat, index) => {
+        const id = `GPU-${index}`;
+        return { ...model, id, uuid: id, index, temperature_celsius: 88, heat };
+      });
+      await with_devices(page, look, devices);
+      const shown = await page.locator("a.tile .tile-row [data-heat]").evaluateAll((all) =>
+        all.map((one) => [one.textContent, getComputedStyle(one).color]),
+      );
+      check(shown.every(([said]) => said === "88 °C"), JSON.stringify(shown));
+      const named = await page.evaluate(() => {
+        const probe = document.body.appendChild(document.createElement("i"));
+        return ["--busy", "--broken"].map((name) => {
+          probe.style.color = `var(${name})`;
+          return getComputedStyle(probe).color;
+        });
+      });
+      const [[, normal], [, warm], [, hot]] = shown;
+      check(warm === named[0] && hot === named[1], `warm ${warm}, hot ${hot}`);
+      check(![warm, hot].includes(normal), "what is normal looks as what is not");
+    },
+  );
+
 test(
   "16 cards are in sight on a laptop's screen, and 64 need no scrolling sideways",
   { how: { viewport: { width: 1366, height: 768 } }, noisy: true },
@@ -291,16 +338,7 @@ test(
         const id = `GPU-${String(index).padStart(8, "0")}`;
         return { ...models[index % models.length], id, uuid: id, index };
       });
-      const told = JSON.stringify({ ...look, devices });
-      await page.unrouteAll();
-      await page.route(/\/api\/v1\/overview$/, (route) =>
-        route.fulfill({ contentType: "application/json", body: told }),
-      );
-      await page.route(/\/api\/v1\/events$/, (route) =>
-        route.fulfill({ contentType: "text/event-stream", body: `event: overview\ndata: ${told}\n\n` }),
-      );
-      await page.reload();
-      await until(`${count} tiles`, async () => (await page.locator("a.tile").count()) === count);
+      await with_devices(page, look, devices);
       const { bottom, wide } = await page.evaluate(() => ({
         bottom: [...document.querySelectorAll("a.tile")].at(-1).getBoundingClientRect().bottom,
         wide: document.documentElement.scrollWidth - innerWidth,

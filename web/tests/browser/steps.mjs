@@ -30,6 +30,27 @@ export const a_run = async (page, server) => {
   await page.getByRole("link", { name: who.run, exact: true }).click();
   await page.waitForSelector(".run .chart canvas");
 };
+/// A history that knows of all the time that is asked for, but for where `is_gap` of a moment. `told`
+/// says what else an answer tells, and may take its time.
+export const with_history = (page, { is_gap = () => false, told = () => null } = {}) =>
+  page.route(/\/api\/v1\/history\?/, async (route) => {
+    const asked = new URL(route.request().url()).searchParams;
+    const [since, until, count] = ["since", "until", "points"].map((name) => Number(asked.get(name)));
+    const step = Math.max(1000, Math.ceil((until - since) / count));
+    const times = Array.from({ length: Math.floor((until - since) / step) }, (_, i) => since + i * step);
+    const json = {
+      damaged_blocks: 0,
+      simulated: null,
+      device: asked.get("device"),
+      metric: asked.get("metric"),
+      unit: "",
+      step_ms: step,
+      knows_since_unix_ms: 0,
+      points: times.filter((at) => !is_gap(at, since, until)).map((at) => [at, 40, 50, 55, 60]),
+    };
+    const more = await told(asked);
+    await route.fulfill({ json: { ...json, ...more } }).catch(() => null); // who asked has gone
+  });
 /// The rows of the first table of that name, each as its cells by their headings.
 export const rows = (page, name) =>
   page

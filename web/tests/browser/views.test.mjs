@@ -1,7 +1,7 @@
 // Runs narrowed and side by side, a GPU's own page, the queue, cards for other pages' frames.
 
 import { check, test, until } from "./harness.mjs";
-import { a_run, first_gpu, log_in, rows, text } from "./steps.mjs";
+import { a_run, first_gpu, log_in, rows, says_duration, text, told_facts, with_history } from "./steps.mjs";
 
 test("runs are narrowed to what is looked for", { needs: ["runs"] }, async (page, server) => {
   await log_in(page, await server.tell("who"));
@@ -64,7 +64,13 @@ test("a GPU's page tells all of its readings", {}, async (page, server) => {
   });
   const [status] = (await server.ask("gpu-status?device=0")).devices;
   check(status.index === 0, "the status of this one alone");
+  for (const [key, name] of [["nvlink_active", "NVLink"], ["activity_sm_percent", "Activity"], ["mig_mode", "MIG"]])
+    if ((status[key] ?? null) !== null) check((await told.innerText()).includes(name), `${key} is not told`);
   check((await told.innerText()).includes(status.pci_address), "where it is");
+  const { devices } = await server.ask("api/v1/topology");
+  const { Neighbours } = await told_facts(page);
+  const links = new Set(devices[0].links.filter((link) => link !== "X"));
+  for (const link of links) check(Neighbours.includes(`${link}: `), `${link}: ${Neighbours}`);
   // What is not measured is not a chart: each that is shown has drawn something.
   await until("no chart is empty", async () => {
     const said = await page.locator(".gpu .plot:visible").evaluateAll((all) => all.map((one) => one.ariaLabel));
@@ -72,34 +78,110 @@ test("a GPU's page tells all of its readings", {}, async (page, server) => {
   });
 });
 
+const first_plot = (page) => page.locator(".gpu .plot").first();
+/// From where to where the charts of a GPU go, as ms.
+const shown_span = async (page) => {
+  const [from, to] = await first_plot(page).evaluate((plot) => [plot.ariaValueMin, plot.ariaValueMax]);
+  return Number(to) - Number(from);
+};
+/// Presses over these shares of the first chart's width; letting go is left to the test.
+const drag = async (page, begin, end) => {
+  const box = await until("it is drawn", () => page.locator(".gpu .u-over").first().boundingBox());
+  await page.mouse.move(box.x + box.width * begin, box.y + 30);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * end, box.y + 30, { steps: 4 });
+};
+
 test(
   "dragging over a chart looks closer, and tells who had the GPU",
   { needs: ["history"] },
   async (page) => {
+    await with_history(page);
+    const asked = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
     await first_gpu(page);
     await page.getByRole("button", { name: "1 h", exact: true }).click();
-    const plot = page.locator(".gpu .plot").first();
-    const span = async () => {
-      const [from, to] = [await plot.getAttribute("aria-valuemin"), await plot.getAttribute("aria-valuemax")];
-      return Number(to) - Number(from);
-    };
-    await until("an hour", async () => Math.abs((await span()) - 3_600_000) < 10_000);
+    const is_about = (ms) => async () => Math.abs((await shown_span(page)) / ms - 1) < 0.02;
+    await until("an hour", is_about(3_600_000));
     await page.locator(".legend", { hasText: "Who had it" }).waitFor();
-    check((await page.locator(".gpu .bands:visible i").count()) > 0, "bands below the axis");
-    const box = await page.locator(".gpu .u-over").first().boundingBox();
-    await page.mouse.move(box.x + box.width * 0.75, box.y + 30);
-    await page.mouse.down();
-    await page.mouse.move(box.x + box.width * 0.998, box.y + 30, { steps: 4 });
+    const bands = page.locator(".gpu .bands:visible").first();
+    check((await bands.locator("i").count()) > 0, "bands of who had it");
+    const [band, drawn] = [await bands.boundingBox(), await page.locator(".gpu .u-over").first().boundingBox()];
+    check(band.y >= drawn.y + drawn.height, "they stand in the chart");
+    await drag(page, 0.75, 0.998);
+    asked.length = 0;
     await page.mouse.up();
-    await until("a quarter of it", async () => Math.abs((await span()) / 900_000 - 1) < 0.1);
-    await plot.focus();
+    await until("a quarter of it", is_about(0.248 * 3_600_000));
+    const times = asked.filter((path) => path.endsWith("/timeline")).length;
+    check(times === 1, `one stretch is asked for ${times} times`);
+    await first_plot(page).focus();
     await page.keyboard.press("+");
-    await until("half of that", async () => Math.abs((await span()) / 450_000 - 1) < 0.1);
+    await until("half of that", is_about(0.124 * 3_600_000));
     await page.getByRole("button", { name: "Whole range" }).click();
-    await until("an hour again", async () => (await span()) > 3_500_000);
+    await until("an hour again", is_about(3_600_000));
     await page.getByRole("button", { name: "15 min" }).click();
   },
 );
+
+test("what was not measured is a gap, never 0", { needs: ["history"] }, async (page) => {
+  const is_gap = (at, since, until) => Math.abs((at - since) / (until - since) - 0.5) < 0.1;
+  await with_history(page, { is_gap });
+  await first_gpu(page);
+  await page.getByRole("button", { name: "24 h" }).click();
+  await until("a day", async () => Math.abs((await shown_span(page)) / 86_400_000 - 1) < 0.01);
+  /// How much of the line's colour there is in these shares of the chart's width.
+  const painted = (begin, end) =>
+    page.locator(".gpu .chart").first().evaluate((chart, [from, to]) => {
+      const canvas = chart.querySelector("canvas");
+      const copy = document.createElement("canvas");
+      [copy.width, copy.height] = [canvas.width, canvas.height];
+      const context = copy.getContext("2d", { willReadFrequently: true });
+      context.fillStyle = getComputedStyle(chart).getPropertyValue("--chart-load").trim();
+      context.fillRect(0, 0, 1, 1);
+      const [red, green, blue] = context.getImageData(0, 0, 1, 1).data;
+      context.clearRect(0, 0, 1, 1);
+      context.drawImage(canvas, 0, 0);
+      const outer = canvas.getBoundingClientRect();
+      const inner = chart.querySelector(".u-over").getBoundingClientRect();
+      const scale = canvas.width / outer.width;
+      const x = (share) => Math.round((inner.left - outer.left + share * inner.width) * scale);
+      const pixels = context.getImageData(x(from), 0, x(to) - x(from), copy.height).data;
+      let count = 0;
+      for (let i = 0; i < pixels.length; i += 4) {
+        const is_near = (place, colour) => Math.abs(pixels[i + place] - colour) < 8;
+        if (pixels[i + 3] > 24 && is_near(0, red) && is_near(1, green) && is_near(2, blue)) count += 1;
+      }
+      return count;
+    }, [begin, end]);
+  await until("the line is drawn", async () => (await painted(0.1, 0.3)) > 100);
+  const count = await painted(0.45, 0.55);
+  check(count === 0, `${count} pixels of a line lead over the gap`);
+  check((await painted(0.7, 0.9)) > 100, "behind it the line goes on");
+});
+
+test("a drag over a chart outlives what comes meanwhile", { needs: ["history"] }, async (page) => {
+  let give_hour;
+  const wanted = new Promise((done) => {
+    give_hour = done;
+  });
+  const is_hour = (asked) => Number(asked.get("until")) - Number(asked.get("since")) > 3_500_000;
+  await with_history(page, { told: (asked) => (is_hour(asked) ? wanted : null) });
+  await first_gpu(page);
+  await until("a quarter of an hour", async () => Math.abs((await shown_span(page)) - 900_000) < 5_000);
+  // What comes is drawn in another way: a chart that is made anew has no hand on it.
+  await page.getByRole("button", { name: "1 h", exact: true }).click();
+  await drag(page, 0.25, 0.5);
+  check(await page.getByText("Known since").isHidden(), "the hour is there already");
+  give_hour({ knows_since_unix_ms: Date.now() });
+  await page.getByText("Known since").waitFor();
+  const { width } = await page.locator(".gpu .u-select").first().boundingBox();
+  check(width > 50, `of the stretch ${width} px are left`);
+  await page.mouse.up();
+  await until("a part of the quarter", async () => {
+    const span = await shown_span(page);
+    return span > 200_000 && span < 260_000;
+  });
+});
 
 test("the queue says who is next and what is in the way", {}, async (page, server) => {
   const { queue } = await until("somebody waits", async () => {
@@ -109,10 +191,18 @@ test("the queue says who is next and what is in the way", {}, async (page, serve
   await page.getByRole("link", { name: "Queue", exact: true }).click();
   await until("all of them", async () => (await rows(page, "Queue")).length === queue.length);
   const shown = await rows(page, "Queue");
-  queue.forEach(({ user, wants, why_not_yet: why }, i) => {
+  const { devices } = await server.ask("api/v1/overview");
+  queue.forEach((waiter, i) => {
+    const { user, wants, why_not_yet: why, expected_start_unix_ms: at, gathered } = waiter;
     check(shown[i]["Place"] === String(i + 1), "its place");
     check(shown[i]["User"] === user && shown[i]["Wants"] === wants, "who wants what");
     check(shown[i]["Why not yet"] === (why || "–"), `why not yet: ${shown[i]["Why not yet"]}`);
+    const { Starts: starts, "Gathered for it": gathers } = shown[i];
+    if (!why) check(starts === "now", `it starts ${starts}`);
+    else if (at === null) check(starts === "–", `nobody knows when, and yet: ${starts}`);
+    else check(/^in .* at the latest$/.test(starts) && says_duration(starts, at - Date.now()), starts);
+    const labels = gathered.map((id) => devices.find((device) => device.id === id).index).join(", ");
+    check(gathers.startsWith(labels ? `GPU ${labels}` : "–"), `gathered ${labels}: ${gathers}`);
   });
   const { planned } = await server.ask("api/v1/overview");
   for (const { user, wants } of planned) {

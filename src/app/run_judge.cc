@@ -1,0 +1,99 @@
+#include "app/run_judge.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "app/output_file.h"
+#include "diagnose/bottleneck/bottleneck.h"
+#include "diagnose/bottleneck/phases.h"
+#include "diagnose/bottleneck/run_activity.h"
+#include "view/postmortem_text.h"
+
+namespace berth {
+
+namespace {
+
+struct Verdict {
+  Findings findings;
+  std::string log;
+  bool log_cut = false;
+  std::string why_no_log;
+};
+
+/// Of a run that failed: why. Of any other: what kept its GPUs from being busy.
+Verdict verdict_on(const Context& context, const RunRecord& run, const std::vector<Sample>& samples,
+                   Gather how, WallTime now) {
+  if (!has_failed(run)) {
+    auto pace = bottleneck::explain_bottleneck(bottleneck::activity_of(run.manifest, samples));
+    return {.findings = std::move(pace.findings), .log = {}, .why_no_log = {}};
+  }
+  const GatheredPostmortem postmortem = gather_postmortem(context, run, how, now);
+  return {.findings = explain_postmortem(postmortem.evidence),
+          .log = postmortem.log_path,
+          .log_cut = postmortem.log && postmortem.log->is_cut(),
+          .why_no_log = postmortem.why_no_log};
+}
+
+Gather all_for_the_owner_of(const RunRecord& run) {
+  return run.owner.uid == ::geteuid() ? Gather::all : Gather::without_kernel_log;
+}
+
+/// As they are shown in the language of whoever asks.
+Findings in_words(Findings findings) {
+  const auto say = [](Sentence& said) { said = Sentence(said.shown(), {}); };
+  for (Finding& finding : findings) {
+    say(finding.title);
+    for (Sentence& seen : finding.evidence) say(seen);
+    say(finding.meaning);
+    for (Finding::Step& step : finding.steps) say(step.what);
+    say(finding.doubt);
+  }
+  return findings;
+}
+
+}  // namespace
+
+ReportSource report_source(const Context& context, const RunRecord& run, Gather how, WallTime now) {
+  ReportSource source{.record = run,
+                      .curves = RunCurves(run.manifest.started, run.manifest.given.devices.size())};
+  ThinnedSamples samples;
+  const auto read = for_each_sample(run, [&](const Sample& sample) {
+    source.curves.add(sample);
+    samples.add(sample);
+  });
+  if (read) {
+    source.torn_lines = read->torn_lines;
+  } else {
+    source.samples_unreadable = read.error().message();
+  }
+  source.marks = marks_of(run);
+  source.events = events_of(run);
+  const std::vector<Sample> all = std::move(samples).take();
+  source.phases = report_phases(phases_of(load_points(all)), all, run.manifest.started);
+  Verdict found = verdict_on(context, run, all, how, now);
+  source.findings = std::move(found.findings);
+  source.why_no_log = std::move(found.why_no_log);
+  return source;
+}
+
+std::string RunJudge::explanation(const RunRecord& run) const {
+  ThinnedSamples samples;
+  (void)for_each_sample(run, [&](const Sample& sample) { samples.add(sample); });
+  const Verdict found = verdict_on(context_, run, std::move(samples).take(),
+                                   all_for_the_owner_of(run), context_.clock().wall_now());
+  return explanation_json(
+      {.run = &run, .log = found.log, .log_cut = found.log_cut, .why_no_log = found.why_no_log},
+      in_words(found.findings));
+}
+
+std::string RunJudge::report(const RunRecord& run) const {
+  const Moment now = context_.clock().moment();
+  std::vector<ReportSource> sources;
+  sources.push_back(report_source(context_, run, all_for_the_owner_of(run), now.wall));
+  Style style = for_a_file(context_.out());
+  style.utf8 = true;
+  return report_html(make_report(std::move(sources), {}, now), style);
+}
+
+}  // namespace berth

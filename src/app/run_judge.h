@@ -1,0 +1,30 @@
+#pragma once
+// What a run's record tells when all of it is looked at: for `berth report`, and for who asks the
+// server why it went as it did.
+
+#include <string>
+#include <vector>
+
+#include "app/context.h"
+#include "app/postmortem.h"
+#include "record/run_record.h"
+#include "serve/api.h"
+#include "view/report/model.h"
+
+namespace berth {
+
+[[nodiscard]] ReportSource report_source(const Context& context, const RunRecord& run, Gather how,
+                                         WallTime now);
+
+/// Of others' runs it leaves out what the kernel's log says, which the server alone may read.
+class RunJudge final : public serve::RunJudge {
+ public:
+  explicit RunJudge(Context& context) : context_(context) {}
+  [[nodiscard]] std::string explanation(const RunRecord& run) const override;
+  [[nodiscard]] std::string report(const RunRecord& run) const override;
+
+ private:
+  Context& context_;  // read alone, from several threads
+};
+
+}  // namespace berth
