@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "app/progress.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -60,6 +61,19 @@ Summary summary_lately(const RunRecord& run) {
   }
   reader.feed(text, [&](const Sample& sample) { summarizer.add(sample); });
   return summarizer.summary();
+}
+
+Result<SamplesRead> read_samples(const Context& context, const RunRecord& run,
+                                 const std::function<void(const Sample&)>& each) {
+  ProgressBar progress(context);
+  const std::string what = trf("reading the record of run {}", run.manifest.id);
+  const WallTime began = run.manifest.started;
+  const WallTime end = run.end ? run.end->at : context.clock().wall_now();
+  const double whole = static_cast<double>(end.unix_ms - began.unix_ms);
+  return for_each_sample(run, [&](const Sample& sample) {
+    each(sample);
+    progress.show(static_cast<double>(sample.at.unix_ms - began.unix_ms) / whole, what);
+  });
 }
 
 Result<RunRecord> find_run_under_way(Context& context, const std::string& name) {

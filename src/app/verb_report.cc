@@ -74,7 +74,7 @@ class ReportVerb final : public Verb {
     ReportSource source{.record = *record,
                         .curves = RunCurves(manifest.started, manifest.given.devices.size())};
     ThinnedSamples samples;
-    const auto read = for_each_sample(source.record, [&](const Sample& sample) {
+    const auto read = read_samples(context, source.record, [&](const Sample& sample) {
       source.curves.add(sample);
       samples.add(sample);
     });
