@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "app/past_runs.h"
 #include "app/progress.h"
 #include "app/verb.h"
 #include "base/text.h"
@@ -18,7 +19,13 @@
 namespace berth {
 
 Result<std::string> records_directory(const Context& context) {
-  if (auto state = context.state_directory()) return *std::move(state);
+  if (auto state = place_of_runs(context)) {
+    ProgressBar progress(context);
+    write_past_runs(context, [&](double share) {
+      progress.show(share, std::string(tr("writing the runs of the simulated past")));
+    });
+    return *std::move(state);
+  }
   return fail(ErrorCode::not_found,
               std::string(tr("no records: neither XDG_STATE_HOME nor HOME is set")));
 }
@@ -81,7 +88,7 @@ Result<RunRecord> find_run_under_way(Context& context, const std::string& name) 
   if (recorded || recorded.error().code() == ErrorCode::invalid) return recorded;
   std::string id = name;
   if (name.empty() || name == "last") {
-    const auto state = context.state_directory();
+    const auto state = place_of_runs(context);
     id = state ? unrecorded_last_run(*state).value_or("") : "";
   }
   const std::vector<Claim> claims = context.read_ledger().claims;
@@ -100,7 +107,7 @@ Result<RunRecord> find_run_under_way(Context& context, const std::string& name) 
 }
 
 std::vector<LeftContainer> containers_left(const Context& context) {
-  const auto state = context.state_directory();
+  const auto state = place_of_runs(context);
   return state && !context.replay() ? left_containers(*state) : std::vector<LeftContainer>();
 }
 

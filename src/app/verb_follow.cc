@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "app/past_runs.h"
 #include "app/progress.h"
 #include "app/rank_state.h"
 #include "app/records.h"
@@ -243,7 +244,7 @@ class StopVerb final : public Verb {
     if (slurm) return stop_slurm_run(record, *slurm, grace, slurm_client(context));
     const std::string id = record.manifest.id;
     ProgressClock clock(context, trf("waiting for run {} to end; then it is killed", id), grace);
-    return stop_run_and_begun(context.state_directory().value_or(""), record, grace, clock);
+    return stop_run_and_begun(place_of_runs(context).value_or(""), record, grace, clock);
   }
 
   int tell(const RunRecord& record, StopResult stopped) const {
