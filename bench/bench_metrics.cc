@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "serve/api.h"
 #include "serve/metrics.h"
+#include "serve/outgoing.h"
 #include "smi/dump.h"
 #include "snapshot/builder.h"
 
@@ -141,6 +142,22 @@ void page_again(benchmark::State& state) {
   state.counters["of_cpu"] = 1;
 }
 BENCHMARK(page_again)->Unit(benchmark::kMicrosecond);
+
+/// What a scrape that takes gzip costs a worker besides.
+void page_compressed(benchmark::State& state) {
+  const Served served;
+  const MetricsOptions options{.profiles = {MetricsProfile::berth}};
+  const std::string page = metrics_page(served.scrape(), options, MetricsFormat::text_0_0_4);
+  std::size_t size = 0;
+  for (auto _ : state) {
+    const std::string packed = gzipped(page);
+    size = packed.size();
+    benchmark::DoNotOptimize(packed.data());
+  }
+  state.counters["bytes"] = static_cast<double>(size);
+  state.counters["of_cpu"] = 1;
+}
+BENCHMARK(page_compressed)->Unit(benchmark::kMicrosecond);
 
 /// What one view of one look costs, however many ask for it.
 void overview(benchmark::State& state) {

@@ -285,6 +285,8 @@ GUIDES = {
 }
 MADE_PAGES = {Path("doc/COMMANDS.md"), Path("doc/METRICS.md")}
 LONGEST_LINE = 100
+# Whoever looks for the first time reads it to its end.
+MOST_README_LINES = 160
 # A log of releases, and twins whose letters are two columns wide.
 LINES_AS_THEY_ARE = re.compile(r"CHANGELOG\.md|.*\.zh-CN\.md")
 
@@ -327,6 +329,15 @@ def line_findings(root: Path, name: Path) -> list[str]:
     return found
 
 
+def readme_length_findings(root: Path) -> list[str]:
+    found = []
+    for name in (README, README_ZH):
+        lines = len((root / name).read_text(encoding="utf-8").splitlines()) if (root / name).is_file() else 0
+        if lines > MOST_README_LINES:
+            found.append(f"{name}: {lines} lines, at most {MOST_README_LINES}: a link says as much")
+    return found
+
+
 def unmerged_findings(root: Path, name: Path) -> list[str]:
     """What a merge leaves behind where nobody decided."""
     lines = (root / name).read_text(encoding="utf-8").splitlines()
@@ -335,7 +346,7 @@ def unmerged_findings(root: Path, name: Path) -> list[str]:
 
 
 def findings(root: Path, berth: Path | None) -> list[str]:
-    found = forbidden_findings(root) + word_findings(root)
+    found = forbidden_findings(root) + word_findings(root) + readme_length_findings(root)
     for name in written_by_hand(root):
         if not LINES_AS_THEY_ARE.fullmatch(str(name)):
             found += line_findings(root, name)

@@ -211,6 +211,19 @@ int refuse(const VerbEntry& entry, const Verb& verb, std::string_view mistake) {
   return verb.usage_code();
 }
 
+/// " 2" of "--gpus 2" and of "--gpus=2": what is meant is then whole. Empty: no number follows.
+std::string amount_after(const std::string& option, const std::vector<std::string>& left) {
+  const auto is_amount = [](std::string_view word) {
+    return !word.empty() && word.front() >= '0' && word.front() <= '9';
+  };
+  if (const std::size_t equals = option.find('='); equals != std::string::npos) {
+    const std::string value = option.substr(equals + 1);
+    return is_amount(value) ? " " + value : std::string();
+  }
+  const auto next = std::ranges::find(left, option) + 1;
+  return next != left.end() && is_amount(*next) ? " " + *next : std::string();
+}
+
 /// Of a word that the verb does not take, and what was probably meant.
 std::string not_taken(const CLI::App& app, const std::vector<std::string>& left) {
   const auto option =
@@ -226,7 +239,8 @@ std::string not_taken(const CLI::App& app, const std::vector<std::string>& left)
   std::string_view meant = option_called(typed);
   if (std::ranges::find(all, meant) == all.end()) meant = nearest_of(typed, all);
   if (meant.empty()) return trf("it has no option {}", typed);
-  return trf("it has no option {}; did you mean {}?", typed, meant);
+  return trf("it has no option {}; did you mean {}?", typed,
+             std::string(meant) + amount_after(*option, left));
 }
 
 /// Nothing: there is none.
@@ -286,7 +300,7 @@ int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> 
   }
   std::vector<std::string> rest = app->remaining();
   if (!rest.empty() && rest.front().starts_with('-')) {
-    return refuse(entry, *verb, not_taken(*app, {rest.front()}));
+    return refuse(entry, *verb, not_taken(*app, rest));
   }
   if (split.separated) {
     if (!rest.empty() && !verb->takes_words_before_dashes()) {

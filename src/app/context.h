@@ -77,7 +77,7 @@ class Context {
   [[nodiscard]] Result<Recording> recording() const;
   /// Looks at what was asked for: a recording, a simulated server or this machine.
   [[nodiscard]] Result<Collector> collector(CollectorOptions options = {}) const;
-  [[nodiscard]] Clock& clock() { return clock_; }
+  [[nodiscard]] Clock& clock() const { return clock_; }
 
   /// Where runs are recorded: $XDG_STATE_HOME/berth, else ~/.local/state/berth; nothing where
   /// neither can be told.
@@ -124,7 +124,7 @@ class Context {
   [[nodiscard]] Config read_config(const std::string& working_directory) const;
   [[nodiscard]] Result<Snapshot> collected(CollectRequest request);
 
-  SystemClock clock_;
+  mutable SystemClock clock_;
   GlobalOptions globals_;
   Config config_;
   std::optional<Collector> opened_;  // for the look that comes next

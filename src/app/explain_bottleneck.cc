@@ -1,11 +1,11 @@
 #include "app/explain_bottleneck.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "app/live.h"
 #include "app/output_file.h"
+#include "app/progress.h"
 #include "app/records.h"
 #include "app/terminal.h"
 #include "app/verb.h"
@@ -71,7 +71,7 @@ class BottleneckWatch {
       take(live_.look(Depth::details));
       if (std::ranges::all_of(watches_, &Watch::has_ended)) break;
     }
-    if (context_.stderr_is_terminal()) show_line("");
+    progress_.clear();
     if (InterruptNote::signal() != 0)
       remark_all(tr("ended early: this is what was seen until then"));
   }
@@ -161,21 +161,10 @@ class BottleneckWatch {
   }
 
   void show_progress(Duration passed, milliseconds whole) {
-    if (!context_.stderr_is_terminal()) return;
+    using Seconds = std::chrono::duration<double>;
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(passed).count();
-    const std::string text =
-        trf("looking: {} of {} s (Ctrl-C: enough)", seconds, whole.count() / 1000);
-    show_line(text);
-  }
-
-  /// In place of what stood there: over it, and blanks over the rest of it.
-  void show_line(const std::string& text) {
-    const int width = display_width(text);
-    const int blanks = std::max(0, shown_width_ - width);
-    std::fputs(("\r" + text + std::string(static_cast<std::size_t>(blanks), ' ')).c_str(), stderr);
-    if (text.empty()) std::fputs("\r", stderr);
-    std::fflush(stderr);
-    shown_width_ = width;
+    progress_.show(Seconds(passed) / Seconds(whole),
+                   trf("looking: {} of {} s (Ctrl-C: enough)", seconds, whole.count() / 1000));
   }
 
   void remark_all(std::string_view text) {
@@ -186,7 +175,7 @@ class BottleneckWatch {
   Live live_;
   JobProbe job_;
   std::vector<Watch> watches_;
-  int shown_width_ = 0;
+  ProgressBar progress_{context_, ProgressBar::From::at_once};
 };
 
 /// Watches all of them at once. Ctrl-C ends it early: what was seen until then is the answer;
@@ -224,7 +213,8 @@ std::optional<bottleneck::WholeLife> life_of(Context& context, const std::string
   const auto record = find_run(context, run);
   if (!record) return std::nullopt;
   bottleneck::LifeMeter meter;
-  if (!for_each_sample(*record, [&](const Sample& one) { meter.add(one); })) return std::nullopt;
+  const auto read = read_samples(context, *record, [&](const Sample& one) { meter.add(one); });
+  if (!read) return std::nullopt;
   return meter.life();
 }
 
@@ -320,7 +310,7 @@ int explain_run_bottleneck(Context& context, const RunRecord& run,
                            const BottleneckOptions& options) {
   ThinnedSamples samples;
   bottleneck::LifeMeter meter;
-  const auto read = for_each_sample(run, [&](const Sample& one) {
+  const auto read = read_samples(context, run, [&](const Sample& one) {
     samples.add(one);
     meter.add(one);
   });

@@ -7,6 +7,7 @@
 #include <optional>
 #include <variant>
 
+#include "app/progress.h"
 #include "app/run_options.h"
 #include "app/verb.h"
 #include "base/process.h"
@@ -199,10 +200,11 @@ Result<std::vector<GpuProof>> prove_gpus(Context& context, const Snapshot& snaps
   }
   Tester tester(context, options.force);
   if (auto opened = tester.open(); !opened) return std::unexpected(std::move(opened).error());
+  ProgressBar progress(context, ProgressBar::From::at_once);
   for (const Device* device : *devices) {
-    if (context.stderr_is_terminal()) {
-      complain(trf("testing GPU {} …", shown(*device)));
-    }
+    progress.show(
+        static_cast<double>(tests.size()) / static_cast<double>(devices->size()),
+        trf("testing GPU {} ({} of {})", shown(*device), tests.size() + 1, devices->size()));
     auto test = tester.test(*device, peer_of(*device, *devices));
     if (!test) return std::unexpected(std::move(test).error());
     tests.push_back(std::move(*test));

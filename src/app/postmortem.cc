@@ -15,11 +15,11 @@ namespace berth {
 
 namespace {
 
-void add_samples(const RunRecord& run, PostmortemEvidence& evidence) {
+void add_samples(const Context& context, const RunRecord& run, PostmortemEvidence& evidence) {
   constexpr std::size_t most = 100'000;
   std::set<pid_t> pids;
   NeighbourWatch neighbours;
-  (void)for_each_sample(run, [&](const Sample& sample) {
+  (void)read_samples(context, run, [&](const Sample& sample) {
     neighbours.add(sample);
     for (const ProcessSample& one : sample.processes) {
       if (pids.size() < most) pids.insert(one.pid);
@@ -81,7 +81,7 @@ GatheredPostmortem gather_postmortem(const Context& context, const RunRecord& ru
                                            .oom_kills = {},
                                            .driver_loads = {},
                                            .ranks = run_ranks_of(run)}};
-  add_samples(run, gathered.evidence);
+  add_samples(context, run, gathered.evidence);
   gathered.evidence.refusals = refusals_of(run);
   if (how != Gather::without_kernel_log) add_kernel_log(context, now, gathered.evidence);
   if (how == Gather::without_log) return gathered;

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "app/past_runs.h"
+#include "app/progress.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -17,7 +19,13 @@
 namespace berth {
 
 Result<std::string> records_directory(const Context& context) {
-  if (auto state = context.state_directory()) return *std::move(state);
+  if (auto state = place_of_runs(context)) {
+    ProgressBar progress(context);
+    write_past_runs(context, [&](double share) {
+      progress.show(share, std::string(tr("writing the runs of the simulated past")));
+    });
+    return *std::move(state);
+  }
   return fail(ErrorCode::not_found,
               std::string(tr("no records: neither XDG_STATE_HOME nor HOME is set")));
 }
@@ -62,12 +70,25 @@ Summary summary_lately(const RunRecord& run) {
   return summarizer.summary();
 }
 
+Result<SamplesRead> read_samples(const Context& context, const RunRecord& run,
+                                 const std::function<void(const Sample&)>& each) {
+  ProgressBar progress(context);
+  const std::string what = trf("reading the record of run {}", run.manifest.id);
+  const WallTime began = run.manifest.started;
+  const WallTime end = run.end ? run.end->at : context.clock().wall_now();
+  const double whole = static_cast<double>(end.unix_ms - began.unix_ms);
+  return for_each_sample(run, [&](const Sample& sample) {
+    each(sample);
+    progress.show(static_cast<double>(sample.at.unix_ms - began.unix_ms) / whole, what);
+  });
+}
+
 Result<RunRecord> find_run_under_way(Context& context, const std::string& name) {
   auto recorded = find_run(context, name);
   if (recorded || recorded.error().code() == ErrorCode::invalid) return recorded;
   std::string id = name;
   if (name.empty() || name == "last") {
-    const auto state = context.state_directory();
+    const auto state = place_of_runs(context);
     id = state ? unrecorded_last_run(*state).value_or("") : "";
   }
   const std::vector<Claim> claims = context.read_ledger().claims;
@@ -86,7 +107,7 @@ Result<RunRecord> find_run_under_way(Context& context, const std::string& name) 
 }
 
 std::vector<LeftContainer> containers_left(const Context& context) {
-  const auto state = context.state_directory();
+  const auto state = place_of_runs(context);
   return state && !context.replay() ? left_containers(*state) : std::vector<LeftContainer>();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // What the verbs that name a run share: finding it.
 
+#include <functional>
 #include <string>
 
 #include "app/context.h"
@@ -19,6 +20,10 @@ namespace berth {
 /// The same for what is done to a run under way, which may have no record: then by its lease, or by
 /// the processes that carry its id.
 [[nodiscard]] Result<RunRecord> find_run_under_way(Context& context, const std::string& name);
+
+/// for_each_sample(), which shows how far it is: ten days take some seconds.
+[[nodiscard]] Result<SamplesRead> read_samples(const Context& context, const RunRecord& run,
+                                               const std::function<void(const Sample&)>& each);
 
 /// Of a run that goes on: its last minutes, however long it has run. Of another: the whole.
 [[nodiscard]] Summary summary_lately(const RunRecord& run);

@@ -58,7 +58,7 @@ ReportSource report_source(const Context& context, const RunRecord& run, Gather 
   ReportSource source{.record = run,
                       .curves = RunCurves(run.manifest.started, run.manifest.given.devices.size())};
   ThinnedSamples samples;
-  const auto read = for_each_sample(run, [&](const Sample& sample) {
+  const auto read = read_samples(context, run, [&](const Sample& sample) {
     source.curves.add(sample);
     samples.add(sample);
   });

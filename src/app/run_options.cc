@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/context.h"
+#include "app/past_runs.h"
 #include "app/verb.h"
 #include "base/check.h"
 #include "base/fd.h"
@@ -124,7 +125,7 @@ Result<RunOptions> RunFlags::options(const Context& context,
   options.visible_format = uuids_ ? VisibleFormat::uuids : VisibleFormat::indices;
   options.environment = context.environment();
   options.working_directory = read_link("/proc/self/cwd").value_or("");
-  options.state_directory = context.state_directory().value_or("");
+  options.state_directory = place_of_runs(context).value_or("");
   if (request_.wants_memory_auto()) learn_memory(context, quiet_, options);
   options.detach = detach_;
   if (!log_.empty() && !detach_) {

@@ -8,12 +8,14 @@
 #include <utility>
 
 #include "app/postmortem.h"
+#include "app/progress.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "record/run_ranks.h"
 #include "view/placement_text.h"
 #include "view/postmortem_text.h"
+#include "view/progress.h"
 #include "view/run_text.h"
 #include "view/runs_text.h"
 
@@ -22,10 +24,6 @@ namespace berth {
 namespace {
 
 void to_stderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
-
-/// Whether the terminal's line is ours to draw over: a shell's background job shares it with what
-/// is in front.
-bool is_in_front() { return ::tcgetpgrp(STDERR_FILENO) == ::getpgrp(); }
 
 /// Whether somebody who was there is known to have asked for the end.
 enum class EndWanted { unknown, yes };

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/live.h"
+#include "app/past_runs.h"
 #include "app/planned_start.h"
 #include "app/run_judge.h"
 #include "app/serve_page.h"
@@ -58,7 +59,7 @@ class Daemon {
         live_(std::move(live)),
         signals_(std::move(signals)),
         handler_([](const std::string& text) { complain(printable(text)); }),
-        acts_(context.state_directory()),
+        acts_(place_of_runs(context)),
         metrics_(context.clock()),
         alerts_(loop_, context.clock(), context.sources().simulated, command_place(context),
                 how_to_tell_alerts()),
@@ -237,7 +238,7 @@ void Daemon::open_history() {
   const auto directory = server_state_directory(context_);
   if (!directory) return complain(tr("no history is kept: there is no home to keep it in"));
   const std::string path = history_path(*directory, context_.sources().simulated);
-  history_.open(path, plan_.settings.history, simulated_past(context_.sources()));
+  history_.open(path, plan_.settings.history, simulated_past(context_));
   if (const auto file = hours_file(context_)) hours_.emplace(path, *file);
   check_history();
 }

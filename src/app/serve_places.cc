@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "app/past_runs.h"
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/process.h"
@@ -104,7 +105,7 @@ std::vector<std::string> simulated_server_sockets(const Context& context) {
 std::vector<serve::StateDirectory> record_directories(const Context& context,
                                                       std::string_view passwd) {
   std::vector<serve::StateDirectory> all;
-  if (auto own = context.state_directory()) all.push_back({.path = *std::move(own), .as = {}});
+  if (auto own = place_of_runs(context)) all.push_back({.path = *std::move(own), .as = {}});
   if (::geteuid() != 0) return all;
   const std::string below = context.variable("BERTH_HOMES").value_or("");
   for (serve::StateDirectory& one : serve::state_directories_of_all(passwd)) {
@@ -152,11 +153,15 @@ Result<serve::Settings> read_settings(const Context& context, const std::string&
   return serve::Settings();
 }
 
-HistoryStore::Past simulated_past(const Sources& sources) {
+HistoryStore::Past simulated_past(const Context& context) {
+  const Sources& sources = context.sources();
   if (!sources.simulated || sources.simulated_work) return {};
   auto scenario = sim::load_scenario(*sources.simulated);
   if (!scenario || scenario->life.jobs.empty()) return {};
-  return [known = *std::move(scenario)](WallTime at) { return sim::scenario_at(known, at); };
+  return [&context, known = *std::move(scenario), has_runs = false](WallTime at) mutable {
+    if (!std::exchange(has_runs, true)) write_past_runs(context);
+    return sim::scenario_at(known, at);
+  };
 }
 
 }  // namespace berth

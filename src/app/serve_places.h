@@ -43,7 +43,8 @@ void complain_of_unknown(const serve::Settings& settings, const std::string& rea
                                                     const std::string& named,
                                                     std::string& read_from);
 
-/// What a simulated server's history begins with; empty: the server is real, or has no past.
-[[nodiscard]] HistoryStore::Past simulated_past(const Sources& sources);
+/// What a simulated server's history begins with; empty: the server is real, or has no past. Its
+/// runs are written once the first look is asked for, by whoever asks.
+[[nodiscard]] HistoryStore::Past simulated_past(const Context& context);
 
 }  // namespace berth

@@ -7,6 +7,7 @@
 #include <array>
 #include <set>
 
+#include "app/past_runs.h"
 #include "app/serve_places.h"
 #include "base/fd.h"
 #include "base/process.h"
@@ -127,7 +128,7 @@ class Gatherer {
   }
 
   void add_own_processes() {
-    const auto state = context_.state_directory();
+    const auto state = place_of_runs(context_);
     const auto list = state ? list_runs(*state) : Result<RunList>(RunList());
     const auto answer = waits_of_own_processes(
         context_.read_ledger(), list ? list->runs : std::vector<RunRecord>(), context_.clock());
@@ -165,7 +166,7 @@ class Gatherer {
 
   void add_runs() {
     add_own("runs", {"runs"});
-    const auto state = context_.state_directory();
+    const auto state = place_of_runs(context_);
     if (!state) return;
     const auto list = list_runs(*state);
     if (!list) return add("run", *state, "", list.error().message());
@@ -212,7 +213,7 @@ void add_users_of_password_file(std::set<std::string>& users) {
 }
 
 void add_users_of_runs(const Context& context, std::set<std::string>& users) {
-  const auto state = context.state_directory();
+  const auto state = place_of_runs(context);
   if (!state) return;
   const auto list = list_runs(*state);
   if (!list) return;

@@ -148,6 +148,7 @@ void TopLoop::seen(Snapshot snapshot, Charted charted) {
   const bool is_this_host = !tape_ && !snapshot.simulated;
   top::Looked looked{std::make_shared<const top::Seen>(std::move(snapshot)), history_.cpu(),
                      is_this_host ? host_use() : top::HostUse()};
+  if (charted == Charted::yes) history_.add_host(looked.host);
   if (pause_) pause_->latest = looked;
   hear(looked);
   if (!tape_ && !pause_ && state_.paused) pause_or_go_on();  // paused before the first picture

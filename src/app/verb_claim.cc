@@ -11,6 +11,7 @@
 
 #include "app/detached_wait.h"
 #include "app/live.h"
+#include "app/past_runs.h"
 #include "app/run_options.h"
 #include "app/verb.h"
 #include "base/fd.h"
@@ -156,7 +157,7 @@ class ClaimVerb final : public Verb {
     options.environment = context.environment();
     options.working_directory =
         read_link(fmt::format("/proc/{}/cwd", found->claim.job->pid)).value_or("");
-    options.state_directory = context.state_directory().value_or("");
+    options.state_directory = place_of_runs(context).value_or("");
     const RunServices services{.clock = context.clock(),
                                .ledger = &ledger,
                                .look = {},

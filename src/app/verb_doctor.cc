@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/gpu_proof.h"
+#include "app/progress.h"
 #include "app/records.h"
 #include "app/verb.h"
 #include "base/fd.h"
@@ -280,7 +281,8 @@ class DoctorVerb final : public Verb {
     // For tests: another root of the system's paths, another libcuda.
     question.root = context.variable("BERTH_ROOT").value_or("");
     if (const auto library = context.variable("BERTH_CUDA")) question.cuda_library = *library;
-    HostFacts facts = gather_host_facts(question, context.clock());
+    ProgressClock clock(context, std::string(tr("examining this machine")));
+    HostFacts facts = gather_host_facts(question, clock);
     for (const LeftContainer& left : containers_left(context)) {
       facts.containers_left.push_back({.run = left.run.manifest.id,
                                        .engine = left.container.engine,

@@ -1,7 +1,10 @@
 // `berth explain`: why a GPU is not busy, why a run died, or what a log says.
 
+#include <unistd.h>
+
 #include "app/explain_bottleneck.h"
 #include "app/postmortem.h"
+#include "app/progress.h"
 #include "app/rank_state.h"
 #include "app/records.h"
 #include "app/verb.h"
@@ -63,7 +66,12 @@ class ExplainVerb final : public Verb {
   }
 
   int explain_one_log(Context& context) const {
-    const auto tail = read_log_tail(log_);
+    ProgressBar progress(context);
+    const bool is_typed = ::isatty(STDIN_FILENO) == 1;
+    const auto tail = read_log_tail(log_, [&] {
+      if (!is_typed) progress.show(std::nullopt, std::string(tr("reading stdin")));
+    });
+    progress.clear();
     if (!tail) return report(tail.error());
     const LogText log(tail->bytes, tail->cut);
     return answer(context, {.log = log_, .log_cut = tail->cut}, explain_log(log));

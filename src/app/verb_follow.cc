@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "app/past_runs.h"
+#include "app/progress.h"
 #include "app/rank_state.h"
 #include "app/records.h"
 #include "app/run_words.h"
@@ -232,10 +234,17 @@ class StopVerb final : public Verb {
       const bool is_ours = record.owner.uid == ::geteuid() && !record.directory.empty();
       if (is_ours && note_stop_request(record.directory, grace)) show_stacks(context, record);
     }
-    const auto stopped = slurm ? stop_slurm_run(record, *slurm, grace, slurm_client(context))
-                               : stop_run_and_begun(context.state_directory().value_or(""), record,
-                                                    grace, context.clock());
+    const auto stopped = stopped_by(context, record, slurm, grace);
     return stopped ? tell(record, *stopped) : report(stopped.error());
+  }
+
+  static Result<StopResult> stopped_by(Context& context, const RunRecord& record,
+                                       const std::optional<RunSlurm>& slurm,
+                                       std::chrono::milliseconds grace) {
+    if (slurm) return stop_slurm_run(record, *slurm, grace, slurm_client(context));
+    const std::string id = record.manifest.id;
+    ProgressClock clock(context, trf("waiting for run {} to end; then it is killed", id), grace);
+    return stop_run_and_begun(place_of_runs(context).value_or(""), record, grace, clock);
   }
 
   int tell(const RunRecord& record, StopResult stopped) const {

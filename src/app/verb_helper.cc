@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "app/live.h"
+#include "app/past_runs.h"
 #include "app/run_options.h"
 #include "app/verb.h"
 #include "base/fd.h"
@@ -342,7 +343,7 @@ class Helper {
     run.job.command = command_of(asker_.process().pid);
     run.environment = context_.environment();
     run.working_directory = read_link("/proc/self/cwd").value_or("");
-    run.state_directory = context_.state_directory().value_or("");
+    run.state_directory = place_of_runs(context_).value_or("");
     return run;
   }
 

@@ -1,6 +1,7 @@
 // `berth queue`: who waits for what and why, what is gathered for whom, and who starts when.
 
 #include "app/idle_evidence.h"
+#include "app/past_runs.h"
 #include "app/planned_start.h"
 #include "app/slurm_options.h"
 #include "app/verb.h"
@@ -31,7 +32,7 @@ class QueueVerb final : public Verb {
                 : render_queue(*snapshot, policy, idle, context.out_uncut()));
     if (!json_ && !context.replay()) {
       print(render_planned(planned, context.out_uncut()));
-      const auto state = context.state_directory();
+      const auto state = place_of_runs(context);
       const auto runs = state ? list_runs(*state) : Result<RunList>(RunList());
       for (const RunRecord& run : runs ? runs->runs : std::vector<RunRecord>()) {
         if (const std::string line = waiting_for_runs(run, *snapshot); !line.empty()) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "app/idle_evidence.h"
+#include "app/past_runs.h"
 #include "app/serve_places.h"
 #include "app/verb.h"
 #include "base/text.h"
@@ -138,7 +139,7 @@ class ReapVerb final : public Verb {
                  " and has computed nothing for " +
                  short_duration(std::chrono::milliseconds(now_ - step.lease.since.unix_ms)) +
                  ".\n"};
-    const serve::UserActs acts(context.state_directory());
+    const serve::UserActs acts(place_of_runs(context));
     if (const auto ran = acts.tell(command, claim.uid); !ran) {
       say(step,
           trf("its owner could not be told, and nothing else is done: {}", ran.error().message()));
@@ -155,7 +156,7 @@ class ReapVerb final : public Verb {
       return exit_code::ok;
     }
     const Claim& claim = step.lease.claim;
-    const serve::UserActs acts(context.state_directory());
+    const serve::UserActs acts(place_of_runs(context));
     const auto ended = acts.release(claim, claim.uid);
     say(step, ended ? std::string(tr("it was ended"))
                     : trf("it could not be ended: {}", ended.error().message()));

@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "view/placement_text.h"
+#include "view/progress.h"
 #include "view/sweep_text.h"
 
 namespace berth {

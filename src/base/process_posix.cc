@@ -415,9 +415,10 @@ Result<ChildAnswer> ask_child(const std::function<int()>& body, Clock& clock, Du
   while (out_open || err_open) {
     const Duration left = deadline - clock.now();
     if (left <= Duration(0)) break;
+    // Not all of it at once: the clock may be one that shows how long it takes.
     const auto ready = wait_readable(
         {out_open ? out->read.get() : -1, err_open ? err->read.get() : -1, end ? end->get() : -1},
-        left);
+        std::min<Duration>(left, std::chrono::milliseconds(100)));
     if (ready[2]) {
       if (out_open) read_rest(out->read.get(), answer.out, most_out, answer.is_cut);
       if (err_open) read_rest(err->read.get(), answer.err, 1 << 16, answer.is_cut);

@@ -24,7 +24,8 @@ struct LogHead {
 };
 
 /// Everything that comes, of which the last part is kept: a pipe cannot be read from its end.
-Result<LogTail> read_to_end(int fd, const std::string& name, LogHead head = {}) {
+Result<LogTail> read_to_end(int fd, const std::string& name, LogHead head = {},
+                            const std::function<void()>& each = {}) {
   LogTail tail;
   std::array<char, 16384> piece{};
   const auto keep_the_end = [&] {
@@ -38,6 +39,7 @@ Result<LogTail> read_to_end(int fd, const std::string& name, LogHead head = {}) 
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail_system("read " + name, errno);
     if (got == 0) break;
+    if (each) each();
     tail.bytes.append(piece.data(), static_cast<std::size_t>(got));
     if (tail.bytes.size() > 2 * longest_tail) keep_the_end();
   }
@@ -63,8 +65,8 @@ Result<LogTail> read_end_of(int fd, const std::string& path) {
 
 }  // namespace
 
-Result<LogTail> read_log_tail(const std::string& path) {
-  if (path == "-") return read_to_end(STDIN_FILENO, "stdin");
+Result<LogTail> read_log_tail(const std::string& path, const std::function<void()>& each) {
+  if (path == "-") return read_to_end(STDIN_FILENO, "stdin", {}, each);
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return fail_system("open " + path, errno);
   // A device has no end, and the kernel's log looks like a file. A pipe has one: `<(command)`.

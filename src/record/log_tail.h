@@ -1,6 +1,7 @@
 #pragma once
 // The end of what a job has printed: the part of a log that says why it died.
 
+#include <functional>
 #include <string>
 
 #include "base/result.h"
@@ -14,8 +15,9 @@ struct LogTail {
   std::string bytes;  // UTF-8, at most longest_tail of the file's
   bool cut = false;
 };
-/// Also of a pipe, which is read to its end; "-" is stdin.
-[[nodiscard]] Result<LogTail> read_log_tail(const std::string& path);
+/// Also of a pipe, which is read to its end; "-" is stdin, `each` is told of each piece of it.
+[[nodiscard]] Result<LogTail> read_log_tail(const std::string& path,
+                                            const std::function<void()>& each = {});
 /// Of a detached run's output.
 [[nodiscard]] Result<LogTail> read_log_tail(const RunRecord& run);
 

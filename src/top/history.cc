@@ -102,7 +102,36 @@ std::vector<Aggregate<float>> Series::columns(std::size_t count, std::size_t sam
   return columns;
 }
 
+DevicesMean mean_of_devices(const Snapshot& snapshot) {
+  Aggregate<float> busy;
+  Aggregate<float> full;
+  for (const Device& device : snapshot.devices) {
+    if (device.parent) continue;
+    if (const auto load = plain_percent(device.utilization_gpu)) busy.add(*load);
+    const auto& used = device.memory_used.get();
+    const auto& total = device.memory_total.get();
+    if (!used || !total || total->count() == 0) continue;
+    full.add(static_cast<float>(100.0 * static_cast<double>(used->count()) /
+                                static_cast<double>(total->count())));
+  }
+  const auto mean = [](const Aggregate<float>& of) {
+    return of.is_empty() ? std::nullopt : std::optional(static_cast<float>(of.mean()));
+  };
+  return {mean(busy), mean(full)};
+}
+
+std::optional<float> seen_only(std::size_t which, const Device& device) {
+  if (which == 0) return plain_percent(device.utilization_encoder);
+  if (which == 1) return plain_percent(device.utilization_decoder);
+  if (which == 2) return plain_percent(device.fan_speed);
+  const auto& clock = device.clock_sm.get();
+  return clock ? std::optional(static_cast<float>(clock->count())) : std::nullopt;
+}
+
 void DeviceHistory::add(const Device* device) {
+  for (std::size_t i = 0; i < seen_only_.size(); ++i) {
+    seen_only_[i].add(device != nullptr ? seen_only(i, *device) : std::nullopt);
+  }
   const DeviceSample sample = device != nullptr ? sample_of(*device) : DeviceSample{};
   for (std::size_t i = 0; i < recorded_readings.size(); ++i) {
     const RecordedReading& reading = recorded_readings[i];
@@ -135,6 +164,10 @@ void History::add(const Snapshot& snapshot) {
 
 void History::add_blanks(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
+    for (Series* series :
+         {&host_.cpu, &host_.memory, &host_.load, &host_.devices_busy, &host_.devices_full}) {
+      series->add({});
+    }
     for (auto& [id, device] : devices_) device.add(nullptr);
     for (auto& [id, uses] : processes_) {
       for (auto& [device, process] : uses) process.add_blank();
@@ -142,7 +175,19 @@ void History::add_blanks(std::size_t count) {
   }
 }
 
+void History::add_host(const HostUse& use) {
+  const auto as_float = [](std::optional<double> value) {
+    return value ? std::optional(static_cast<float>(*value)) : std::nullopt;
+  };
+  host_.cpu.add(as_float(use.cpu_percent));
+  host_.memory.add(as_float(memory_percent(use)));
+  host_.load.add(as_float(use.load));
+}
+
 void History::add_devices(const Snapshot& snapshot) {
+  const DevicesMean mean = mean_of_devices(snapshot);
+  host_.devices_busy.add(mean.busy);
+  host_.devices_full.add(mean.full);
   for (const Device& device : snapshot.devices) devices_[device.id].add(&device);
   // Gone for now: its time goes on.
   for (auto& [id, history] : devices_) {

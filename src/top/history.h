@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "snapshot/recorded.h"
 #include "snapshot/snapshot.h"
+#include "top/host_use.h"
 
 namespace berth::top {
 
@@ -39,6 +40,11 @@ class Series {
   std::vector<std::optional<float>> values_;
 };
 
+/// Readings that nobody records and that are charted here: encoder, decoder, fan in percent, the
+/// SM clock in MHz, in that order.
+inline constexpr std::size_t seen_only_count = 4;
+[[nodiscard]] std::optional<float> seen_only(std::size_t which, const Device& device);
+
 /// Each recorded reading that is drawn live, in the unit of its field.
 class DeviceHistory {
  public:
@@ -48,8 +54,22 @@ class DeviceHistory {
     return series_.at(place_of_recorded(key));
   }
 
+  [[nodiscard]] const Series& of(std::size_t which_seen_only) const {
+    return seen_only_.at(which_seen_only);
+  }
+
  private:
+  std::array<Series, seen_only_count> seen_only_;
   std::array<Series, recorded_readings.size()> series_;  // of those that are not: empty
+};
+
+/// What the host did beside its devices, and the mean of these. All but the load in percent.
+struct HostHistory {
+  Series cpu;
+  Series memory;
+  Series load;
+  Series devices_busy;
+  Series devices_full;
 };
 
 struct ProcessHistory {
@@ -82,12 +102,23 @@ class CpuShares {
   std::vector<Used> used_;  // sorted by id
 };
 
+/// Over the devices that tell it, in percent; nothing: none does. MIG instances count with the card
+/// that they are part of.
+struct DevicesMean {
+  std::optional<float> busy;
+  std::optional<float> full;
+};
+[[nodiscard]] DevicesMean mean_of_devices(const Snapshot& snapshot);
+
 class History {
  public:
   /// `cadence`: how often snapshots come; where one is missing, so is a sample.
   explicit History(Duration cadence) : cadence_(cadence) {}
   void set_cadence(Duration cadence) { cadence_ = cadence; }
   void add(const Snapshot& snapshot);
+  /// Of the same look.
+  void add_host(const HostUse& use);
+  [[nodiscard]] const HostHistory& host() const { return host_; }
 
   /// Null: nothing is known of it.
   [[nodiscard]] const DeviceHistory* device(const DeviceId& id) const;
@@ -101,6 +132,7 @@ class History {
 
   Duration cadence_;
   std::optional<WallTime> last_;
+  HostHistory host_;
   std::map<DeviceId, DeviceHistory> devices_;
   std::map<ProcessId, std::map<DeviceId, ProcessHistory>> processes_;
   CpuShares cpu_;

@@ -44,6 +44,29 @@ TEST(Series, SamplesStayInTheirColumnAsTimeGoesOn) {
   EXPECT_EQ(ends(series.columns(3, 4)[1]), std::pair(4.0F, 7.0F));
 }
 
+TEST(History, MeanOfDevicesIsOverThoseThatTell) {
+  Snapshot host = SnapshotBuilder().gpu("A", 10_GiB).gpu("B", 10_GiB).gpu("C", 10_GiB).build();
+  host.devices[0].utilization_gpu = Percent(20);
+  host.devices[1].utilization_gpu = Percent(60);
+  host.devices[2].utilization_gpu = Absent::failed;
+  EXPECT_THAT(mean_of_devices(host).busy, Optional(40.0F));
+  for (Device& device : host.devices) device.utilization_gpu = Absent::failed;
+  EXPECT_EQ(mean_of_devices(host).busy, std::nullopt) << "nobody tells: not 0";
+}
+
+TEST(History, HostsLookThatWasMissedIsAGap) {
+  History history(std::chrono::seconds(1));
+  Snapshot host = SnapshotBuilder().gpu("A", 10_GiB).build();
+  for (const std::int64_t second : {0, 1, 3}) {
+    host.taken.unix_ms = second * 1000;
+    history.add(host);
+    history.add_host({.cpu_percent = 10.0 * static_cast<double>(second)});
+  }
+  EXPECT_EQ(history.host().cpu.size(), 4U);
+  EXPECT_TRUE(history.host().cpu.columns(4, 1)[2].is_empty());
+  EXPECT_THAT(history.host().cpu.latest(), Optional(30.0F));
+}
+
 TEST(Series, FullRingForgetsTheOldest) {
   Series series(3);
   for (int i = 0; i < 5; ++i) series.add(static_cast<float>(i));

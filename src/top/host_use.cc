@@ -70,6 +70,12 @@ HostUse HostMeter::take(std::string_view stat, std::string_view meminfo, std::st
   return use;
 }
 
+std::optional<double> memory_percent(const HostUse& use) {
+  if (!use.memory_used || !use.memory_total || use.memory_total->count() == 0) return std::nullopt;
+  return 100.0 * static_cast<double>(use.memory_used->count()) /
+         static_cast<double>(use.memory_total->count());
+}
+
 std::string host_text(const HostUse& use) {
   std::string text;
   const auto add = [&](const std::string& one) { text += (text.empty() ? "" : "  ") + one; };

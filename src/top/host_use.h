@@ -35,6 +35,9 @@ class HostMeter {
   std::optional<Ticks> before_;
 };
 
+/// Nothing: it is not told.
+[[nodiscard]] std::optional<double> memory_percent(const HostUse& use);
+
 /// "CPU 23%  memory 12.0/64.0G  load 3.1"; what is not known is left out.
 [[nodiscard]] std::string host_text(const HostUse& use);
 

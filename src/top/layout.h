@@ -6,8 +6,8 @@
 
 namespace berth::top {
 
-/// Of a device: what `live_charts` (render_devices.cc) lists.
-inline constexpr int chart_count = 4;
+/// Of a device: what `live_charts` and `seen_only_charts` (render_devices.cc) list.
+inline constexpr int chart_count = 8;
 
 struct Layout {
   int notice_row = -1;  // -1: nothing is wrong

@@ -132,7 +132,9 @@ using Event =
 
 // --- the state ----------------------------------------------------------------------------------
 
-enum class Panel { none, help, details, leases, problems };
+enum class Panel { none, help, details, leases, problems, host };
+/// Which processes are shown, by what they do on a device.
+enum class UseKind { all, compute, graphics };
 /// What the keys mean now.
 enum class Mode { browse, filter, user, signal, nice, question };
 
@@ -165,12 +167,14 @@ struct State {
   std::string filter;
   std::string user;
   std::set<DeviceId> only_devices;  // empty: all
-  std::string digits;               // typed so far for only_devices
+  UseKind use_kind = UseKind::all;
+  std::string digits;  // typed so far for only_devices
   WallTime digits_at;
   bool tree = false;
   bool charts = true;
   int charted = 0;  // 0: each device has all its charts; else one of them, in their order
   int zoom = 0;     // samples per column of dots: 4 to the power of it
+  bool fahrenheit = false;
   Theme theme = Theme::dark;
   Language language = Language::english;
 
@@ -206,6 +210,8 @@ struct State {
 void arrange_rows(State& state);
 /// The devices that the filter lets through, in the snapshot's order.
 [[nodiscard]] std::vector<const Device*> shown_devices(const State& state);
+/// Not all processes are wanted.
+[[nodiscard]] bool is_filtered(const State& state);
 /// The row under the cursor. Null: there is none.
 [[nodiscard]] const UseRow* selected_row(const State& state);
 /// "3", of a MIG instance "3.1", "-" of a device without a number.

@@ -46,9 +46,16 @@ std::string power_of(const Device& device, const Style& style) {
   return fmt::format("{}/{}W", watts(*device.power_draw.get()), watts(*device.power_limit.get()));
 }
 
-std::string temperature_of(const Device& device, const Style& style) {
-  return reading_text(device.temperature, style,
-                      [&](Celsius heat) { return temperature_text(heat, style); });
+std::string heat_text(Celsius heat, const Style& style, bool fahrenheit) {
+  if (!fahrenheit) return temperature_text(heat, style);
+  return fmt::format("{}{}F", (heat.count() * 9 + (heat.count() < 0 ? -2 : 2)) / 5 + 32,
+                     style.utf8 ? "°" : "");
+}
+
+std::string temperature_of(const Device& device, const Painter& painter) {
+  return reading_text(device.temperature, painter.style, [&](Celsius heat) {
+    return heat_text(heat, painter.style, painter.state.fahrenheit);
+  });
 }
 
 /// Of a MIG instance its profile, which is what tells it from the next: "MIG 1g.10gb".
@@ -193,7 +200,7 @@ void draw_meter(const Painter& painter, const Device& device, int column, int ro
   if (device.memory_used.get()) painter.meter(at, row, columns.bar, full);
   at += columns.bar + 1;
   add(power_of(device, style), columns.power, true, Tone::plain);
-  add(temperature_of(device, style), columns.heat, true, tone_of_heat(device));
+  add(temperature_of(device, painter), columns.heat, true, tone_of_heat(device));
   add(reading_text(device.fan_speed, style, percent_text), columns.fan, true, Tone::plain);
   add(reading_text(device.clock_sm, style, berth::clock_text), columns.clock, true, Tone::plain);
   add(pcie_of(device, style), columns.pcie, true, Tone::plain);
@@ -239,17 +246,17 @@ float highest_of(const Series* series, float at_least) {
   return std::max(at_least, series->most().value_or(0));
 }
 
-std::string load_text(const Device& device, const Style& style) {
-  return percent_of(device.utilization_gpu, style);
+std::string load_text(const Device& device, const Painter& painter) {
+  return percent_of(device.utilization_gpu, painter.style);
 }
-std::string full_text(const Device& device, const Style& style) {
+std::string full_text(const Device& device, const Painter& painter) {
   if (!device.memory_used.get() || !device.memory_total.get()) {
-    return std::string(absent_mark(style));
+    return std::string(absent_mark(painter.style));
   }
   return percent_text(Percent(100 * memory_share(device)));
 }
-std::string draw_text(const Device& device, const Style& style) {
-  return reading_text(device.power_draw, style, power_text);
+std::string draw_text(const Device& device, const Painter& painter) {
+  return reading_text(device.power_draw, painter.style, power_text);
 }
 
 template <class T>
@@ -263,36 +270,69 @@ struct LiveChart {
   std::string_view reading;
   std::string_view title;  // a key of the catalogue
   Tone tone;
-  std::string (*text)(const Device&, const Style&);
-  std::string (*value)(float, const Style&);  // of its axis
+  std::string (*text)(const Device&, const Painter&);
+  std::string (*value)(float, const Painter&);  // of its axis
   /// The value of its upper edge. Nothing: what it would be a part of is not known.
   std::optional<float> (*top)(const Device&, const Series*);
 };
 constexpr auto live_charts = std::to_array<LiveChart>({
     {"utilization_gpu_percent", as_key("util"), Tone::chart_utilization, load_text,
-     [](float value, const Style&) { return percent_text(Percent(value)); },
+     [](float value, const Painter&) { return percent_text(Percent(value)); },
      [](const Device&, const Series*) { return std::optional(100.0F); }},
     {"memory_used_bytes", as_key("memory"), Tone::chart_memory, full_text,
-     [](float value, const Style&) {
+     [](float value, const Painter&) {
        return bytes_short(Bytes(static_cast<std::uint64_t>(value)));
      },
      [](const Device& device, const Series*) { return as_top(device.memory_total); }},
     {"power_draw_milliwatts", as_key("power"), Tone::chart_power, draw_text,
-     [](float value, const Style&) {
+     [](float value, const Painter&) {
        return power_text(Milliwatts(static_cast<std::uint64_t>(value)));
      },
      [](const Device& device, const Series* series) {
        return std::optional(highest_of(series, as_top(device.power_limit).value_or(50'000.0F)));
      }},
     {"temperature_celsius", as_key("temp"), Tone::chart_temperature, temperature_of,
-     [](float value, const Style& style) {
-       return temperature_text(Celsius(static_cast<std::int64_t>(value)), style);
+     [](float value, const Painter& painter) {
+       return heat_text(Celsius(static_cast<std::int64_t>(value)), painter.style,
+                        painter.state.fahrenheit);
      },
      [](const Device&, const Series* series) { return std::optional(highest_of(series, 100)); }},
 });
 static_assert(has_all_drawn(Drawn::live, live_charts, &LiveChart::reading),
               "each reading that is drawn live has a chart, and no other has one");
-static_assert(live_charts.size() == chart_count);
+
+/// Of what nobody records; chosen one at a time.
+struct SeenOnlyChart {
+  std::string_view title;  // a key of the catalogue
+  Tone tone;
+  std::string (*value)(float);
+  std::optional<float> top;  // nothing: the most that was seen
+};
+std::string percent_value(float value) { return percent_text(Percent(value)); }
+constexpr auto seen_only_charts = std::to_array<SeenOnlyChart>({
+    {as_key("encoder"), Tone::chart_utilization, percent_value, 100.0F},
+    {as_key("decoder"), Tone::chart_utilization, percent_value, 100.0F},
+    {as_key("fan"), Tone::chart_temperature, percent_value, 100.0F},
+    {as_key("SM clock"), Tone::chart_power,
+     [](float value) { return berth::clock_text(Megahertz(static_cast<std::uint64_t>(value))); },
+     std::nullopt},
+});
+static_assert(seen_only_charts.size() == seen_only_count);
+static_assert(live_charts.size() + seen_only_charts.size() == chart_count);
+
+Painter::Plot seen_only_plot(const Painter& painter, const Device& device, std::size_t which) {
+  const SeenOnlyChart& chart = seen_only_charts.at(which);
+  const DeviceHistory* history = painter.history.device(device.id);
+  const auto now = seen_only(which, device);
+  const Series* series = history != nullptr && now ? &history->of(which) : nullptr;
+  const float top = chart.top.value_or(highest_of(series, 1));
+  return {std::string(tr(chart.title)),
+          now ? chart.value(*now) : std::string(absent_mark(painter.style)),
+          series,
+          top,
+          chart.tone,
+          series != nullptr ? chart.value(top) : std::string()};
+}
 
 std::vector<Painter::Plot> plots_of(const Painter& painter, const Device& device) {
   const DeviceHistory* history = painter.history.device(device.id);
@@ -301,9 +341,9 @@ std::vector<Painter::Plot> plots_of(const Painter& painter, const Device& device
     const Series* series = history == nullptr ? nullptr : &history->of(chart.reading);
     const auto top = chart.top(device, series);
     const bool has_axis = painter.state.charted > 0 && top;
-    plots.push_back({std::string(tr(chart.title)), chart.text(device, painter.style),
+    plots.push_back({std::string(tr(chart.title)), chart.text(device, painter),
                      top ? series : nullptr, top.value_or(1), chart.tone,
-                     has_axis ? chart.value(*top, painter.style) : std::string()});
+                     has_axis ? chart.value(*top, painter) : std::string()});
   }
   return plots;
 }
@@ -317,7 +357,10 @@ void draw_strip(const Painter& painter, const Device& device, int column, int ro
   constexpr int narrowest = 14;
   std::vector<Painter::Plot> plots = plots_of(painter, device);
   if (const int chosen = painter.state.charted; chosen > 0) {
-    plots = {plots[static_cast<std::size_t>(std::min(chosen, chart_count) - 1)]};
+    const auto which = static_cast<std::size_t>(std::min(chosen, chart_count) - 1);
+    plots = {which < live_charts.size()
+                 ? plots[which]
+                 : seen_only_plot(painter, device, which - live_charts.size())};
   }
   const int room = width - label;
   const int shown = std::clamp(room / narrowest, 1, static_cast<int>(plots.size()));

@@ -28,11 +28,15 @@ std::string title_of(Panel panel) {
       return std::string(tr("Leases and the waiting queue"));
     case Panel::problems:
       return std::string(tr("What is wrong"));
+    case Panel::host:
+      return std::string(tr("This host, and the mean of its devices"));
     case Panel::none:
       break;
   }
   return {};
 }
+
+std::vector<PanelLine> host_lines(const Painter& painter);
 
 std::vector<PanelLine> lines_of(const Painter& painter) {
   switch (painter.state.panel) {
@@ -44,6 +48,8 @@ std::vector<PanelLine> lines_of(const Painter& painter) {
       return lease_lines(painter);
     case Panel::problems:
       return problem_lines(painter);
+    case Panel::host:
+      return host_lines(painter);
     case Panel::none:
       break;
   }
@@ -125,6 +131,46 @@ void add_process_facts(std::vector<PanelLine>& lines, const HostProcess& process
   }
 }
 
+/// Nothing of the host itself is known of a recording and of a simulated server.
+std::vector<PanelLine> host_lines(const Painter& painter) {
+  const std::string known = host_text(painter.state.host);
+  if (!known.empty()) return {{known}};
+  return {
+      {own(tr("nothing is known of this host's processors and memory"), painter.style), Tone::dim}};
+}
+
+void draw_host_charts(const Painter& painter, int row, int rows) {
+  const HostHistory& host = painter.history.host();
+  const Style& style = painter.style;
+  const auto percent = [&](const Series& series) {
+    const auto now = series.latest();
+    return now ? percent_text(Percent(*now)) : std::string(absent_mark(style));
+  };
+  const auto share = [&](std::string_view title, const Series& series, Tone tone) {
+    return Painter::Plot{std::string(title), percent(series), &series, 100, tone, "100%"};
+  };
+  const auto load_now = host.load.latest();
+  const float most_load = std::max(1.0F, host.load.most().value_or(0));
+  std::vector<Painter::Plot> plots = {
+      share(tr("all devices, busy"), host.devices_busy, Tone::chart_utilization),
+      share(tr("all devices, memory"), host.devices_full, Tone::chart_memory)};
+  if (painter.state.host != HostUse()) {
+    plots.push_back(share(tr("host CPU"), host.cpu, Tone::chart_power));
+    plots.push_back(share(tr("host memory"), host.memory, Tone::chart_temperature));
+    plots.push_back({std::string(tr("host load")),
+                     load_now ? fmt::format("{:.1f}", *load_now) : std::string(absent_mark(style)),
+                     &host.load, most_load, Tone::chart_power, fmt::format("{:.1f}", most_load)});
+  }
+  const int count = static_cast<int>(plots.size());
+  const int lines = rows >= 8 && count > 2 ? 2 : 1;
+  const int columns = (count + lines - 1) / lines;
+  const int each = painter.screen.size().columns / columns;
+  for (int i = 0; i < count; ++i) {
+    painter.plot(1 + i % columns * each, row + i / columns * (rows / lines), each - 2, rows / lines,
+                 plots[static_cast<std::size_t>(i)]);
+  }
+}
+
 void draw_process_charts(const Painter& painter, int row, int rows) {
   const UseRow* selected = selected_row(painter.state);
   if (selected == nullptr || rows < 3) return;
@@ -186,6 +232,9 @@ std::vector<PanelLine> help_lines(const Painter& painter) {
       {"k", tr("send a signal to the marked processes, else to the selected one")},
       {"z  r", tr("freeze or continue; change the nice value")},
       {"m", tr("charts: all of a device, or one reading with its axis")},
+      {"H", tr("charts of this host, and of the mean of its devices")},
+      {"T", tr("all processes, those that compute, those that draw")},
+      {"F", tr("temperatures in Fahrenheit or Celsius")},
       {"g  w", tr("charts on or off; more time per column (1, 4, 16, 64 samples)")},
       {"p", tr("pause the picture")},
       {"+  -", tr("look more often, less often; a recording: faster, slower")},
@@ -353,8 +402,11 @@ void draw_panel(const Painter& painter) {
   const int end = layout.panel_row + layout.panel_rows;
   painter.screen.fill(0, layout.panel_row, width, Tone::header);
   painter.say(1, layout.panel_row, title_of(painter.state.panel), Tone::header);
+  const bool of_host = painter.state.panel == Panel::host;
   const bool with_charts = painter.state.panel == Panel::details && layout.panel_rows >= 14;
-  const int chart_rows = with_charts ? std::min(8, layout.panel_rows / 3) : 0;
+  const int chart_rows = with_charts ? std::min(8, layout.panel_rows / 3)
+                         : of_host   ? std::max(0, layout.panel_rows - 2)
+                                     : 0;
   const int room = std::max(0, layout.panel_rows - 1 - chart_rows);
   const std::vector<PanelLine> lines = lines_of(painter);
   const int last = std::max(0, static_cast<int>(lines.size()) - room);
@@ -368,7 +420,9 @@ void draw_panel(const Painter& painter) {
     painter.screen.put(std::max(0, width - display_width(more) - 1), layout.panel_row, more,
                        Tone::header);
   }
-  if (chart_rows > 0) draw_process_charts(painter, end - chart_rows, chart_rows);
+  if (chart_rows <= 2) return;
+  of_host ? draw_host_charts(painter, end - chart_rows, chart_rows)
+          : draw_process_charts(painter, end - chart_rows, chart_rows);
 }
 
 }  // namespace berth::top

@@ -148,6 +148,8 @@ std::string filter_text(const State& state) {
   std::string text;
   const auto add = [&](const std::string& part) { text += " " + part; };
   if (!state.filter.empty()) add("/" + state.filter);
+  if (state.use_kind == UseKind::compute) add(std::string(tr("compute only")));
+  if (state.use_kind == UseKind::graphics) add(std::string(tr("graphics only")));
   if (!state.user.empty()) add(trf("user {}", state.user));
   for (const Device* device : shown_devices(state)) {
     if (state.only_devices.contains(device->id)) add(trf("GPU {}", short_name(*device)));
@@ -196,8 +198,7 @@ std::string nothing_text(const State& state) {
   }
   if (why && why->empty()) return std::string(tr("Who is on the devices could not be read."));
   if (why) return trf("who is on the devices could not be read: {}", *why);
-  const bool filtered = !state.filter.empty() || !state.user.empty() || !state.only_devices.empty();
-  if (filtered) return std::string(tr("no process passes the filter (Esc shows all)"));
+  if (is_filtered(state)) return std::string(tr("no process passes the filter (Esc shows all)"));
   return std::string(tr("no process uses a GPU"));
 }
 

@@ -195,7 +195,43 @@ TEST(TopPicture, OneReadingIsChartedOfAsManyDevicesAsFitWithItsAxis) {
   EXPECT_GT(count(memory, "79.6G"), count(load, "79.6G")) << "the axis";
   EXPECT_GT(count(memory, " memory "), 1);
   EXPECT_THAT(watched.press("mm").picture(), HasSubstr("°C"));
-  EXPECT_EQ(watched.press("m").picture(), Shown({140, 50}).picture());
+  EXPECT_EQ(watched.press("mmmmm").picture(), Shown({140, 50}).picture());
+}
+
+TEST(TopPicture, WhatNobodyRecordsIsChartedByChoice) {
+  Shown shown({120, 40});
+  shown.state.seen = nullptr;
+  Snapshot snapshot = example::server();
+  snapshot.taken.unix_ms += 90'000;
+  for (Device& device : snapshot.devices) {
+    device.utilization_encoder = Percent(37);
+    device.fan_speed = Absent::unsupported;
+  }
+  shown.history.add(snapshot);
+  shown.state = update(std::move(shown.state), Looked{std::make_shared<const Seen>(snapshot)});
+  EXPECT_THAT(shown.press("mmmmm").picture(), AllOf(HasSubstr("encoder"), HasSubstr("37%")));
+  EXPECT_THAT(shown.press("m").picture(), HasSubstr("decoder"));
+  EXPECT_THAT(shown.press("m").picture(), AllOf(HasSubstr("fan"), Not(HasSubstr("100%"))))
+      << "what is not told has no axis";
+  EXPECT_THAT(shown.press("m").picture(), HasSubstr("SM clock"));
+  EXPECT_THAT(shown.press("m").picture(), AllOf(Not(HasSubstr("SM clock")), HasSubstr("power")));
+}
+
+TEST(TopPicture, TemperaturesAreInFahrenheitWhereWanted) {
+  Shown shown({120, 30});
+  shown.look(90);  // 40 + (90 * 7 % 100) / 3
+  EXPECT_THAT(shown.picture(), HasSubstr("50°C"));
+  EXPECT_THAT(shown.press("F").picture(), AllOf(HasSubstr("122°F"), Not(HasSubstr("°C"))));
+}
+
+TEST(TopPicture, PanelOfTheHostChartsItAndTheMeanOfItsDevices) {
+  Shown shown({120, 40});
+  EXPECT_THAT(shown.press("H").picture(),
+              AllOf(HasSubstr("all devices, busy"), HasSubstr("nothing is known of this host"),
+                    Not(HasSubstr("host CPU"))));
+  shown.state.host = {.cpu_percent = 42, .load = 3.5};
+  shown.history.add_host(shown.state.host);
+  EXPECT_THAT(shown.picture(), AllOf(HasSubstr("host CPU"), HasSubstr("42%"), HasSubstr("3.5")));
 }
 
 TEST(TopPicture, IsTheSameInTheMemoryOfAnyOther) {

@@ -21,7 +21,14 @@ std::string user_of(const UseRow& row) {
   return row.process != nullptr ? row.process->user.get().value_or("") : "";
 }
 
+bool is_of(GpuUse use, UseKind kind) {
+  if (kind == UseKind::all) return true;
+  const bool draws = use == GpuUse::graphics || use == GpuUse::both;
+  return kind == UseKind::graphics ? draws : use != GpuUse::graphics;
+}
+
 bool passes(const UseRow& row, const State& state) {
+  if (!is_of(row.use->use, state.use_kind)) return false;
   if (!state.only_devices.empty()) {
     const bool parent = row.device != nullptr && row.device->parent &&
                         state.only_devices.contains(*row.device->parent);
@@ -185,6 +192,11 @@ std::vector<const Device*> shown_devices(const State& state) {
     if (wanted) shown.push_back(&device);
   }
   return shown;
+}
+
+bool is_filtered(const State& state) {
+  return !state.filter.empty() || !state.user.empty() || !state.only_devices.empty() ||
+         state.use_kind != UseKind::all;
 }
 
 const UseRow* selected_row(const State& state) {

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::array<std::string_view, sort_key_count> sort_names = {
     "device", "memory", "utilization", "cpu", "age", "user", "pid", "command"};
+constexpr std::uint64_t version = 1;
 constexpr std::int64_t shortest_ms = 100;
 constexpr std::int64_t longest_ms = 3'600'000;
 
@@ -41,6 +42,7 @@ void take(Settings& settings, std::string_view name, std::string_view value) {
   if (name == "charts") settings.charts = flag_from(value);
   if (name == "charted") settings.charted = small_from(value, chart_count);
   if (name == "zoom") settings.zoom = small_from(value, 3);
+  if (name == "fahrenheit") settings.fahrenheit = flag_from(value);
   if (name == "interval_ms") settings.interval_ms = number_from(value, shortest_ms, longest_ms);
 }
 
@@ -71,7 +73,11 @@ Settings settings_from(std::string_view text) {
   for (const std::string_view line : split(text, '\n')) {
     const std::size_t equals = line.find('=');
     if (line.starts_with('#') || equals == std::string_view::npos) continue;
-    take(settings, trimmed(line.substr(0, equals)), trimmed(line.substr(equals + 1)));
+    const std::string_view name = trimmed(line.substr(0, equals));
+    const std::string_view value = trimmed(line.substr(equals + 1));
+    // A newer berth's: what its words mean is not known here.
+    if (name == "version" && parse_unsigned(value).value_or(version) > version) return {};
+    take(settings, name, value);
   }
   return settings;
 }
@@ -84,6 +90,7 @@ std::string text_of(const Settings& settings) {
   const auto add_flag = [&](std::string_view name, std::optional<bool> flag) {
     if (flag) add(name, *flag ? "true" : "false");
   };
+  add("version", std::to_string(version));
   if (settings.theme) add("theme", name_of(*settings.theme));
   if (settings.sort) {
     std::string names;
@@ -98,6 +105,7 @@ std::string text_of(const Settings& settings) {
   add_flag("charts", settings.charts);
   if (settings.charted) add("charted", std::to_string(*settings.charted));
   if (settings.zoom) add("zoom", std::to_string(*settings.zoom));
+  add_flag("fahrenheit", settings.fahrenheit);
   if (settings.interval_ms) add("interval_ms", std::to_string(*settings.interval_ms));
   return text;
 }
@@ -109,6 +117,7 @@ void apply(const Settings& settings, State& state) {
   state.charts = settings.charts.value_or(state.charts);
   state.charted = settings.charted.value_or(state.charted);
   state.zoom = settings.zoom.value_or(state.zoom);
+  state.fahrenheit = settings.fahrenheit.value_or(state.fahrenheit);
   if (settings.interval_ms) state.interval = std::chrono::milliseconds(*settings.interval_ms);
 }
 
@@ -119,6 +128,7 @@ Settings with_changes(Settings settings, const State& before, const State& after
   if (before.charts != after.charts) settings.charts = after.charts;
   if (before.charted != after.charted) settings.charted = after.charted;
   if (before.zoom != after.zoom) settings.zoom = after.zoom;
+  if (before.fahrenheit != after.fahrenheit) settings.fahrenheit = after.fahrenheit;
   if (before.interval != after.interval) settings.interval_ms = in_ms(after.interval);
   return settings;
 }

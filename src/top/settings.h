@@ -20,6 +20,7 @@ struct Settings {
   std::optional<bool> charts;
   std::optional<int> charted;
   std::optional<int> zoom;
+  std::optional<bool> fahrenheit;
   std::optional<std::int64_t> interval_ms;
   friend bool operator==(const Settings&, const Settings&) = default;
 };

@@ -16,6 +16,7 @@ TEST(Settings, AreReadAsTheyWereWritten) {
       .charts = false,
       .charted = 2,
       .zoom = 1,
+      .fahrenheit = true,
       .interval_ms = 2000};
   EXPECT_EQ(settings_from(text_of(all)), all) << text_of(all);
   EXPECT_EQ(settings_from(text_of({})), Settings());
@@ -23,9 +24,15 @@ TEST(Settings, AreReadAsTheyWereWritten) {
 
 TEST(Settings, WhatIsBrokenIsAsIfItWereNotThere) {
   const Settings read = settings_from(
-      "theme = pink\nsort = nosuch\ntree = maybe\ncharted = 99\nzoom = -1\n\xff\xfe\n=\n"
+      "theme = pink\nsort = nosuch\ntree = maybe\nfahrenheit = cold\ncharted = 99\nzoom = "
+      "-1\n\xff\xfe\n=\n"
       "interval_ms = 0\nunknown = 1\ncharts = false");
   EXPECT_EQ(read, Settings{.charts = false});
+}
+
+TEST(Settings, OfANewerVersionAreNotGuessedAt) {
+  EXPECT_EQ(settings_from("version = 2\ntheme = light"), Settings());
+  EXPECT_EQ(settings_from("theme = light").theme, Theme::light) << "the first had no version";
 }
 
 TEST(Settings, RememberWhatWasChangedAndNotWhatWasTypedOnce) {

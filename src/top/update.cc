@@ -173,10 +173,11 @@ void escape(State& state) {
     state.panel = Panel::none;
   } else if (!state.marked.empty()) {
     state.marked.clear();
-  } else if (!state.filter.empty() || !state.user.empty() || !state.only_devices.empty()) {
+  } else if (is_filtered(state)) {
     state.filter.clear();
     state.user.clear();
     state.only_devices.clear();
+    state.use_kind = UseKind::all;
     arrange(state);
   }
 }
@@ -195,6 +196,14 @@ void browse_character(State& state, const std::string& text) {
       return toggle_panel(state, Panel::leases);
     case '!':
       return toggle_panel(state, Panel::problems);
+    case 'H':
+      return toggle_panel(state, Panel::host);
+    case 'F':
+      state.fahrenheit = !state.fahrenheit;
+      return;
+    case 'T':
+      state.use_kind = static_cast<UseKind>((static_cast<int>(state.use_kind) + 1) % 3);
+      return arrange(state);
     case '/':
       return start_typing(state, Mode::filter, state.filter);
     case 'u':

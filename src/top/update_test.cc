@@ -117,6 +117,20 @@ TEST(Top, UserFilterShowsOneUser) {
   EXPECT_THAT(pids(state), ElementsAre(4802));
 }
 
+TEST(Top, ProcessesAreFilteredByWhatTheyDoOnADevice) {
+  Snapshot snapshot = example::server();
+  snapshot.gpu_processes[0].use = GpuUse::graphics;
+  snapshot.gpu_processes[1].use = GpuUse::both;
+  const pid_t draws = snapshot.gpu_processes[0].pid;
+  const State all = shown(std::move(snapshot));
+  const State compute = typed(all, "T");
+  EXPECT_EQ(pids(compute).size(), pids(all).size() - 1);
+  EXPECT_THAT(pids(compute), testing::Not(testing::Contains(draws)));
+  EXPECT_EQ(pids(typed(compute, "T")).size(), 2U) << "what does both draws, too";
+  EXPECT_EQ(pids(typed(compute, "TT")), pids(all));
+  EXPECT_EQ(pids(update(compute, named(Key::Name::escape))), pids(all));
+}
+
 TEST(Top, DigitShowsOneDeviceAndItsInstances) {
   State state = typed(server(), "6");
   EXPECT_THAT(pids(state), ElementsAre(6001));

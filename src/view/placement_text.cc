@@ -401,6 +401,4 @@ std::string render_waiting_change(const WaitingNews& before, const WaitingNews& 
   return own(waiting, style) + changes + "\n";
 }
 
-std::string_view clear_to_end_of_line() { return "\033[K"; }
-
 }  // namespace berth

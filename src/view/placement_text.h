@@ -62,8 +62,4 @@ void write_placement(Archive& archive, const Placement& placement, std::string_v
                      const Snapshot& snapshot,
                      std::span<const std::pair<std::string, std::string>> variables = {});
 
-/// What a terminal wants after a line drawn over a longer one; empty where the style has no
-/// terminal to speak of (plain callers need not ask).
-[[nodiscard]] std::string_view clear_to_end_of_line();
-
 }  // namespace berth

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "view/csv.h"
+#include "view/progress.h"
 #include "view/runs_text.h"
 #include "view/table.h"
 #include "view/values.h"
@@ -62,15 +63,13 @@ SweepCount count_of(const std::vector<SweepRow>& rows) {
 }
 
 std::string progress_line(const SweepCount& count, const Style& style) {
-  constexpr std::size_t width = 20;
-  const std::size_t full = count.all == 0 ? width : count.ended * width / count.all;
-  std::string bar = "[";
-  for (std::size_t i = 0; i < width; ++i) bar += i < full ? '#' : '.';
   std::string text = trf("{} of {} ended", count.ended, count.all);
   if (count.badly > 0) text += trf(" ({} badly)", count.badly);
   if (count.running > 0) text += trf(", {} running", count.running);
   if (count.waiting > 0) text += trf(", {} waiting", count.waiting);
-  return bar + "] " + own(text, style);
+  const double share =
+      count.all == 0 ? 1 : static_cast<double>(count.ended) / static_cast<double>(count.all);
+  return progress_bar(share) + " " + own(text, style);
 }
 
 std::string render_sweep(const std::vector<SweepParameter>& parameters,

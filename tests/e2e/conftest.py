@@ -132,17 +132,17 @@ class Machine:
         kwargs.setdefault("stderr", subprocess.PIPE)
         return subprocess.Popen(self.command(*words), env=env, text=True, **kwargs)
 
-    def start_on(self, terminal, *words, env=None):
+    def start_on(self, terminal, *words, env=None, stdin=None):
         """Starts it as the session leader of `terminal`, so that Ctrl-C typed there arrives."""
 
         def make_controlling():
             os.setsid()
-            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+            fcntl.ioctl(2, termios.TIOCSCTTY, 0)
 
         return subprocess.Popen(
             self.command(*words),
             env=self.environment(env or {}),
-            stdin=terminal.slave,
+            stdin=terminal.slave if stdin is None else stdin,
             stdout=terminal.slave,
             stderr=terminal.slave,
             preexec_fn=make_controlling,

@@ -145,14 +145,14 @@ def test_what_belongs_to_the_command_of_a_job_reaches_it_as_it_was_written(machi
 @pytest.mark.parametrize(("typed", "meant"), [
     (("statsu",), "did you mean status?"),
     (("dcotor",), "did you mean doctor?"),
-    (("run", "--memroy", "1G", "--", "true"), "did you mean --memory?"),
-    (("run", "--gpus", "2", "--", "true"), "did you mean -n?"),
-    (("run", "--mem=10G", "--", "true"), "did you mean --memory?"),
-    (("pick", "--gpus=2"), "did you mean -n?"),
-    (("top", "--dealy", "2"), "did you mean --delay?"),
+    (("run", "--memroy", "1G", "--", "true"), "did you mean --memory 1G?"),
+    (("run", "--gpus", "2", "--", "true"), "did you mean -n 2?"),
+    (("run", "--gpus", "--", "true"), "did you mean -n?"),
+    (("run", "--mem=10G", "--", "true"), "did you mean --memory 10G?"),
+    (("pick", "--gpus=2"), "did you mean -n 2?"),
+    (("top", "--dealy", "2"), "did you mean --delay 2?"),
     (("ps", "--jsn"), "did you mean --json?"),
     (("versoin",), "did you mean version?"),
-    (("run", "--memroy", "10G", "--", "true"), "did you mean --memory?"),
 ])  # fmt: skip
 def test_a_mistyped_word_is_answered_by_what_was_meant(machine, typed, meant):
     done = machine.run(*typed)
@@ -168,7 +168,7 @@ def test_what_resembles_nothing_is_not_guessed(machine, typed):
 
 
 def test_words_that_people_know_from_elsewhere_work(machine):
-    for typed, meant in (("jobs", "runs"), ("ls", "status")):
+    for typed, meant in (("jobs", "runs"), ("ls", "status"), ("watch", "top")):
         assert machine.run(typed, "--help").stdout == machine.run(meant, "--help").stdout
     assert machine.run("version").stdout == machine.run("--version").stdout != ""
     for shell in ("bash", "zsh", "fish"):
@@ -176,6 +176,15 @@ def test_words_that_people_know_from_elsewhere_work(machine):
     assert machine.run("completion", "tcsh").returncode == 2
     killed = machine.run("kill", "no-such-run")
     assert killed.stderr == machine.run("stop", "no-such-run").stderr != ""
+
+
+def test_texts_are_plain(machine):
+    listed = machine.run("--help").stdout
+    assert "manage access tokens for `berth serve`" in listed and re.search(r"^  queue  ", listed, re.MULTILINE)
+    refused = machine.run("run", "-n", "40", "--wait", "--", "true")
+    assert "this machine has too few GPUs for this request" in refused.stderr
+    for shown in (listed, refused.stderr):
+        assert "whoever leaves" not in shown and "let somebody in" not in shown
 
 
 def test_help_has_what_people_use_first_in_front(machine):

@@ -5,7 +5,7 @@ import json
 import time
 
 import pytest
-from conftest import wait_until
+from conftest import Machine, wait_until
 from serving import Server
 
 NAME = "month-8xh100"
@@ -89,3 +89,67 @@ def test_another_simulated_server_has_no_past(machine_of):
         assert asked(server, "usage", "28d")["rows"] == []
     finally:
         server.close()
+
+
+# --- its runs ----------------------------------------------------------------------------------------
+
+
+def listed(machine):
+    return json.loads(machine.run("runs", "--json", "-n", "100000").stdout)["runs"]
+
+
+def test_four_weeks_of_runs_are_there_and_say_that_they_are_simulated(machine_of):
+    machine = machine_of(NAME)
+    runs = listed(machine)
+    assert len(runs) > 200
+    assert {run["user"] for run in runs} == {"alice", "bob", "carol", "dave", "erin"}
+    assert {run["given"]["simulated"] for run in runs} == {NAME}
+    oldest = min(run["started_unix_ms"] for run in runs)
+    assert 20 < (time.time() * 1000 - oldest) / 86_400_000 < 30
+    assert {run["state"] for run in runs} == {"ended"}
+    assert any(run["waited_ms"] > 0 for run in runs), "none has waited"
+    assert sum(run["end"]["exit_code"] == 1 for run in runs) > 5, "none has failed"
+    assert all(run["summary"]["samples"] >= 6 for run in runs)
+    assert "SIMULATED" in machine.run("runs").stdout + machine.run("show").stdout
+
+
+def test_the_same_time_has_the_same_runs(tmp_path):
+    """From the seed alone: two users who ask at the same time see the same past."""
+
+    def seen_by(user):
+        (tmp_path / user).mkdir()
+        runs = listed(Machine(tmp_path / user, NAME))
+        return {run["id"]: (run["command"], run["end"]["exit_code"]) for run in runs}
+
+    first, second = seen_by("one"), seen_by("other")
+    both = first.keys() & second.keys()
+    assert len(both) > 200 and all(first[id] == second[id] for id in both)
+
+
+@pytest.mark.parametrize(("command", "finds"), [
+    ("python serve.py --max-batch 256", "memory"),
+    ("python kernels_test.py", "illegal memory access"),
+])  # fmt: skip
+def test_explain_finds_why_one_failed(machine_of, command, finds):
+    machine = machine_of(NAME)
+    failed = next(run for run in listed(machine) if " ".join(run["command"]) == command)
+    done = machine.run("explain", failed["id"])
+    assert finds in done.stdout and "error:" in done.stdout, done.stdout
+    # `berth report` of the latest has curves.
+    latest = listed(machine)[0]["id"]
+    assert len(json.loads(machine.run("report", "--json", latest).stdout)["runs"]) == 1
+
+
+def test_invented_runs_never_stand_among_ones_own(machine_of):
+    machine = machine_of(NAME)
+    assert machine.run("run", "-q", "--", "true").returncode == 0
+    own = listed(machine)[0]
+    assert own["command"] == ["true"]
+    assert json.loads(machine.run("show", "--json").stdout)["id"] == own["id"]
+    elsewhere = machine.run("runs", "--json", env={"BERTH_SIM": "lab-4"})
+    assert json.loads(elsewhere.stdout)["runs"] == []
+
+
+def test_the_page_lists_them(month):
+    answer = json.loads(month.get("/api/v1/runs").body)
+    assert len(answer["runs"]) > 20

@@ -1,5 +1,6 @@
 """What `/metrics` of a running `berth serve` says, and to whom."""
 
+import gzip
 import os
 import pathlib
 import re
@@ -52,6 +53,23 @@ def test_the_configuration_rules_the_metrics(machine_of, serve_on):  # noqa: F81
     assert re.search("^berth_device_", server.get("/metrics").body.decode(), re.MULTILINE)
     text = server.get("/metrics?profile=dcgm,nvidia_smi").body.decode()
     assert "compute_app_used_memory" not in text and 'Hostname="' not in text and 'hostname="' in text
+
+
+def test_metrics_are_compressed_for_whoever_asks(machine_of, serve_on):  # noqa: F811
+    server = serve_on(machine_of("server-8xh100"))
+
+    def names(body):
+        return re.findall(r"^# TYPE (\S+)", body.decode(), re.MULTILINE)
+
+    plain = server.get("/metrics")
+    packed = server.get("/metrics", {"Accept-Encoding": "gzip"})
+    assert "content-encoding" not in plain.headers
+    assert packed.headers["content-encoding"] == "gzip" and "accept-encoding" in packed.headers["vary"]
+    assert len(packed.body) * 4 < len(plain.body)
+    assert names(gzip.decompress(packed.body)) == names(plain.body) != []
+    # What is not had here is not promised: zstd alone is answered plainly.
+    for asked in ("zstd", "br", "gzip;q=0"):
+        assert "content-encoding" not in server.get("/metrics", {"Accept-Encoding": asked}).headers, asked
 
 
 def test_the_age_of_metrics_grows_between_two_looks(machine_of, serve_on):  # noqa: F811

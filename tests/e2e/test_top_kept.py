@@ -1,5 +1,6 @@
 """What `berth top` remembers from one time to the next, what it tells of the host, and other servers beside it."""
 
+import json
 import os
 import re
 import shutil
@@ -9,7 +10,7 @@ from conftest import BERTH, FakeDriver, many_devices, wait_until
 from serving import Server
 from test_join import free_port
 from test_top import PROMPT, terminal_of  # noqa: F401  (terminal_of is a fixture)
-from test_top_shown import head, left
+from test_top_shown import head, left, pids_in
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 
@@ -88,6 +89,59 @@ def test_a_simulated_server_has_no_host_of_its_own(machine, terminal_of):  # noq
     terminal = terminal_of(machine, 200, 40)
     terminal.top()
     assert "load " not in terminal.until("SIMULATED", "alice").splitlines()[0]
+
+
+def test_the_host_and_the_mean_of_its_devices_have_charts(tmp_path, machine, terminal_of):  # noqa: F811
+    terminal = terminal_of(FakeDriver(tmp_path, many_devices(2)), 140, 40)
+    terminal.top()
+    terminal.until(lambda text: re.search(r"CPU +\d+%", text))
+    terminal.type("H")
+    terminal.until("all devices, busy", "all devices, memory", "host memory", "host load",
+                   lambda text: re.search(r"host CPU +\d+%", text))  # fmt: skip
+    terminal.press("Escape")
+    assert "host CPU" not in terminal.until("COMMAND")
+    simulated = terminal_of(machine, 140, 40)
+    simulated.top()
+    simulated.until("SIMULATED", "alice")
+    simulated.type("H")
+    assert "host CPU" not in simulated.until("all devices, busy", "nothing is known of this host")
+
+
+def test_fahrenheit_is_kept(machine, terminal_of):  # noqa: F811
+    terminal = terminal_of(machine, 120, 40)
+    terminal.top()
+    terminal.until("°C", "alice")
+    terminal.type("F")
+    terminal.until("°F", lambda text: "°C" not in text)
+    left(terminal)
+    terminal.top()
+    assert "°C" not in terminal.until("°F", "alice")
+
+
+@pytest.mark.parametrize(("presses", "title"), [(5, "encoder"), (6, "decoder"), (7, "fan"), (8, "SM clock")])
+def test_each_reading_can_be_charted(machine, terminal_of, presses, title):  # noqa: F811
+    terminal = terminal_of(machine, 120, 50)
+    terminal.top()
+    terminal.until("alice", "temp")
+    terminal.type("m" * presses)
+    terminal.until(lambda text: len(re.findall(rf"\b{title}\b", text)) >= 4)
+
+
+def test_processes_are_filtered_by_what_they_do(machine, terminal_of):  # noqa: F811
+    snapshot = json.loads(machine.run("status", "--json").stdout)
+    snapshot["gpu_processes"][0]["type"] = "G"
+    draws = snapshot["gpu_processes"][0]["pid"]
+    file = machine.directory / "seen.json"
+    file.write_text(json.dumps(snapshot), encoding="utf-8")
+    terminal = terminal_of(machine, 120, 40)
+    terminal.top("--replay", file)
+    everybody = pids_in(terminal.until("COMMAND", lambda text: pids_in(text)))
+    terminal.type("T")
+    assert pids_in(terminal.until("compute only")) == [pid for pid in everybody if pid != draws]
+    terminal.type("T")
+    assert pids_in(terminal.until("graphics only")) == [draws]
+    terminal.press("Escape")
+    assert pids_in(terminal.until(lambda text: "graphics only" not in text)) == everybody
 
 
 def test_join_shows_several_servers_a_line_each(tmp_path, machine, machine_of, terminal_of):  # noqa: F811

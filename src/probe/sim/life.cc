@@ -266,6 +266,28 @@ Life life_of(std::uint64_t seed, std::size_t devices, std::vector<std::string> p
   return life;
 }
 
+std::vector<PastJob> past_jobs(const Life& life, WallTime after, WallTime until) {
+  std::vector<PastJob> jobs;
+  for (std::int64_t turn = place_of(after).turn; turn <= place_of(until).turn; ++turn) {
+    const std::int64_t begin = turn * life_period_ms;
+    for (const LifeJob& job : life.jobs) {
+      const WallTime ended{begin + job.to_ms};
+      if (ended <= after || ended > until) continue;
+      jobs.push_back({.began = {begin + job.from_ms},
+                      .ended = ended,
+                      .waited_ms = job.waited_ms,
+                      .devices = job.devices,
+                      .kind = job.kind,
+                      .uid = first_uid + static_cast<uid_t>(job.person),
+                      .user = life.people[job.person],
+                      .command = std::string(habit_of(job.kind).command),
+                      .process = number_of(job, turn)});
+    }
+  }
+  std::ranges::sort(jobs, {}, &PastJob::ended);
+  return jobs;
+}
+
 void put_life(Snapshot& snapshot, const Life& life, const Snapshot& base) {
   if (life.jobs.empty()) return;
   const Place now = place_of(snapshot.taken);

@@ -45,6 +45,21 @@ struct Life {
 [[nodiscard]] Life life_of(std::uint64_t seed, std::size_t devices,
                            std::vector<std::string> people);
 
+/// A job that is over, as those who had it would tell.
+struct PastJob {
+  WallTime began;
+  WallTime ended;
+  std::int64_t waited_ms = 0;
+  std::vector<std::size_t> devices;
+  LifeKind kind = LifeKind::trains;
+  uid_t uid = 0;
+  std::string user;
+  std::string command;
+  ProcessId process;
+};
+/// Those that ended after the one time and not after the other, by their end.
+[[nodiscard]] std::vector<PastJob> past_jobs(const Life& life, WallTime after, WallTime until);
+
 /// Lets the jobs show that run or wait then, with their leases, processes and XIDs. `base`: the
 /// server without them, when its devices' counters were as they are there.
 void put_life(Snapshot& snapshot, const Life& life, const Snapshot& base);

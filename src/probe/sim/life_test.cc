@@ -52,6 +52,21 @@ TEST(Life, HasEveryKindOfJobAndSomeThatWaited) {
   EXPECT_LT(waited, life.jobs.size());
 }
 
+TEST(Life, PastJobsAreThoseThatEndedBetweenTheTimes) {
+  const Life life = a_life();
+  const WallTime end{start.unix_ms + life_period_ms};
+  const std::vector<PastJob> all = past_jobs(life, start, end);
+  EXPECT_EQ(all.size(), life.jobs.size()) << "a whole turn has each job once";
+  for (const PastJob& job : all) {
+    EXPECT_GT(job.ended, start);
+    EXPECT_LE(job.ended, end);
+    EXPECT_LT(job.began, job.ended);
+  }
+  const WallTime middle = all[all.size() / 2].ended;
+  EXPECT_EQ(past_jobs(life, start, middle).size() + past_jobs(life, middle, end).size(), all.size())
+      << "one that ended at that very time is told of once";
+}
+
 TEST(Life, CountersNeverGoBack) {
   const auto scenario = load_scenario("month-8xh100");
   ASSERT_TRUE(scenario);
