@@ -20,6 +20,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto again = berth::parse_planned(berth::write_planned(*planned));
     BERTH_CHECK(again && *again == *planned, "what is planned is written as it was read");
   }
+  if (const auto limit = berth::parse_limit(text)) {
+    const auto again = berth::parse_limit(berth::write_limit(*limit));
+    BERTH_CHECK(again && *again == *limit, "a limit is written as it was read");
+  }
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "app/history_options.h"
+#include "app/kernel_cap.h"
 #include "app/run_options.h"
 #include "app/verb.h"
 #include "base/fd.h"
@@ -227,6 +228,10 @@ void PlannedStarter::look() {
       return;
     }
     place_ = *std::move(kept);
+    if (auto watch = place_->watch()) {  // else each second has to do
+      watch_ = *std::move(watch);
+      hear();
+    }
   }
   const auto all = place_->all();
   const WallTime now = context_.clock().wall_now();
@@ -235,12 +240,25 @@ void PlannedStarter::look() {
       (void)place_->remove(one.id);
     } else if (is_due(one, now) && !under_way_.contains(one.id) &&
                under_way_.size() < most_at_once) {
-      start(one);
+      begin(one.id, "--begin");
     }
+  }
+  for (const std::string& id : limits_to_see_to(*place_)) {
+    if (!under_way_.contains(id) && under_way_.size() < most_at_once) begin(id, "--limit");
   }
 }
 
-void PlannedStarter::start(const Planned& planned) {
+void PlannedStarter::hear() {
+  constexpr Duration least_between_looks =
+      std::chrono::milliseconds(50);  // whoever writes how much
+  loop_.when_readable(watch_->descriptor(), std::chrono::hours(1), [this] {
+    watch_->drain();
+    look();
+    loop_.after(least_between_looks, [this] { hear(); });
+  });
+}
+
+void PlannedStarter::begin(const std::string& id, const char* option) {
   std::vector<std::string> environment;
   for (const std::string& one : context_.environment()) {
     if (one.starts_with("BERTH_")) environment.push_back(one);
@@ -254,20 +272,20 @@ void PlannedStarter::start(const Planned& planned) {
                "-p",
                "KillMode=process",
                "--service-type=oneshot",
-               "--unit=berth-reserve-" + planned.id};
+               "--unit=berth-reserve-" + id};
     for (const std::string& one : environment) command.push_back("--setenv=" + one);
   }
   const std::string program = read_link("/proc/self/exe").value_or("/proc/self/exe");
-  command.insert(command.end(), {program, "reserve", "--begin", planned.id});
+  command.insert(command.end(), {program, "reserve", option, id});
   environment.push_back("PATH=" + std::string(default_search_path));
-  under_way_.insert(planned.id);
+  under_way_.insert(id);
   serve::run_alert_command(loop_, context_.clock(),
                            {.command = std::move(command),
                             .environment = std::move(environment),
                             .search_path = default_search_path,
                             .input = {},
                             .patience = patience_to_start + std::chrono::minutes(1)},
-                           [this, id = planned.id](const Result<void>& done) {
+                           [this, id](const Result<void>& done) {
                              under_way_.erase(id);
                              if (!done) note(id + ": " + done.error().message());
                            });

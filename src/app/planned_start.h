@@ -28,7 +28,8 @@ namespace berth {
 /// Becomes the owner of that file, and starts it with the owner's rights. The exit code.
 int start_planned(Context& context, const std::string& id);
 
-/// In `berth serve`: looks each second which are to begin.
+/// In `berth serve`: looks each second which are to begin, and for limits of the kernel
+/// (app/kernel_cap.h).
 class PlannedStarter {
  public:
   PlannedStarter(Context& context, serve::Loop& loop, serve::RequestHandler& handler)
@@ -36,13 +37,17 @@ class PlannedStarter {
   void look();
 
  private:
-  void start(const Planned& planned);
+  /// `berth reserve` with that option and name, as root.
+  void begin(const std::string& id, const char* option);
+  /// Looks as soon as somebody asks: a run waits for its answer.
+  void hear();
   void note(const std::string& text);
 
   Context& context_;
   serve::Loop& loop_;
   serve::RequestHandler& handler_;  // for its notes
   std::optional<PlannedPlace> place_;
+  std::optional<LedgerWatch> watch_;
   std::string not_kept_;  // why, as it was said last
   std::set<std::string> under_way_;
 };

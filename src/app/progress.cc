@@ -23,7 +23,8 @@ void draw_over(const std::string& line) {
 bool is_in_front() { return ::tcgetpgrp(STDERR_FILENO) == ::getpgrp(); }
 
 void ProgressBar::show(std::optional<double> share, const std::string& what) {
-  if (!context_.stderr_is_terminal()) return;
+  // A server's workers ask, too: a terminal is the main thread's.
+  if (!context_.stderr_is_terminal() || ::gettid() != ::getpid()) return;
   const Instant now = context_.clock().now();
   const bool is_early = from_ == From::first_second && now - began_ < std::chrono::seconds(1);
   if (is_early || now < next_ || !is_in_front()) return;

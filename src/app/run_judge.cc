@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/output_file.h"
+#include "app/records.h"
 #include "diagnose/bottleneck/bottleneck.h"
 #include "diagnose/bottleneck/phases.h"
 #include "diagnose/bottleneck/run_activity.h"

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "app/kernel_cap.h"
 #include "app/planned_start.h"
 #include "app/run_options.h"
 #include "app/verb.h"
@@ -47,6 +48,7 @@ class ReserveVerb final : public Verb {
     options.filled_value("--for", time_, "how long: 4h", "TIME");
     options.filled_value("--at", at_, "begin then: 18:00, 2h from now, or a date", "TIME");
     options.hidden_value("--begin", begin_);
+    options.hidden_value("--limit", limit_);
     options.flag("--hold", hold_, "hold what a reservation has: berth starts this itself");
     request_.declare(options, MayWait::yes);
     request_.declare_part(options, JobPart::label);
@@ -65,6 +67,7 @@ class ReserveVerb final : public Verb {
   int run(Context& context, const std::vector<std::string>& rest) override {
     if (hold_) return hold();
     if (!begin_.empty()) return start_planned(context, begin_);
+    if (!limit_.empty()) return see_to_limit(context, limit_);
     if (time_.empty() || !rest.empty()) {
       complain(tr("reserve: write for example: berth reserve -n 2 --for 4h"));
       return usage_code();
@@ -120,6 +123,7 @@ class ReserveVerb final : public Verb {
   std::string time_;
   std::string at_;
   std::string begin_;  // by root's `berth serve`
+  std::string limit_;  // likewise
   bool hold_ = false;
 };
 

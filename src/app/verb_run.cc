@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/detached_wait.h"
+#include "app/kernel_cap.h"
 #include "app/live.h"
 #include "app/postmortem.h"
 #include "app/run_options.h"
@@ -184,6 +185,7 @@ class RunVerb final : public Verb {
         .sight = [&] { return open_sight(context, context.clock()); },
         .memory = who_held_its_memory,
         .kernel_limits = [&] { return nvml::memory_limits(context.sources(), context.clock()); },
+        .set_kernel_limits = kernel_limit_setter(context),
         .simulated = context.sources().simulated};
   }
 

@@ -104,8 +104,15 @@ TEST_F(Account, ThatTheJobDamagedIsAnError) {
 TEST_F(Account, IsRefusedForADeviceWithoutUuid) {
   EXPECT_FALSE(AccountFile::make(path_, {{.uuid = "0000:3b:00.0"}}));
   EXPECT_FALSE(AccountFile::make(path_, {{.uuid = "GPU-12"}}));
-  EXPECT_FALSE(AccountFile::make(path_, std::vector<AccountDevice>(17)));
   EXPECT_FALSE(is_there(path_));
+}
+
+TEST_F(Account, HasPlaceForSixteenDevicesAndRefusesMore) {
+  const AccountDevice one{.uuid = "GPU-01020304-0506-0708-090a-0b0c0d0e0f10", .limit = 1_GiB};
+  EXPECT_TRUE(AccountFile::make(path_, std::vector<AccountDevice>(16, one)));
+  const auto more = AccountFile::make(directory_ / "more", std::vector<AccountDevice>(17, one));
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().message(), "a memory account has no place for 17 devices");
 }
 
 TEST_F(Account, SlotIsGivenBackOnlyWhereItsProcessIsGoneToTheLast) {

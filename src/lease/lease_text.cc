@@ -15,6 +15,7 @@ constexpr std::string_view ticket_magic = "berth-ticket";
 constexpr std::size_t most_devices = 512;
 constexpr std::size_t longest_container = 64;
 constexpr std::string_view planned_magic = "berth-planned";
+constexpr std::string_view limit_magic = "berth-limit";
 constexpr std::size_t most_words = 256;
 
 /// "HOME=/home/ana": of the names that a start is given, and no other.
@@ -313,6 +314,46 @@ Result<PlannedText> parse_planned(std::string_view text) {
     if (key == "failed") planned.failed = plain;
   });
   return planned;
+}
+
+std::string write_limit(const LimitText& limit) {
+  std::string text(limit_magic);
+  text += " " + std::to_string(ledger_format) + " " + as_text(limit.process) + "\n";
+  for (const auto& [uuid, bytes] : limit.limits) {
+    text += "limit=" + std::to_string(bytes.count()) + " " + uuid + "\n";
+  }
+  if (!limit.instead_of.empty()) text += "instead_of=" + escaped(limit.instead_of) + "\n";
+  if (limit.uid != 0) text += "uid=" + std::to_string(limit.uid) + "\n";
+  if (!limit.group.empty()) text += "group=" + escaped(limit.group) + "\n";
+  if (limit.is_held) text += "held=1\n";
+  if (!limit.failed.empty()) text += "failed=" + escaped(limit.failed) + "\n";
+  return text;
+}
+
+Result<LimitText> parse_limit(std::string_view text) {
+  const auto line = first_line(text, limit_magic, 4);
+  if (!line) return std::unexpected(line.error());
+  unsigned format = 0;
+  LimitText limit;
+  const auto process = parse_process(std::string((*line)[2]) + " " + std::string((*line)[3]));
+  if (!read_number((*line)[1], format) || format != ledger_format || !process) {
+    return fail(ErrorCode::invalid, "line 1: not this format, or no process");
+  }
+  limit.process = *process;
+  for_each_field(text, [&limit](std::string_view key, std::string_view value) {
+    const std::size_t space = value.find(' ');
+    if (key == "limit" && space != value.npos && limit.limits.size() < most_devices) {
+      const auto bytes = parse_unsigned(value.substr(0, space));
+      const std::string_view uuid = value.substr(space + 1);
+      if (bytes && *bytes > 0 && is_plain_id(uuid)) limit.limits.emplace(uuid, Bytes(*bytes));
+    }
+    if (key == "instead_of") limit.instead_of = unescaped(value);
+    if (key == "uid") (void)read_number(value, limit.uid);
+    if (key == "group") limit.group = unescaped(value);
+    if (key == "held") limit.is_held = true;
+    if (key == "failed") limit.failed = unescaped(value);
+  });
+  return limit;
 }
 
 }  // namespace berth

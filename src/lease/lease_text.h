@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -88,6 +89,23 @@ struct PlannedText {
   std::string failed = {};  // why it could not be started
   friend bool operator==(const PlannedText&, const PlannedText&) = default;
 };
+
+/// A limit of the kernel that a run asks for, and what root's service did.
+struct LimitText {
+  ProcessId process;                    // who asks, and whose children are to be held
+  std::map<std::string, Bytes> limits;  // by UUID
+  std::string instead_of = {};          // the name of an earlier one, whose group it is in
+  // Root's answer.
+  uid_t uid = 0;
+  std::string group;        // the control group that was made for it
+  bool is_held = false;     // it is in there, and the limits are set
+  std::string failed = {};  // why not
+  friend bool operator==(const LimitText&, const LimitText&) = default;
+};
+
+[[nodiscard]] std::string write_limit(const LimitText& limit);
+/// invalid: line 1 is not that of such a file.
+[[nodiscard]] Result<LimitText> parse_limit(std::string_view text);
 
 [[nodiscard]] std::string write_planned(const PlannedText& planned);
 /// invalid: line 1 is not that of such a file, or no time, or for no time.

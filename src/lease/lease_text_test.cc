@@ -159,5 +159,30 @@ TEST(PlannedText, OfAnotherFormatOrWithoutATimeIsNone) {
   }
 }
 
+TEST(LimitText, ComesBackAsItWasWritten) {
+  const LimitText limit{.process = {.pid = 7, .start_ticks = 9},
+                        .limits = {{"GPU-a", Bytes(5)}, {"GPU-b", Bytes(6)}},
+                        .instead_of = "limit-00000001",
+                        .uid = 1000,
+                        .group = "/sys/fs/cgroup/a b",
+                        .is_held = true,
+                        .failed = "50%\n"};
+  EXPECT_EQ(parse_limit(write_limit(limit)), limit);
+}
+
+TEST(LimitText, HasNoLimitOfNothingAndNoDeviceThatIsNoPlainWord) {
+  const auto limit = parse_limit(
+      "berth-limit 1 7 9\nlimit=0 GPU-a\nlimit=5 GPU a\nlimit=-1 GPU-b\nlimit=5\nlimit=5 GPU-c\n");
+  ASSERT_TRUE(limit);
+  EXPECT_THAT(limit->limits, testing::ElementsAre(testing::Pair("GPU-c", Bytes(5))));
+}
+
+TEST(LimitText, OfAnotherFormatOrWithoutAProcessIsNone) {
+  for (const char* text : {"", "berth-limit 1 7 9", "berth-limit 2 7 9\n", "berth-limit 1 0 9\n",
+                           "berth-limit 1 7\n", "berth-planned 1 7 9\n"}) {
+    EXPECT_FALSE(parse_limit(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace berth

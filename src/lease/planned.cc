@@ -24,12 +24,13 @@ namespace {
 /// Begins as what no berth takes for a claim.
 constexpr const char* directory_name = ".new-planned";
 constexpr const char* lock_name = "service.lock";
-constexpr std::string_view id_prefix = "at-";
-constexpr std::size_t id_length = 11;
+constexpr std::string_view planned_prefix = "at-";
+constexpr std::string_view limit_prefix = "limit-";
+constexpr std::size_t digits = 8;
 constexpr mode_t everybodys = 01777;
 
-bool is_id(std::string_view name) {
-  return name.size() == id_length && name.starts_with(id_prefix) && is_plain_id(name);
+bool is_id(std::string_view name, std::string_view prefix) {
+  return name.size() == prefix.size() + digits && name.starts_with(prefix) && is_plain_id(name);
 }
 
 Result<std::string> random_name(std::string_view prefix) {
@@ -117,19 +118,36 @@ bool PlannedPlace::is_kept() const {
   return locked && *locked;
 }
 
-Result<std::vector<Planned>> PlannedPlace::all() const {
+struct PlannedPlace::Entry {
+  std::string id;
+  uid_t uid = 0;
+  std::string text;
+};
+
+Result<std::vector<PlannedPlace::Entry>> PlannedPlace::entries(std::string_view prefix) const {
   const auto names = names_in(directory_.get());
   if (!names) return std::unexpected(names.error());
-  std::vector<Planned> found;
+  std::vector<Entry> found;
   for (const std::string& name : *names) {
-    if (!is_id(name)) continue;
+    if (!is_id(name, prefix)) continue;
     const auto fd = open_entry(directory_.get(), name);
     struct stat facts{};
     if (!fd || ::fstat(fd->get(), &facts) != 0 || !is_owners_alone(facts)) continue;
-    const auto text = read_beginning(fd->get());
-    auto planned = text ? parse_planned(*text) : Result<PlannedText>(PlannedText());
-    if (!text || !planned) continue;
-    found.push_back({.id = name, .uid = facts.st_uid, .user = {}, .text = *std::move(planned)});
+    if (auto text = read_beginning(fd->get())) {
+      found.push_back({.id = name, .uid = facts.st_uid, .text = *std::move(text)});
+    }
+  }
+  return found;
+}
+
+Result<std::vector<Planned>> PlannedPlace::all() const {
+  const auto files = entries(planned_prefix);
+  if (!files) return std::unexpected(files.error());
+  std::vector<Planned> found;
+  for (const Entry& file : *files) {
+    auto planned = parse_planned(file.text);
+    if (!planned) continue;
+    found.push_back({.id = file.id, .uid = file.uid, .user = {}, .text = *std::move(planned)});
   }
   std::ranges::sort(found, {}, [](const Planned& one) { return std::tie(one.text.at, one.id); });
   std::map<uid_t, std::size_t> counted;
@@ -138,19 +156,57 @@ Result<std::vector<Planned>> PlannedPlace::all() const {
   return found;
 }
 
-Result<std::string> PlannedPlace::add(const PlannedText& text) const {
-  auto id = random_name(id_prefix);
+Result<std::vector<AskedLimit>> PlannedPlace::limits() const {
+  const auto files = entries(limit_prefix);
+  struct stat place{};
+  if (!files) return std::unexpected(files.error());
+  if (::fstat(directory_.get(), &place) != 0) return fail_system("look at the directory", errno);
+  std::vector<AskedLimit> found;
+  for (const Entry& file : *files) {
+    auto limit = parse_limit(file.text);
+    if (!limit) continue;
+    const bool is_answered =
+        file.uid == place.st_uid && !(limit->group.empty() && limit->failed.empty());
+    if (!is_answered) {
+      *limit = {.process = limit->process,
+                .limits = std::move(limit->limits),
+                .instead_of = std::move(limit->instead_of)};
+    }
+    found.push_back({.id = file.id,
+                     .uid = is_answered ? limit->uid : file.uid,
+                     .is_answered = is_answered,
+                     .text = *std::move(limit)});
+  }
+  std::ranges::sort(found, {}, [](const AskedLimit& one) {
+    return std::tuple(!one.is_answered, std::string_view(one.id));
+  });
+  std::map<uid_t, std::size_t> counted;
+  std::erase_if(found,
+                [&](const AskedLimit& one) { return ++counted[one.uid] > most_limits_each; });
+  return found;
+}
+
+Result<std::string> PlannedPlace::add(std::string_view prefix, const std::string& text) const {
+  auto id = random_name(prefix);
   if (!id) return id;
-  const auto written = write_new(directory_.get(), *id, write_planned(text));
+  const auto written = write_new(directory_.get(), *id, text);
   if (written) return id;
   (void)remove(*id);
   return std::unexpected(written.error());
 }
 
-Result<void> PlannedPlace::change(const std::string& id, const PlannedText& text) const {
+Result<std::string> PlannedPlace::add(const PlannedText& text) const {
+  return add(planned_prefix, write_planned(text));
+}
+
+Result<std::string> PlannedPlace::add(const LimitText& text) const {
+  return add(limit_prefix, write_limit(text));
+}
+
+Result<void> PlannedPlace::write_anew(const std::string& id, const std::string& text) const {
   const auto beside = random_name(".new-");
   if (!beside) return std::unexpected(beside.error());
-  if (auto written = write_new(directory_.get(), *beside, write_planned(text)); !written) {
+  if (auto written = write_new(directory_.get(), *beside, text); !written) {
     ::unlinkat(directory_.get(), beside->c_str(), 0);
     return written;
   }
@@ -160,9 +216,18 @@ Result<void> PlannedPlace::change(const std::string& id, const PlannedText& text
   return fail_system("write " + id, why);
 }
 
+Result<void> PlannedPlace::change(const std::string& id, const PlannedText& text) const {
+  return write_anew(id, write_planned(text));
+}
+
+Result<void> PlannedPlace::change(const std::string& id, const LimitText& text) const {
+  return write_anew(id, write_limit(text));
+}
+
 Result<void> PlannedPlace::remove(const std::string& id) const {
-  if (is_id(id) && ::unlinkat(directory_.get(), id.c_str(), 0) == 0) return {};
-  return fail_system("remove " + id, is_id(id) ? errno : ENOENT);
+  const bool is_one = is_id(id, planned_prefix) || is_id(id, limit_prefix);
+  if (is_one && ::unlinkat(directory_.get(), id.c_str(), 0) == 0) return {};
+  return fail_system("remove " + id, is_one ? errno : ENOENT);
 }
 
 }  // namespace berth

@@ -1,7 +1,9 @@
 #pragma once
-// Reservations that begin later (`berth reserve --at`): one file each, of who asks, in a directory
-// of root's within the ledger. Root's `berth serve` makes that directory, holds its lock while it
-// lives, and starts each, when it is time, as the owner of its file.
+// What root's `berth serve` is asked to do for users: one file each, of who asks, in a directory of
+// root's within the ledger. The service makes that directory and holds its lock while it lives. A
+// reservation that begins later (`berth reserve --at`) it starts, when it is time, as the owner of
+// its file. A limit of the kernel for a run's share it sets, and writes its answer in the file's
+// place, as root's.
 
 #include <sys/types.h>
 
@@ -13,6 +15,7 @@
 #include "base/result.h"
 #include "lease/lease_text.h"
 #include "lease/ledger.h"
+#include "lease/watch.h"
 
 namespace berth {
 
@@ -23,8 +26,17 @@ struct Planned {
   PlannedText text;
 };
 
+struct AskedLimit {
+  std::string id;
+  uid_t uid = 0;  // who asks
+  bool is_answered = false;
+  LimitText text;  // what is root's to say is empty before
+};
+
 /// So many of one user's count, the earliest first.
 constexpr std::size_t most_planned_each = 16;
+/// Of these, those that are held too.
+constexpr std::size_t most_limits_each = 64;
 
 class PlannedPlace {
  public:
@@ -37,16 +49,26 @@ class PlannedPlace {
 
   /// Whether a service lives that starts them.
   [[nodiscard]] bool is_kept() const;
+  /// Of what is written and taken away there.
+  [[nodiscard]] Result<LedgerWatch> watch() const { return LedgerWatch::open(directory_.get()); }
   /// By their time. A file that another could have made so is none: a second name, a link, one that
   /// others may write.
   [[nodiscard]] Result<std::vector<Planned>> all() const;
+  /// Likewise, by name; an answer is the service's.
+  [[nodiscard]] Result<std::vector<AskedLimit>> limits() const;
   /// Its name.
   [[nodiscard]] Result<std::string> add(const PlannedText& text) const;
-  /// Writes one of one's own anew.
+  [[nodiscard]] Result<std::string> add(const LimitText& text) const;
+  /// Writes one of one's own anew; root may put its own in another's place.
   [[nodiscard]] Result<void> change(const std::string& id, const PlannedText& text) const;
+  [[nodiscard]] Result<void> change(const std::string& id, const LimitText& text) const;
   [[nodiscard]] Result<void> remove(const std::string& id) const;
 
  private:
+  struct Entry;
+  [[nodiscard]] Result<std::vector<Entry>> entries(std::string_view prefix) const;
+  [[nodiscard]] Result<std::string> add(std::string_view prefix, const std::string& text) const;
+  [[nodiscard]] Result<void> write_anew(const std::string& id, const std::string& text) const;
   PlannedPlace(Fd directory, Fd lock) : directory_(std::move(directory)), lock_(std::move(lock)) {}
 
   Fd directory_;

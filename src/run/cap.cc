@@ -72,6 +72,27 @@ std::string no_kernel_limit(const std::map<std::string, Bytes>& limits, const Ma
   return {};
 }
 
+/// The same after root's service was asked where nobody had set one.
+std::string set_kernel_limit(CapMeans& means, const Manifest& manifest,
+                             const RunServices& services) {
+  if (manifest.isolated_by == "systemd") {
+    return std::string(as_key("its scope of systemd is another control group"));
+  }
+  if (means.kernel_limits.empty()) {
+    std::map<std::string, Bytes> shares;
+    for (std::size_t at = 0; at < manifest.given.devices.size(); ++at) {
+      if (manifest.promised[at]) {
+        shares.emplace(uuid_of(manifest.given.devices[at]), *manifest.promised[at]);
+      }
+    }
+    if (const auto set = services.set_kernel_limits(shares); !set) return set.error().message();
+    auto limits = services.kernel_limits();
+    if (!limits) return limits.error().message();
+    means.kernel_limits = *std::move(limits);
+  }
+  return no_kernel_limit(means.kernel_limits, manifest);
+}
+
 /// Why a server of MPS does not hold these devices; empty: it does.
 std::string prove_mps(const std::string& pipes, const Manifest& manifest, Clock& clock) {
   MpsQuestion question{.pipes = pipes, .uuids = {}, .free = {}};
@@ -192,7 +213,7 @@ void find_kernel_limits(const RunServices& services, CapMeans& means) {
     means.facts.no_kernel = std::string(as_key("nobody asks the driver here"));
   } else if (auto limits = services.kernel_limits()) {
     means.kernel_limits = *std::move(limits);
-  } else {
+  } else if (limits.error().code() != ErrorCode::not_found || !services.set_kernel_limits) {
     means.facts.no_kernel = limits.error().message();
   }
 }
@@ -200,6 +221,9 @@ void find_kernel_limits(const RunServices& services, CapMeans& means) {
 
 CapMeans cap_means(const RunOptions& options, const RunServices& services) {
   CapMeans means{.facts = {}, .shim = {}, .mps_pipes = {}};
+  if (services.set_kernel_limits && !options.retry_of.empty()) {
+    (void)services.set_kernel_limits({});
+  }
   if (options.job.where == RunWhere::cpu || !options.job.request.memory) return means;
   if (options.job.cap == CapTier::none) return means;
   const StartsElsewhere* elsewhere = starter_elsewhere(options.job.command);
@@ -248,7 +272,8 @@ CapMeans means_for_a_running_program() {
 static Result<std::vector<Variable>> hold_by_tier(RunCap& cap, CapMeans means,
                                                   const Manifest& manifest,
                                                   const std::string& directory,
-                                                  const RunOptions& options, Clock& clock) {
+                                                  const RunOptions& options,
+                                                  const RunServices& services) {
   std::string why;
   // These stand before CUDA's driver, or are set through it.
   const bool is_cuda = std::ranges::all_of(
@@ -259,10 +284,10 @@ static Result<std::vector<Variable>> hold_by_tier(RunCap& cap, CapMeans means,
     why = as_key("it holds devices of NVIDIA alone");
     means.facts.no_kernel = means.facts.no_mps = means.facts.no_shim = why;
   } else if (cap.tier == CapTier::kernel) {
-    why = no_kernel_limit(means.kernel_limits, manifest);
+    why = set_kernel_limit(means, manifest, services);
     if (!why.empty()) means.facts.no_kernel = why;
   } else if (cap.tier == CapTier::mps) {
-    why = prove_mps(means.mps_pipes, manifest, clock);
+    why = prove_mps(means.mps_pipes, manifest, services.clock);
     if (!why.empty()) means.facts.no_mps = why;
   }
   if (is_cuda && cap.tier == CapTier::shim) {
@@ -281,7 +306,7 @@ static Result<std::vector<Variable>> hold_by_tier(RunCap& cap, CapMeans means,
     auto weaker = cap_of(options.job, means.facts);
     if (!weaker) return std::unexpected(std::move(weaker).error());
     cap = **std::move(weaker);
-    return hold_by_tier(cap, std::move(means), manifest, directory, options, clock);
+    return hold_by_tier(cap, std::move(means), manifest, directory, options, services);
   }
   if (cap.tier == CapTier::mps) {
     std::vector<Bytes> shares;
@@ -297,14 +322,14 @@ static Result<std::vector<Variable>> hold_by_tier(RunCap& cap, CapMeans means,
 
 Result<std::vector<Variable>> hold(RunCap& cap, CapMeans means, const Manifest& manifest,
                                    const std::string& directory, const RunOptions& options,
-                                   Clock& clock) {
+                                   const RunServices& services) {
   const CapMeans asked = means;
-  auto set = hold_by_tier(cap, std::move(means), manifest, directory, options, clock);
+  auto set = hold_by_tier(cap, std::move(means), manifest, directory, options, services);
   if (!set) return set;
   if (const Sentence one = not_gone_along(cap, asked); !one.empty()) {
     cap.said.push_back(one.english());
   }
-  for (auto& one : framework_settings(cap, manifest, options, clock)) {
+  for (auto& one : framework_settings(cap, manifest, options, services.clock)) {
     set->push_back(std::move(one));
   }
   return set;

@@ -22,7 +22,7 @@ struct CapMeans {
   CapFacts facts;
   std::optional<Shim> shim;
   std::string mps_pipes;                            // empty: no server of MPS
-  std::map<std::string, Bytes> kernel_limits = {};  // by UUID
+  std::map<std::string, Bytes> kernel_limits = {};  // by UUID; empty: they are to be set
   /// What is started elsewhere, unless the kernel holds it; empty: nothing.
   Sentence not_gone_along = {};
 };
@@ -44,6 +44,7 @@ struct CapMeans {
 [[nodiscard]] Result<std::vector<Variable>> hold(RunCap& cap, CapMeans means,
                                                  const Manifest& manifest,
                                                  const std::string& directory,
-                                                 const RunOptions& options, Clock& clock);
+                                                 const RunOptions& options,
+                                                 const RunServices& services);
 
 }  // namespace berth

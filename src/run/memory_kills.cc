@@ -22,6 +22,15 @@ std::optional<std::uint64_t> risen_by(const std::optional<std::uint64_t>& before
   return *after - *before;
 }
 
+/// Of the group above where it is one that was made for a limit of a device's memory, which counts
+/// nothing of this: "/a/berth-limit-1/memory.events" gives "/a/memory.events".
+std::string above_of_ours(const std::string& file) {
+  const std::size_t ours = file.rfind("/berth-limit-");
+  const std::size_t name = file.rfind('/');
+  if (ours == file.npos || file.find('/', ours + 1) != name) return file;
+  return file.substr(0, ours) + file.substr(name);
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> oom_kills_in(std::string_view text) {
@@ -53,7 +62,7 @@ MemoryKills count_memory_kills(const std::string& proc, const std::string& sys) 
   kills.of_machine = counter_in(proc + "/vmstat");
   const auto groups = read_proc_file(proc + "/self/cgroup");
   const auto group = groups ? memory_group(*groups) : std::nullopt;
-  if (group) kills.of_group = counter_in(sys + "/fs/cgroup" + *group);
+  if (group) kills.of_group = counter_in(sys + "/fs/cgroup" + above_of_ours(*group));
   return kills;
 }
 

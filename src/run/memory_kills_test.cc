@@ -33,6 +33,14 @@ TEST_F(KernelCounters, ThoseOfTheGroupAndOfTheMachineAreRead) {
   EXPECT_EQ(count().of_machine, 7U);
 }
 
+TEST_F(KernelCounters, OfAGroupThatWasMadeForALimitOfADeviceAreThoseOfTheOneAbove) {
+  put("proc/self/cgroup", "0::/user.slice/session-3.scope/berth-limit-00c0ffee\n");
+  put("sys/fs/cgroup/user.slice/session-3.scope/memory.events", "oom_kill 3\n");
+  EXPECT_EQ(count().of_group, 3U);
+  put("proc/self/cgroup", "0::/user.slice/session-3.scope/other\n");
+  EXPECT_EQ(count().of_group, std::nullopt);
+}
+
 TEST_F(KernelCounters, TheFirstVersionOfControlGroupsHasThemElsewhere) {
   put("proc/self/cgroup", "5:cpu,cpuacct:/a\n4:memory:/docker/x\n0::/\n");
   put("sys/fs/cgroup/memory/docker/x/memory.oom_control",

@@ -315,7 +315,7 @@ class Run {
   Result<void> hold_to_share(std::vector<Variable>& variables) {
     if (!manifest_.cap) return {};
     const auto held = hold(*manifest_.cap, cap_means_, manifest_,
-                           record_ ? record_->directory() : "", options_, services_.clock);
+                           record_ ? record_->directory() : "", options_, services_);
     if (!held) return std::unexpected(held.error());
     started_.not_gone_along = not_gone_along(*manifest_.cap, cap_means_);
     for (const Variable& one : *held) {

@@ -86,6 +86,9 @@ struct RunServices {
   /// What the kernel keeps this process's control group to on each device, by UUID. Null: nobody
   /// asks.
   std::function<Result<std::map<std::string, Bytes>>()> kernel_limits = {};
+  /// Has root's service keep this process, and what it starts from now on, to these; to none: takes
+  /// away what an earlier start was given. Null: nobody sets any.
+  std::function<Result<void>(const std::map<std::string, Bytes>&)> set_kernel_limits = {};
   /// The simulated server that this is; nothing: a real machine.
   std::optional<std::string> simulated;
 };

@@ -184,6 +184,16 @@ TEST_F(ShimWatchOfUs, MemoryThatIsNotCountedIsToldOnceItLastsAndNothingIsProved)
   EXPECT_THAT(watch.seen().gap, testing::HasSubstr("has 3.0 GiB of GPU 0"));
 }
 
+TEST_F(ShimWatchOfUs, OfOneProcessMoreThanThereAreSlotsTheMemoryIsToldOnce) {
+  for (std::size_t slot = 0; slot < BERTH_ACCOUNT_SLOTS; ++slot) charge(slot, 1, 1, 0);
+  ShimWatch watch = this->watch();
+  std::vector<std::string> kinds;
+  for (int number = 0; number < 5; ++number) {
+    for (const Note& note : look(watch, us(3_GiB), 3_GiB)) kinds.push_back(note.kind);
+  }
+  EXPECT_THAT(kinds, testing::ElementsAre("memory_not_counted"));
+}
+
 TEST_F(ShimWatchOfUs, AContextIsNoMemoryThatIsNotCounted) {
   ShimWatch watch = this->watch();
   for (int number = 0; number < 5; ++number) {

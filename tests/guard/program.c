@@ -199,6 +199,16 @@ static int act(char** a, char* more) {
     return code != 0 ? code
                      : find("cuMemImportFromShareableHandle")(result, (void*)(intptr_t)file, 1);
   }
+  if (strcmp(what, "cuMulticastCreate") == 0) { /* on one device */
+    word wanted[4] = {1, number(a[2]), 0, 0};
+    const int code = find(what)(result, wanted);
+    return code != 0 ? code : find("cuMulticastAddDevice")(*result, 0);
+  }
+  if (strcmp(what, "cuMulticastBindMem") == 0)
+    return find(what)(*result, (size_t)0, *value_of(a[2]), (size_t)0, (size_t)number(a[3]),
+                      (word)0);
+  if (strcmp(what, "cuMulticastUnbind") == 0)
+    return find(what)(*result, 0, (size_t)0, (size_t)number(a[2]));
   if (strcmp(what, "ipc") == 0) { /* opens in this process what another may */
     struct ipc {
       char bytes[64];

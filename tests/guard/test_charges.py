@@ -226,6 +226,30 @@ def test_a_block_is_charged_to_the_device_of_its_properties(card):
     assert (one.account.charged(0), one.account.charged(1)) == (64 * MIB, 8 * MIB)
 
 
+def taken(one):
+    """As the driver counts it."""
+    return 4 * GIB - one.start_bare()("info")[1]
+
+
+def test_a_multicast_object_has_no_memory_and_what_is_bound_is_charged_once(card):
+    one = card(64 * MIB)
+    talk = one.start()
+    talk.all_well("cuMemCreate a 0 64M", "cuMulticastCreate m 64M", "cuMulticastBindMem m a 64M", "cuMemAddressReserve v 128M",
+                  "cuMemMap v 0 a 64M", "cuMemMap v 64M m 64M")
+    assert one.account.charged() == 64 * MIB
+    assert talk("cuMemCreate b 0 2M") == OUT_OF_MEMORY
+    talk.all_well("cuMemUnmap v 0 128M", "cuMulticastUnbind m 64M", "cuMemRelease m", "cuMemRelease a")
+    assert (one.account.charged(), taken(one)) == (0, 0)
+
+
+def test_a_block_that_is_bound_alone_is_not_counted(card):
+    """The watchdog's then: what the driver measures above the charges is told, and counts once it lasts."""
+    one = card(64 * MIB)
+    talk = one.start()
+    talk.all_well("cuMemCreate a 0 64M", "cuMulticastCreate m 64M", "cuMulticastBindMem m a 64M", "cuMemRelease a")
+    assert (one.account.charged(), taken(one)) == (0, 64 * MIB)
+
+
 def test_who_imports_does_not_pay_again(card):
     one = card(64 * MIB)
     talk = one.start()

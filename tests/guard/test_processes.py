@@ -170,6 +170,18 @@ def test_slots_of_the_dead_are_taken_again(card):
     assert second("cuMemAlloc_v2 b 1M") == OUT_OF_MEMORY
 
 
+def test_one_process_more_than_there_are_slots_is_the_watchdogs(card):
+    one = card(1 * GIB)
+    account = one.account
+    for number in range(account.SLOTS):  # all alive, as far as one of another namespace can tell
+        account.put(2 * account.PAGE + account.SLOT * number, os.getpid(), 1, 1)
+    account.put(account.PAGE + 64 * account.DEVICES, account.SLOTS)
+    before = account.path.read_bytes()
+    talk = one.start()
+    talk.all_well("cuMemAlloc_v2 a 2G", "cuMemFree_v2 a", "cuMemAlloc_v2 a 2G")
+    assert account.path.read_bytes() == before, "others' slots and the totals stay"
+
+
 def start_racers(one, racers, processes, *words):
     return [subprocess.Popen([racers, *map(str, words)], env=one.env, stdin=subprocess.PIPE,
                              stdout=subprocess.PIPE, text=True) for _ in range(processes)]

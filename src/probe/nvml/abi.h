@@ -116,7 +116,6 @@ struct MemoryV1 {
 };
 static_assert(sizeof(MemoryV1) == 24);
 
-/// nvmlMemory_v2_t. `used` is "Allocated device memory": without `reserved`.
 /// nvmlGetMemoryLimits_v1_t (nvml.h of CUDA 13.5): of a control group's directory, by its whole
 /// path. The hard limit is memory_unlimited where there is none.
 struct MemoryLimitsV1 {
@@ -127,7 +126,15 @@ struct MemoryLimitsV1 {
 };
 static_assert(sizeof(MemoryLimitsV1) == 32);
 inline constexpr unsigned long long memory_unlimited = ~0ULL;
+/// nvmlSetMemoryLimits_v1_t. Soft 0 and hard memory_unlimited take a limit away.
+struct SetMemoryLimitsV1 {
+  const char* group;
+  unsigned long long soft;
+  unsigned long long hard;
+};
+static_assert(sizeof(SetMemoryLimitsV1) == 24);
 
+/// nvmlMemory_v2_t. `used` is "Allocated device memory": without `reserved`.
 struct MemoryV2 {
   std::uint32_t version;
   std::uint64_t total;

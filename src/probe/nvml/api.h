@@ -101,6 +101,7 @@ struct Function {
   X(nvmlDeviceGetMemoryInfo_v2, Handle, MemoryV2*)          /* since 510 */                       \
   X(nvmlDeviceGetMemoryInfo, Handle, MemoryV1*)                                                   \
   X(nvmlDeviceGetMemoryLimits_v1, Handle, MemoryLimitsV1*)  /* since 615 */                       \
+  X(nvmlDeviceSetMemoryLimits_v1, Handle, SetMemoryLimitsV1*)  /* since 615; root */              \
   X(nvmlDeviceGetUtilizationRates, Handle, Utilization*)                                          \
   X(nvmlDeviceGetEncoderUtilization, Handle, unsigned*, unsigned*)                                \
   X(nvmlDeviceGetDecoderUtilization, Handle, unsigned*, unsigned*)                                \

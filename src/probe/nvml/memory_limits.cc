@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::string_view cgroups = "/sys/fs/cgroup";
 constexpr Duration patience = std::chrono::seconds(5);
+constexpr std::string_view not_asked =
+    as_key("the driver cannot be asked for limits of the kernel");
 
 bool is_of_version_2(const std::string& folder) {
   constexpr decltype(std::declval<struct statfs>().f_type) magic =
@@ -26,8 +28,6 @@ bool is_of_version_2(const std::string& folder) {
   struct statfs system{};
   return ::statfs(folder.c_str(), &system) == 0 && system.f_type == magic;
 }
-
-std::string no_limits(std::string_view why) { return fmt::format("no\t{}\n", why); }
 
 /// Nothing: there is none on this device.
 std::optional<unsigned long long> hard_limit_of(const Api& api, Handle device,
@@ -41,36 +41,37 @@ std::optional<unsigned long long> hard_limit_of(const Api& api, Handle device,
   return std::nullopt;
 }
 
-/// In the child: "limit UUID BYTES" lines, or "no WHY".
-std::string asked(const Sources& sources) {
-  const auto text = read_file(sources.proc + "/self/cgroup", 1 << 16);
-  const auto groups = groups_of(text ? *text : "", std::string(cgroups));
-  if (groups.empty() || !is_of_version_2(std::string(cgroups))) {
-    return no_limits(as_key("the job's control group is not of version 2"));
-  }
-  const auto library = Library::open(sources.nvml_library);
-  if (!library || library->api().nvmlDeviceGetMemoryLimits_v1.call == nullptr) {
-    return no_limits(as_key("this driver sets no limits of the kernel; 615 and newer do"));
-  }
-  const Api& api = library->api();
+/// By UUID.
+Result<std::map<std::string, Handle>> devices_of(const Api& api) {
   unsigned count = 0;
   if (api.nvmlInit_v2.call() != success || api.nvmlDeviceGetCount_v2.call(&count) != success) {
-    return no_limits(as_key("the driver cannot be asked for limits of the kernel"));
+    return fail(ErrorCode::unsupported, std::string(not_asked));
   }
-  std::string found;
+  std::map<std::string, Handle> devices;
   for (unsigned i = 0; i < count; ++i) {
     Handle device = nullptr;
     std::array<char, 96> uuid{};
-    if (api.nvmlDeviceGetHandleByIndex_v2.call(i, &device) != success ||
-        api.nvmlDeviceGetUUID.call(device, uuid.data(), uuid.size()) != success) {
-      continue;
+    if (api.nvmlDeviceGetHandleByIndex_v2.call(i, &device) == success &&
+        api.nvmlDeviceGetUUID.call(device, uuid.data(), uuid.size()) == success) {
+      devices.emplace(printable(uuid.data()), device);
     }
-    const auto hard = hard_limit_of(api, device, groups);
-    if (hard) found += fmt::format("limit\t{}\t{}\n", printable(uuid.data()), *hard);
   }
-  return found.empty()
-             ? no_limits(as_key("no limit of the kernel is set for the job's control group"))
-             : found;
+  return devices;
+}
+
+/// In the child: "limit UUID BYTES" lines, or "none WHY", or "no WHY".
+std::string asked(const Sources& sources) {
+  const auto text = read_file(sources.proc + "/self/cgroup", 1 << 16);
+  const auto limits = memory_limits_of(sources, groups_of(text ? *text : "", std::string(cgroups)));
+  if (!limits) {
+    const bool is_none = limits.error().code() == ErrorCode::not_found;
+    return fmt::format("{}\t{}\n", is_none ? "none" : "no", limits.error().message());
+  }
+  std::string lines;
+  for (const auto& [uuid, hard] : *limits) {
+    lines += fmt::format("limit\t{}\t{}\n", uuid, hard.count());
+  }
+  return lines;
 }
 
 }  // namespace
@@ -89,20 +90,70 @@ std::vector<std::string> groups_of(std::string_view text, const std::string& cgr
   return {};
 }
 
+Result<std::map<std::string, Bytes>> memory_limits_of(const Sources& sources,
+                                                      const std::vector<std::string>& groups) {
+  if (groups.empty() || !is_of_version_2(std::string(cgroups))) {
+    return fail(ErrorCode::unsupported,
+                std::string(as_key("the job's control group is not of version 2")));
+  }
+  const auto library = Library::open(sources.nvml_library);
+  if (!library || library->api().nvmlDeviceGetMemoryLimits_v1.call == nullptr) {
+    return fail(ErrorCode::unsupported,
+                std::string(as_key("this driver sets no limits of the kernel; 615 and newer do")));
+  }
+  const auto devices = devices_of(library->api());
+  if (!devices) return std::unexpected(devices.error());
+  std::map<std::string, Bytes> limits;
+  for (const auto& [uuid, device] : *devices) {
+    const auto hard = hard_limit_of(library->api(), device, groups);
+    if (hard) limits.emplace(uuid, Bytes(*hard));
+  }
+  if (!limits.empty()) return limits;
+  return fail(ErrorCode::not_found,
+              std::string(as_key("no limit of the kernel is set for the job's control group")));
+}
+
+Result<void> set_memory_limits(const Sources& sources, const std::string& group,
+                               const NewLimits& limits) {
+  const auto library = Library::open(sources.nvml_library);
+  if (!library || library->api().nvmlDeviceSetMemoryLimits_v1.call == nullptr) {
+    return fail(ErrorCode::unsupported, "this driver sets no limits of the kernel");
+  }
+  const auto devices = devices_of(library->api());
+  if (!devices) return std::unexpected(devices.error());
+  for (const auto& [uuid, bytes] : limits) {
+    const auto device = devices->find(uuid);
+    if (device == devices->end() && !bytes) continue;
+    if (device == devices->end()) return fail(ErrorCode::not_found, "there is no device " + uuid);
+    // Soft: what the group is sure to get. Nobody asked for that, and it is kept in each group
+    // above until it is taken back.
+    SetMemoryLimitsV1 set{
+        .group = group.c_str(), .soft = 0, .hard = bytes ? bytes->count() : memory_unlimited};
+    const Return code = library->api().nvmlDeviceSetMemoryLimits_v1.call(device->second, &set);
+    if (code == success) continue;
+    return fail(
+        ErrorCode::io,
+        fmt::format("nvmlDeviceSetMemoryLimits_v1 on {} for {}: NVML error {}", uuid, group, code));
+  }
+  return {};
+}
+
 Result<std::map<std::string, Bytes>> memory_limits(const Sources& sources, Clock& clock) {
   const auto answer =
       ask_child([&] { return write_all(1, asked(sources)) ? 0 : 1; }, clock, patience);
   std::map<std::string, Bytes> limits;
-  std::string why(as_key("the driver cannot be asked for limits of the kernel"));
+  ErrorCode code = ErrorCode::unsupported;
+  std::string why(not_asked);
   if (answer && answer->exit == Exit{}) {
     for (const std::string_view line : split(answer->out, '\n')) {
       const auto words = split(line, '\t');
-      if (words.size() == 2 && words[0] == "no") why = words[1];
+      if (words.size() == 2) why = words[1];
+      if (words.size() == 2 && words[0] == "none") code = ErrorCode::not_found;
       const auto bytes = words.size() == 3 ? parse_unsigned(words[2]) : std::nullopt;
       if (bytes) limits.emplace(words[1], Bytes(*bytes));
     }
   }
-  if (limits.empty()) return fail(ErrorCode::unsupported, std::move(why));
+  if (limits.empty()) return fail(code, std::move(why));
   return limits;
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 // Limits of device memory that the kernel keeps a control group to: driver 615 and newer, cgroup
-// v2. Root sets them, by nvidia-smi, a container's engine or a scheduler; anybody may read them.
+// v2. Root sets them, by nvidia-smi, a container's engine, a scheduler or `berth serve`; anybody
+// may read them.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,9 +18,19 @@ namespace berth::nvml {
 
 /// By UUID, what holds the control group of this process on each device that has a limit: its own,
 /// or that of the nearest group above. Asked in a child, as a driver may hang. unsupported: there
-/// can be none here; says why.
+/// can be none here; not_found: none is set. Both say why.
 [[nodiscard]] Result<std::map<std::string, Bytes>> memory_limits(const Sources& sources,
                                                                  Clock& clock);
+/// The same of these groups, the nearest first, asked in this process.
+[[nodiscard]] Result<std::map<std::string, Bytes>> memory_limits_of(
+    const Sources& sources, const std::vector<std::string>& groups);
+
+/// By UUID; nothing: none any more.
+using NewLimits = std::map<std::string, std::optional<Bytes>>;
+/// Root's alone: holds this group to them from now on, in this process. Stops at the first that the
+/// driver refuses. A device that is not there has no limit to take away.
+[[nodiscard]] Result<void> set_memory_limits(const Sources& sources, const std::string& group,
+                                             const NewLimits& limits);
 
 /// The directories of a process's group and of those above it, nearest first; `cgroups`: where
 /// they are mounted. From the text of its /proc/PID/cgroup; empty: it is in none of version 2.

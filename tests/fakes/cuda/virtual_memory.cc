@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <map>
+#include <utility>
 
 namespace fake {
 namespace {
@@ -17,8 +18,9 @@ struct Block {  // by cuMemCreate
   std::size_t bytes = 0;
   int device = 0;
   std::size_t used = 0;  ///< of the card; 0: imported, or the host's
-  int maps = 0;
+  int maps = 0;          ///< or bindings
   int handles = 1;
+  Address bound = 0;  ///< to a multicast object
 };
 struct Mapped {
   std::size_t bytes;
@@ -162,12 +164,35 @@ int cuMemImportFromShareableHandle(Address* block, void* shared, int type) {
   return 0;
 }
 
-// What the allocator of PyTorch looks up and, for memory of one process, never calls.
-int cuMulticastCreate(void*, const void*) { return not_supported; }
-int cuMulticastAddDevice(Address, int) { return not_supported; }
-int cuMulticastBindMem(Address, std::size_t, Address, std::size_t, std::size_t,
+/// A multicast object has no memory of its own: what is bound to it stays for as long.
+/// `properties`: CUmulticastObjectProp of cuda.h, number of devices and size.
+int cuMulticastCreate(Address* object, const std::size_t* properties) {
+  if (const int code = fault("cuMulticastCreate")) return code;
+  if (properties[1] == 0 || properties[1] % granularity != 0) return invalid_value;
+  *object = add_block({.bytes = properties[1], .device = -1});
+  return 0;
+}
+int cuMulticastAddDevice(Address, int device) {
+  return card(device) == nullptr ? invalid_device : 0;
+}
+int cuMulticastBindMem(Address object, std::size_t, Address block, std::size_t, std::size_t,
                        unsigned long long) {
-  return not_supported;
+  const std::lock_guard lock(guard);
+  const auto to = blocks.find(object);
+  const auto bound = blocks.find(block);
+  if (to == blocks.end() || bound == blocks.end() || to->second.bound != 0) return invalid_value;
+  to->second.bound = block;
+  ++bound->second.maps;
+  return 0;
+}
+int cuMulticastUnbind(Address object, int, std::size_t, std::size_t) {
+  const std::lock_guard lock(guard);
+  const auto from = blocks.find(object);
+  if (from == blocks.end() || from->second.bound == 0) return invalid_value;
+  const auto bound = blocks.find(std::exchange(from->second.bound, 0));
+  --bound->second.maps;
+  drop_unneeded(bound);
+  return 0;
 }
 
 }  // extern "C"

@@ -1,8 +1,12 @@
 // Lists that are asked for apart, the samples that statistics are made of, and GPM.
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 
+#include "base/fd.h"
 #include "base/text.h"
 #include "details.h"
 
@@ -252,20 +256,62 @@ FAKE_NVML nvmlGpmMetricsGet(GpmMetrics* asked) {
   });
 }
 
-/// BERTH_FAKE_NVML_LIMITS: "GROUP=UUID=BYTES;…", what root has set, as driver 615 answers for it.
+namespace {
+
+struct FakeLimit {
+  std::string group, uuid;
+  std::uint64_t hard = 0;
+};
+
+const char* limits_file() { return std::getenv("BERTH_FAKE_NVML_LIMITS_FILE"); }
+
+/// BERTH_FAKE_NVML_LIMITS: "GROUP=UUID=BYTES;…", what root has set, and a line each in the file. A
+/// group that is gone takes its limits along.
+std::vector<FakeLimit> limits_set() {
+  const char* set = std::getenv("BERTH_FAKE_NVML_LIMITS");
+  std::string text(set == nullptr ? "" : set);
+  if (limits_file() != nullptr) text += ";" + berth::read_file(limits_file()).value_or("");
+  std::ranges::replace(text, '\n', ';');
+  std::vector<FakeLimit> limits;
+  for (const std::string_view one : berth::split(text, ';')) {
+    const auto parts = berth::split(one, '=');
+    if (parts.size() != 3 || !berth::is_there(std::string(parts[0]))) continue;
+    std::erase_if(limits,
+                  [&](const FakeLimit& it) { return it.group == parts[0] && it.uuid == parts[1]; });
+    limits.push_back({std::string(parts[0]), std::string(parts[1]),
+                      berth::parse_unsigned(parts[2]).value_or(0)});
+  }
+  return limits;
+}
+
+}  // namespace
+
+/// As driver 615 answers for them.
 FAKE_NVML nvmlDeviceGetMemoryLimits_v1(Handle handle, MemoryLimitsV1* limits) {
   return on_device(__func__, handle, [&](const Call&, const FakeDevice& it) -> Return {
     if (limits == nullptr || limits->group == nullptr) return invalid_argument;
-    const char* set = std::getenv("BERTH_FAKE_NVML_LIMITS");
-    if (set == nullptr) return not_supported;
-    for (const std::string_view one : berth::split(set, ';')) {
-      const auto parts = berth::split(one, '=');
-      if (parts.size() != 3 || parts[0] != limits->group || parts[1] != it.data.uuid.get())
-        continue;
-      limits->soft = limits->hard = *berth::parse_unsigned(parts[2]);
+    const auto set = limits_set();
+    if (set.empty()) return not_supported;
+    for (const FakeLimit& one : set) {
+      if (one.group != limits->group || one.uuid != it.data.uuid.get()) continue;
+      limits->soft = 0;
+      limits->hard = one.hard;
       limits->used = 0;
       return success;
     }
     return not_found;
+  });
+}
+
+/// Root alone; kept in BERTH_FAKE_NVML_LIMITS_FILE, or refused as where no control group can hold
+/// it.
+FAKE_NVML nvmlDeviceSetMemoryLimits_v1(Handle handle, const SetMemoryLimitsV1* limits) {
+  return on_device(__func__, handle, [&](const Call&, const FakeDevice& it) -> Return {
+    if (limits == nullptr || limits->group == nullptr) return invalid_argument;
+    if (::geteuid() != 0) return no_permission;
+    if (limits_file() == nullptr || !berth::is_there(limits->group)) return not_found;
+    std::ofstream file(limits_file(), std::ios::app);
+    file << limits->group << '=' << it.data.uuid.get().value_or("") << '=' << limits->hard << '\n';
+    return file.flush() ? success : operating_system;
   });
 }
