@@ -74,8 +74,7 @@ std::string escaped(std::string_view text) {
   for (const char c : text) {
     const bool is_plain =
         (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    is_plain ? void(all += c)
-             : void(all += fmt::format("%{:02X}", static_cast<unsigned char>(c)));
+    is_plain ? void(all += c) : void(all += fmt::format("%{:02X}", static_cast<unsigned char>(c)));
   }
   return all;
 }
