@@ -32,24 +32,31 @@ import mock_server  # noqa: E402
 
 PAGE = BUILD / "page" / "dist"
 SCRIPTS = sorted((ROOT / "web/tests/browser").glob("*.test.mjs"))
-NAMES = [
-    name
-    for script in SCRIPTS
-    for name in re.findall(r'^ *test\(\s*[`"](.*?)[`"],', script.read_text(encoding="utf-8"), re.M)
-]
-SERVERS = [name for name in ("mock", "berth") if os.environ.get("BERTH_PAGE_SERVER", name) == name]
+def names_in(script):
+    """Those of a script's tests; one in a loop over written values makes a name for each."""
+    names, values = [], {}
+    for line in re.finditer(
+        r'for \(const (\w+) of \[(.*?)\]\)|^ *test\(\s*[`"](.*?)[`"],', script.read_text(encoding="utf-8"), re.M
+    ):
+        loop, written, name = line.groups()
+        if loop:
+            values[loop] = [word.strip(' "') for word in written.split(",")]
+        else:
+            names += expanded(name, values)
+    return names
 
 
-def expanded(name):
-    """The names that one test() in a loop makes."""
-    if "${width}" in name:
-        return [name.replace("${width}", str(width)) for width in (360, 768)]
-    if "${reducedMotion}" in name:
-        return [name.replace("${reducedMotion}", word) for word in ("reduce", "no-preference")]
+def expanded(name, values):
     if "${look}" in name:
         looks = [f"{language}, {scheme}, {width}" for language in ("en", "zh") for scheme in ("light", "dark") for width in (1440, 390)]
         return [name.replace("${look}", look) for look in looks]
+    for loop in re.findall(r"\$\{(\w+)\}", name):
+        return [name.replace(f"${{{loop}}}", word) for word in values[loop]]
     return [name]
+
+
+NAMES = [name for script in SCRIPTS for name in names_in(script)]
+SERVERS = [name for name in ("mock", "berth") if os.environ.get("BERTH_PAGE_SERVER", name) == name]
 
 
 def reason_to_skip():
@@ -246,14 +253,13 @@ def outcomes(request, tmp_path_factory):
     return outcomes_of(kind, tmp_path_factory.mktemp("page"))
 
 
-ALL_NAMES = [each for name in NAMES for each in expanded(name)]
 
 
 def test_none_of_the_browsers_tests_is_left_out(outcomes):
-    assert set(outcomes) - {""} == set(ALL_NAMES), outcomes[""]["message"]
+    assert set(outcomes) - {""} == set(NAMES), outcomes[""]["message"]
 
 
-@pytest.mark.parametrize("name", ALL_NAMES)
+@pytest.mark.parametrize("name", NAMES)
 def test_in_the_browser(outcomes, name):
     outcome = outcomes.get(name, outcomes[""])
     if outcome["outcome"] == "skipped":
