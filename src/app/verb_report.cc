@@ -85,6 +85,7 @@ class ReportVerb final : public Verb {
     }
     source.marks = marks_of(source.record);
     source.events = events_of(source.record);
+    source.ranks = run_ranks_of(source.record);
     const std::vector<Sample> all = std::move(samples).take();
     source.phases = report_phases(phases_of(load_points(all)), all, manifest.started);
     add_findings(context, source, all);
