@@ -100,6 +100,22 @@ want_newer_slurm() {
       --set-interpreter "$libraries/ld-linux-x86-64.so.2" "$program" 2>/dev/null || true
   done
 }
+# apptainer, which is in Debian's unstable alone, with trixie's libraries, which its programs then name. They look for
+# their settings beside themselves.
+want_apptainer() {
+  local peer=$here/build/peers/apptainer libraries
+  [[ -d $peer ]] && return
+  local -a apt
+  debian_apt 'trixie main' 'sid main' || return 0
+  unpack_engines apptainer "${apt[@]}" download apptainer/sid {libc6,libseccomp2,libsqlite3-0,libgcc-s1}/trixie
+  [[ -d $peer ]] || return 0
+  libraries=$peer/usr/lib/x86_64-linux-gnu
+  patchelf --force-rpath --set-rpath "$libraries" --set-interpreter "$libraries/ld-linux-x86-64.so.2" \
+    "$peer/usr/bin/apptainer" "$libraries/apptainer/bin/starter"
+  mkdir -p "$peer/var/lib/apptainer/mnt/session"
+  ln -s ../etc ../var "$peer/usr"
+  ln -s ../../etc ../../var "$peer/usr/lib"
+}
 # from_trixie FOLDER PACKAGES: unpacked into build/peers/FOLDER.
 from_trixie() {
   local -a apt
@@ -122,12 +138,13 @@ want_kubernetes() {
   GOBIN=$to go install helm.sh/helm/v3/cmd/helm@v3.18.6 >&2 || say "going on without helm"
 }
 
-# What the library's benchmark stands beside, in a Python of its own.
+# want_python_peers FOLDER PACKAGES: by pip, in a Python of their own, build/peers/FOLDER.
 want_python_peers() {
-  [[ -x build/peers/python/bin/python ]] && return
-  say "installing by pip into build/peers/python: $*"
-  { "$python" -m venv build/peers/python && build/peers/python/bin/pip install --quiet "$@"; } >&2 ||
-    { rm -rf build/peers/python && say "going on without: they will not be measured"; }
+  local peer=build/peers/$1
+  [[ -x $peer/bin/python ]] && return
+  say "installing by pip into $peer: ${*:2}"
+  { "$python" -m venv "$peer" && "$peer/bin/pip" install --quiet "${@:2}"; } >&2 ||
+    { rm -rf "$peer" && say "going on without: what needs them is left out"; }
 }
 
 # Debian's static libraries of arm64, unpacked: the machine itself gets no second architecture.

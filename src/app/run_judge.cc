@@ -9,6 +9,7 @@
 #include "diagnose/bottleneck/bottleneck.h"
 #include "diagnose/bottleneck/phases.h"
 #include "diagnose/bottleneck/run_activity.h"
+#include "record/run_ranks.h"
 #include "view/postmortem_text.h"
 
 namespace berth {
@@ -70,6 +71,7 @@ ReportSource report_source(const Context& context, const RunRecord& run, Gather 
   }
   source.marks = marks_of(run);
   source.events = events_of(run);
+  source.ranks = run_ranks_of(run);
   const std::vector<Sample> all = std::move(samples).take();
   source.phases = report_phases(phases_of(load_points(all)), all, run.manifest.started);
   Verdict found = verdict_on(context, run, all, how, now);

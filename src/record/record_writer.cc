@@ -167,19 +167,37 @@ Result<void> RecordWriter::write_end(const RunEnd& end) const {
 namespace {
 constexpr std::string_view stopped_by = "stopped by ";
 constexpr std::string_view grace_line = "grace_ms ";
+constexpr std::string_view from_elsewhere = "from another machine";
 }  // namespace
 
-Result<void> note_stop_request(const std::string& directory, std::chrono::milliseconds grace) {
-  return write_file_atomically(directory + "/" + std::string(record_file::stop_request),
-                               std::string(stopped_by) + local_user_name(::getuid()) + "\n" +
-                                   std::string(grace_line) + std::to_string(grace.count()) + "\n",
+Result<void> note_stop_request(const std::string& directory, std::chrono::milliseconds grace,
+                               StopFrom from) {
+  std::string text = std::string(stopped_by) + local_user_name(::getuid()) + "\n" +
+                     std::string(grace_line) + std::to_string(grace.count()) + "\n";
+  if (from == StopFrom::another_machine) text += std::string(from_elsewhere) + "\n";
+  return write_file_atomically(directory + "/" + std::string(record_file::stop_request), text,
                                0600);
 }
 
-std::optional<std::chrono::milliseconds> stop_grace_in(const std::string& directory) {
+namespace {
+std::optional<std::string> stop_request_text(const std::string& directory) {
   constexpr std::size_t longest = 256;
-  const auto text = read_file_of(FileOwner::ourselves(), directory,
-                                 std::string(record_file::stop_request), longest);
+  auto text = read_file_of(FileOwner::ourselves(), directory,
+                           std::string(record_file::stop_request), longest);
+  return text ? std::optional(*std::move(text)) : std::nullopt;
+}
+}  // namespace
+
+std::optional<StopFrom> stop_asked_from(const std::string& directory) {
+  if (!stop_request_in(directory)) return std::nullopt;
+  const std::string text = stop_request_text(directory).value_or("");
+  const auto lines = split(text, '\n');
+  return std::ranges::find(lines, from_elsewhere) != lines.end() ? StopFrom::another_machine
+                                                                 : StopFrom::here;
+}
+
+std::optional<std::chrono::milliseconds> stop_grace_in(const std::string& directory) {
+  const auto text = stop_request_text(directory);
   if (!text) return std::nullopt;
   for (const std::string_view line : split(*text, '\n')) {
     if (!line.starts_with(grace_line)) continue;
@@ -193,8 +211,7 @@ std::optional<std::chrono::milliseconds> stop_grace_in(const std::string& direct
 std::optional<std::string> stop_request_in(const std::string& directory) {
   const std::string file(record_file::stop_request);
   if (!is_there(directory + "/" + file)) return std::nullopt;
-  constexpr std::size_t longest = 256;
-  const auto text = read_file_of(FileOwner::ourselves(), directory, file, longest);
+  const auto text = stop_request_text(directory);
   if (!text || !text->starts_with(stopped_by)) return std::string();
   return text->substr(stopped_by.size(), text->find('\n') - stopped_by.size());
 }

@@ -57,9 +57,14 @@ inline constexpr std::string_view unrecorded_run_prefix = "unrecorded/";
 [[nodiscard]] std::optional<CapSeen> cap_seen_in(const std::string& directory);
 [[nodiscard]] Result<RunEnd> end_from_json(std::string_view text);
 
+/// Whether who asks can signal the run's processes itself.
+enum class StopFrom { here, another_machine };
 /// Asks for the end of the run with that record, in this user's name.
 [[nodiscard]] Result<void> note_stop_request(const std::string& directory,
-                                             std::chrono::milliseconds grace);
+                                             std::chrono::milliseconds grace,
+                                             StopFrom from = StopFrom::here);
+/// Where it was asked for; nothing: nobody did.
+[[nodiscard]] std::optional<StopFrom> stop_asked_from(const std::string& directory);
 /// How long it is left for that; nothing: nobody asked, or an older berth.
 [[nodiscard]] std::optional<std::chrono::milliseconds> stop_grace_in(const std::string& directory);
 /// Who asked for it, as they say; empty: an older berth. Nothing: nobody did.

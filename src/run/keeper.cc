@@ -210,7 +210,7 @@ class Keeper {
 
   void container_over(const std::optional<Exit>& exit) {
     is_exit_known_ = exit.has_value();
-    step(JobEnded{exit.value_or(Exit{})});
+    step(JobEnded{exit.value_or(Exit{.code = exit_of_unknown_end})});
   }
 
   [[nodiscard]] bool container_may_live() const { return container_ && container_->may_live(); }

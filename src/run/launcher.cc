@@ -30,9 +30,6 @@ constexpr Duration longest_group_patience = std::chrono::seconds(2);
 // a short job.
 constexpr Duration before_listening = milliseconds(3);
 
-/// As for everything that went wrong on our side, not the job's.
-constexpr int exit_of_unknown_end = 125;
-
 struct Heard {
   int number = 0;
   pid_t sender = 0;

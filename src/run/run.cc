@@ -296,14 +296,13 @@ class Run {
       manifest_.cap.reset();
       variables = cpu_only_settings(options_.environment, threads_of_a_job(""));
     }
+    variables = with_cards_for_tools(std::move(variables), job_.command);
     manifest_.variables_set = variables;
     manifest_.variables = notable_variables(options_.environment);
     manifest_.waiting = false;
     auto marks = make_record();
     if (!marks) return std::unexpected(std::move(marks).error());
-    if (const auto planned = plan_container(devices); !planned) {
-      return std::unexpected(planned.error());
-    }
+    if (auto planned = plan_container(devices); !planned) return std::unexpected(planned.error());
     if (const auto held = hold_to_share(variables); !held) return std::unexpected(held.error());
     variables.emplace_back("BERTH_RUN", manifest_.id);
     const std::string within = manifest_.inside.empty() ? "" : manifest_.inside + "/";

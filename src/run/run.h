@@ -218,6 +218,9 @@ struct RunOutcome {
 /// What a job that did not start exits with, as env(1) has it: not_found 127, no_permission 126 (it
 /// is there and cannot be executed), all else 125: that went wrong on our side.
 [[nodiscard]] int exit_code_of_no_start(const Error& error);
+/// What `berth run` exits with where nobody saw how the job ended: as for everything that went
+/// wrong on our side, not the job's.
+inline constexpr int exit_of_unknown_end = 125;
 /// The other way round, for a code that came through a pipe.
 [[nodiscard]] ErrorCode reason_of_no_start(int exit_code);
 

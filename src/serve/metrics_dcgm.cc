@@ -6,9 +6,11 @@
 #include <array>
 #include <set>
 
+#include "base/text.h"
 #include "health/xid.h"
 #include "serve/metrics_page.h"
 #include "smi/facts.h"
+#include "snapshot/snapshot_index.h"
 
 namespace berth::serve {
 
@@ -130,13 +132,33 @@ std::string dcgm_labels(const Device& gpu, const Device* instance, const Scrape&
   return labels;
 }
 
+/// As dcgm-exporter has them in Kubernetes: of the container that is alone on the device. It asks
+/// the kubelet who was given it; we see who computes there.
+void add_pod_labels(std::string& labels, const Device& device, const SnapshotIndex& index) {
+  const std::string* alone = nullptr;
+  for (const GpuProcess* process : index.processes_itself(device.id)) {
+    const HostProcess* known = index.process(process->pid);
+    if (known == nullptr || !known->enclosure || !known->enclosure->pod_uid) continue;
+    const auto& name = known->enclosure->name.get();
+    if (!name || (alone != nullptr && *alone != *name)) return;
+    alone = &*name;
+  }
+  const auto parts = split(alone == nullptr ? std::string_view() : *alone, '/');
+  if (parts.size() != 3) return;
+  add_label(labels, "container", parts[2]);
+  add_label(labels, "namespace", parts[0]);
+  add_label(labels, "pod", parts[1]);
+}
+
 /// Cards, each with its instances behind it; of instances that share memory only one, as in DCGM.
 std::vector<PageDevice> dcgm_devices(const Scrape& scrape, const MetricsOptions& options) {
   std::vector<PageDevice> devices;
   std::set<std::string> seen;
+  const SnapshotIndex index(scrape.snapshot);
   const auto add = [&](const Device& device, std::string labels) {
-    if (seen.insert(labels).second)
-      devices.push_back({&device, std::move(labels), DetailTable(device)});
+    if (!seen.insert(labels).second) return;
+    add_pod_labels(labels, device, index);
+    devices.push_back({&device, std::move(labels), DetailTable(device)});
   };
   for (const Device* gpu : smi::gpus(scrape.snapshot, {})) {
     add(*gpu, dcgm_labels(*gpu, nullptr, scrape, options));

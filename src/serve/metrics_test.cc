@@ -354,6 +354,21 @@ TEST(Metrics, DcgmHasMebibytesAndItsLabelsInOrder) {
   EXPECT_THAT(labelled(""), Not(HasSubstr("\"box\"")));
 }
 
+TEST(Metrics, DcgmNamesTheContainerThatIsAloneOnADevice) {
+  Snapshot host = h100_builder().process(1, "alice", 1_GiB).process(2, "bob", 1_GiB).build();
+  const auto put_into = [&](std::size_t at, std::string name) {
+    host.processes.at(at).enclosure =
+        Enclosure{.runtime = "kubernetes", .id = "4f", .pod_uid = "2f5c", .name = std::move(name)};
+  };
+  put_into(0, "team-a/llm-0/worker");
+  EXPECT_THAT(metrics_page_of(host, {dcgm}),
+              HasSubstr("container=\"worker\",namespace=\"team-a\",pod=\"llm-0\"} 0\n"));
+  put_into(1, "team-a/llm-0/worker");
+  EXPECT_THAT(metrics_page_of(host, {dcgm}), HasSubstr(",pod=\"llm-0\"} "));
+  put_into(1, "team-a/llm-1/worker");
+  EXPECT_THAT(metrics_page_of(host, {dcgm}), Not(HasSubstr("pod=")));
+}
+
 TEST(Metrics, InstancesHaveLabelsOfTheirOwn) {
   Snapshot host = h100_builder()
                       .with([](Device& device) { device.mig_mode = true; })

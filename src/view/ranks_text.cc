@@ -53,18 +53,18 @@ std::string sentence(const RanksUnrecorded& news) {
   return trf("the run's record does not show its ranks: {}", tr_composed(news.why));
 }
 
+}  // namespace
+
+std::string sentence_of(const RankNews& news) {
+  return std::visit([](const auto& one) { return sentence(one); }, news);
+}
+
 std::string end_text(const Rank& rank, const RunRanks& all, bool runs) {
   if (!rank.ended) return std::string(runs ? tr("runs") : tr("its end was not seen"));
   std::string text = rank.exit.signal != 0 ? trf("ended by {}", signal_name(rank.exit.signal))
                                            : trf("ended with {}", rank.exit.code);
   if (all.failed_first == rank.rank) text += std::string(tr(", before the others"));
   return text;
-}
-
-}  // namespace
-
-std::string sentence_of(const RankNews& news) {
-  return std::visit([](const auto& one) { return sentence(one); }, news);
 }
 
 std::string render_ranks(const RunRecord& run, const Style& style) {

@@ -12,6 +12,9 @@ namespace berth {
 
 [[nodiscard]] std::string sentence_of(const RankNews& news);
 
+/// How one went: "ended with 7, before the others".
+[[nodiscard]] std::string end_text(const Rank& rank, const RunRanks& all, bool runs);
+
 /// A heading, and a line for each: its device, process, CPUs and end. Empty: the run has none.
 [[nodiscard]] std::string render_ranks(const RunRecord& run, const Style& style);
 

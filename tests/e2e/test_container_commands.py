@@ -223,3 +223,16 @@ def test_a_container_that_was_last_seen_alive_is_not_said_to_have_had_enough_mem
     assert done.returncode == 137, done.stderr
     container = show(machine)["container"]
     assert container["ended_unix_ms"] and container["oom_killed"] is None
+
+
+@pytest.mark.parametrize(("words", "cards"), [(("-n", "2"), None), (("--cpu",), "void")])
+def test_enroot_is_told_the_cards_of_the_lease_and_not_those_of_its_image(tmp_path, words, cards):
+    machine = Machine(tmp_path)
+    (tmp_path / "bin").mkdir()
+    enroot = tmp_path / "bin/enroot"
+    enroot.write_text("#!/bin/sh\necho cards $NVIDIA_VISIBLE_DEVICES\n", encoding="utf-8")
+    enroot.chmod(0o755)
+    env = {"PATH": f"{tmp_path}/bin:/usr/bin:/bin", "NVIDIA_VISIBLE_DEVICES": "all"}
+    done = machine.run("run", *words, "--", "enroot", "start", "image", env=env)
+    given = ",".join(str(device["index"]) for device in show(machine)["given"]["devices"])
+    assert done.stdout == f"cards {cards or given}\n", done.stderr

@@ -29,12 +29,10 @@ def test_configuration_and_rules_are_accepted():
 
 @needs_promtool
 def test_the_configuration_of_the_composition_is_accepted(tmp_path):
-    text = (DEPLOY / "image/compose.yaml").read_text(encoding="utf-8")
-    inline = re.search(r"^configs:\n  prometheus:\n    content: \|\n((?:      .*\n)+)", text, re.M)[1]
-    inline = re.sub(r"^      ", "", inline, flags=re.M)
-    assert "/run/secrets/token" in inline
+    text = (DEPLOY / "image/watch/prometheus.yml").read_text(encoding="utf-8")
+    assert "/run/secrets/token" in text
     (tmp_path / "token").touch()
-    (tmp_path / "prometheus.yml").write_text(inline.replace("/run/secrets/token", str(tmp_path / "token")), encoding="utf-8")
+    (tmp_path / "prometheus.yml").write_text(text.replace("/run/secrets/token", str(tmp_path / "token")), encoding="utf-8")
     for rules in RULES.glob("berth-*.yml"):
         shutil.copy(rules, tmp_path)
     done = promtool("check", "config", "prometheus.yml", directory=tmp_path)

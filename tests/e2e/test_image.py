@@ -199,6 +199,69 @@ def test_a_token_that_was_given_and_cannot_be_read_is_not_replaced(podman, slim,
     assert "berth_" not in done.stderr
 
 
+COMPOSE = ROOT / "build/peers/python-tools/bin/podman-compose"
+PROMETHEUS = ROOT / "build/peers/prometheus/usr/bin/prometheus"
+
+
+def test_compose_brings_up_the_page_and_a_prometheus_that_reads_it(podman, slim, certificate, tmp_path):
+    """The composition with this machine's network, the stage berth for the lab and Debian's Prometheus."""
+    for tool in (COMPOSE, PROMETHEUS):
+        if not tool.exists():
+            pytest.skip(f"no {tool.relative_to(ROOT)}: ./dev test --long has it")
+    page, port = free_port(), free_port()
+    for name in ("work", "tools"):
+        (tmp_path / name).mkdir()
+    shutil.copy(PROMETHEUS, tmp_path / "tools/prometheus")
+    (tmp_path / "override.yaml").write_text(f"""
+volumes: {{state: {{}}}}
+services:
+  lab:
+    image: {slim}
+    network_mode: host
+    ports: !reset []
+    deploy: !reset null
+    environment: {{BERTH_SIM: server-8xh100, BERTH_TOKEN_FILE: /run/secrets/token}}
+    command: [--listen, "0.0.0.0:{page}", --tls-cert, /tls/tls.crt, --tls-key, /tls/tls.key]
+    volumes: ["{certificate}:/tls:ro", "state:/var/lib/berth-image"]
+  prometheus:
+    image: {slim}
+    network_mode: host
+    extra_hosts: ["lab:127.0.0.1"]
+    entrypoint: [/tools/prometheus]
+    command: !override [--config.file=/etc/prometheus/prometheus.yml, --storage.tsdb.path=/tmp/data,
+                        "--web.listen-address=127.0.0.1:{port}"]
+    tmpfs: [/tmp]
+    volumes: ["{tmp_path}/tools:/tools:ro", "{tmp_path}/prometheus.yml:/etc/prometheus/prometheus.yml:ro"]
+""", encoding="utf-8")
+    text = (IMAGE / "watch/prometheus.yml").read_text(encoding="utf-8")
+    (tmp_path / "prometheus.yml").write_text(text.replace("lab:9700", f"lab:{page}").replace("15s", "1s"), encoding="utf-8")
+    (certificate / "authorized_keys").touch()
+    env = podman.env | {"LAB_WORK": str(tmp_path / "work"), "LAB_SECRETS": str(certificate)}
+
+    def compose(*words):
+        return subprocess.run([COMPOSE, "-f", IMAGE / "compose.yaml", "-f", tmp_path / "override.yaml", "--profile",
+                               "watch", *words], env=env, capture_output=True, text=True, timeout=300, check=False)
+
+    def up():
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/query?query=up%7Bjob%3D%22berth%22%7D", timeout=20) as answer:
+                found = json.load(answer)["data"]["result"]
+                return found and found[0]["value"][1] == "1"
+        except (OSError, urllib.error.URLError):
+            return False
+    try:
+        done = compose("up", "-d", "lab", "prometheus")
+        assert done.returncode == 0, done.stderr
+        is_up(podman, "berth_lab_1", f"https://localhost:{page}/healthz")
+        assert podman.inspect("berth_lab_1")["HostConfig"]["ReadonlyRootfs"] is True
+        wait_until(up, "Prometheus has read the page with its token", 120)
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/rules", timeout=20) as answer:
+            assert json.load(answer)["data"]["groups"], "it follows our rules"
+    finally:
+        done = compose("down", "-t", "1")
+    assert not podman("ps", "-q").stdout.strip(), done.stderr
+
+
 # --- the lab ---------------------------------------------------------------------------------------
 
 needs_time = pytest.mark.skipif(not LONG, reason="takes minutes: ./dev test --long")
@@ -265,7 +328,9 @@ def test_a_lab_is_asked_over_https_and_ssh_and_stopped(podman, lab, keys, tmp_pa
     ca = work / ".lab/tls.crt"
     assert status_of("https://localhost:8888/api/contents", ca=ca) == 403
     assert status_of(f"https://localhost:8888/api/contents?token={token}", ca=ca) == 200
-    # The panel's: berth in JupyterLab, and through it the page.
+    # The panel: its JavaScript, which JupyterLab loads, and behind it berth in JupyterLab, and the page.
+    known = podman("exec", container, "jupyter", "labextension", "list", check=False)
+    assert re.search("berth.*enabled.*OK", known.stdout + known.stderr), known.stdout + known.stderr
     assert status_of(f"https://localhost:8888/berth/api/overview?token={token}", ca=ca) == 200
     assert status_of("https://localhost:8888/berth/api/overview", ca=ca) == 403
     assert status_of("https://localhost:9700/metrics", ca=ca) == 401

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from aftermath import leases, poll
-from conftest import children, end, wait_until
+from conftest import FakeDriver, children, end, scenario, wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -42,3 +42,13 @@ def test_a_ledger_of_outside_is_refused_where_users_are_numbered_anew(tmp_path, 
                           env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LANG": "C.UTF-8"})
     assert done.returncode == 125, done.stderr
     assert "numbers users anew" in done.stderr
+
+
+def test_in_a_container_without_the_ledger_of_outside_one_line_says_so(tmp_path):
+    driver = FakeDriver(tmp_path, scenario("desktop"))
+    script = 'mount -t tmpfs none /run && mount -t tmpfs none /var/tmp && touch /run/.containerenv && exec "$@"'
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", *driver.command("run", "--", "true")],
+                          env=driver.environment({"BERTH_LEDGER": None}), text=True, capture_output=True, timeout=120,
+                          check=False, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, done.stderr
+    assert "in this container others' leases cannot be seen: start it with -v /run/berth:/run/berth" in done.stderr

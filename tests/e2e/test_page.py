@@ -32,6 +32,8 @@ import mock_server  # noqa: E402
 
 PAGE = BUILD / "page" / "dist"
 SCRIPTS = sorted((ROOT / "web/tests/browser").glob("*.test.mjs"))
+
+
 def names_in(script):
     """Those of a script's tests; one in a loop over written values makes a name for each."""
     names, values = [], {}
@@ -251,8 +253,6 @@ def outcomes(request, tmp_path_factory):
         pytest.skip(reason)
     kind = {"mock": Mock, "berth": page_server.Served}[request.param]
     return outcomes_of(kind, tmp_path_factory.mktemp("page"))
-
-
 
 
 def test_none_of_the_browsers_tests_is_left_out(outcomes):

@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from conftest import end, wait_until
+from conftest import ROOT, end, wait_until
 
 LONG = 120  # what is waited for at most; nothing here is to be quick
 
@@ -317,6 +317,23 @@ def test_stop_shows_where_each_rank_stands(ranks):
         log = ranks.run("logs", run, "--rank", str(rank)).stdout
         assert "Fatal Python error: Aborted" in log and "wait.py" in log
     assert show(ranks, run)["end"]["because"] == "stopped"
+
+
+def test_a_py_spy_that_is_there_shows_where_each_rank_stands_and_ends_none(ranks):
+    spy = ROOT / "build/peers/python-tools/bin"
+    if not (spy / "py-spy").exists():
+        pytest.skip("no py-spy in build/peers/python-tools: ./dev test --long installs it")
+    run = ranks.run(*ranks.wait("--detach"), timeout=LONG).stdout.strip()
+    wait_until(lambda: ranks.here() == 3, "three ranks", LONG)
+    stopped = ranks.run("stop", "--stacks", run, env={"PATH": f"{spy}:/usr/bin:/bin"}, timeout=LONG)
+    assert stopped.returncode == 0, stopped.stderr
+    if "waits in" in stopped.stdout:
+        pytest.skip("py-spy may not look into other processes here")
+    for rank in range(3):
+        shown = stopped.stdout.partition(f"rank {rank}, process ")[2].partition("rank ")[0]
+        assert "<module> (" in shown and "wait.py:" in shown, stopped.stdout
+        assert "Fatal Python error" not in ranks.run("logs", run, "--rank", str(rank)).stdout
+        assert (ranks.folder / f"term-{rank}").read_text() == "x", "it ended by TERM, as it pleased"
 
 
 def test_the_recorders_dumps_name_who_is_behind(ranks):

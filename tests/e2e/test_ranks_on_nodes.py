@@ -1,12 +1,14 @@
 """`berth run --ddp --nodes 2 --on slurm`: the ranks of two nodes of a real Slurm meet, fail and end as one job's."""
 
 import json
+import subprocess
 import sys
 
 import pytest
 
 from aftermath import show
 from conftest import Machine
+from engines import need_root
 from slurm_site import LONG, NODES, Slurm, wait_until
 from test_ranks import GLOO, MEET, WAIT, lives, needs_torch, pids
 
@@ -109,6 +111,25 @@ def test_stop_asks_the_ranks_of_both_nodes(machine):
     assert machine.run("stop", run, timeout=LONG).returncode == 0
     machine.run("wait", "-q", run, timeout=LONG)
     assert [one["exit_code"] for one in table(machine, run)["ranks"]] == [3, 3, 3, 3]
+    assert not any(map(lives, pids(machine)))
+
+
+def test_stop_from_another_machine_asks_the_ranks_of_both_nodes(machine):
+    need_root()
+    run = machine.run("submit", "--ddp", "-n", "2", "--nodes", "2", "--", "python3", machine.folder / "wait.py",
+                      machine.folder).stdout.strip()
+    wait_until(lambda: len(pids(machine)) == 4, "all four ranks wait")
+    # By these two it is told that a record is another machine's.
+    (machine.folder / "other").write_text("0" * 8 + "-0000-0000-0000-" + "0" * 12 + "\n")
+    elsewhere = f"""mount --bind {machine.folder}/other /proc/sys/kernel/random/boot_id &&
+        for file in /etc/machine-id /var/lib/dbus/machine-id; do
+          [ ! -s $file ] || mount --bind {machine.folder}/other $file || exit; done; exec "$@" """
+    words = ["unshare", "--mount", "sh", "-c", elsewhere, "sh", *machine.command("stop", run)]
+    stopped = subprocess.run(words, env=machine.env, text=True, capture_output=True, timeout=LONG, check=False)
+    assert stopped.returncode == 0, stopped.stderr
+    machine.run("wait", "-q", run, timeout=LONG)
+    assert [one["exit_code"] for one in table(machine, run)["ranks"]] == [3, 3, 3, 3], "each could end in its own time"
+    assert {(machine.folder / f"term-{rank}").read_text() for rank in "0123"} == {"x"}, "it is asked once"
     assert not any(map(lives, pids(machine)))
 
 

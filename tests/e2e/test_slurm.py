@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import pwd
 import re
 import shutil
 import signal
@@ -147,6 +148,20 @@ def test_its_time_limit_is_berths_to_the_second(machine, site):
     assert "TimeLimit=00:02:00" in said
 
 
+def test_the_warning_before_its_limit_and_slurms_own_signal_reach_the_job(machine, site, tmp_path):
+    trap = f"trap 'echo warned; exit 9' USR1; touch {tmp_path}/begun; while :; do sleep 0.05; done"
+    run = submit(machine, "--time", "3s", "--warn-signal", "USR1", "--warn-ahead", "2s", "--", "sh", "-c", trap)
+    assert machine.run("wait", run).returncode == 9
+    assert "warned" in output_of(machine, run)
+    (tmp_path / "begun").unlink()
+    # As sbatch --signal=B:USR1 has it sent, which counts in minutes.
+    run = submit(machine, "--", "sh", "-c", trap)
+    wait_until((tmp_path / "begun").exists, "it runs")
+    site("scancel", "--batch", "--signal=USR1", slurm_job(machine, run))
+    assert machine.run("wait", run).returncode == 9
+    assert "warned" in output_of(machine, run)
+
+
 def test_each_task_of_an_array_has_its_record(machine, site):
     job = "echo task $SLURM_ARRAY_TASK_ID; exit $SLURM_ARRAY_TASK_ID"
     run = submit(machine, "--array", "0-2", "--", "sh", "-c", job)
@@ -236,14 +251,16 @@ def test_what_setup_prints_slurm_reads(machine, site, tmp_path):
     printed = machine.run("setup", "--slurm", "--node", "n1")
     assert printed.returncode == 0, printed.stderr
     names = [line for line in printed.stdout.splitlines() if line.startswith("NodeName=n1 Name=gpu")]
-    assert {line.rpartition("/")[2] for line in names} == {f"nvidia{at}" for at in range(8)}
+    assert {re.search("File=/dev/([^ ]*)", line)[1] for line in names} == {f"nvidia{at}" for at in range(8)}
     # Files that are here stand for the cards'.
     cards = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "kmsg")
     here = tmp_path / "site"
     here.mkdir()
     (here / "gres.conf").write_text(
-        "AutoDetect=off\n" + "".join(f"{line.rpartition('/')[0]}/{card}\n" for line, card in zip(names, cards)),
+        "AutoDetect=off\n" + "".join(re.sub("/dev/[^ ]*", f"/dev/{card}", line) + "\n" for line, card in zip(names, cards)),
         encoding="utf-8")
+    # Each of the simulated server's cards has 18 NVLinks to each other one.
+    assert all("Links=" in line and line.count("18") == 7 and line.count("-1") == 1 for line in names), names
     kept = (site.directory / "slurm.conf").read_text(encoding="utf-8")
     (here / "slurm.conf").write_text(
         kept.replace("Gres=gpu:fake:4", "Gres=gpu:nvidia_h100_80gb_hbm3:8"), encoding="utf-8")
@@ -251,18 +268,30 @@ def test_what_setup_prints_slurm_reads(machine, site, tmp_path):
                             text=True, capture_output=True, timeout=LONG, check=False)
     assert parsed.returncode == 0 and "WARNING" not in parsed.stderr, parsed.stderr
     assert parsed.stderr.count("Type=nvidia_h100_80gb_hbm3") == 8, parsed.stderr
+    assert "Links=-1,18,18,18,18,18,18,18" in parsed.stderr, parsed.stderr
+
+
+def script_of_setup(machine, site, name):
+    """As `berth setup --slurm` prints it, with the site's programs, and asking once where it would ask for long."""
+    printed = machine.run("setup", "--slurm", "--node", "n1").stdout
+    script = printed.partition(f"# /etc/slurm/{name}, mode 0755\n")[2].partition("\n# /etc/slurm/")[0]
+    assert script.startswith("#!/bin/sh"), printed
+    return script.replace("PATH=/usr/local", f"PATH={site.bin}:/usr/local").replace("tries=20", "tries=1")
+
+
+def on_node(machine, site, script, **env):
+    """The state of the second node after that script has run there."""
+    subprocess.run(["sh", script], env=machine.environment({"SLURMD_NODENAME": "n2"} | env), check=True,
+                   stdin=subprocess.DEVNULL)
+    return site("scontrol", "show", "node", "n2", "-o").stdout
 
 
 def test_the_health_check_drains_a_node_and_resumes_what_it_drained(machine, site, tmp_path):
-    printed = machine.run("setup", "--slurm", "--node", "n1").stdout
     health = tmp_path / "health"
-    health.write_text(printed[printed.index("#!/bin/sh"):].replace("PATH=/usr/local", f"PATH={site.bin}:/usr/local"),
-                      encoding="utf-8")
+    health.write_text(script_of_setup(machine, site, "berth-health"), encoding="utf-8")
 
-    def state(scenario, **more):
-        env = machine.environment({"SLURMD_NODENAME": "n2", "BERTH_SIM": scenario} | more)
-        subprocess.run(["sh", health], env=env, check=True, stdin=subprocess.DEVNULL)
-        return site("scontrol", "show", "node", "n2", "-o").stdout
+    def state(scenario):
+        return on_node(machine, site, health, BERTH_SIM=scenario)
 
     drained = state("faults")
     assert "DRAIN" in drained and "Reason=berth: " in drained, drained
@@ -271,6 +300,57 @@ def test_the_health_check_drains_a_node_and_resumes_what_it_drained(machine, sit
     site("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=cleaning")
     assert "Reason=cleaning" in state("desktop")  # somebody else's
     site("scontrol", "update", "NodeName=n2", "State=RESUME")
+
+
+def test_cards_that_do_not_come_free_beside_a_job_take_the_node_out_until_they_do(machine, site, tmp_path):
+    around, health = tmp_path / "around", tmp_path / "health"
+    around.write_text(script_of_setup(machine, site, "berth-job"), encoding="utf-8")
+    health.write_text(script_of_setup(machine, site, "berth-health"), encoding="utf-8")
+    user = pwd.getpwuid(os.getuid()).pw_name
+    job = {"SLURM_JOB_ID": "7", "SLURM_JOB_USER": user}
+    # The simulated server has somebody on its first card, and nobody on its fourth.
+    assert "DRAIN" not in on_node(machine, site, around, **job, SLURM_JOB_GPUS="3")
+    assert "DRAIN" not in on_node(machine, site, around, **job)  # no card
+    assert "DRAIN" not in on_node(machine, site, around, **job, SLURM_JOB_GPUS="0", SLURM_SHARDS_ON_NODE="4")
+    drained = on_node(machine, site, around, **job, SLURM_JOB_GPUS="0,3")
+    try:
+        assert "DRAIN" in drained and "Reason=berth: GPU 0,3 not free beside job 7: " in drained, drained
+        assert "alice" in drained and "train.py" not in drained, drained
+        assert "DRAIN" in on_node(machine, site, health), "its card is not free yet"
+        site("scontrol", "update", "NodeName=n2", "Reason=berth: GPU 3 not free beside job 7: as before")
+        assert "DRAIN" not in on_node(machine, site, health)
+    finally:
+        site("scontrol", "update", "NodeName=n2", "State=RESUME", check=False)
+
+
+def test_slurms_own_prolog_takes_out_a_node_whose_card_somebody_has_and_the_job_runs(machine, site):
+    if not os.environ.get("BERTH_LONG"):
+        pytest.skip("a prolog in each job: ./dev test --long")
+    put_around_jobs(machine, site)
+    try:
+        # The first two cards, on which somebody computes.
+        run = submit(machine, "-n", "2", "--slurm-opt=--nodelist=n1", "--", "sh", "-c", "echo ran")
+        assert machine.run("wait", run).returncode == 0
+        assert "ran" in output_of(machine, run)
+        said = site("scontrol", "show", "node", "n1", "-o").stdout
+        assert "DRAIN" in said and f"Reason=berth: GPU 0,1 not free beside job {slurm_job(machine, run)}" in said, said
+    finally:
+        (site.directory / "own").unlink()
+        site("scontrol", "update", "NodeName=n1", "State=RESUME", check=False)
+
+
+def put_around_jobs(machine, site):
+    """The script of berth's as the site's prolog and epilog, with the variables that make the test's machine."""
+    own = {name: machine.environment({})[name] for name in ("XDG_STATE_HOME", "BERTH_LEDGER", "BERTH_SIM")}
+    own["HOME"] = str(machine.directory)
+    script = re.sub("HOME=.*export HOME", "; ".join(f"{name}={value}" for name, value in own.items()) +
+                    f"; export {' '.join(own)}", script_of_setup(machine, site, "berth-job"))
+    new = machine.directory / "own"
+    new.write_text(script.replace("#!/bin/sh\n", f"#!/bin/sh\nSLURM_CONF={site.env['SLURM_CONF']}; export SLURM_CONF\n", 1),
+                   encoding="utf-8")
+    new.chmod(0o755)
+    shutil.copy(new, site.directory / "own.new")
+    (site.directory / "own.new").rename(site.directory / "own")
 
 
 # --------------------------------------------------------------------------- containers
@@ -309,17 +389,10 @@ def test_a_cancelled_job_ends_its_container_and_the_lease_after_it(with_docker, 
     assert with_docker.run("wait", run).returncode == 128 + signal.SIGTERM
 
 
-def test_the_epilog_ends_what_a_killed_job_left_in_a_container_and_nothing_else(with_docker, site, docker, tmp_path):
-    printed = with_docker.run("setup", "--slurm", "--node", "n1").stdout
-    script = printed[printed.index("# Epilog of slurm.conf"):]
-    state = with_docker.env["XDG_STATE_HOME"]
-    env = f"HOME={tmp_path}; XDG_STATE_HOME={state}; BERTH_LEDGER={with_docker.env['BERTH_LEDGER']}; BERTH_SIM={with_docker.env['BERTH_SIM']}; export HOME XDG_STATE_HOME BERTH_LEDGER BERTH_SIM"
-    own = tmp_path / "own-epilog"
-    own.write_text("#!/bin/sh\n" + re.sub("HOME=.*export HOME", env, script), encoding="utf-8")
-    own.chmod(0o755)
+def test_the_epilog_ends_what_a_killed_job_left_in_a_container_and_nothing_else(with_docker, site, docker):
     _, other_job, other = container_in(with_docker, site, docker)
     run, job, container = container_in(with_docker, site, docker)
-    own.rename(site.directory / "own-epilog")
+    put_around_jobs(with_docker, site)
     try:
         # Nobody of berth's is left that could end it.
         site("scancel", "--signal=KILL", "--full", job)
@@ -327,7 +400,10 @@ def test_the_epilog_ends_what_a_killed_job_left_in_a_container_and_nothing_else(
         assert docker.is_running(other), "it is another job's"
         poll(lambda: not record(with_docker, run)["container"]["ended_unix_ms"], LONG, "its end is not written down")
     finally:
-        (site.directory / "own-epilog").unlink()
+        (site.directory / "own").unlink()
+        wait_until(lambda: "COMPLETING" not in site("squeue", "-h", "-o", "%T").stdout, "the epilog is over")
+        for node in ("n1", "n2"):  # the cards of this job are not its own alone on the simulated server
+            site("scontrol", "update", f"NodeName={node}", "State=RESUME", check=False)
     assert with_docker.run("stop", "--slurm-job", other_job, "--grace", "1s").returncode == 0
     assert not docker.is_running(other)
 

@@ -286,7 +286,10 @@ InspectedContainer inspected(const json& one) {
   constexpr std::array<std::string_view, 4> alive = {"paused", "stopping", "restarting", "unknown"};
   const bool is_alive = std::ranges::find(alive, status) != alive.end();
   seen.is_running = is_true(member(state, "Running")) || is_alive;
-  seen.has_started = status != "created" && status != "initialized" && status != "configured";
+  // docker says "removing" of one that never ran, and that it ended with 0.
+  constexpr std::array<std::string_view, 3> unstarted = {"created", "initialized", "configured"};
+  seen.has_started = std::ranges::find(unstarted, status) == unstarted.end() &&
+                     !text_of(member(state, "StartedAt")).starts_with("0001-01-01");
   const json& pid = member(state, "Pid");
   if (pid.is_number_integer()) seen.process = pid.get<pid_t>();
   const json& code = member(state, "ExitCode");
@@ -328,6 +331,12 @@ Result<std::vector<InspectedContainer>> parse_inspected(std::string_view text) {
   std::vector<InspectedContainer> found;
   for (const json& one : list) found.push_back(inspected(one));
   return found;
+}
+
+std::vector<std::string> words_for_code_in_events(const RunContainer& container) {
+  if (container.engine != "podman") return {};
+  return {"events",   "--stream=false", "--filter", "container=" + container.id,
+          "--filter", "event=died",     "--format", "{{.ContainerExitCode}}"};
 }
 
 std::vector<std::string> engine_command(const RunContainer& container,

@@ -60,6 +60,10 @@ struct InspectedContainer {
 /// Of what docker, podman and nerdctl print; several at a time.
 [[nodiscard]] Result<std::vector<InspectedContainer>> parse_inspected(std::string_view json);
 
+/// What prints the exit code of a container that has ended and is removed, one line for each of its
+/// ends, and returns at once. Empty: its engine's `wait` misses none.
+[[nodiscard]] std::vector<std::string> words_for_code_in_events(const RunContainer& container);
+
 /// "docker -H unix:///x inspect ID" as words.
 [[nodiscard]] std::vector<std::string> engine_command(const RunContainer& container,
                                                       std::vector<std::string> words);

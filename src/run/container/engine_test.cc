@@ -51,6 +51,15 @@ TEST(InspectedContainer, OneThatWasMadeAndNotStartedHasNoCode) {
   EXPECT_FALSE(one.exit_code.get());
 }
 
+TEST(InspectedContainer, OneThatIsRemovedBeforeItRanHasNoCode) {
+  const std::string state = R"([{"Id": "a", "State": {"Status": "removing", "ExitCode": 0, )";
+  const auto never = parse_inspected(state + R"("StartedAt": "0001-01-01T00:00:00Z"}}])")->front();
+  EXPECT_FALSE(never.has_started);
+  EXPECT_FALSE(never.exit_code.get());
+  const auto ran = parse_inspected(state + R"("StartedAt": "2026-01-02T03:04:05Z"}}])")->front();
+  EXPECT_EQ(ran.exit_code, Reading<int>(0));
+}
+
 TEST(InspectedContainer, OneThatPodmanHasPausedOrHasYetToStopLives) {
   for (const std::string status : {"paused", "stopping"}) {
     const std::string state = R"("Running": false, "Pid": 42, "ExitCode": 0, "Status": ")" + status;

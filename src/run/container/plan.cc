@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "run/command_words.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 
@@ -297,6 +298,21 @@ std::optional<Error> contradiction_in(const ContainerCommand& command,
   }
   return Error(ErrorCode::invalid,
                trf("{} run: {}. Write: {}", command.engine, reasons, printable(line)));
+}
+
+std::vector<Variable> with_cards_for_tools(std::vector<Variable> variables,
+                                           const std::vector<std::string>& command) {
+  const auto programs = programs_started_by(command);
+  const bool is_for_tools = std::ranges::any_of(programs, [](const std::string& name) {
+    const StartsElsewhere* program = starts_elsewhere(name);
+    return program != nullptr && program->containers && program->descends;
+  });
+  if (!is_for_tools) return variables;
+  const auto own = std::ranges::find(variables, "CUDA_VISIBLE_DEVICES", &Variable::first);
+  const bool has_cards = own != variables.end() && !own->second.empty() && own->second != "-1";
+  const std::string cards = has_cards ? own->second : "void";
+  variables.emplace_back("NVIDIA_VISIBLE_DEVICES", cards);
+  return variables;
 }
 
 Result<ContainerStart> start_container_with(const ContainerCommand& command,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/variables.h"
 #include "host_environment/cdi.h"
 #include "place/job_spec.h"
 #include "run/container/command.h"
@@ -64,6 +65,11 @@ struct ContainerStart {
 
 /// The label by which a container of a run is found.
 inline constexpr std::string_view container_label = "berth.run";
+
+/// A job's variables, and where its command starts enroot or apptainer, the cards for their tools
+/// as well: these ask an image else, which often wants all. enroot hands none of the others on.
+[[nodiscard]] std::vector<Variable> with_cards_for_tools(std::vector<Variable> variables,
+                                                         const std::vector<std::string>& command);
 
 /// Whether an engine that is asked there is on this machine.
 [[nodiscard]] bool is_local_endpoint(std::string_view endpoint);

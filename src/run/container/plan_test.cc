@@ -238,5 +238,22 @@ TEST(ContainerPlan, AnOwnFileForTheIdIsTakenOver) {
   EXPECT_THAT(start->added, Not(testing::Contains("--cidfile")));
 }
 
+TEST(ContainerTools, AreToldTheCardsThatTheyWouldAskAnImageFor) {
+  const std::vector<Variable> two = {{"CUDA_VISIBLE_DEVICES", "0,3"}};
+  const auto told = [](const std::vector<Variable>& variables, std::vector<std::string> command) {
+    const auto all = with_cards_for_tools(variables, command);
+    return all.size() == variables.size() ? "nothing" : all.back().first + "=" + all.back().second;
+  };
+  EXPECT_EQ(told(two, {"enroot", "start", "image"}), "NVIDIA_VISIBLE_DEVICES=0,3");
+  EXPECT_EQ(told(two, {"sh", "-c", "enroot start image"}), "NVIDIA_VISIBLE_DEVICES=0,3");
+  EXPECT_EQ(told(two, {"/usr/bin/apptainer", "exec", "--nvccli", "image"}),
+            "NVIDIA_VISIBLE_DEVICES=0,3");
+  EXPECT_EQ(told({{"CUDA_VISIBLE_DEVICES", "-1"}}, {"enroot", "start", "image"}),
+            "NVIDIA_VISIBLE_DEVICES=void");
+  EXPECT_EQ(told({}, {"enroot", "start", "image"}), "NVIDIA_VISIBLE_DEVICES=void");
+  EXPECT_EQ(told(two, {"python", "train.py"}), "nothing");
+  EXPECT_EQ(told(two, {"docker", "run", "image"}), "nothing");
+}
+
 }  // namespace
 }  // namespace berth

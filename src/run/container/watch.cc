@@ -94,7 +94,7 @@ std::vector<int> ContainerWatch::descriptors() const {
 
 std::optional<Instant> ContainerWatch::next_deadline() const {
   std::optional<Instant> earliest = plan_.next_deadline();
-  for (const EngineCall* call : {&inspect_, &act_}) {
+  for (const EngineCall* call : {&inspect_, &wait_, &act_}) {
     const auto deadline = call->deadline();
     if (deadline && (!earliest || *deadline < *earliest)) earliest = deadline;
   }
@@ -113,7 +113,7 @@ void ContainerWatch::hear(const std::vector<bool>& readable) {
 
 void ContainerWatch::pass_time() {
   const Instant now = clock_.now();
-  for (EngineCall* call : {&inspect_, &act_}) {
+  for (EngineCall* call : {&inspect_, &wait_, &act_}) {
     if (call->deadline() && *call->deadline() <= now) call->end();
   }
   const auto due = plan_.next_deadline();
@@ -122,13 +122,12 @@ void ContainerWatch::pass_time() {
 
 bool ContainerWatch::takes_end_of(pid_t child, const Exit& exit) {
   if (child == inspect_.pid()) {
-    on_inspected(inspect_.take(exit));
+    const auto answer = inspect_.take(exit);
+    std::exchange(finds_, false) ? on_found(answer) : on_inspected(answer);
     return true;
   }
   if (child == wait_.pid()) {
-    const auto answer = wait_.take(exit);
-    const auto code = answer.is_good ? parse_signed(trimmed(answer.out)) : std::nullopt;
-    step(WaitEnded{code ? std::optional(static_cast<int>(*code)) : std::nullopt});
+    on_waited(wait_.take(exit));
     return true;
   }
   if (child != act_.pid()) return false;
@@ -182,6 +181,21 @@ void ContainerWatch::start(EngineCall& call, std::vector<std::string> words,
                  patience ? std::optional(clock_.now() + *patience) : std::nullopt);
   if (started || std::exchange(has_warned_, true)) return;
   told_.note("engine_not_asked", started.error().message());
+}
+
+void ContainerWatch::perform(const FindContainer&) {
+  finds_ = true;
+  start(inspect_,
+        {"ps", "--all", "--quiet", "--no-trunc", "--filter",
+         fmt::format("label={}={}", container_label, terms_.run)},
+        engine_answer_patience);
+  if (!inspect_.is_under_way()) on_found({});
+}
+
+void ContainerWatch::on_found(const EngineCall::Answer& answer) {
+  const std::string_view id = trimmed(answer.out);
+  container_.id = answer.is_good && is_container_id(id) ? id : "";
+  step(ContainerMade{container_.id});
 }
 
 void ContainerWatch::perform(const InspectContainer&) {
@@ -253,6 +267,19 @@ void ContainerWatch::perform(const WaitForContainer&) {
   if (!wait_.is_under_way()) start(wait_, {"wait", container_.id}, std::nullopt);
 }
 
+void ContainerWatch::on_waited(const EngineCall::Answer& answer) {
+  const std::string_view last = split(trimmed(answer.out), '\n').back();
+  const auto code = answer.is_good ? parse_signed(last) : std::nullopt;
+  // podman's looks every 250 ms, and misses one that --rm has removed meanwhile.
+  if (!code && !std::exchange(reads_events_, true)) {
+    const auto words = words_for_code_in_events(container_);
+    if (!words.empty()) start(wait_, words, engine_answer_patience);
+    if (wait_.is_under_way()) return;
+  }
+  reads_events_ = false;
+  step(WaitEnded{code ? std::optional(static_cast<int>(*code)) : std::nullopt});
+}
+
 void ContainerWatch::perform(const StopContainer& order) {
   if (act_.is_under_way()) {
     // A signal that is being handed on must not cost the container its time to end.
@@ -276,6 +303,19 @@ void ContainerWatch::perform(const KillContainer&) {
   }
   kills_ = true;
   start(act_, {"kill", container_.id}, engine_answer_patience);
+}
+
+void ContainerWatch::perform(const RemoveContainer&) {
+  if (act_.is_under_way()) return;
+  // podman's has a first process that waits for its start, below one that is told the id: both
+  // descend from the client, have its lease, and stay when the container is removed.
+  for (const ProcessId& process : run_processes(terms_.keeper, terms_.proc)) {
+    const auto words = read_proc_file(fmt::format("{}/{}/cmdline", terms_.proc, process.pid));
+    if (!words || words->find(container_.id) == std::string::npos) continue;
+    signal_all(descendants_of(process.pid, terms_.proc), SIGKILL);
+  }
+  kills_ = false;
+  start(act_, {"rm", container_.id}, engine_answer_patience);
 }
 
 void ContainerWatch::perform(const RecordContainer&) {

@@ -86,17 +86,21 @@ class ContainerWatch {
  private:
   void step(const WatchEvent& event);
   void perform(const ReadContainerId&);
+  void perform(const FindContainer&);
   void perform(const InspectContainer&);
   void perform(const FollowProcess& order);
   void perform(const WaitForContainer&);
   void perform(const StopContainer& order);
   void perform(const KillContainer&);
+  void perform(const RemoveContainer&);
   void perform(const RecordContainer&);
   void perform(const TellRunsOn& order);
   void perform(const RunOver& order);
   [[nodiscard]] std::optional<ProcessId> checked(pid_t pid, Fd& pidfd) const;
   void start(EngineCall& call, std::vector<std::string> words, std::optional<Duration> patience);
   void on_inspected(const EngineCall::Answer& answer);
+  void on_found(const EngineCall::Answer& answer);
+  void on_waited(const EngineCall::Answer& answer);
   void take_memory_kills();
 
   Terms terms_;
@@ -105,7 +109,9 @@ class ContainerWatch {
   Clock& clock_;
   WatchPlan plan_;
   EngineCall inspect_;
+  bool finds_ = false;  // `inspect_` looks for its id
   EngineCall wait_;
+  bool reads_events_ = false;  // `wait_` asks afterwards
   EngineCall act_;
   bool kills_ = false;                 // `act_` is to end it now
   std::optional<Duration> stop_next_;  // asked for while a signal was handed on: the grace

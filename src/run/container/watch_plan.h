@@ -14,7 +14,7 @@
 namespace berth {
 
 // --- what happened ---------------------------------------------------------------------------
-/// The engine has written the container's id.
+/// The engine has written the container's id, or told it. Empty: it has none of this run's.
 struct ContainerMade {
   std::string id;
 };
@@ -46,6 +46,8 @@ using WatchEvent = std::variant<ContainerMade, ContainerInspected, ProcessFollow
 
 // --- what to do ------------------------------------------------------------------------------
 struct ReadContainerId {};
+/// By its label: a client that was ended may not have come to write the id. Tells ContainerMade.
+struct FindContainer {};
 struct InspectContainer {};
 /// Only if this is the container's (cgroup, start): else ProcessFollowed says no.
 struct FollowProcess {
@@ -56,6 +58,8 @@ struct StopContainer {
   Duration grace{};
 };
 struct KillContainer {};
+/// One that was made and never started, and whose client has gone. One that runs stays.
+struct RemoveContainer {};
 /// What is known of it has changed.
 struct RecordContainer {};
 /// The client has ended and the container lives on: whoever waits for the client is let go.
@@ -66,9 +70,9 @@ struct TellRunsOn {
 struct RunOver {
   std::optional<Exit> exit;
 };
-using WatchAction =
-    std::variant<ReadContainerId, InspectContainer, FollowProcess, WaitForContainer, StopContainer,
-                 KillContainer, RecordContainer, TellRunsOn, RunOver>;
+using WatchAction = std::variant<ReadContainerId, FindContainer, InspectContainer, FollowProcess,
+                                 WaitForContainer, StopContainer, KillContainer, RemoveContainer,
+                                 RecordContainer, TellRunsOn, RunOver>;
 
 class WatchPlan {
  public:
@@ -88,11 +92,13 @@ class WatchPlan {
   using Actions = std::vector<WatchAction>;
   void on_inspected(const ContainerInspected& event, Instant now, Actions& actions);
   void on_running(Instant now, Actions& actions);
+  void on_made(const ContainerMade& event, Instant now, Actions& actions);
   void on_client_ended(const ClientEnded& event, Instant now, Actions& actions);
+  [[nodiscard]] bool is_client_cut_short() const;
   void on_time(Instant now, Actions& actions);
   void look(Actions& actions);
   void look_later(Instant now);
-  void end_container(Actions& actions);
+  void end_container(Instant now, Actions& actions);
   void finish(Actions& actions);
 
   std::string id_;
@@ -100,6 +106,7 @@ class WatchPlan {
   std::optional<Exit> client_;
   std::optional<int> code_;
   bool container_ended_ = false;
+  bool is_unstarted_ = false;  // as its client left it
   bool over_ = false;
   bool told_ = false;
   bool is_looking_ = false;
@@ -109,7 +116,9 @@ class WatchPlan {
   bool process_gone_ = false;
   std::optional<Duration> end_wanted_;
   Duration id_pause_{std::chrono::milliseconds(50)};
-  std::optional<Instant> id_at_;  // begins with the pause, which stands above for that
+  std::optional<Instant> id_at_;       // begins with the pause, which stands above for that
+  std::optional<Instant> find_until_;  // by its label, again
+  std::optional<Instant> code_until_;  // it has ended; how, `wait` has yet to tell
   std::optional<Instant> look_at_;
   Duration look_pause_{};
   std::optional<Instant> given_up_at_;  // what does not begin, or is not noticed to end

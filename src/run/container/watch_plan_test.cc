@@ -130,12 +130,25 @@ TEST_F(WatchPlanTest, OneRemovedAtItsEndHasItsClientsCodeWhereThatWaited) {
   EXPECT_EQ(end_in(step(ClientEnded{{.code = 5}})), Exit{.code = 5});
 }
 
+TEST_F(WatchPlanTest, OneRemovedAtItsEndHasTheCodeThatIsToldAMomentLater) {
+  start();
+  step(ClientEnded{{}});
+  inspected(running());
+  step(ProcessGone{});
+  EXPECT_FALSE(has<RunOver>(inspected(ContainerInspected::How::gone))) << "who waits knows better";
+  EXPECT_FALSE(plan.may_live());
+  EXPECT_EQ(end_in(step(WaitEnded{3})), Exit{.code = 3});
+}
+
 TEST_F(WatchPlanTest, WhatNobodySawEndIsSaidToBeUnknown) {
   start();
   step(ClientEnded{{}});
   inspected(running());
   step(ProcessGone{});
-  const auto actions = inspected(ContainerInspected::How::gone);
+  inspected(ContainerInspected::How::gone);
+  ASSERT_TRUE(plan.next_deadline());
+  now = *plan.next_deadline();
+  const auto actions = step(WatchTimePassed{});
   EXPECT_TRUE(has<RunOver>(actions));
   EXPECT_FALSE(end_in(actions)) << "not 0";
 }
@@ -161,14 +174,68 @@ TEST_F(WatchPlanTest, AContainerThatNeverWasEndsWithItsClient) {
   EXPECT_EQ(end_in(step(WatchTimePassed{})), Exit{.code = 125});
 }
 
-TEST_F(WatchPlanTest, OneThatIsMadeAndNotStartedIsWaitedForAMoment) {
+TEST_F(WatchPlanTest, OneThatItsClientCouldNotStartEndsWithIt) {
+  step(ContainerMade{id});
+  inspected({.id = id});
+  step(ClientEnded{{.code = 127}});
+  const auto actions = inspected({.id = id});
+  EXPECT_EQ(end_in(actions), Exit{.code = 127});
+  EXPECT_FALSE(has<RemoveContainer>(actions)) << "who did not say --rm may look at it";
+}
+
+TEST_F(WatchPlanTest, OneThatItsClientDidNotComeToStartIsRemoved) {
   step(ContainerMade{id});
   inspected({.id = id});
   step(ClientEnded{{.signal = 9}});
+  EXPECT_TRUE(has<RemoveContainer>(inspected({.id = id})));
+  now = plan.next_deadline().value_or(now);
+  EXPECT_TRUE(has<InspectContainer>(step(WatchTimePassed{})));
+  EXPECT_EQ(end_in(inspected(ContainerInspected::How::gone)), Exit{.signal = 9});
+}
+
+TEST_F(WatchPlanTest, OneThatHasStartedAfterAllIsFollowed) {
+  step(ContainerMade{id});
+  step(ClientEnded{{.signal = 9}});
+  inspected({.id = id});
+  inspected({.id = id});
+  EXPECT_TRUE(has<FollowProcess>(inspected(running())));
+  EXPECT_TRUE(plan.may_live());
+}
+
+TEST_F(WatchPlanTest, OneThatCannotBeRemovedIsWaitedForAMoment) {
+  step(ContainerMade{id});
+  step(ClientEnded{{.signal = 9}});
+  inspected({.id = id});
   EXPECT_FALSE(has<RunOver>(inspected({.id = id})));
   now += seconds(11);
   step(WatchTimePassed{});
   EXPECT_TRUE(has<RunOver>(inspected({.id = id})));
+}
+
+TEST_F(WatchPlanTest, AClientThatSaysWellOfWhatNeverBeganIsNotBelieved) {
+  step(ContainerMade{id});
+  step(ClientEnded{{}});
+  inspected({.id = id});
+  inspected({.id = id});
+  const auto actions = inspected(ContainerInspected::How::gone);
+  EXPECT_TRUE(has<RunOver>(actions));
+  EXPECT_FALSE(end_in(actions)) << "podman's ends with 0 by SIGTERM";
+}
+
+TEST_F(WatchPlanTest, OfAClientThatWasEndedTheContainerIsFoundByItsLabel) {
+  EXPECT_TRUE(has<ReadContainerId>(step(ClientEnded{{.signal = 15}})));
+  EXPECT_TRUE(has<FindContainer>(step(WatchTimePassed{})));
+  EXPECT_TRUE(step(ContainerMade{}).empty()) << "its engine may yet make it";
+  now = plan.next_deadline().value_or(now);
+  EXPECT_TRUE(has<FindContainer>(step(WatchTimePassed{})));
+  EXPECT_TRUE(has<InspectContainer>(step(ContainerMade{id})));
+}
+
+TEST_F(WatchPlanTest, OfAClientThatWasEndedNoContainerIsLookedForForEver) {
+  step(ClientEnded{{.signal = 15}});
+  step(WatchTimePassed{});
+  now += seconds(2);
+  EXPECT_EQ(end_in(step(ContainerMade{})), Exit{.signal = 15});
 }
 
 TEST_F(WatchPlanTest, StartedAgainByHandItIsFollowedAgain) {

@@ -251,10 +251,12 @@ class RankLauncher {
     }
   }
 
-  /// `berth stop` signals every process of the run, and so does the keeper: all but its warning.
+  /// `berth stop` on this machine signals every process of the run, and so does the keeper: all but
+  /// its warning.
   bool have_ranks_got(const ArrivedSignal& signal) {
     if (signal.number != SIGTERM) return false;
-    if (!plan_.record.empty() && stop_request_in(plan_.record)) return true;
+    const auto asked = plan_.record.empty() ? std::nullopt : stop_asked_from(plan_.record);
+    if (asked) return *asked == StopFrom::here;
     if (signal.from_kernel || signal.sender != ::getppid()) return false;
     return plan_.warning_signal != SIGTERM || std::exchange(is_warned_, true);
   }

@@ -257,14 +257,18 @@ Result<StopResult> stop_slurm_run(const RunRecord& run, const RunSlurm& slurm,
     return fail(ErrorCode::no_permission, trf("run {} is {}'s: only they can stop it",
                                               run.manifest.id, printable(run.manifest.user)));
   }
-  if (const auto noted = note_stop_request(run.directory, grace); !noted) {
-    return std::unexpected(noted.error());
-  }
+  const auto noted = note_stop_request(run.directory, grace, StopFrom::another_machine);
+  if (!noted) return std::unexpected(noted.error());
   Clock& clock = client.clock;
   const bool began = run.state != RunState::waiting;
   if (began) {
-    // With --full it reaches also what the job has started, as `berth stop` does.
-    const auto told = scancel({"scancel", "--full", "--signal=TERM"}, slurm, client);
+    // With --full it reaches also what the job has started, as `berth stop` does. An srun that has
+    // ranks on other nodes has them killed then: their launchers hand the signal on themselves.
+    const auto& spec = run.manifest.spec;
+    const bool has_other_nodes =
+        std::ranges::find(spec, "nodes", &std::pair<std::string, std::string>::first) != spec.end();
+    const auto told = scancel({"scancel", has_other_nodes ? "--batch" : "--full", "--signal=TERM"},
+                              slurm, client);
     if (!told) return std::unexpected(told.error());
     if (has_ended_by(run, clock.now() + grace, clock)) return StopResult::ended_by_term;
   }

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/device_kind.h"
+#include "snapshot/topology.h"
 
 namespace berth {
 
@@ -40,7 +41,7 @@ std::vector<const Device*> cards_of(const Snapshot& snapshot) {
   return cards;
 }
 
-/// What of a script is the same everywhere.
+/// What of a script is the same everywhere; @ is the program.
 constexpr std::string_view health_script = R"sh(#!/bin/sh
 # HealthCheckProgram of slurm.conf. Slurm sets SLURMD_NODENAME alone, and its exit code does nothing.
 PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin; export PATH
@@ -51,26 +52,62 @@ case $code in
   2)  # a card has failed: nobody else gets it
     [ -n "$reason" ] || scontrol update NodeName="$SLURMD_NODENAME" State=DRAIN \
       Reason="berth: $(printf '%s' "$said" | tr '\n\t"' '   ' | cut -c1-200)" ;;
-  0)  # what berth has taken out alone
+  0)  # what berth has taken out alone, and once the cards that it names are free
+    busy=$(printf '%s' "$reason" | sed -n 's/^berth: GPU \([0-9,]*\) not free.*/\1/p')
+    [ -z "$busy" ] || timeout 20 @ pick --only "$busy" \
+      -n "$(printf '%s' "$busy" | tr , '\n' | grep -c .)" >/dev/null 2>&1 || exit 0
     [ -z "$reason" ] || scontrol update NodeName="$SLURMD_NODENAME" State=RESUME ;;
 esac
 exit 0
 )sh";
 
-/// The record names the engine's program, so it is asked as the job's user, never as root.
-constexpr std::string_view epilog_script = R"sh(#!/bin/sh
-# Epilog of slurm.conf: a container of the job has outlived it. As the job's user, who ends their own.
+/// The record names the engine's program, so it is asked as the job's user, never as root. A script
+/// that failed would take the node out and hold the user's job.
+constexpr std::string_view around_job_script = R"sh(#!/bin/sh
+# Prolog and Epilog of slurm.conf. Containers that outlived the job are ended, as its user, who ends
+# their own alone. Then its cards have to come free; else the node is drained, and the job runs.
 PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin; export PATH
 [ -n "$SLURM_JOB_ID" ] && [ -n "$SLURM_JOB_USER" ] || exit 0
 HOME=$(getent passwd "$SLURM_JOB_USER" | cut -d: -f6); export HOME
 timeout 50 runuser -u "$SLURM_JOB_USER" -- @ stop --slurm-job "$SLURM_JOB_ID" --grace 5s --quiet
+# A card in shares may have others on it.
+[ -n "$SLURM_JOB_GPUS" ] && [ -z "$SLURM_SHARDS_ON_NODE" ] || exit 0
+count=$(printf '%s' "$SLURM_JOB_GPUS" | tr , '\n' | grep -c .)
+tries=20
+until said=$(timeout 20 @ pick --only "$SLURM_JOB_GPUS" -n "$count" 2>&1); do
+  tries=$((tries - 1))
+  [ $tries -gt 0 ] || break
+  sleep 1
+done
+[ $tries -eq 0 ] || exit 0
+# Everybody may read a reason: who is on them, and no command line.
+why=$(printf '%s' "$said" | tr '\n\t"' '   ' | tr -s ' ' |
+  sed 's/Asked for:.*Refused: *//; s/ (.*//')
+scontrol update NodeName="$SLURMD_NODENAME" State=DRAIN Reason="$(
+  printf '%s' "berth: GPU $SLURM_JOB_GPUS not free beside job $SLURM_JOB_ID: $why" | cut -c1-200)"
 exit 0
 )sh";
 
 /// `script` with the program's path in it.
 std::string naming(std::string_view script, const std::string& program) {
-  std::string text(script);
-  return text.replace(text.find('@'), 1, shell_quoted(program));
+  const std::string path = shell_quoted(program);
+  std::string text;
+  for (const char c : script) text += c == '@' ? path : std::string(1, c);
+  return text;
+}
+
+/// "-1,4,4" of the first of three; empty: no NVLink is known to join it to another.
+std::string links_of(const Device& card, const std::vector<const Device*>& cards,
+                     const std::vector<Device>& all) {
+  std::string links;
+  bool is_joined = false;
+  for (const Device* other : cards) {
+    const std::size_t count = other == &card ? 0 : joint_between(card, *other, all).nvlinks;
+    is_joined = is_joined || count > 0;
+    links += links.empty() ? "" : ",";
+    links += other == &card ? "-1" : std::to_string(count);
+  }
+  return is_joined ? links : "";
 }
 
 }  // namespace
@@ -89,8 +126,10 @@ Result<SlurmSite> slurm_site(const Snapshot& snapshot, const std::string& node,
   for (const Device* card : cards) {
     const std::string type = type_of(*card);
     ++count[type];
-    site.gres += fmt::format("NodeName={} Name=gpu Type={} File={}{}\n", node, type,
-                             facts_of(card->kind).card_file, *card->minor_number.get());
+    const std::string links = links_of(*card, cards, snapshot.devices);
+    site.gres += fmt::format("NodeName={} Name=gpu Type={} File={}{}{}{}\n", node, type,
+                             facts_of(card->kind).card_file, *card->minor_number.get(),
+                             links.empty() ? "" : " Links=", links);
   }
   std::string gres;
   for (const auto& [type, number] : count) {
@@ -101,20 +140,21 @@ Result<SlurmSite> slurm_site(const Snapshot& snapshot, const std::string& node,
       "HealthCheckProgram=/etc/slurm/berth-health\n"
       "HealthCheckInterval=60\n"
       "HealthCheckNodeState=ANY\n"
-      "Epilog=/etc/slurm/berth-epilog\n"
+      "Prolog=/etc/slurm/berth-job\n"
+      "Epilog=/etc/slurm/berth-job\n"
       "# and what `slurmd -C` prints, with:\n"
       "NodeName={} Gres={}\n",
       node, gres);
   site.cgroup = "ConstrainDevices=yes\n";
   site.health = naming(health_script, program);
-  site.epilog = naming(epilog_script, program);
+  site.around_job = naming(around_job_script, program);
   return site;
 }
 
 std::string slurm_site_text(const SlurmSite& site) {
   return "# gres.conf\n" + site.gres + "\n# slurm.conf\n" + site.node + "\n# cgroup.conf\n" +
          site.cgroup + "\n# /etc/slurm/berth-health, mode 0755\n" + site.health +
-         "\n# /etc/slurm/berth-epilog, mode 0755\n" + site.epilog;
+         "\n# /etc/slurm/berth-job, mode 0755\n" + site.around_job;
 }
 
 }  // namespace berth

@@ -15,8 +15,9 @@ struct SlurmSite {
   std::string cgroup;  // of cgroup.conf
   /// A HealthCheckProgram. Slurm gives it SLURMD_NODENAME alone, and ignores its exit code.
   std::string health;
-  /// An Epilog: ends what the job has left in containers, as its user.
-  std::string epilog;
+  /// Prolog and Epilog in one: ends what the job has left in containers, as its user, and waits for
+  /// its cards. Those that stay busy take the node out, never the job.
+  std::string around_job;
 };
 
 /// `node`: its NodeName. `program`: where berth is on it. unsupported: there is no card that Slurm

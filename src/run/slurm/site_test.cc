@@ -37,7 +37,9 @@ TEST(SlurmSite, NamesEachCardByItsFileInPciOrder) {
   EXPECT_THAT(site->node, HasSubstr("NodeName=n1 Gres=gpu:nvidia_h100_80gb_hbm3:2\n"));
   EXPECT_THAT(site->health, HasSubstr("'/opt/a b/berth' health"));
   EXPECT_THAT(site->health, Not(HasSubstr("@")));
-  EXPECT_THAT(site->epilog, HasSubstr("-- '/opt/a b/berth' stop --slurm-job \"$SLURM_JOB_ID\""));
+  EXPECT_THAT(site->around_job, Not(HasSubstr("@")));
+  EXPECT_THAT(site->around_job,
+              HasSubstr("-- '/opt/a b/berth' stop --slurm-job \"$SLURM_JOB_ID\""));
 }
 
 TEST(SlurmSite, SaysWhereThereIsNothingToName) {

@@ -7,6 +7,8 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "snapshot/device_name.h"
+#include "view/ranks_text.h"
 #include "view/report/chart.h"
 #include "view/runs_text.h"
 #include "view/values.h"
@@ -371,6 +373,26 @@ std::vector<FigureRow> phase_rows(const ReportRun& run) {
     rows.push_back({name, {duration_text(ms), percent_text(Percent(share))}});
   }
   return rows;
+}
+
+std::vector<FigureRow> rank_rows(const ReportRun& run) {
+  std::vector<FigureRow> rows;
+  if (!run.ranks) return rows;
+  const bool runs = run.record.state == RunState::running;
+  const auto& devices = run.record.manifest.given.devices;
+  for (const Rank& one : run.ranks->ranks) {
+    const auto at = static_cast<std::size_t>(one.rank);
+    rows.push_back(
+        {std::to_string(one.rank),
+         {printable(one.node), at < devices.size() ? printable(name_for_people(devices[at])) : "",
+          printable(one.cpus), end_text(one, *run.ranks, runs)}});
+  }
+  return rows;
+}
+
+std::vector<std::string> rank_columns_of_report() {
+  return {std::string(tr("Rank")), std::string(tr("Node")), "GPU", "CPUs",
+          std::string(tr("How it went"))};
 }
 
 std::string_view nothing_found_text() {

@@ -176,7 +176,8 @@ std::string report_html(const Report& report, const Style& style) {
   page.utf8 = true;
   page.colour = false;
   std::string html = head_html(report) + header_html(report) + "<main>\n";
-  html += figures_html(report, page) + findings_html(report) + charts_html(report);
+  html += figures_html(report, page) + findings_html(report) + ranks_html(report);
+  html += charts_html(report);
   html += phases_html(report) + marks_html(report) + events_html(report);
   html += differences_html(report) + notes_html(report, page) + environment_html(report, page);
   html += "</main>\n<footer>\n";

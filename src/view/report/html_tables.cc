@@ -96,6 +96,15 @@ std::string phases_html(const Report& report) {
   });
 }
 
+std::string ranks_html(const Report& report) {
+  return section_per_run(report, tr("Ranks"), [](const ReportRun& run, const std::string& label) {
+    auto rows = rank_rows(run);
+    if (rows.empty()) return std::string();
+    return table_html(
+        {.label = label, .columns = rank_columns_of_report(), .rows = std::move(rows)});
+  });
+}
+
 std::string marks_html(const Report& report) {
   return section_per_run(report, tr("Marks"), [](const ReportRun& run, const std::string& label) {
     if (run.marks.empty()) return std::string();

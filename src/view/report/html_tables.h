@@ -24,6 +24,7 @@ struct HtmlTable {
 [[nodiscard]] std::vector<std::string> run_columns(const Report& report, std::string_view name);
 
 // Sections; empty where there is nothing to tell.
+[[nodiscard]] std::string ranks_html(const Report& report);
 [[nodiscard]] std::string phases_html(const Report& report);
 [[nodiscard]] std::string marks_html(const Report& report);
 [[nodiscard]] std::string events_html(const Report& report);

@@ -152,6 +152,17 @@ std::string phases_text(const Report& report) {
   return text.empty() ? "" : heading(tr("Phases")) + text;
 }
 
+std::string ranks_text(const Report& report) {
+  std::string text;
+  for (std::size_t i = 0; i < report.runs.size(); ++i) {
+    const auto rows = rank_rows(report.runs[i]);
+    if (rows.empty()) continue;
+    if (report.runs.size() > 1) text += markdown_escaped(run_heading(report, i)) + "\n\n";
+    text += table_text(rank_columns_of_report(), rows);
+  }
+  return text.empty() ? "" : heading(tr("Ranks")) + text;
+}
+
 std::string manifest_diff_text(const Report& report) {
   std::string text;
   for (std::size_t i = 0; i < report.differences.size(); ++i) {
@@ -208,8 +219,9 @@ std::string report_markdown(const Report& report, const Style& style) {
   }
   text += heading(tr("Figures")) +
           table_text(columns_of(report, tr("Figure")), figure_rows(report, page));
-  text += findings_text(report) + charts_text(report, page) + phases_text(report) +
-          times_text(report) + manifest_diff_text(report) + notes_text(report, page);
+  text += findings_text(report) + ranks_text(report) + charts_text(report, page) +
+          phases_text(report) + times_text(report) + manifest_diff_text(report) +
+          notes_text(report, page);
   const std::vector<EnvironmentTable> tables = environment_tables(report, page);
   if (!tables.empty()) text += heading(tr("Hardware and software"));
   for (const EnvironmentTable& table : tables) {

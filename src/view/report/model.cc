@@ -173,6 +173,7 @@ ReportRun make_run(ReportSource source, const ReportPrice& price, const Moment& 
                           .text = event.text});
   }
   run.phases = std::move(source.phases);
+  run.ranks = std::move(source.ranks);
   run.findings = std::move(source.findings);
   run.why_no_log = std::move(source.why_no_log);
   run.torn_lines = source.torn_lines;

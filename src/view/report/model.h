@@ -17,6 +17,7 @@
 #include "base/tr.h"
 #include "diagnose/bottleneck/phases.h"
 #include "diagnose/manifest_diff/manifest_diff.h"
+#include "record/run_ranks.h"
 #include "record/run_record.h"
 #include "record/summary.h"
 #include "snapshot/finding.h"
@@ -206,6 +207,7 @@ struct ReportRun {
   static constexpr std::size_t most_events = 200;
   std::size_t event_count = 0;
   std::vector<ReportPhase> phases;
+  std::optional<RunRanks> ranks;  // of a run of several
   Findings findings;
   std::string why_no_log;                         // translated
   std::uint64_t torn_lines = 0;                   // of samples
@@ -223,6 +225,7 @@ struct ReportSource {
   std::vector<Mark> marks;
   std::vector<RunEvent> events;
   std::vector<ReportPhase> phases;
+  std::optional<RunRanks> ranks;
   Findings findings;
   std::string why_no_log;
 };

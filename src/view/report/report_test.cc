@@ -523,6 +523,24 @@ std::vector<Sample> samples_of(const std::vector<double>& busy) {
   return samples;
 }
 
+TEST(ReportRanks, StandInATableWithTheOneThatFailedFirst) {
+  ReportSource source = a_source(2);
+  const WallTime over{run_begun.unix_ms + 60'000};
+  source.ranks =
+      RunRanks{.ranks = {{.rank = 0, .cpus = "0-3", .ended = over, .exit = {.signal = 15}},
+                         {.rank = 1, .ended = over, .exit = {.code = 7}},
+                         {.rank = 2, .node = "n|2", .ended = over, .exit = {.signal = 15}}},
+               .failed_first = 1};
+  const Report report = report_of(std::move(source));
+  const std::string markdown = report_markdown(report, {});
+  EXPECT_THAT(markdown, HasSubstr("| 1 | – | GPU 1 | – | ended with 7, before the others |"))
+      << markdown;
+  EXPECT_THAT(markdown, HasSubstr("ended with 7, before the others"));
+  EXPECT_THAT(markdown, HasSubstr("n\\|2")) << "what comes from outside is escaped";
+  EXPECT_THAT(report_html(report, {}), HasSubstr("ended with 7, before the others"));
+  EXPECT_THAT(report_markdown(report_of(a_source()), {}), Not(HasSubstr("## Ranks")));
+}
+
 TEST(ReportPhases, StandInTheOrderOfTimeSinceTheStart) {
   std::vector<double> busy(10, 0.0);
   for (int round = 0; round < 3; ++round) {
