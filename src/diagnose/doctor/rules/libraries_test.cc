@@ -80,7 +80,7 @@ TEST(DoctorLibraryPathStubs, StubInTheDriversPlace) {
 }
 
 TEST(DoctorLibraryPathStubs, AlsoBehindALinkInTheLoadersFoldersAndWithoutACard) {
-  Examined host = without_driver("", Absent::unsupported);
+  Examined host = without_driver(Unusable::none, Absent::unsupported);
   host.facts.libraries->found = {
       {"libcuda", "/home/ada/libcuda.so.1", "1", "LD_LIBRARY_PATH", "/opt/stubs/libcuda.so"}};
   EXPECT_EQ(told(named("library_path_stubs", host)),
@@ -107,7 +107,7 @@ TEST(DoctorLibraryPathOtherDriver, LibcudaOfAnotherDriverOrOfNone) {
             "/a/libcuda.so.535.104.05; the driver is 580.65.06");
   lies_at("/a/libcuda.so.1", "/b/libcuda.so.535.104.05");
   EXPECT_EQ(only(host).rule, "library_path_other_driver");
-  host = without_driver("", Absent::unsupported);
+  host = without_driver(Unusable::none, Absent::unsupported);
   host.snapshot.devices.clear();
   host.snapshot.host = {};
   lies_at("/a/libcuda.so.1");
