@@ -49,7 +49,7 @@ class IdleLook {
     for (const GhostRow& ghost : ghost_rows(index_)) {
       rows_.push_back({.kind = IdleKind::nobody, .device = ghost.device, .held = ghost.memory});
     }
-    std::ranges::stable_sort(rows_, {}, [this](const IdleRow& row) { return row.device; });
+    std::ranges::stable_sort(rows_, {}, [](const IdleRow& row) { return row.device; });
     return std::move(rows_);
   }
 

@@ -73,7 +73,7 @@ Snapshot random_machine(std::mt19937& random) {
     builder.gpu("GPU-" + std::to_string(i), 8_GiB).with([&](Device& card) {
       card.pci_address = "00000000:0" + std::to_string(i) + ":00.0";
       card.lost = once_in(9);
-      if (once_in(9)) card.unusable_because = no_driver_has_it;
+      if (once_in(9)) card.unusable_because = Unusable::no_driver;
       card.memory_used = any_of<Bytes>(random, {0_B, 0_B, 0_B, 3_GiB, Absent::failed});
       card.utilization_gpu = any_of<Percent>(
           random, {0_percent, 0_percent, 60_percent, Absent::failed, Absent::unsupported});

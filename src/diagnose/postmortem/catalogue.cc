@@ -117,8 +117,10 @@ class PatternIndex {
     std::vector<std::size_t> found;
     for (std::size_t at = 0; at + sizeof(std::uint32_t) <= line.size(); ++at) {
       const std::uint32_t gram = gram_at(line, at);
-      for (std::int16_t i = first_[slot_of(gram)]; i >= 0; i = grams_[i].next) {
-        if (grams_[i].gram == gram) found.push_back(static_cast<std::size_t>(i));
+      for (std::int16_t i = first_[slot_of(gram)]; i >= 0;) {
+        const auto entry = static_cast<std::size_t>(i);
+        if (grams_[entry].gram == gram) found.push_back(entry);
+        i = grams_[entry].next;
       }
     }
     std::ranges::sort(found);
