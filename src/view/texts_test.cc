@@ -36,7 +36,8 @@ Placement refused_placement() {
        .index = 0,
        .rule = Rule::leased,
        .text = "leased whole",
-       .holders = {{"alice", 4711, "python train.py", WallTime{now.unix_ms - 7'380'000}}}});
+       .holders = {{"alice", 4711, "python train.py", WallTime{now.unix_ms - 7'380'000}}},
+       .is_leased_whole = true});
   placement.refused.push_back({.device = DeviceId("GPU-5f"),
                                .index = 5,
                                .rule = Rule::lost,
