@@ -42,8 +42,7 @@ class SweepVerb final : public Verb {
     options.flag("--failed", failed_, "start those again, too, that ended badly");
     options.flag("--again", again_, "start all of them again");
     options.flag("--csv", csv_, "the table at the end as CSV");
-    options.choice("--on", on_, "where it runs: here, or in slurm, as one array of jobs", "WHERE",
-                   {"here", "slurm"});
+    options.choice("--on", on_, "here, or by slurm as one array", "WHERE", {"here", "slurm"});
     options.hidden_value("--point-in", point_in_);
     request_.declare(options, MayWait::yes);
     options.begin_group("The job's life");
