@@ -74,8 +74,10 @@ class Marks {
     name_ = std::to_string(me.pid) + "." + std::to_string(me.start_ticks) + "." +
             std::to_string(gib_) + "." + run_;
     for (const std::string& device : devices_) {
-      ::mkdir((folder_ + "/on-" + device).c_str(), 0777);
-      ::chmod((folder_ + "/on-" + device).c_str(), 01777);
+      // For all users from the first: whoever makes it may be killed or stopped at any moment.
+      const mode_t before = ::umask(0);
+      ::mkdir((folder_ + "/on-" + device).c_str(), 01777);
+      ::umask(before);
       const Fd made(::open(path(device).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
       if (!made.is_open()) note("collisions", std::string("no mark: ") + std::strerror(errno));
     }
