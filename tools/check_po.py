@@ -1,8 +1,7 @@
 """Holds po/zh_CN.po against the words for people in the sources.
 
-Words are what tr(), trf() and the local helpers that pass text on to them are given, the columns of a
-few constant tables, and the English that is composed elsewhere and shown through tr_composed():
-errors, problems and events ("open " + path, in fail_system(), is the word "cannot open {}: {}"). Each
+Words are what tr(), trf(), sentence(), fail() and the local helpers that pass text on to them are given,
+the columns of a few constant tables, and the sentences of the simulated servers. Each
 must have a translation that uses the same placeholders; a translation of words that are gone is an
 error as well. One thing has one Chinese word, on the command line, on the page and in the documents:
 a word that NOTIONS replaces is an error in any of them. With --update, adds empty entries for new words and drops those that are gone; with
@@ -22,7 +21,7 @@ import repository
 CATALOGUE = Path("po/zh_CN.po")
 # said() is place's std::string(tr(...)); the rest are those of app/options.h.
 OPTIONS = ["flag", "value", "filled_value", "repeated", "number", "choice", "word", "words", "required_word", "required_words"]
-KEYWORDS = ["tr", "trf", "as_key", "said", "sentence", "begin_group", *(f"{name}:3" for name in OPTIONS)]
+KEYWORDS = ["tr", "trf", "as_key", "said", "sentence", "fail:2", "Error:2", "begin_group", *(f"{name}:3" for name in OPTIONS)]
 LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"(?:\s*"(?:\\.|[^"\\\n])*")*')
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 
@@ -98,27 +97,11 @@ TABLES = [
     Table("src/base/reading.h", r"string_view reason_of\(Absent", 1, (0,)),
 ]
 
-# Where problems and events are composed: their texts of three words and more are shown to people.
-SENTENCES = [
-    "src/health/xid.cc",
-    "src/probe/nvml/answers.cc",
-    "src/probe/nvml/nvml_probe.cc",
-    "src/smi/dump_problems.cc",
-    "src/probe/pci/parse.cc",
-    "src/probe/probe_process/progress.cc",
-    "src/diagnose/postmortem/memory_death.cc",
-    "src/guard/memory_watch.cc",
-    "src/record/run_cap.cc",
-    "src/run/driver_watch.cc",
-    "src/run/keeper_plan.cc",
-    "src/run/memory_kills.cc",
-    "src/run/sampler.cc",
-    "src/serve/fleet_report.cc",
-]
-EVENT = re.compile(r"^(event|say|lost) (\w+ )?|^; ")
-ERRORS = {"fail_system": "cannot {0}: {{}}", "fail": "{0}", "because": "{0}: {{}}"}
-ERROR = re.compile(r"\b(fail_system|fail|because)\((?:ErrorCode::\w+,)?\s*")
-ASSIGNED = re.compile(r'\bbecause_? = ("(?:\\.|[^"\\\n])*")')
+# The calls whose words the catalogue has as a part of longer ones, and what that is.
+PARTS = {
+    "cannot {}: {{}}": ["fail_system:2", "system_error:2"],
+    "{}: {{}}": ["because:1"],
+}
 LIBRARY = {  # CLI11's words about a mistake on the command line
     "Could not convert: {} = {}",
     "The following argument was not expected: {}",
@@ -127,10 +110,6 @@ LIBRARY = {  # CLI11's words about a mistake on the command line
     "{}: {} required {} missing",
 }
 SCENARIO = re.compile(r'"(?:message|remedy|unusable_because)": ("(?:\\.|[^"\\\n])+")')
-CHOICE = re.compile(  # tr(free ? "free" : "in use"), of which xgettext sees one
-    r'\b(?:tr|trf|word|said)\([^;"]*\?\s*("(?:\\.|[^"\\\n])*")\s*:\s*("(?:\\.|[^"\\\n])*")'
-)
-COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*")|//[^\n]*')
 
 
 def unquoted(literals: str) -> str:
@@ -150,61 +129,6 @@ def table_words(root: Path, table: Table) -> set[str]:
     body = text[begin.end() : end.start() if end else len(text)]
     texts = [unquoted(literal[0]) for literal in LITERAL.finditer(body)]
     return {text for i, text in enumerate(texts) if i % table.texts_per_row in table.words and text}
-
-
-def composed(source: str, position: int) -> str:
-    """The words of the argument that begins here: "open " + path is "open {}"."""
-    template = ""
-    depth = 0
-    while position < len(source):
-        literal = LITERAL.match(source, position)
-        if literal and depth == 0:
-            template += unquoted(literal[0])
-            position = literal.end()
-            continue
-        character = source[position]
-        if character in ")," and depth == 0:
-            return template
-        depth += (character in "({[") - (character in ")}]")
-        if not template.endswith("{}") and (character.isalnum() or character == "*"):
-            template += "{}"
-        position = literal.end() if literal else position + 1
-    return template
-
-
-def error_words(source: str) -> set[str]:
-    found = set()
-    for match in ERROR.finditer(source):
-        begin = match.end()
-        if source[begin:].startswith(("tr(", "trf(", "std::string(tr(")):
-            continue
-        call = re.compile(r"fmt::format\(\s*").match(source, begin)
-        text = composed(source, call.end() if call else begin)
-        if len(re.sub(r"\{\}|[^A-Za-z]", "", text)) < 3 or text.startswith("-"):
-            continue
-        found.add(ERRORS[match[1]].format(text.replace("{}", "\0")).replace("\0", "{}"))
-    return found
-
-
-def sentence_words(source: str) -> set[str]:
-    texts = {EVENT.sub("", unquoted(match[0])) for match in LITERAL.finditer(source)}
-    return {text.strip() for text in texts if len(text.split()) >= 3 and not text[0].isupper()}
-
-
-def shown_elsewhere(root: Path) -> set[str]:
-    found = set()
-    headers = [root / name for name in SENTENCES if name.endswith(".h")]
-    for path in sorted([*(root / "src").rglob("*.cc"), *filter(Path.is_file, headers)]):
-        if path.stem.endswith("_test"):
-            continue
-        source = COMMENT.sub(lambda match: match[1] or "", path.read_text(encoding="utf-8"))
-        found |= error_words(source) | {unquoted(text) for text in ASSIGNED.findall(source)}
-        found |= {unquoted(text) for pair in CHOICE.findall(source) for text in pair}
-        if path.relative_to(root).as_posix() in SENTENCES:
-            found |= sentence_words(source)
-    for path in sorted((root / "src/probe/sim/scenarios").glob("*.json")):
-        found |= {unquoted(text) for text in SCENARIO.findall(path.read_text(encoding="utf-8"))}
-    return found
 
 
 def parse_po(text: str) -> dict[str, tuple[str, bool]]:
@@ -227,7 +151,7 @@ def parse_po(text: str) -> dict[str, tuple[str, bool]]:
     return entries
 
 
-def called_words(root: Path) -> set[str]:
+def called_words(root: Path, keywords: list[str]) -> set[str]:
     names = [
         str(name)
         for name in repository.sources(root)
@@ -237,7 +161,7 @@ def called_words(root: Path) -> set[str]:
         return set()
     done = subprocess.run(
         ["xgettext", "--language=C++", "--from-code=UTF-8", "--no-location"]
-        + ["--no-wrap", "-k", *(f"--keyword={name}" for name in KEYWORDS), "-o", "-", *names],
+        + ["--no-wrap", "-k", *(f"--keyword={name}" for name in keywords), "-o", "-", *names],
         cwd=root,
         env={**os.environ, "LC_ALL": "C.UTF-8"},
         capture_output=True,
@@ -248,13 +172,16 @@ def called_words(root: Path) -> set[str]:
 
 
 def words(root: Path) -> set[str]:
-    found = called_words(root)
-    found |= shown_elsewhere(root)
+    found = called_words(root, KEYWORDS)
+    for whole, keywords in PARTS.items():
+        found |= {whole.replace("{}", part, 1).replace("{{}}", "{}") for part in called_words(root, keywords)}
+    for path in sorted((root / "src/probe/sim/scenarios").glob("*.json")):
+        found |= {unquoted(text) for text in SCENARIO.findall(path.read_text(encoding="utf-8"))}
     for table in TABLES:
         found |= table_words(root, table)
     if (root / "src/app/command_line.cc").is_file():
         found |= LIBRARY
-    return found
+    return found - {""}
 
 
 def placeholders(text: str) -> list[str]:

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/sentence.h"
 
 namespace berth {
 
@@ -64,8 +65,8 @@ struct Alert {
   WallTime last_seen;  // of an event: when it happened last
   std::optional<WallTime> resolved;  // when it was over; `ending` says whether it is mended
   Ending ending = Ending::resolved;  // of one that is over
-  std::string summary;               // in English (translated where it is shown); names nobody
-  std::string advice;                // what to do next; may be empty
+  Sentence summary;                  // names nobody
+  Sentence advice;                   // what to do next; may be empty
   std::vector<AlertUser> users;
   /// The simulated server it is of. Shown on every surface.
   std::optional<std::string> simulated;

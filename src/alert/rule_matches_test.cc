@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "base/sentence.h"
 #include "snapshot/builder.h"
 
 namespace berth {
@@ -249,7 +250,8 @@ TEST(RuleMatches, DoNotKnowADiskThatDoesNotAnswer) {
 TEST(RuleMatches, SeeASourceThatFailsAndKnowNothingOfItsDevices) {
   Snapshot host = healthy_host();
   host.sources = {{"nvml", false}, {"pci", true}};
-  host.problems = {{"nvml", std::nullopt, "driver_not_loaded", "the driver is not loaded", ""}};
+  host.problems = {
+      {"nvml", std::nullopt, "driver_not_loaded", Sentence("the driver is not loaded"), {}}};
   const RuleMatches found = seen_in(host);
   ASSERT_THAT(rules_of(found), ElementsAre("probe_failing"));
   EXPECT_EQ(found.seen[0].summary.english(), "nvml cannot be asked: driver_not_loaded");
@@ -259,7 +261,7 @@ TEST(RuleMatches, SeeASourceThatFailsAndKnowNothingOfItsDevices) {
 TEST(RuleMatches, MissNoDriverWhereThereIsNoCard) {
   Snapshot host;
   host.sources = {{"nvml", false}, {"pci", true}};
-  host.problems = {{"nvml", std::nullopt, "library_not_found", "there is no driver", ""}};
+  host.problems = {{"nvml", std::nullopt, "library_not_found", Sentence("there is no driver"), {}}};
   EXPECT_THAT(rules_of(seen_in(host)), IsEmpty());
 }
 

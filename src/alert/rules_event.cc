@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "alert/rules_parts.h"
+#include "base/sentence.h"
 #include "base/tr.h"
 #include "health/xid.h"
 #include "snapshot/questions.h"
@@ -105,11 +106,10 @@ void see_xids(const Round& round) {
          .device = DeviceId(where),
          .index = device != nullptr ? device->index : std::nullopt,
          .at = seen.last,
-         .summary =
-             seen.times == 1
-                 ? sentence("XID {}, once: {}", code, Sentence(facts.meaning, {}))
-                 : sentence("XID {}, {} times: {}", code, seen.times, Sentence(facts.meaning, {})),
-         .advice = Sentence(advice_for(facts.action), {})});
+         .summary = seen.times == 1 ? sentence("XID {}, once: {}", code, Sentence(facts.meaning))
+                                    : sentence("XID {}, {} times: {}", code, seen.times,
+                                               Sentence(facts.meaning)),
+         .advice = Sentence(advice_for(facts.action))});
   }
 }
 

@@ -1,11 +1,10 @@
 // What is wrong with the machine that berth itself lives on: its disks, and what it asks.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 
 #include "alert/rules_parts.h"
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/device_kind.h"
@@ -65,9 +64,8 @@ void see_disks(const Round& round) {
          .severity = facts_of(rule).severity,
          .at = round.look.now,
          // Rounded down: 99.6 % is not "100 % full".
-         .summary =
-             sentence("the file system of {} is {} % full, {} are left", Sentence(disk.what, {}),
-                      static_cast<int>(share), short_size(*disk.available.get())),
+         .summary = sentence("the file system of {} is {} % full, {} are left", Sentence(disk.what),
+                             static_cast<int>(share), short_size(*disk.available.get())),
          .advice = sentence("make room: berth counts what does not fit as lost")});
   }
 }

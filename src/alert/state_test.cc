@@ -1,4 +1,5 @@
 #include "alert/state.h"
+#include "base/sentence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,8 +16,8 @@ AlertState example() {
                    .index = 3,
                    .since = {1000},
                    .last_seen = {2000},
-                   .summary = "it fell off the bus",
-                   .advice = "reboot"};
+                   .summary = Sentence("it fell off the bus"),
+                   .advice = Sentence("reboot")};
   Alert idle = lost;
   idle.id = "idle_holder-1";
   idle.rule = AlertRule::idle_holder;

@@ -8,6 +8,8 @@
 #include <iterator>
 #include <set>
 
+#include "base/sentence.h"
+
 namespace berth {
 
 namespace {
@@ -26,6 +28,12 @@ std::string clipped(std::string text) {
   constexpr std::size_t longest = 1000;
   if (text.size() > longest) text.resize(longest);
   return text;
+}
+
+Sentence clipped(const Sentence& said) {
+  const std::string whole = said.english();
+  const std::string part = clipped(whole);
+  return part.size() == whole.size() ? said : Sentence(part);
 }
 
 /// How long ago by the calendar, as a point of the steady clock. Never later than now.
@@ -84,8 +92,8 @@ void AlertTracker::note(const RuleMatch& match, Moment now) {
   alert.device = match.device;
   alert.index = match.index;
   alert.last_seen = match.at;
-  alert.summary = clipped(match.summary.english());
-  alert.advice = clipped(match.advice.english());
+  alert.summary = clipped(match.summary);
+  alert.advice = clipped(match.advice);
   alert.users = match.users;
   tracked.seen = is_event ? ago(match.at, now) : now.steady;
   tracked.told_of = now.steady;

@@ -49,13 +49,15 @@ std::unexpected<Error> none_can_be_found(const Context& context,
   for (const BrowserCommand& command : commands) all += (all.empty() ? "" : ", ") + command.front();
   const std::string tried = clipped(context, all);
   return fail(ErrorCode::not_found,
-              "none of the commands in $BROWSER can be found (tried without a shell: " + tried +
-                  "): set it to one that is there, or open the address yourself");
+              "none of the commands in $BROWSER can be found (tried without a shell: {}): set it "
+              "to one that is there, or open the address yourself",
+              tried);
 }
 
 std::unexpected<Error> cannot_begin(const Error& error) {
-  return fail(ErrorCode::io, "cannot start a process for the browser (" + error.message() +
-                                 "): open the address yourself");
+  return fail(ErrorCode::io,
+              "cannot start a process for the browser ({}): open the address yourself",
+              error.said());
 }
 
 /// In the place of each "%s", else behind the words.
@@ -97,9 +99,9 @@ Result<std::vector<std::string>> browser_command(const Context& context) {
                 "address yourself, or set $BROWSER");
   }
   if (!find_executable("xdg-open", path)) {
-    return fail(ErrorCode::not_found,
-                "there is no xdg-open here, and $BROWSER is not set: open the address yourself, or "
-                "set it");
+    return fail(
+        ErrorCode::not_found,
+        "there is no xdg-open here, and $BROWSER is not set: open the address yourself, or set it");
   }
   return BrowserCommand{"xdg-open"};
 }
@@ -136,9 +138,8 @@ Result<BrowserLater> BrowserLater::begin(const Context& context) {
   const auto ended = reap(*child);
   if (!ended) return cannot_begin(ended.error());
   if (const int code = shell_exit_code(*ended); code != 0) {
-    return cannot_begin(fail(ErrorCode::io, "the one that was to start it ended with exit code " +
-                                                std::to_string(code))
-                            .error());
+    return cannot_begin(
+        fail(ErrorCode::io, "the one that was to start it ended with exit code {}", code).error());
   }
   return BrowserLater(std::move(pipe->write), clipped(context, command->front()));
 }

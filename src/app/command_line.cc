@@ -8,6 +8,7 @@
 #include "app/did_you_mean.h"
 #include "app/verb.h"
 #include "app/words.h"
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "serve/metrics.h"
@@ -207,7 +208,7 @@ SplitWords split_at_dashes(const std::vector<std::string>& words) {
 
 int refuse(const VerbEntry& entry, const Verb& verb, std::string_view mistake) {
   complain(trf("{}: {} (berth {} --help shows what it takes)", entry.name,
-               tr_composed(printable(mistake)), entry.name));
+               Sentence(printable(mistake)).shown(), entry.name));
   return verb.usage_code();
 }
 
@@ -263,7 +264,7 @@ bool is_about_this_machine(const Context& context, const std::vector<std::string
 /// Who only shows something goes on without what is wrong in the configuration.
 void tell_mistakes_in_config(const Context& context, const Verb& verb) {
   if (verb.decides_by_config()) return;
-  for (const Error& mistake : context.config().mistakes) complain(mistake.message());
+  for (const Error& mistake : context.config().mistakes) complain(mistake.shown());
 }
 
 int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> words) {
@@ -404,8 +405,7 @@ void complain(std::string_view text) {
   std::string line = "berth: ";
   // Names of files and words of the command line stand in errors as they were given.
   bool first = true;
-  const std::string said = tr_composed(text);
-  for (const std::string_view part : split(said, '\n')) {
+  for (const std::string_view part : split(text, '\n')) {
     if (!std::exchange(first, false)) line += '\n';
     line += printable(part);
   }
@@ -423,7 +423,7 @@ bool finish_output() {
 }
 
 int report(const Error& error, int code) {
-  complain(error.message());
+  complain(error.shown());
   return code;
 }
 

@@ -274,7 +274,7 @@ LedgerView Context::read_ledger() {
   empty.problems.push_back({.source = "ledger",
                             .device = std::nullopt,
                             .code = std::string(name_of(view.error().code())),
-                            .message = view.error().message(),
+                            .message = view.error().said(),
                             .remedy = {}});
   return empty;
 }

@@ -27,7 +27,7 @@ Result<void> leave_the_terminal(const Fd& says) {
   if (!nothing) return std::unexpected(nothing.error());
   if (::dup2(nothing->get(), STDIN_FILENO) < 0 || ::dup2(says.get(), STDERR_FILENO) < 0 ||
       ::fcntl(STDERR_FILENO, F_SETFL, O_WRONLY | O_NONBLOCK) != 0) {
-    return fail_system("detach the waiting from the terminal", errno);
+    return fail_system(errno, "detach the waiting from the terminal");
   }
   return {};
 }

@@ -1,7 +1,5 @@
 #include "app/gpu_proof.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
@@ -36,7 +34,7 @@ Result<std::vector<const Device*>> wanted_devices(const Snapshot& snapshot,
   std::vector<DevicePattern> patterns;
   if (!list.empty()) {
     auto parsed = parse_patterns(list);
-    if (!parsed) return std::unexpected(std::move(parsed).error().because("-i"));
+    if (!parsed) return std::unexpected(std::move(parsed).error().at("-i"));
     patterns = std::move(*parsed);
   }
   std::vector<const Device*> devices;
@@ -52,8 +50,8 @@ Result<std::vector<const Device*>> wanted_devices(const Snapshot& snapshot,
   }
   for (std::size_t i = 0; i < patterns.size(); ++i) {
     if (found[i]) continue;
-    return fail(ErrorCode::invalid, trf("-i {}: there is no such device that CUDA could compute on",
-                                        printable(patterns[i].text)));
+    return fail(ErrorCode::invalid, "-i {}: there is no such device that CUDA could compute on",
+                printable(patterns[i].text));
   }
   return devices;
 }
@@ -103,7 +101,7 @@ class Tester {
 
   Result<void> open() {
     auto ledger = context_.open_ledger();
-    if (!ledger) return std::unexpected(std::move(ledger).error().because("--gpu-test"));
+    if (!ledger) return std::unexpected(std::move(ledger).error().at("--gpu-test"));
     ledger_.emplace(std::move(*ledger));
     return {};
   }
@@ -115,7 +113,7 @@ class Tester {
     if (const auto* why = std::get_if<Refusal>(&*got)) {
       const bool is_taken = is_somebody(why->rule);
       if (!force_ || !is_taken) {
-        return GpuProof{.device = device.id, .left_out = why->text, .is_taken = is_taken};
+        return GpuProof{.device = device.id, .left_out = Sentence(why->text), .is_taken = is_taken};
       }
     }
     GpuProofQuestion question{.device = device.id, .uuid = *device.uuid.get()};
@@ -193,8 +191,9 @@ Result<std::vector<GpuProof>> prove_gpus(Context& context, const Snapshot& snaps
   std::vector<GpuProof> tests;
   if (context.sources().simulated || context.replay()) {
     for (const Device* device : *devices) {
-      tests.push_back({.device = device->id,
-                       .left_out = "it is not of this machine: there is nothing to compute on"});
+      tests.push_back(
+          {.device = device->id,
+           .left_out = sentence("it is not of this machine: there is nothing to compute on")});
     }
     return tests;
   }

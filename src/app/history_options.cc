@@ -7,7 +7,6 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "record/history/store.h"
 
 namespace berth {
@@ -68,9 +67,10 @@ Result<WallTime> parse_time(const std::string& text, WallTime now) {
   }
   const auto ago = parse_duration(text);
   if (ago) return WallTime{now.unix_ms - ago->count()};
-  return fail(ErrorCode::invalid, trf("\"{}\" is no time: write how long ago (90m, 12h, 7d) or a "
-                                      "date (2026-11-21, \"2026-11-21 14:30\")",
-                                      printable(text)));
+  return fail(ErrorCode::invalid,
+              "\"{}\" is no time: write how long ago (90m, 12h, 7d) or a date (2026-11-21, "
+              "\"2026-11-21 14:30\")",
+              printable(text));
 }
 
 void HistoryOptionWords::declare(Options& options) {
@@ -88,7 +88,7 @@ Result<HistoryOptionWords::Window> HistoryOptionWords::window(
   const auto since = parse_time(since_.empty() ? default_since : since_, now);
   if (!since) return std::unexpected(since.error());
   if (*since >= end) {
-    return fail(ErrorCode::invalid, std::string(tr("--since is not before --until")));
+    return fail(ErrorCode::invalid, "--since is not before --until");
   }
   return Window{*since, end};
 }
@@ -112,22 +112,22 @@ Result<HistoryReader> HistoryOptionWords::open(const Context& context) const {
   }
   if (is_hidden) {
     return fail(ErrorCode::no_permission,
-                trf("the history of this machine is in {}, which you may not read: the page of "
-                    "`berth serve` shows what is for everybody, `sudo berth history` all of it",
-                    context.machine_state()));
+                "the history of this machine is in {}, which you may not read: the page of `berth "
+                "serve` shows what is for everybody, `sudo berth history` all of it",
+                context.machine_state());
   }
   if (const auto state = context.state_directory(); state && !simulated) {
     if (const auto scenario = a_simulated_history(*state)) {
       return fail(ErrorCode::not_found,
-                  trf("there is no history of this machine yet, only of a simulated one: add --sim "
-                      "{} to see it",
-                      *scenario));
+                  "there is no history of this machine yet, only of a simulated one: add --sim {} "
+                  "to see it",
+                  *scenario);
     }
   }
   return fail(ErrorCode::not_found,
-              trf("there is no history yet in {}: `berth serve{}` keeps one while it runs (--store "
-                  "names another file)",
-                  places.front(), simulated ? " --sim " + *simulated : std::string()));
+              "there is no history yet in {}: `berth serve{}` keeps one while it runs (--store "
+              "names another file)",
+              places.front(), simulated ? " --sim " + *simulated : std::string());
 }
 
 }  // namespace berth

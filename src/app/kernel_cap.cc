@@ -11,8 +11,8 @@
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/process.h"
+#include "base/sentence.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "probe/nvml/memory_limits.h"
 
 namespace berth {
@@ -45,14 +45,13 @@ Result<void> await_answer(const PlannedPlace& place, const std::string& id, Cloc
   while (clock.now() < end) {
     const auto one = limit_called(place, id);
     if (one && one->is_answered && !one->text.failed.empty()) {
-      return fail(ErrorCode::unsupported, one->text.failed);
+      return fail(ErrorCode::unsupported, Sentence(one->text.failed));
     }
     if (one && one->is_answered && one->text.is_held) return {};
     clock.wait_until(clock.now() + between_answers);
   }
   (void)place.remove(id);
-  return fail(ErrorCode::timeout,
-              std::string(as_key("root's `berth serve` did not set one in time")));
+  return fail(ErrorCode::timeout, "root's `berth serve` did not set one in time");
 }
 
 // ------------------------------------------------------------------------------------ the service
@@ -106,8 +105,7 @@ class LimitKeeper {
     }
     auto groups = groups_of_it();
     if (groups.empty()) {
-      return fail(ErrorCode::unsupported,
-                  std::string(as_key("the job's control group is not of version 2")));
+      return fail(ErrorCode::unsupported, "the job's control group is not of version 2");
     }
     const auto before = its_earlier_one(groups.front());
     if (before) groups.erase(groups.begin());
@@ -115,8 +113,7 @@ class LimitKeeper {
     const auto limits = nvml::memory_limits_of(context_.sources(), groups);
     // Limits of the driver's own need not nest: one of its own would free it from a scheduler's.
     if (limits) {
-      return fail(ErrorCode::busy,
-                  std::string(as_key("a limit is set for its control group already")));
+      return fail(ErrorCode::busy, "a limit is set for its control group already");
     }
     if (limits.error().code() != ErrorCode::not_found) return std::unexpected(limits.error());
     if (before) return set_anew(*before);
@@ -126,7 +123,7 @@ class LimitKeeper {
     if (::mkdir(asked_.text.group.c_str(), 0755) != 0) {
       const int why = errno;
       asked_.text.group.clear();
-      return fail_system("make a control group below " + groups.front(), why);
+      return fail_system(why, "make a control group below {}", groups.front());
     }
     auto held = move_and_hold();
     if (held) return hold();

@@ -11,7 +11,6 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "fit/safetensors.h"
 
 namespace berth {
@@ -36,9 +35,9 @@ Result<std::pair<Fd, std::uint64_t>> open_regular(const std::string& path) {
   auto file = open_fd(path, O_RDONLY | O_NONBLOCK);
   if (!file) return std::unexpected(std::move(file).error());
   struct stat status{};
-  if (::fstat(file->get(), &status) != 0) return fail_system("stat " + path, errno);
+  if (::fstat(file->get(), &status) != 0) return fail_system(errno, "stat {}", path);
   if (!S_ISREG(status.st_mode)) {
-    return fail(ErrorCode::invalid, trf("{} is no ordinary file", printable(path)));
+    return fail(ErrorCode::invalid, "{} is no ordinary file", printable(path));
   }
   return std::pair(std::move(*file), static_cast<std::uint64_t>(status.st_size));
 }
@@ -51,7 +50,7 @@ Result<std::string> read_start(int fd, std::uint64_t offset, std::uint64_t lengt
     const ssize_t got =
         ::pread(fd, bytes.data() + have, bytes.size() - have, static_cast<off_t>(offset + have));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail_system("read " + path, errno);
+    if (got < 0) return fail_system(errno, "read {}", path);
     if (got == 0) break;
     have += static_cast<std::size_t>(got);
   }
@@ -63,7 +62,7 @@ Result<std::string> read_whole(const std::string& path, std::size_t limit) {
   auto file = open_regular(path);
   if (!file) return std::unexpected(std::move(file).error());
   if (file->second > limit) {
-    return fail(ErrorCode::invalid, trf("{} is too large to be what it is named", printable(path)));
+    return fail(ErrorCode::invalid, "{} is too large to be what it is named", printable(path));
   }
   return read_start(file->first.get(), 0, file->second, path);
 }
@@ -75,11 +74,11 @@ Result<StoredTensors> read_tensors(const std::string& path) {
   const auto first = read_start(fd.get(), 0, std::min<std::uint64_t>(size, 8), path);
   if (!first) return std::unexpected(first.error());
   auto length = safetensors_header_length(*first, size);
-  if (!length) return std::unexpected(std::move(length).error().because(printable(path)));
+  if (!length) return std::unexpected(std::move(length).error().at(printable(path)));
   const auto header = read_start(fd.get(), 8, *length, path);
   if (!header) return std::unexpected(header.error());
   auto tensors = parse_safetensors_header(*header, size - 8 - *length);
-  if (!tensors) return std::unexpected(std::move(tensors).error().because(printable(path)));
+  if (!tensors) return std::unexpected(std::move(tensors).error().at(printable(path)));
   return tensors;
 }
 
@@ -90,7 +89,7 @@ Result<StoredTensors> read_all_tensors(const std::string& folder,
     auto one = read_tensors(folder + "/" + name);
     if (!one) return one;
     if (!all.add(*one)) {
-      return fail(ErrorCode::invalid, trf("{}: its sizes are those of no model", printable(name)));
+      return fail(ErrorCode::invalid, "{}: its sizes are those of no model", printable(name));
     }
   }
   return all;
@@ -100,7 +99,7 @@ Result<StoredTensors> read_index(const std::string& path) {
   const auto text = read_whole(path, longest_index);
   if (!text) return std::unexpected(text.error());
   auto names = parse_safetensors_index(*text);
-  if (!names) return std::unexpected(std::move(names).error().because(printable(path)));
+  if (!names) return std::unexpected(std::move(names).error().at(printable(path)));
   // Without its files, the index still says what they take; how many weights that is it does not.
   const bool any_here = std::ranges::any_of(*names, [&](const std::string& name) {
     return ::access((folder_of(path) + "/" + name).c_str(), F_OK) == 0;
@@ -115,7 +114,7 @@ Result<Model> read_config(const std::string& path) {
   const auto text = read_whole(path, longest_config);
   if (!text) return std::unexpected(text.error());
   auto model = parse_model_config(*text);
-  if (!model) return std::unexpected(std::move(model).error().because(printable(path)));
+  if (!model) return std::unexpected(std::move(model).error().at(printable(path)));
   return model;
 }
 

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 
@@ -61,7 +62,9 @@ void Options::number(const char* names, int& into, std::string_view what, const 
     const auto number = parse_signed(value);
     if (number && *number >= least && *number <= most) return std::string();
     return with_typographic_hint(
-        trf("\"{}\" is not a number from {} to {}", printable(value), least, most), value);
+               sentence("\"{}\" is not a number from {} to {}", printable(value), least, most),
+               value)
+        .shown();
   });
 }
 

@@ -9,7 +9,6 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "base/tr.h"
 
 namespace berth {
 
@@ -22,18 +21,18 @@ Result<Target> target_at(const std::string& path, Existing existing) {
   struct stat facts{};
   if (::lstat(path.c_str(), &facts) != 0) return Target::file;
   if (S_ISDIR(facts.st_mode)) {
-    return fail(ErrorCode::invalid, trf("{} is a directory: name a file in it", printable(path)));
+    return fail(ErrorCode::invalid, "{} is a directory: name a file in it", printable(path));
   }
   if (!S_ISREG(facts.st_mode) && !S_ISLNK(facts.st_mode)) return Target::stream;
   if (existing == Existing::keep) {
-    return fail(ErrorCode::busy,
-                trf("{} is there already and stays as it is: name another file", printable(path)));
+    return fail(ErrorCode::busy, "{} is there already and stays as it is: name another file",
+                printable(path));
   }
   if (existing == Existing::keep_unless_forced) {
-    return fail(ErrorCode::busy,
-                trf("{} is there already and was left as it is: --force replaces it, -o names "
-                    "another file",
-                    printable(path)));
+    return fail(
+        ErrorCode::busy,
+        "{} is there already and was left as it is: --force replaces it, -o names another file",
+        printable(path));
   }
   return Target::file;
 }
@@ -55,7 +54,7 @@ Result<void> check_output(const std::string& path, Existing existing) {
   if (*target == Target::stream) return {};
   const std::string folder = std::filesystem::path(path).parent_path();
   if (::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0) return {};
-  return fail_system("write " + path, errno);
+  return fail_system(errno, "write {}", path);
 }
 
 Style for_a_file(Style style) {

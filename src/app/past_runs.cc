@@ -7,7 +7,6 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "probe/sim/motion.h"
 #include "probe/sim/scenario.h"
 #include "record/record_writer.h"
@@ -170,7 +169,7 @@ Result<void> write_run(const PastJob& job, const sim::Scenario& scenario, const 
   if (auto made = make_directories(runs_directory(place), 0700); !made) return made;
   std::error_code wrong;
   std::filesystem::rename(writer->directory(), directory, wrong);
-  return wrong ? Result<void>(fail_system("put a record in place as " + directory, wrong.value()))
+  return wrong ? Result<void>(fail_system(wrong.value(), "put a record in place as {}", directory))
                : Result<void>();
 }
 

@@ -13,6 +13,7 @@
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/process.h"
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "base/user_name.h"
@@ -77,7 +78,7 @@ Result<void> become_owner(const Planned& planned) {
       (is_known ? ::initgroups(planned.user.c_str(), gid) : ::setgroups(0, nullptr)) == 0;
   const uid_t uid = planned.uid;
   if (has_groups && ::setresgid(gid, gid, gid) == 0 && ::setresuid(uid, uid, uid) == 0) return {};
-  return fail_system("become the user " + planned.user, errno);
+  return fail_system(errno, "become the user {}", planned.user);
 }
 
 bool is_due(const Planned& planned, WallTime now) {
@@ -98,7 +99,7 @@ Result<std::string> start_as_owner(Context& context, const Planned& planned) {
     const bool is_reserves =
         key.part == JobPart::devices || key.part == JobPart::patience || key.part == JobPart::label;
     if (is_reserves || !request.has(key.name)) continue;
-    return fail(ErrorCode::invalid, std::string(key.flag) + " is no part of a reservation");
+    return fail(ErrorCode::invalid, "{} is no part of a reservation", key.flag);
   }
   std::vector<std::string> words = {read_link("/proc/self/exe").value_or("/proc/self/exe"),
                                     "reserve", "--for=" + std::to_string(left_s) + "s"};
@@ -114,7 +115,8 @@ Result<std::string> start_as_owner(Context& context, const Planned& planned) {
   if (answer->exit == Exit{}) return std::string(trimmed(answer->out));
   constexpr std::size_t longest = 500;
   const std::string said(trimmed(answer->err));
-  return fail(ErrorCode::io, said.empty() ? "it ended without a word" : said.substr(0, longest));
+  return fail(ErrorCode::io, said.empty() ? sentence("it ended without a word")
+                                          : Sentence(said.substr(0, longest)));
 }
 
 }  // namespace
@@ -126,12 +128,12 @@ Result<WallTime> parse_start(const std::string& text, WallTime now) {
   } else if (const auto later = parse_duration(text)) {
     at = WallTime{now.unix_ms + later->count()};
   } else if (at = parse_time(text, now); !at) {
-    return fail(ErrorCode::invalid, trf("--at \"{}\": write 18:00, 2h (from now), or a date "
-                                        "(\"2026-11-21 14:30\")",
-                                        printable(text)));
+    return fail(ErrorCode::invalid,
+                "--at \"{}\": write 18:00, 2h (from now), or a date (\"2026-11-21 14:30\")",
+                printable(text));
   }
   if (*at > now && at->unix_ms < now.unix_ms + 366 * day_ms) return at;
-  return fail(ErrorCode::invalid, trf("--at \"{}\" is not to come within a year", printable(text)));
+  return fail(ErrorCode::invalid, "--at \"{}\" is not to come within a year", printable(text));
 }
 
 Result<std::string> plan_reservation(const Context& context, PlannedText text) {
@@ -141,20 +143,19 @@ Result<std::string> plan_reservation(const Context& context, PlannedText text) {
   }
   const auto place = open_place(context);
   if (!place || !place->is_kept()) {
-    return fail(
-        ErrorCode::unsupported,
-        std::string(tr("--at takes a `berth serve` of root's on this machine, which starts it when "
-                       "it is time, and one ledger of all users: `sudo berth setup`, `sudo berth "
-                       "service install`. Without them write `berth reserve` at that time")));
+    return fail(ErrorCode::unsupported,
+                "--at takes a `berth serve` of root's on this machine, which starts it when it is "
+                "time, and one ledger of all users: `sudo berth setup`, `sudo berth service "
+                "install`. Without them write `berth reserve` at that time");
   }
   const auto all = place->all();
   if (!all) return std::unexpected(all.error());
   const auto own = std::ranges::count(*all, ::geteuid(), &Planned::uid);
   if (static_cast<std::size_t>(own) >= most_planned_each) {
     return fail(ErrorCode::busy,
-                trf("{} reservations of yours are to begin already: `berth queue` lists them, "
-                    "`berth release` takes one back",
-                    own));
+                "{} reservations of yours are to begin already: `berth queue` lists them, `berth "
+                "release` takes one back",
+                own);
   }
   return place->add(text);
 }
@@ -193,7 +194,7 @@ int start_planned(Context& context, const std::string& id) {
   if (!all) return report(all.error(), exit_code::berth_failed);
   const auto found = std::ranges::find(*all, id, &Planned::id);
   if (found == all->end() || !is_due(*found, context.clock().wall_now())) {
-    return report({ErrorCode::not_found, "nothing called " + printable(id) + " is to begin now"},
+    return report(Error(ErrorCode::not_found, "nothing called {} is to begin now", printable(id)),
                   exit_code::berth_failed);
   }
   // From here on all is done with the rights of whose file it is.

@@ -104,7 +104,7 @@ GatheredPostmortem gather_postmortem(const Context& context, const RunRecord& ru
   return gathered;
 }
 
-std::optional<std::string> who_held_its_memory(const RunRecord& run) {
+std::optional<Sentence> who_held_its_memory(const RunRecord& run) {
   PostmortemEvidence evidence{.run = run,
                               .events = events_of(run),
                               .refusals = refusals_of(run),

@@ -24,6 +24,6 @@ enum class Gather { all, without_log, without_kernel_log };
                                                    Gather how, WallTime now);
 
 /// What judges each end of a run (run/run.h MemoryJudge).
-[[nodiscard]] std::optional<std::string> who_held_its_memory(const RunRecord& run);
+[[nodiscard]] std::optional<Sentence> who_held_its_memory(const RunRecord& run);
 
 }  // namespace berth

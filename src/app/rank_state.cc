@@ -121,7 +121,7 @@ std::map<int, FlightDump> dumps_of(const RunRecord& run, std::size_t ranks) {
     if (dump) {
       dumps[rank] = *std::move(dump);
     } else if (dump.error().code() == ErrorCode::invalid) {
-      complain(trf("the dump of rank {} is not read: {}", rank, dump.error().message()));
+      complain(trf("the dump of rank {} is not read: {}", rank, dump.error().shown()));
     }
   }
   return dumps;

@@ -82,7 +82,7 @@ Result<void> write_recipe(const std::string& path, const Recipe& recipe, Overwri
   auto written = write_all(file->get(), recipe.text());
   if (written) return {};
   ::unlink(path.c_str());
-  return std::unexpected(std::move(written).error().because("writing " + path));
+  return std::unexpected(std::move(written).error().because("writing {}", path));
 }
 
 }  // namespace berth

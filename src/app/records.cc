@@ -26,8 +26,7 @@ Result<std::string> records_directory(const Context& context) {
     });
     return *std::move(state);
   }
-  return fail(ErrorCode::not_found,
-              std::string(tr("no records: neither XDG_STATE_HOME nor HOME is set")));
+  return fail(ErrorCode::not_found, "no records: neither XDG_STATE_HOME nor HOME is set");
 }
 
 Result<RunRecord> find_run(Context& context, const std::string& name) {
@@ -40,7 +39,7 @@ Result<RunRecord> find_run(Context& context, const std::string& name) {
   if (!slurm) return run;
   const auto said =
       ask_slurm(*run, *slurm, {.clock = context.clock(), .environment = context.environment()});
-  if (!said) complain(said.error().message());
+  if (!said) complain(said.error().shown());
   return read_run(run->directory, run->owner);
 }
 
@@ -98,10 +97,10 @@ Result<RunRecord> find_run_under_way(Context& context, const std::string& name) 
       return !id.empty() && claim.run == id && claim.uid != ::geteuid();
     });
     if (others == claims.end()) return recorded;
-    return fail(ErrorCode::no_permission,
-                trf("the run {} is {}'s: its record and its end are theirs (or root's: sudo -u {} "
-                    "berth …)",
-                    printable(id), printable(others->user), printable(others->user)));
+    return fail(
+        ErrorCode::no_permission,
+        "the run {} is {}'s: its record and its end are theirs (or root's: sudo -u {} berth …)",
+        printable(id), printable(others->user), printable(others->user));
   }
   return run;
 }

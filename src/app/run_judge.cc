@@ -6,6 +6,7 @@
 
 #include "app/output_file.h"
 #include "app/records.h"
+#include "base/sentence.h"
 #include "diagnose/bottleneck/bottleneck.h"
 #include "diagnose/bottleneck/phases.h"
 #include "diagnose/bottleneck/run_activity.h"
@@ -43,7 +44,7 @@ Gather all_for_the_owner_of(const RunRecord& run) {
 
 /// As they are shown in the language of whoever asks.
 Findings in_words(Findings findings) {
-  const auto say = [](Sentence& said) { said = Sentence(said.shown(), {}); };
+  const auto say = [](Sentence& said) { said = Sentence::as_is(said.shown()); };
   for (Finding& finding : findings) {
     say(finding.title);
     for (Sentence& seen : finding.evidence) say(seen);
@@ -67,7 +68,7 @@ ReportSource report_source(const Context& context, const RunRecord& run, Gather 
   if (read) {
     source.torn_lines = read->torn_lines;
   } else {
-    source.samples_unreadable = read.error().message();
+    source.samples_unreadable = read.error().said();
   }
   source.marks = marks_of(run);
   source.events = events_of(run);

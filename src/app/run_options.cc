@@ -129,10 +129,8 @@ Result<RunOptions> RunFlags::options(const Context& context,
   if (request_.wants_memory_auto()) learn_memory(context, quiet_, options);
   options.detach = detach_;
   if (!log_.empty() && !detach_) {
-    return fail(
-        ErrorCode::invalid,
-        std::string(tr("--log is for --detach: here the output is the job's own; add -d, or "
-                       "write > FILE")));
+    return fail(ErrorCode::invalid,
+                "--log is for --detach: here the output is the job's own; add -d, or write > FILE");
   }
   if (!log_.empty()) {
     options.log = log_.starts_with('/') ? log_ : options.working_directory + "/" + log_;
@@ -199,7 +197,7 @@ Result<void> RequestOptions::add(const std::vector<std::string>& words) {
       return std::ranges::find(flags, flag) != flags.end();
     });
     if (known == job_keys().end()) {
-      return fail(ErrorCode::invalid, trf("\"{}\" is no part of a request", printable(words[i])));
+      return fail(ErrorCode::invalid, "\"{}\" is no part of a request", printable(words[i]));
     }
     std::string& text = typed(known->name);
     if (equals != std::string::npos) {
@@ -209,7 +207,7 @@ Result<void> RequestOptions::add(const std::vector<std::string>& words) {
     } else if (++i < words.size()) {
       text = words[i];
     } else {
-      return fail(ErrorCode::invalid, trf("{} needs a value behind it", flag));
+      return fail(ErrorCode::invalid, "{} needs a value behind it", flag);
     }
   }
   return {};
@@ -255,21 +253,21 @@ Result<JobSpec> RequestOptions::job(const Context& context) const {
 Result<void> RequestOptions::settle_patience(JobSpec& job) const {
   const bool waits = !typed("wait").empty();
   if (no_wait_ && waits) {
-    return fail(ErrorCode::invalid, std::string(tr("--wait and --no-wait exclude each other")));
+    return fail(ErrorCode::invalid, "--wait and --no-wait exclude each other");
   }
   if (no_wait_) job.wait = std::chrono::milliseconds(0);
   if (typed("or_cpu").empty()) return {};
   const bool has_time = job.cpu_after.count() > 0;
   if (has_time && (no_wait_ || waits)) {
     return fail(ErrorCode::invalid,
-                trf("--or-cpu={} says how long to wait: leave out --wait and --no-wait",
-                    printable(typed("or_cpu"))));
+                "--or-cpu={} says how long to wait: leave out --wait and --no-wait",
+                printable(typed("or_cpu")));
   }
   if (has_time || !waits) return {};
   if (!job.wait) {
     return fail(ErrorCode::invalid,
-                std::string(tr("--wait without a time waits for ever, and --or-cpu would never be "
-                               "used: write --or-cpu=10m")));
+                "--wait without a time waits for ever, and --or-cpu would never be used: write "
+                "--or-cpu=10m");
   }
   job.cpu_after = *job.wait;
   return {};
@@ -278,8 +276,8 @@ Result<void> RequestOptions::settle_patience(JobSpec& job) const {
 std::optional<Error> RequestOptions::mistake_in_patience() const {
   if (!typed("wait").empty()) {
     return Error(ErrorCode::invalid,
-                 std::string(tr("pick: --wait is for `berth run`: pick claims nothing, and so has "
-                                "no place in the queue to wait in")));
+                 "pick: --wait is for `berth run`: pick claims nothing, and so has no place in the "
+                 "queue to wait in");
   }
   JobSpec job;
   const std::string& or_cpu = typed("or_cpu");
@@ -288,9 +286,9 @@ std::optional<Error> RequestOptions::mistake_in_patience() const {
     return std::nullopt;
   }
   return Error(ErrorCode::invalid,
-               trf("pick: --or-cpu={} is for `berth run`: pick never waits, --or-cpu alone answers "
-                   "the CPU at once",
-                   printable(or_cpu)));
+               "pick: --or-cpu={} is for `berth run`: pick never waits, --or-cpu alone answers the "
+               "CPU at once",
+               printable(or_cpu));
 }
 
 namespace {

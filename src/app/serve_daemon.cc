@@ -250,7 +250,7 @@ void Daemon::check_history() {
   metrics_.set_history(state->figures, state->lost);
   if (state->goes_on) complain(tr("a history is kept from now on"));
   if (!state->stopped_because.empty()) {
-    complain(trf("no history is kept until this is over: {}", tr_composed(state->stopped_because)));
+    complain(trf("no history is kept until this is over: {}", state->stopped_because.shown()));
   }
 }
 
@@ -306,7 +306,7 @@ void Daemon::pulse() {
 serve::TokenStore Daemon::tokens() {
   tokens_.look_again();
   if (const auto mistake = tokens_.take_mistake()) {
-    complain(trf("no token will be taken: {}", tr_composed(*mistake)));
+    complain(trf("no token will be taken: {}", mistake->shown()));
   }
   return tokens_.tokens();
 }
@@ -338,7 +338,7 @@ void Daemon::apply(const serve::Settings& settings) {
 
 Result<void> Daemon::join(const serve::JoinSettings& settings) {
   auto members = serve::members_of(settings);
-  if (!members) return std::unexpected(std::move(members).error().because("--join"));
+  if (!members) return std::unexpected(std::move(members).error().at("--join"));
   for (const serve::FleetMember& member : *members) {
     if (!serve::shows_token(member)) continue;
     complain(trf("the token for {} travels in the clear: https://… would keep it secret",
@@ -357,7 +357,7 @@ void Daemon::reload() {
   tell_systemd("RELOADING=1");
   auto settings = plan_.read_again();
   if (!settings) {
-    complain(trf("the configuration stays as it was: {}", settings.error().message()));
+    complain(trf("the configuration stays as it was: {}", settings.error().shown()));
     return tell_systemd("READY=1");
   }
   if (settings->listen != plan_.settings.listen ||
@@ -374,15 +374,15 @@ void Daemon::reload() {
   }
   // The listeners are open already: what may not be opened so may not become so either.
   if (const auto refused = serve::refused_listeners(*settings)) {
-    complain(trf("the configuration stays as it was: {}", refused->message()));
+    complain(trf("the configuration stays as it was: {}", refused->shown()));
     return tell_systemd("READY=1");
   }
   if (settings->tls && plan_.settings.tls) {
     const auto read = server_->reload_certificates(*settings->tls);
-    if (!read) complain(read.error().message());
+    if (!read) complain(read.error().shown());
   }
   if (const auto joined = join(settings->join); !joined) {
-    complain(trf("the servers that are joined stay as they were: {}", joined.error().message()));
+    complain(trf("the servers that are joined stay as they were: {}", joined.error().shown()));
   }
   plan_.settings = std::move(*settings);
   apply(plan_.settings);

@@ -9,6 +9,7 @@
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/json_archive.h"
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "serve/http_client.h"
@@ -67,8 +68,8 @@ Result<std::string> LinkFile::write(const std::string& directory, const std::str
 
 Result<std::string> ask_for_link(Context& context, const std::string& socket) {
   if (socket.empty()) {
-    return fail(ErrorCode::not_found, std::string(tr("a link is asked for at the server's Unix "
-                                                     "socket, and --socket says none")));
+    return fail(ErrorCode::not_found,
+                "a link is asked for at the server's Unix socket, and --socket says none");
   }
   auto url = serve::parse_url("unix:" + socket + ":/api/v1/sign-in-links");
   if (!url) return std::unexpected(std::move(url).error());
@@ -79,15 +80,16 @@ Result<std::string> ask_for_link(Context& context, const std::string& socket) {
                            .body = "{}"},
                           context.clock());
   if (!reply) {
-    return std::unexpected(std::move(reply).error().because(trf("asking {}", printable(socket))));
+    return std::unexpected(
+        std::move(reply).error().because(sentence("asking {}", printable(socket))));
   }
   std::string link;
   const auto read = read_json(
       reply->body, [&](Archive& archive) { archive.member("url", link, Form::required); });
   if (reply->status != 200 || !read) {
     return fail(ErrorCode::unsupported,
-                trf("the server at {} makes no links: it answered {}; is it an older berth?",
-                    printable(socket), reply->status));
+                "the server at {} makes no links: it answered {}; is it an older berth?",
+                printable(socket), reply->status);
   }
   return link;
 }

@@ -47,7 +47,7 @@ Result<void> read_urls(serve::Settings& settings) {
     const auto text = read_file(receiver.url_file, 1 << 16);
     if (!text) return std::unexpected(Error(text.error()).because("alerts.webhook.url_file"));
     auto url = serve::webhook_url(*text);
-    if (!url) return std::unexpected(std::move(url).error().because(receiver.url_file));
+    if (!url) return std::unexpected(std::move(url).error().at(receiver.url_file));
     receiver.url = std::move(*url);
   }
   return {};
@@ -142,9 +142,9 @@ Result<serve::Settings> read_settings(const Context& context, const std::string&
     if (!text && named.empty() && text.error().code() == ErrorCode::not_found) continue;
     if (!text) return std::unexpected(text.error());
     auto settings = serve::parse_settings(*text);
-    if (!settings) return std::unexpected(std::move(settings).error().because(path));
+    if (!settings) return std::unexpected(std::move(settings).error().at(path));
     if (const auto read = read_urls(*settings); !read) {
-      return std::unexpected(Error(read.error()).because(path));
+      return std::unexpected(Error(read.error()).at(path));
     }
     read_from = path;
     return settings;

@@ -52,7 +52,7 @@ std::vector<std::string> said_by_slurm(Context& context, const std::vector<RunRe
     const auto slurm = run_slurm_in(run.directory);
     if (!slurm || ++asked > at_most) continue;
     const auto said = ask_slurm(run, *slurm, slurm_client(context));
-    lines.push_back(trf("run {}: {}", run.manifest.id, said ? *said : said.error().message()));
+    lines.push_back(trf("run {}: {}", run.manifest.id, said ? *said : said.error().shown()));
     if (!said) break;  // it would not answer for the next either
   }
   return lines;
@@ -96,11 +96,11 @@ class Attendance {
           std::fflush(stdout);
         },
         [this] { return is_enough(); });
-    if (!read) complain(read.error().message());
+    if (!read) complain(read.error().shown());
     if (InterruptNote::signal() != 0 || is_late_) {
       const auto stopped =
           stop_slurm_run(as_it_is(), slurm_, std::chrono::seconds(10), slurm_client(context_));
-      if (!stopped) complain(stopped.error().message());
+      if (!stopped) complain(stopped.error().shown());
       if (!is_late_) return 128 + InterruptNote::signal();
       complain(trf("Slurm job {} did not begin in time, and is taken back", slurm_.job));
       return exit_code::no_device;

@@ -16,7 +16,7 @@ Snapshot ContextSource::look(const Wanted& wanted) {
     nothing.problems.push_back({.source = "nvml",
                                 .device = std::nullopt,
                                 .code = "look_failed",
-                                .message = snapshot.error().message(),
+                                .message = snapshot.error().said(),
                                 .remedy = {}});
     return nothing;
   }

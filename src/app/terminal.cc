@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "base/fd.h"
-#include "base/tr.h"
 #include "top/screen_writer.h"
 
 namespace berth {
@@ -63,11 +62,10 @@ Fd opened_again() {
 Result<Terminal> Terminal::open() {
   termios before{};
   if (::tcgetattr(STDIN_FILENO, &before) != 0 || ::isatty(STDOUT_FILENO) != 1) {
-    return fail(ErrorCode::unsupported,
-                std::string(tr("this needs a terminal to draw on and to read keys from")));
+    return fail(ErrorCode::unsupported, "this needs a terminal to draw on and to read keys from");
   }
   Fd output = opened_again();
-  if (!output.is_open()) return fail_system("open the terminal", errno);
+  if (!output.is_open()) return fail_system(errno, "open the terminal");
   return Terminal(std::move(output), before);
 }
 
@@ -89,7 +87,7 @@ Result<void> Terminal::enter() {
   rescue.owner = ::getpid();
   watch_for_crashes();
   if (::tcsetattr(STDIN_FILENO, TCSANOW, &raw) != 0) {
-    return fail_system("set the terminal up", errno);
+    return fail_system(errno, "set the terminal up");
   }
   entered_ = true;
   write(top::enter_sequence());
@@ -119,7 +117,7 @@ Result<std::string> Terminal::read() const {
   const ssize_t got = ::read(STDIN_FILENO, block.data(), block.size());
   if (got > 0) return std::string(block.data(), static_cast<std::size_t>(got));
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return std::string();
-  return fail_system("read from the terminal", got == 0 ? EIO : errno);
+  return fail_system(got == 0 ? EIO : errno, "read from the terminal");
 }
 
 void Terminal::write(std::string_view bytes) {

@@ -7,6 +7,7 @@
 #include "alert/rule_matches.h"
 #include "app/serve_places.h"
 #include "app/verb.h"
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "serve/alert_message.h"
@@ -29,7 +30,7 @@ Result<std::string> asked(Context& context, const std::string& socket, const std
   const auto reply = serve::ask_and_wait(std::move(call), context.clock());
   if (!reply) return std::unexpected(reply.error());
   if (reply->status == 200) return reply->body;
-  return fail(ErrorCode::io, fmt::format("{} answered {}", socket, reply->status));
+  return fail(ErrorCode::io, "{} answered {}", socket, reply->status);
 }
 
 class AlertVerb final : public Verb {
@@ -70,7 +71,7 @@ class AlertVerb final : public Verb {
   static Result<AlertList> list_in(Context& context, const std::string& body,
                                    const std::string& socket) {
     auto list = serve::alert_list_from_json(body);
-    if (!list) return std::unexpected(std::move(list).error().because(socket));
+    if (!list) return std::unexpected(std::move(list).error().at(socket));
     list->now = context.clock().wall_now();
     return list;
   }
@@ -129,8 +130,8 @@ class AlertVerb final : public Verb {
                              .index = match.index,
                              .since = match.at,
                              .last_seen = match.at,
-                             .summary = serve::summary_with(match.summary.english(), names),
-                             .advice = match.advice.english(),
+                             .summary = Sentence(serve::summary_with(match.summary, names)),
+                             .advice = match.advice,
                              .users = std::move(match.users),
                              .simulated = snapshot->simulated});
     }

@@ -16,6 +16,7 @@
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/process.h"
+#include "base/sentence.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -41,7 +42,7 @@ struct Found {
 Result<Found> find_job(const std::string& word) {
   const auto number = parse_unsigned(word);
   if (!number || *number == 0 || *number > std::numeric_limits<pid_t>::max()) {
-    return fail(ErrorCode::invalid, trf("\"{}\" is no process's number", printable(word)));
+    return fail(ErrorCode::invalid, "\"{}\" is no process's number", printable(word));
   }
   const auto pid = static_cast<pid_t>(*number);
   auto life = open_pidfd(pid);
@@ -50,11 +51,11 @@ Result<Found> find_job(const std::string& word) {
   if (!process) return std::unexpected(process.error());
   if (user_of(pid, "/proc") != ::getuid()) {
     return fail(ErrorCode::no_permission,
-                trf("process {} is another user's: only they can claim devices for it", pid));
+                "process {} is another user's: only they can claim devices for it", pid);
   }
   // From here on it is that process: had it ended, its number could be another's.
   if (wait_readable({life->get()}, Duration(0)).front()) {
-    return fail(ErrorCode::not_found, trf("process {} has ended", pid));
+    return fail(ErrorCode::not_found, "process {} has ended", pid);
   }
   Found found{.claim = {}, .life = *std::move(life)};
   found.claim.keeper = *process;
@@ -112,7 +113,7 @@ class ClaimVerb final : public Verb {
 
  private:
   int refused(const Error& why) const {
-    return report(Error(why).because(tr("claim")), usage_code());
+    return report(Error(why).because(sentence("claim")), usage_code());
   }
 
   /// What it asks for: exactly those devices.
@@ -125,7 +126,7 @@ class ClaimVerb final : public Verb {
     for (const auto& [key, text] : {std::pair("memory", memory_), std::pair("name", name_)}) {
       if (text.empty()) continue;
       const auto parsed = find_job_key(key)->parse(text, job);
-      if (!parsed) return std::unexpected(Error(parsed.error()).because("--" + std::string(key)));
+      if (!parsed) return std::unexpected(Error(parsed.error()).at("--" + std::string(key)));
     }
     return job;
   }
@@ -140,16 +141,16 @@ class ClaimVerb final : public Verb {
     if (!view) return refused(view.error());
     for (const Claim& other : view->claims) {
       if (other.uid != ::geteuid() || !is_of(other, found->claim.job->pid)) continue;
-      return refused({ErrorCode::busy, trf("process {} is of run {}, which has a lease already",
-                                           found->claim.job->pid, printable(other.run))});
+      return refused(Error(ErrorCode::busy, "process {} is of run {}, which has a lease already",
+                           found->claim.job->pid, printable(other.run)));
     }
     const auto seen = context.look_without_claims(Depth::placement);
     if (!seen) return refused(seen.error());
     const auto devices = devices_of(found->claim, *seen);
     if (devices.empty()) {
-      return refused({ErrorCode::not_found,
-                      trf("neither process {} nor what it started computes on a device now",
-                          found->claim.job->pid)});
+      return refused(Error(ErrorCode::not_found,
+                           "neither process {} nor what it started computes on a device now",
+                           found->claim.job->pid));
     }
     auto job = job_for(devices, found->claim);
     if (!job) return refused(job.error());

@@ -29,7 +29,7 @@ class ScratchDirectory {
  public:
   static Result<ScratchDirectory> make(const std::string& parent) {
     std::string path = parent + "/berth-demo-XXXXXX";
-    if (::mkdtemp(path.data()) == nullptr) return fail_system("create " + path, errno);
+    if (::mkdtemp(path.data()) == nullptr) return fail_system(errno, "create {}", path);
     return ScratchDirectory(path);
   }
   ScratchDirectory(ScratchDirectory&& other) noexcept : path_(std::move(other.path_)) {
@@ -125,7 +125,7 @@ class Steps {
       if (apart) (void)close_standard_streams();
       signals_.restore_original();
       const Error failure = execute(command, environment_, "");
-      complain(failure.message());
+      complain(failure.shown());
       return exit_code::cannot_execute;
     });
   }
@@ -205,8 +205,8 @@ class DemoVerb final : public Verb {
     }
     const Problem* silent = why_devices_are_unknown(snapshot);
     if (silent == nullptr) return text;
-    text += printable(tr_composed(silent->message)) + "\n";
-    if (!silent->remedy.empty()) text += printable(tr_composed(silent->remedy)) + "\n";
+    text += printable(silent->message.shown()) + "\n";
+    if (!silent->remedy.empty()) text += printable(silent->remedy.shown()) + "\n";
     return text;
   }
 

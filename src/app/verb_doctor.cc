@@ -233,7 +233,7 @@ class DoctorVerb final : public Verb {
     Examined host{.snapshot = std::move(*snapshot)};
     host.facts = facts_of_host(context, doctor::driver_works(host));
     if (!python_.empty() && !host.facts.python) {
-      complain(tr_composed(host.facts.python_problem));
+      complain(host.facts.python_problem.shown());
       return could_not_look;
     }
     host.visible = visible_list(context, host.snapshot);

@@ -114,8 +114,7 @@ class FitVerb final : public Verb {
     if (layers_ == 0 || hidden_ == 0 || heads_ == 0 || hidden_ % heads_ != 0) {
       return Error(
           ErrorCode::invalid,
-          std::string(tr("--layers, --hidden and --heads go together, and the heads divide "
-                         "--hidden evenly")));
+          "--layers, --hidden and --heads go together, and the heads divide --hidden evenly");
     }
     const std::uint64_t words = model.shape ? model.shape->vocabulary : 32000;
     const auto heads = static_cast<std::uint64_t>(heads_);

@@ -155,7 +155,7 @@ class StopVerb final : public Verb {
   }
   int run(Context& context, const std::vector<std::string>&) override {
     const auto grace = parse_duration(grace_);
-    if (!grace) return report(Error(grace.error()).because("--grace"), exit_code::usage);
+    if (!grace) return report(Error(grace.error()).at("--grace"), exit_code::usage);
     if (all_) return stop_all(context, *grace);
     if (!slurm_job_.empty()) return stop_in_slurm_job(context, *grace);
     if (name_.empty()) {

@@ -29,6 +29,7 @@
 #include "base/json_archive.h"
 #include "base/line_socket.h"
 #include "base/process.h"
+#include "base/sentence.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -159,7 +160,7 @@ Result<JobSpec> job_in(const Json& question, const Context& context) {
   for (const auto& [name, value] : request.items()) {
     const JobKey* key = find_job_key(name);
     if (key == nullptr || !value.is_string()) {
-      return fail(ErrorCode::invalid, trf("this berth knows no \"{}\" of a request", name));
+      return fail(ErrorCode::invalid, "this berth knows no \"{}\" of a request", name);
     }
     typed[static_cast<std::size_t>(key - job_keys().data())] = value.get<std::string>();
   }
@@ -192,9 +193,9 @@ class Helper {
     const int protocol = question.value("protocol", 1);
     if (protocol < oldest_protocol || protocol > newest_protocol) {
       return fail(ErrorCode::unsupported,
-                  trf("the library speaks protocol {}, and this berth {} speaks {} to {}: install "
-                      "both from one release",
-                      protocol, BERTH_VERSION, oldest_protocol, newest_protocol));
+                  "the library speaks protocol {}, and this berth {} speaks {} to {}: install both "
+                  "from one release",
+                  protocol, BERTH_VERSION, oldest_protocol, newest_protocol);
     }
     const std::string wanted = question.value("ask", "");
     if (wanted == "end") return {};  // of a lease that could not be recorded
@@ -202,8 +203,8 @@ class Helper {
     if (wanted == "pick") return pick(question);
     if (wanted == "lease") return lease(question);
     return fail(ErrorCode::unsupported,
-                trf("the library asks for \"{}\", which this berth {} does not know", wanted,
-                    BERTH_VERSION));
+                "the library asks for \"{}\", which this berth {} does not know", wanted,
+                BERTH_VERSION);
   }
 
   /// The program may have set them since it started us.
@@ -279,7 +280,7 @@ class Helper {
           tr("the lease of a running program closes no device file to it; `berth run --isolate` "
              "starts a program so"));
       if (question.value("request", Json::object()).contains("isolate")) {
-        return fail(ErrorCode::unsupported, why);
+        return fail(ErrorCode::unsupported, Sentence(why));
       }
       note(why);  // a file of the configuration wants it of all jobs
     }
@@ -318,7 +319,7 @@ class Helper {
     const std::int64_t wait = question.value("wait_ms", std::int64_t{0});
     if (wait >= 0) options.wait = std::chrono::milliseconds(wait);
     options.on_news = [&](const WaitingNews& news) { tell_news(news, *job); };
-    options.say = [&](std::string_view text) { note(text); };
+    options.say = [&](const Sentence& said) { note(said.english()); };
     options.interrupted = [this] { return asker_.has_had_enough(); };
     Ledger& within = *inside ? (*inside)->ledger : ledger;
     asker_.interrupts_us(true);
@@ -410,7 +411,7 @@ class Helper {
   std::optional<AdoptedRun> begin_record(RunOptions run, Manifest manifest) {
     auto record = AdoptedRun::begin(std::move(run), services(), std::move(manifest));
     if (record) return *std::move(record);
-    note(trf("this lease is not recorded: {}", printable(record.error().message())));
+    note(trf("this lease is not recorded: {}", printable(record.error().shown())));
     return std::nullopt;
   }
 

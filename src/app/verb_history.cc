@@ -65,8 +65,8 @@ class HistoryVerb final : public Verb {
     }
     if (!gpu_.empty() && view.devices.empty()) {
       return fail(ErrorCode::invalid,
-                  trf("the history knows no GPU \"{}\"; `berth history` lists those it knows",
-                      printable(gpu_)));
+                  "the history knows no GPU \"{}\"; `berth history` lists those it knows",
+                  printable(gpu_));
     }
     auto done = add_series(view, reader);
     if (!done) return done;

@@ -14,7 +14,7 @@ class IdleVerb final : public Verb {
     // JSON is for programs: its sentences are the same in every language.
     if (json_) set_language(Language::english);
     const auto rules = context.policy();
-    if (!rules) complain(rules.error().message());
+    if (!rules) complain(rules.error().shown());
     const Policy* policy = rules && !context.replay() ? rules->get() : nullptr;
     const auto snapshot = context.look(Depth::everything, Relations::all);
     if (!snapshot) return report(snapshot.error());

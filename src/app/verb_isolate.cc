@@ -84,7 +84,7 @@ class IsolateVerb final : public Verb {
     const PolicyPlaces places = context.policy_places();
     if (::geteuid() == places.owner) {
       const auto noted = note_isolation_check(context.machine_configuration(), report.is_well());
-      if (!noted) complain(noted.error().message());
+      if (!noted) complain(noted.error().shown());
     }
     print(json_ ? json_of(report) + "\n" : render(report));
     return report.is_well() ? exit_code::ok : exit_code::failed;

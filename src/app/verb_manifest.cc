@@ -105,7 +105,7 @@ class ManifestVerb final : public Verb {
     const auto text = read_named_file(path, largest_manifest);
     if (!text) return std::unexpected(text.error());
     auto manifest = any_manifest_from_json(*text);
-    if (!manifest) return std::unexpected(std::move(manifest).error().because("reading " + path));
+    if (!manifest) return std::unexpected(std::move(manifest).error().because("reading {}", path));
     return manifest;
   }
 

@@ -54,16 +54,14 @@ bool are_given_by_toolkit(const std::vector<DeviceId>& ids, const Snapshot& snap
 Result<std::string> container_words(const std::string& format, const std::vector<DeviceId>& ids,
                                     const Snapshot& snapshot) {
   if (format == "cdi") {
-    return std::unexpected(
-        Error(ErrorCode::unsupported,
-              std::string(tr("--format cdi names NVIDIA's devices alone; use --format docker"))));
+    return std::unexpected(Error(ErrorCode::unsupported,
+                                 "--format cdi names NVIDIA's devices alone; use --format docker"));
   }
   const auto files = files_for_container(found_in(snapshot, ids));
   if (!files) {
     return std::unexpected(Error(
         ErrorCode::unsupported,
-        std::string(tr("which files give a container these devices is not known; use the runtime "
-                       "of their maker"))));
+        "which files give a container these devices is not known; use the runtime of their maker"));
   }
   std::string words;
   for (const std::string& file : *files)

@@ -18,7 +18,7 @@ class QueueVerb final : public Verb {
     // JSON is for programs: its sentences are the same in every language.
     if (json_) set_language(Language::english);
     const auto rules = context.policy();
-    if (!rules) complain(rules.error().message());
+    if (!rules) complain(rules.error().shown());
     const Policy* policy = rules && !context.replay() ? rules->get() : nullptr;
     const auto snapshot = context.look(Wanted(Depth::placement).add(Extra::leases));
     if (!snapshot) return report(snapshot.error());

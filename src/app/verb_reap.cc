@@ -142,7 +142,7 @@ class ReapVerb final : public Verb {
     const serve::UserActs acts(place_of_runs(context));
     if (const auto ran = acts.tell(command, claim.uid); !ran) {
       say(step,
-          trf("its owner could not be told, and nothing else is done: {}", ran.error().message()));
+          trf("its owner could not be told, and nothing else is done: {}", ran.error().shown()));
       return exit_code::failed;
     }
     told[claim.id] = snapshot.taken;
@@ -159,7 +159,7 @@ class ReapVerb final : public Verb {
     const serve::UserActs acts(place_of_runs(context));
     const auto ended = acts.release(claim, claim.uid);
     say(step, ended ? std::string(tr("it was ended"))
-                    : trf("it could not be ended: {}", ended.error().message()));
+                    : trf("it could not be ended: {}", ended.error().shown()));
     return ended ? exit_code::ok : exit_code::failed;
   }
 

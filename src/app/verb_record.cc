@@ -13,6 +13,7 @@
 #include "app/live.h"
 #include "app/verb.h"
 #include "base/fd.h"
+#include "base/sentence.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -34,11 +35,11 @@ class RecordVerb final : public Verb {
 
   int run(Context& context, const std::vector<std::string>&) override {
     const auto delay = parse_duration(delay_);
-    if (!delay) return report(Error(delay.error()).because("-d"), exit_code::usage);
+    if (!delay) return report(Error(delay.error()).at("-d"), exit_code::usage);
     std::optional<std::chrono::milliseconds> length;
     if (!for_.empty()) {
       const auto parsed = parse_duration(for_);
-      if (!parsed) return report(Error(parsed.error()).because("--for"), exit_code::usage);
+      if (!parsed) return report(Error(parsed.error()).at("--for"), exit_code::usage);
       length = *parsed;
     }
     const std::string begins =
@@ -66,8 +67,8 @@ class RecordVerb final : public Verb {
     const int create = append_ ? 0 : O_EXCL;
     auto fd = open_fd(file_, O_WRONLY | O_CREAT | O_APPEND | create, 0644);
     if (!fd && !append_ && is_there(file_)) {
-      return fail(fd.error().code(),
-                  trf("{}; --append goes on with a file that is there", fd.error().message()));
+      return fail(fd.error().code(), "{}; --append goes on with a file that is there",
+                  fd.error().said());
     }
     return fd;
   }
@@ -77,14 +78,14 @@ class RecordVerb final : public Verb {
     struct stat facts{};
     if (::stat(file_.c_str(), &facts) != 0 || facts.st_size == 0) return {};
     if (!S_ISREG(facts.st_mode)) {
-      return fail(ErrorCode::invalid, trf("{} is not a regular file", printable(file_)));
+      return fail(ErrorCode::invalid, "{} is not a regular file", printable(file_));
     }
     const auto recording = Recording::open_file(file_);
     const bool is_whole = ends_a_line(facts.st_size);
     if (recording && is_whole) return {};
     if (recording && !recording->at(recording->size() - 1)) return torn(recording->last_line());
-    return fail(ErrorCode::invalid,
-                trf("{} is no whole recording: nothing was added to it", printable(file_)));
+    return fail(ErrorCode::invalid, "{} is no whole recording: nothing was added to it",
+                printable(file_));
   }
 
   [[nodiscard]] bool ends_a_line(off_t size) const {
@@ -95,9 +96,9 @@ class RecordVerb final : public Verb {
 
   [[nodiscard]] std::unexpected<Error> torn(const Recording::Line& last) const {
     return fail(ErrorCode::invalid,
-                trf("{} breaks off in its last line, {}: nothing was added to it; --replay plays "
-                    "what is before. To go on with it, cut that line off: truncate -s {} {}",
-                    printable(file_), last.number, last.begin, shell_quoted(file_)));
+                "{} breaks off in its last line, {}: nothing was added to it; --replay plays what "
+                "is before. To go on with it, cut that line off: truncate -s {} {}",
+                printable(file_), last.number, last.begin, shell_quoted(file_));
   }
 
   int record(Context& context, Live& live, SignalQueue& signals, int out, Duration delay,
@@ -110,7 +111,7 @@ class RecordVerb final : public Verb {
       const off_t whole = ::lseek(out, 0, SEEK_END);  // -1: no file
       const Snapshot snapshot = live.look(Depth::everything);
       for (const Problem& problem : snapshot.problems) {
-        if (said.is_new(problem)) complain(printable(problem.message));
+        if (said.is_new(problem)) complain(printable(problem.message.shown()));
       }
       // A whole line in one write: whoever reads the file meanwhile sees no half of one.
       const auto written = write_all(out, to_json(snapshot, JsonLayout::compact) + "\n");
@@ -129,13 +130,13 @@ class RecordVerb final : public Verb {
   }
 
   [[nodiscard]] Error gave_up(const Error& why, std::size_t count) const {
-    if (file_ == "-") return Error(why).because(trf("snapshot {}", count + 1));
+    if (file_ == "-") return Error(why).because(sentence("snapshot {}", count + 1));
     const std::string file = printable(file_);
     return {why.code(), count == 0
-                            ? trf("{}: {}: nothing was recorded", file, why.message())
-                            : trf("{}: {}; the snapshots before ({}) are kept whole: --append "
-                                  "goes on with them",
-                                  file, why.message(), count)};
+                            ? sentence("{}: {}: nothing was recorded", file, why.said())
+                            : sentence("{}: {}; the snapshots before ({}) are kept whole: --append "
+                                       "goes on with them",
+                                       file, why.said(), count)};
   }
 
   /// Waits; true: somebody wants us to stop.

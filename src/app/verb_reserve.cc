@@ -14,6 +14,7 @@
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/process.h"
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "run/inside.h"
@@ -36,10 +37,10 @@ Result<std::chrono::milliseconds> time_to_hold(const std::string& text) {
   constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365);
   const auto time = parse_duration(text);
   if (time && *time >= std::chrono::seconds(1) && *time <= longest) return time;
-  return fail(ErrorCode::invalid,
-              trf("--for {}: devices are held for 1s at least and for 365d at most; write for "
-                  "example --for 4h",
-                  printable(text)));
+  return fail(
+      ErrorCode::invalid,
+      "--for {}: devices are held for 1s at least and for 365d at most; write for example --for 4h",
+      printable(text));
 }
 
 class ReserveVerb final : public Verb {
@@ -73,7 +74,7 @@ class ReserveVerb final : public Verb {
       return usage_code();
     }
     if (const auto time = time_to_hold(time_); !time) {
-      return report(Error(time.error()).because(tr("reserve")), usage_code());
+      return report(Error(time.error()).because(sentence("reserve")), usage_code());
     }
     const auto job = request_.job(context);
     if (!job) return report(job.error(), usage_code());
@@ -96,7 +97,7 @@ class ReserveVerb final : public Verb {
  private:
   int plan(Context& context) const {
     const auto failed = [this](const Error& why) {
-      return report(Error(why).because(tr("reserve")), usage_code());
+      return report(Error(why).because(sentence("reserve")), usage_code());
     };
     const auto at = parse_start(at_, context.clock().wall_now());
     if (!at) return failed(at.error());
@@ -140,9 +141,9 @@ Result<Claim> own_claim(const LedgerView& view, const std::string& name) {
   return fail(
       found.empty() ? ErrorCode::not_found : ErrorCode::invalid,
       found.empty()
-          ? trf("you hold no lease that is called \"{}\": see `berth leases`", printable(name))
-          : trf("several of your leases are called \"{}\": write more of the name",
-                printable(name)));
+          ? sentence("you hold no lease that is called \"{}\": see `berth leases`", printable(name))
+          : sentence("several of your leases are called \"{}\": write more of the name",
+                     printable(name)));
 }
 
 class ExecVerb final : public Verb {
@@ -167,7 +168,7 @@ class ExecVerb final : public Verb {
     const LedgerView view = context.read_ledger();
     if (context.ledger_error()) return report(*context.ledger_error(), usage_code());
     const auto claim = own_claim(view, rest.front());
-    if (!claim) return report(Error(claim.error()).because(tr("exec")), usage_code());
+    if (!claim) return report(Error(claim.error()).because(sentence("exec")), usage_code());
     std::vector<std::string> words = {"run"};
     words.push_back(devices_.empty() ? "--devices=" + std::to_string(claim->devices.size())
                                      : "--devices=" + devices_);
@@ -197,7 +198,8 @@ class ReleaseVerb final : public Verb {
 
   int run(Context& context, const std::vector<std::string>&) override {
     const auto released = release_planned(context, name_);
-    if (!released) return report(Error(released.error()).because(tr("release")), usage_code());
+    if (!released)
+      return report(Error(released.error()).because(sentence("release")), usage_code());
     if (!*released) return become({"stop", name_}, context.environment());
     complain(trf("{} does not begin any more", printable(name_)));
     return exit_code::ok;
@@ -243,7 +245,7 @@ class ExtendVerb final : public Verb {
       return usage_code();
     }
     if (const auto extended = extend(context); !extended) {
-      return report(Error(extended.error()).because(tr("extend")), usage_code());
+      return report(Error(extended.error()).because(sentence("extend")), usage_code());
     }
     return exit_code::ok;
   }
@@ -259,8 +261,8 @@ class ExtendVerb final : public Verb {
     const auto claim = own_claim(*view, name_);
     if (!claim) return std::unexpected(claim.error());
     if (!claim->ends) {
-      return fail(ErrorCode::invalid,
-                  trf("run {} has no time limit: nothing ends it", printable(claim->run)));
+      return fail(ErrorCode::invalid, "run {} has no time limit: nothing ends it",
+                  printable(claim->run));
     }
     if (const auto allowed = is_allowed(context); !allowed) return allowed;
     const std::chrono::milliseconds limit(claim->ends->unix_ms - claim->since.unix_ms +
@@ -283,9 +285,9 @@ class ExtendVerb final : public Verb {
     const auto own = (*policy)->hours_used->find(::geteuid());
     if (!most || own == (*policy)->hours_used->end() || own->second < *most) return {};
     return fail(ErrorCode::no_permission,
-                trf("this user has used {:.0f} of the {} GPU-hours that the policy allows within "
-                    "30 days",
-                    own->second, *most));
+                "this user has used {} of the {} GPU-hours that the policy allows within "
+                "30 days",
+                fmt::format("{:.0f}", own->second), *most);
   }
 
   std::string name_;

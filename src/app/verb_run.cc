@@ -16,6 +16,7 @@
 #include "app/slurm_options.h"
 #include "app/verb.h"
 #include "base/fd.h"
+#include "base/sentence.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -63,7 +64,7 @@ class RunVerb final : public Verb {
       return usage_code();
     }
     if (const auto nodes = check_nodes(options->job, nodes_given(options->environment)); !nodes) {
-      return report(Error(nodes.error()).because(tr("run")), usage_code());
+      return report(Error(nodes.error()).because(sentence("run")), usage_code());
     }
     return flags_.dry_run() ? dry_run(context, *options) : start(context, *options);
   }
@@ -75,7 +76,7 @@ class RunVerb final : public Verb {
     if (options.job.cap) {  // a run that is started asks by itself
       const CapMeans means = cap_means(options, services_of(context, nullptr, options));
       if (const auto cap = cap_of(options.job, means.facts); !cap) {
-        return report(Error(cap.error()).because(tr("run")), usage_code());
+        return report(Error(cap.error()).because(sentence("run")), usage_code());
       }
       if (means.shim) {  // what is mended now, no later run has to mend
         for (const Sentence& one : means.shim->said) complain(one.shown());
@@ -151,7 +152,7 @@ class RunVerb final : public Verb {
     std::optional<Ledger> ledger;
     if (options.job.where != RunWhere::cpu) {
       auto opened = context.open_ledger();
-      if (!opened) return report(std::move(opened).error().because(tr("run")), usage_code());
+      if (!opened) return report(std::move(opened).error().because(sentence("run")), usage_code());
       ledger.emplace(std::move(*opened));
       say_whose_ledger(context, ledger->place());
     }
@@ -254,7 +255,7 @@ class RunVerb final : public Verb {
     complain(
         trf("the job runs as {}, but that could not be written to stdout ({}); `berth show {}` "
             "shows it, `berth stop {}` ends it",
-            id, told.error().message(), id, id));
+            id, told.error().shown(), id, id));
     return usage_code();
   }
 

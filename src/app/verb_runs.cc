@@ -67,7 +67,7 @@ class ShowVerb final : public Verb {
     RunDetails details{story_of(*found), {}};
     const auto read =
         read_samples(context, *found, [&](const Sample& sample) { details.series.add(sample); });
-    if (!read) complain(read.error().message());
+    if (!read) complain(read.error().shown());
     print(render_run(*found, details, context.clock().moment(), context.out_uncut()));
     return exit_code::ok;
   }

@@ -92,10 +92,10 @@ class ServeVerb final : public Verb {
     const std::string before = read_from_;
     struct stat facts{};
     if (!before.empty() && ::stat(before.c_str(), &facts) != 0) {
-      return fail_system("find " + before + ", which it was read from", errno);
+      return fail_system(errno, "find {}, which it was read from", before);
     }
     if (!before.empty() && !S_ISREG(facts.st_mode)) {
-      return fail(ErrorCode::invalid, before + " is no file any more");
+      return fail(ErrorCode::invalid, "{} is no file any more", before);
     }
     return read(context);
   }
@@ -115,13 +115,13 @@ class ServeVerb final : public Verb {
       for (const std::string_view one : split(list, ',')) {
         if (one.empty()) continue;
         auto address = serve::parse_address(trimmed(one));
-        if (!address) return std::unexpected(std::move(address).error().because("--listen"));
+        if (!address) return std::unexpected(std::move(address).error().at("--listen"));
         settings->listen.push_back(std::move(*address));
       }
     }
     if (!interval_.empty()) {
       auto interval = serve::parse_interval(interval_);
-      if (!interval) return std::unexpected(std::move(interval).error().because("--interval"));
+      if (!interval) return std::unexpected(std::move(interval).error().at("--interval"));
       settings->interval = *interval;
     }
     if (!join_.empty()) {
@@ -134,8 +134,7 @@ class ServeVerb final : public Verb {
     settings->require_tokens = settings->require_tokens || tokens_;
     if (certificate_.empty() != key_.empty() || (!client_ca_.empty() && certificate_.empty())) {
       return fail(ErrorCode::invalid,
-                  std::string(tr("--tls-cert and --tls-key belong together, and --tls-client-ca "
-                                 "wants both")));
+                  "--tls-cert and --tls-key belong together, and --tls-client-ca wants both");
     }
     if (!certificate_.empty()) {
       settings->tls =

@@ -49,7 +49,7 @@ class ServiceVerb final : public Verb {
     if (home && home->starts_with('/')) {
       return root_ + *home + "/.config/systemd/user/" + service_name;
     }
-    return fail(ErrorCode::not_found, std::string(tr("no place for a unit: HOME is not set")));
+    return fail(ErrorCode::not_found, "no place for a unit: HOME is not set");
   }
 
   [[nodiscard]] Command systemctl(std::initializer_list<const char*> words) const {
@@ -82,7 +82,7 @@ class ServiceVerb final : public Verb {
       const auto done = output_of(command, context.environment(),
                                   context.variable("PATH").value_or(default_search_path),
                                   context.clock(), std::chrono::seconds(60));
-      if (!done) return report(Error(done.error()).because(shell_joined(command)));
+      if (!done) return report(Error(done.error()).at(shell_joined(command)));
       print(*done);
     }
     return exit_code::ok;
@@ -91,7 +91,7 @@ class ServiceVerb final : public Verb {
   Result<void> check_it_is_ours(const std::string& path) const {
     const auto had = read_file(path);
     if (had && !is_our_unit(*had)) {
-      return fail(ErrorCode::busy, trf("{} is there and not berth's: move it away first", path));
+      return fail(ErrorCode::busy, "{} is there and not berth's: move it away first", path);
     }
     return {};
   }
@@ -108,7 +108,7 @@ class ServiceVerb final : public Verb {
       const auto made = make_directories(path.substr(0, path.rfind('/')), 0755);
       const auto written = made ? write_file_atomically(path, text, 0644) : made;
       if (!written) {
-        complain(written.error().message());
+        complain(written.error().shown());
         complain(
             tr("for the whole machine this is root's to do: sudo berth service install; for "
                "yourself: berth service install --user"));
@@ -132,7 +132,7 @@ class ServiceVerb final : public Verb {
     if (const auto ours = check_it_is_ours(path); !ours) return report(ours.error());
     const int code = carry_out(context, {systemctl({"disable", "--now", service_name})});
     if (dry_run_ || code != exit_code::ok) return code;
-    if (::unlink(path.c_str()) != 0) return report(system_error("remove " + path, errno));
+    if (::unlink(path.c_str()) != 0) return report(system_error(errno, "remove {}", path));
     print("- " + path + "\n");
     return carry_out(context, {systemctl({"daemon-reload"})});
   }

@@ -29,9 +29,8 @@ class SetupVerb final : public Verb {
     const bool is_not_here = context.sources().simulated || context.replay();
     if (is_not_here && paths_.root.empty()) {
       return report(Error(ErrorCode::invalid,
-                          std::string(tr("setup changes this machine, and no simulated or recorded "
-                                         "one: leave --sim and --replay out, or see what it makes "
-                                         "with --root DIRECTORY"))),
+                          "setup changes this machine, and no simulated or recorded one: leave "
+                          "--sim and --replay out, or see what it makes with --root DIRECTORY"),
                     exit_code::usage);
     }
     const auto report_of = make_shared_ledger(paths_);

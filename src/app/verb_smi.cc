@@ -78,8 +78,8 @@ class SmiVerb final : public Verb {
       arrived = answers.write(smi::printable_answer(output.text, request));
       for (const Problem& problem : output.silent) {
         if (!said.is_new(problem)) continue;
-        complain(printable(problem.message));
-        if (!problem.remedy.empty()) complain(printable(problem.remedy));
+        complain(printable(problem.message.shown()));
+        if (!problem.remedy.empty()) complain(printable(problem.remedy.shown()));
       }
       code = output.code;
       return arrived && !(tick == 0 && shows_nothing(code));

@@ -93,8 +93,8 @@ Result<std::vector<HostReport>> others(Context& context, const StatusAll& wanted
   if (!members) return std::unexpected(std::move(members).error());
   if (members->empty()) {
     return fail(ErrorCode::invalid,
-                std::string(tr("no other server is known: name them with --join or --join-file, or "
-                               "under [join] in serve.toml")));
+                "no other server is known: name them with --join or --join-file, or under [join] "
+                "in serve.toml");
   }
   return serve::ask_once(*members, patience, context.clock());
 }
@@ -186,18 +186,18 @@ class StatusVerb final : public Verb {
     }
     if (!csv_.empty()) {
       auto columns = parse_field_list(csv_);
-      if (!columns) return report(std::move(columns).error().because("--csv"), exit_code::usage);
+      if (!columns) return report(std::move(columns).error().at("--csv"), exit_code::usage);
       columns_ = std::move(*columns);
     }
     if (!devices_.empty()) {
       auto patterns = parse_patterns(devices_);
-      if (!patterns) return report(std::move(patterns).error().because("-i"), exit_code::usage);
+      if (!patterns) return report(std::move(patterns).error().at("-i"), exit_code::usage);
       options_.devices = std::move(*patterns);
     }
     if (!user_.empty()) options_.user = user_;
     if (watch_.empty()) return once(context);
     auto every = parse_duration(without_sign(watch_));
-    if (!every) return report(std::move(every).error().because("-w"), exit_code::usage);
+    if (!every) return report(std::move(every).error().at("-w"), exit_code::usage);
     return watch(context, std::max(*every, std::chrono::milliseconds(100)));
   }
 
@@ -219,7 +219,7 @@ class StatusVerb final : public Verb {
     every_.json = json_;
     if (watches) {
       auto every = parse_duration(without_sign(watch_));
-      if (!every) return report(std::move(every).error().because("-w"), exit_code::usage);
+      if (!every) return report(std::move(every).error().at("-w"), exit_code::usage);
       return watch_all(context, every_, std::max(*every, std::chrono::milliseconds(100)));
     }
     return show_all(context, every_);
@@ -291,8 +291,8 @@ class StatusVerb final : public Verb {
     if (!shown) return;
     for (const Problem& problem : shown->problems) {
       if (!said_.is_new(problem)) continue;
-      complain(printable(tr_composed(problem.message)));
-      if (!problem.remedy.empty()) complain(printable(tr_composed(problem.remedy)));
+      complain(printable(problem.message.shown()));
+      if (!problem.remedy.empty()) complain(printable(problem.remedy.shown()));
     }
   }
 

@@ -33,11 +33,11 @@ Result<void> write_new_file(const std::string& path, std::string_view text) {
   if (!file) return std::unexpected(std::move(file).error());
   auto written = write_all(file->get(), text);
   if (written && ::fsync(file->get()) != 0) {
-    written = fail_system("write " + printable(path), errno);
+    written = fail_system(errno, "write {}", printable(path));
   }
   // link(2) fails where there is a file of that name; rename would replace it.
   if (written && ::link(unfinished.c_str(), path.c_str()) != 0) {
-    written = fail_system("create " + printable(path), errno);
+    written = fail_system(errno, "create {}", printable(path));
   }
   ::unlink(unfinished.c_str());
   return written;

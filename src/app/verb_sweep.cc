@@ -146,9 +146,8 @@ class SweepVerb final : public Verb {
     const auto taken = take_ofd_lock(file->get(), {.start = place, .length = 1});
     if (taken || taken.error().code() != ErrorCode::busy) return file;
     return fail(ErrorCode::busy,
-                std::string(tr("sweep: this very sweep is under way already: the same words in "
-                               "the same folder. It starts the points that are left; `berth "
-                               "runs` lists them")));
+                "sweep: this very sweep is under way already: the same words in the same folder. "
+                "It starts the points that are left; `berth runs` lists them");
   }
 
   /// Runs of the same sweep that there are already, the last time through alone.

@@ -65,8 +65,7 @@ class TokenVerb final : public Verb {
  private:
   Result<std::optional<uid_t>> stands_for() const {
     if ((admin_ ? 1 : 0) + (public_ ? 1 : 0) + (user_.empty() ? 0 : 1) > 1) {
-      return fail(ErrorCode::invalid,
-                  std::string(tr("--user, --admin and --public exclude each other")));
+      return fail(ErrorCode::invalid, "--user, --admin and --public exclude each other");
     }
     if (admin_ || public_) return std::optional<uid_t>();
     if (user_.empty()) return std::optional(::getuid());
@@ -74,8 +73,8 @@ class TokenVerb final : public Verb {
     const auto uid = serve::GroupBook(passwd.value_or(""), "").uid_of(user_);
     if (!uid) {
       return fail(ErrorCode::not_found,
-                  trf("there is no user {} in /etc/passwd: give the number of one who is elsewhere",
-                      printable(user_)));
+                  "there is no user {} in /etc/passwd: give the number of one who is elsewhere",
+                  printable(user_));
     }
     return std::optional(*uid);
   }
@@ -91,7 +90,7 @@ class TokenVerb final : public Verb {
                        .sha256 = {}};
     if (!expires_.empty()) {
       const auto lasts = parse_duration(expires_);
-      if (!lasts) return report(Error(lasts.error()).because("--expires"), exit_code::usage);
+      if (!lasts) return report(Error(lasts.error()).at("--expires"), exit_code::usage);
       if (lasts->count() <= 0) {
         complain(tr("--expires: it would be good for nothing from the first"));
         return exit_code::usage;

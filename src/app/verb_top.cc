@@ -7,6 +7,7 @@
 #include "app/top_loop.h"
 #include "app/top_servers.h"
 #include "app/verb.h"
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "view/status.h"
@@ -59,7 +60,7 @@ class TopVerb final : public Verb {
     const auto every = parse_duration(delay_.empty() ? usual_delay : delay_);
     if (!every) {
       Error error = every.error();
-      return report(std::move(error).because("-d"), exit_code::usage);
+      return report(std::move(error).at("-d"), exit_code::usage);
     }
     return watch_servers(context, join_, std::max(*every, std::chrono::milliseconds(500)));
   }
@@ -78,7 +79,7 @@ class TopVerb final : public Verb {
     state.tree = state.tree || tree_;
     if (!delay_.empty()) {
       auto delay = parse_duration(delay_);
-      if (!delay) return std::move(delay).error().because("-d");
+      if (!delay) return std::move(delay).error().at("-d");
       state.interval = std::max(*delay, std::chrono::milliseconds(100));
     }
     const auto speed = parse_decimal(speed_);
@@ -106,7 +107,7 @@ class TopVerb final : public Verb {
   std::optional<Error> choose_devices(TopOptions& options) const {
     if (devices_.empty()) return std::nullopt;
     auto patterns = parse_patterns(devices_);
-    if (!patterns) return std::move(patterns).error().because("-i");
+    if (!patterns) return std::move(patterns).error().at("-i");
     options.choose = [chosen = StatusOptions{.devices = std::move(*patterns), .user = {}}](
                          const Snapshot& snapshot) -> Result<std::vector<DeviceId>> {
       if (auto known = check_patterns(snapshot, chosen); !known) {
@@ -119,9 +120,9 @@ class TopVerb final : public Verb {
     return std::nullopt;
   }
 
-  static std::string mistaken(std::string_view option, const std::string& value) {
-    return trf("{} does not know \"{}\"; berth top --help lists what there is", option,
-               printable(value));
+  static Sentence mistaken(std::string_view option, const std::string& value) {
+    return sentence("{} does not know \"{}\"; berth top --help lists what there is", option,
+                    printable(value));
   }
 
   static constexpr const char* usual_delay = "1s";

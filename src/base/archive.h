@@ -98,6 +98,12 @@ class Archive {
     std::string copy(text);
     if (is_text() && !is_reading()) member(key, copy, form);
   }
+  /// A sentence, by its English.
+  template <class T>
+    requires requires(const T& said) { said.english(); }
+  void derived(std::string_view key, const T& said, Form form) {
+    derived(key, said.english(), form);
+  }
   /// An object that is no type: `walk_members` names what it has.
   template <class WalkMembers>
   void object(std::string_view key, const WalkMembers& walk_members, Form form = Form::plain) {

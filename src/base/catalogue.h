@@ -1,6 +1,6 @@
 #pragma once
 // Catalogue: translations in gettext's compiled form ("The Format of GNU MO Files" in gettext's
-// manual), as they lie in memory. Internal to tr.cc.
+// manual), as they lie in memory. Internal to tr.cc and sentence_shown.cc.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,5 +25,8 @@ class Catalogue {
   [[nodiscard]] std::string_view text_at(std::size_t entry) const;
   std::string_view file_;
 };
+
+/// Unpacked when Chinese is wanted for the first time.
+[[nodiscard]] Catalogue chinese_catalogue();
 
 }  // namespace berth

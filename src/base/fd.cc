@@ -31,12 +31,12 @@ void Fd::close() {
 
 Result<Fd> open_fd(const std::string& path, int flags, mode_t mode) {
   Fd fd(::open(path.c_str(), flags | O_CLOEXEC, mode));
-  if (!fd.is_open()) return fail_system("open " + path, errno);
+  if (!fd.is_open()) return fail_system(errno, "open {}", path);
   if (fd.get() > STDERR_FILENO) return fd;
   // We were started with a standard stream closed. What is put in its place later must not end
   // this.
   Fd moved(::fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-  if (!moved.is_open()) return fail_system("open " + path, errno);
+  if (!moved.is_open()) return fail_system(errno, "open {}", path);
   return moved;
 }
 
@@ -62,12 +62,11 @@ Result<std::string> read_bounded(int fd, std::size_t limit, const std::string& w
       wait_for_more(fd);
       continue;
     }
-    if (got < 0) return fail_system("read " + what, errno);
+    if (got < 0) return fail_system(errno, "read {}", what);
     if (got == 0) return bytes;
     bytes.append(block.data(), static_cast<std::size_t>(got));
     if (bytes.size() > limit) {
-      return fail(ErrorCode::invalid,
-                  what + " is larger than the " + std::to_string(limit) + " bytes expected of it");
+      return fail(ErrorCode::invalid, "{} is larger than the {} bytes expected of it", what, limit);
     }
     const bool is_short = static_cast<std::size_t>(got) < block.size();
     if (is_short && ends == Ends::with_a_short_one) return bytes;
@@ -110,7 +109,7 @@ Result<std::string> reread_proc_file(int fd) {
   while (true) {
     const ssize_t got = ::pread(fd, block.data(), block.size(), static_cast<off_t>(bytes.size()));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail_system("read descriptor " + std::to_string(fd), errno);
+    if (got < 0) return fail_system(errno, "read descriptor {}", fd);
     bytes.append(block.data(), static_cast<std::size_t>(got));
     if (static_cast<std::size_t>(got) < block.size()) return bytes;
   }
@@ -118,11 +117,11 @@ Result<std::string> reread_proc_file(int fd) {
 
 Result<std::string> read_untrusted_file(int directory, const std::string& name, std::size_t limit) {
   const Fd fd(::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!fd.is_open()) return fail_system("open " + name, errno);
+  if (!fd.is_open()) return fail_system(errno, "open {}", name);
   struct stat facts{};
-  if (::fstat(fd.get(), &facts) != 0) return fail_system("examine " + name, errno);
-  if (!S_ISREG(facts.st_mode)) return fail(ErrorCode::invalid, name + " is not a regular file");
-  if (facts.st_nlink != 1) return fail(ErrorCode::invalid, name + " has more than one link");
+  if (::fstat(fd.get(), &facts) != 0) return fail_system(errno, "examine {}", name);
+  if (!S_ISREG(facts.st_mode)) return fail(ErrorCode::invalid, "{} is not a regular file", name);
+  if (facts.st_nlink != 1) return fail(ErrorCode::invalid, "{} has more than one link", name);
   return read_bounded(fd.get(), limit, name);
 }
 
@@ -134,7 +133,7 @@ Result<void> write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t wrote = ::write(fd, bytes.data(), bytes.size());
     if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return fail_system("write", errno);
+    if (wrote < 0) return fail_system(errno, "write");
     bytes.remove_prefix(static_cast<std::size_t>(wrote));
   }
   return {};
@@ -149,12 +148,12 @@ Result<void> write_file_atomically(const std::string& path, std::string_view byt
   auto written = write_all(fd->get(), bytes);
   if (!written) {
     ::unlink(temporary.c_str());
-    return std::unexpected(std::move(written).error().because("writing " + path));
+    return std::unexpected(std::move(written).error().because("writing {}", path));
   }
   if (::rename(temporary.c_str(), path.c_str()) != 0) {
     const int why = errno;
     ::unlink(temporary.c_str());
-    return fail_system("replace " + path, why);
+    return fail_system(why, "replace {}", path);
   }
   return {};
 }
@@ -184,20 +183,20 @@ Result<void> make_directories(const std::string& path, mode_t mode) {
       struct stat facts{};
       // EROFS or EACCES on an existing parent is no failure of ours.
       if (::stat(part.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode)) {
-        return fail_system("create directory " + part, why);
+        return fail_system(why, "create directory {}", part);
       }
     }
     if (slash == std::string::npos) break;
   }
   struct stat facts{};
-  if (::stat(path.c_str(), &facts) != 0) return fail_system("examine " + path, errno);
-  if (!S_ISDIR(facts.st_mode)) return fail(ErrorCode::invalid, path + " is not a directory");
+  if (::stat(path.c_str(), &facts) != 0) return fail_system(errno, "examine {}", path);
+  if (!S_ISDIR(facts.st_mode)) return fail(ErrorCode::invalid, "{} is not a directory", path);
   return {};
 }
 
 Result<std::vector<std::string>> list_directory(const std::string& path) {
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), ::closedir);
-  if (!directory) return fail_system("list " + path, errno);
+  if (!directory) return fail_system(errno, "list {}", path);
   std::vector<std::string> names;
   while (const dirent* entry = ::readdir(directory.get())) {
     const std::string_view name = entry->d_name;
@@ -210,7 +209,7 @@ Result<std::vector<std::string>> list_directory(const std::string& path) {
 Result<std::string> read_link(const std::string& path) {
   ReadBlock<PATH_MAX> target;
   const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
-  if (length < 0) return fail_system("read link " + path, errno);
+  if (length < 0) return fail_system(errno, "read link {}", path);
   return std::string(target.data(), static_cast<std::size_t>(length));
 }
 

@@ -1,6 +1,5 @@
 #include "base/gzip.h"
 
-#include <fmt/format.h>
 #include <zlib.h>
 
 namespace berth {
@@ -27,7 +26,7 @@ Result<std::string> gunzipped(std::string_view packed, std::size_t most_bytes) {
   }
   ::inflateEnd(&stream);
   if (plain.size() > most_bytes) {
-    return fail(ErrorCode::invalid, fmt::format("larger than {} bytes", most_bytes));
+    return fail(ErrorCode::invalid, "larger than {} bytes", most_bytes);
   }
   if (state != Z_STREAM_END) return fail(ErrorCode::invalid, "no whole gzip");
   return plain;

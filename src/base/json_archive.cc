@@ -14,7 +14,6 @@
 #include "base/json_members.h"
 #include "base/memory_limit.h"
 #include "base/text.h"
-#include "base/tr.h"
 
 namespace berth {
 
@@ -320,11 +319,11 @@ Result<void> read_json(std::string_view text, const std::function<void(Archive&)
     reader.begin_object();
     walk(reader);
     if (reader.is_good()) return {};
-    return fail(ErrorCode::invalid, reader.first_mistake());
+    return fail(ErrorCode::invalid, Sentence(reader.first_mistake()));
   } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::io, std::string(memory_ran_out()));
+    return fail(ErrorCode::io, Sentence(std::string(memory_ran_out())));
   } catch (const std::exception& error) {  // nlohmann's: says line and column
-    return fail(ErrorCode::invalid, std::string(no_json) + error.what());
+    return fail(ErrorCode::invalid, "{}{}", no_json, error.what());
   }
 }
 

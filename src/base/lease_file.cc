@@ -23,7 +23,7 @@ Result<void> remove_lease_file(int fd, int directory, const std::string& name) {
       errno == ENOENT) {
     return {};
   }
-  return fail_system("remove the lease " + name, errno);
+  return fail_system(errno, "remove the lease {}", name);
 }
 
 void remove_ledgers_inside(const std::string& directory) {

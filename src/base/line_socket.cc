@@ -30,13 +30,13 @@ std::unexpected<Error> closed() {
 Result<std::pair<Fd, Fd>> LineSocket::make_ends() {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return fail_system("make a socket", errno);
+    return fail_system(errno, "make a socket");
   }
   const Fd one(ends[0]);
   const Fd other(ends[1]);
   std::pair<Fd, Fd> high(Fd(::fcntl(one.get(), F_DUPFD_CLOEXEC, first_descriptor)),
                          Fd(::fcntl(other.get(), F_DUPFD_CLOEXEC, first_descriptor)));
-  if (!high.first.is_open() || !high.second.is_open()) return fail_system("make a socket", errno);
+  if (!high.first.is_open() || !high.second.is_open()) return fail_system(errno, "make a socket");
   return high;
 }
 
@@ -48,7 +48,7 @@ Result<pid_t> LineSocket::peer() const {
   ucred peer{};
   socklen_t size = sizeof(peer);
   if (::getsockopt(socket_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
-    return fail_system("learn who is at the other end of a socket", errno);
+    return fail_system(errno, "learn who is at the other end of a socket");
   }
   return peer.pid;
 }

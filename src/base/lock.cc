@@ -36,19 +36,19 @@ struct flock lock_of(ByteRange range, short type) {
 
 Result<void> take_ofd_lock(int fd, ByteRange range) {
   struct flock lock = lock_of(range, F_WRLCK);
-  if (::fcntl(fd, F_OFD_SETLK, &lock) != 0) return fail_system("lock the file", errno);
+  if (::fcntl(fd, F_OFD_SETLK, &lock) != 0) return fail_system(errno, "lock the file");
   return {};
 }
 
 Result<void> drop_ofd_lock(int fd, ByteRange range) {
   struct flock lock = lock_of(range, F_UNLCK);
-  if (::fcntl(fd, F_OFD_SETLK, &lock) != 0) return fail_system("unlock the file", errno);
+  if (::fcntl(fd, F_OFD_SETLK, &lock) != 0) return fail_system(errno, "unlock the file");
   return {};
 }
 
 Result<std::optional<ByteRange>> find_ofd_lock(int fd, ByteRange range) {
   struct flock lock = lock_of(range, F_RDLCK);
-  if (::fcntl(fd, F_OFD_GETLK, &lock) != 0) return fail_system("ask for the lock", errno);
+  if (::fcntl(fd, F_OFD_GETLK, &lock) != 0) return fail_system(errno, "ask for the lock");
   if (lock.l_type == F_UNLCK) return std::optional<ByteRange>();
   return std::optional(ByteRange{.start = lock.l_start, .length = lock.l_len});
 }
@@ -131,7 +131,7 @@ Result<void> take_flock(int fd, Clock& clock, Instant deadline,
                         const std::function<bool()>& interrupted) {
   std::optional<FlockQueue> queue;
   while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR) return fail_system("lock the file", errno);
+    if (errno != EWOULDBLOCK && errno != EINTR) return fail_system(errno, "lock the file");
     const Instant now = clock.now();
     const bool gives_up = now >= deadline || (interrupted && interrupted());
     if (gives_up) {

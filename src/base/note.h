@@ -3,11 +3,13 @@
 
 #include <string>
 
+#include "base/sentence.h"
+
 namespace berth {
 
 struct Note {
   std::string kind;  // a word for programs: "memory_over_cap"
-  std::string text;  // for people, in English
+  Sentence text;
   friend bool operator==(const Note&, const Note&) = default;
 };
 

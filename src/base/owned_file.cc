@@ -51,18 +51,17 @@ Result<void> is_kept_file_of(const FileOwner& owner, int fd, const std::string& 
   struct stat facts{};
   struct statfs system{};
   if (::fstat(fd, &facts) != 0 || ::fstatfs(fd, &system) != 0) {
-    return fail_system("examine " + path, errno);
+    return fail_system(errno, "examine {}", path);
   }
-  if (!S_ISREG(facts.st_mode)) return fail(ErrorCode::invalid, path + " is no regular file");
+  if (!S_ISREG(facts.st_mode)) return fail(ErrorCode::invalid, "{} is no regular file", path);
   if (std::ranges::find(made_by_the_kernel, static_cast<unsigned long>(system.f_type)) !=
       made_by_the_kernel.end()) {
-    return fail(ErrorCode::invalid,
-                path + " is made by the kernel and kept nowhere: it is no file");
+    return fail(ErrorCode::invalid, "{} is made by the kernel and kept nowhere: it is no file",
+                path);
   }
   const bool counts = owner.uid != ::geteuid() || owner.uid == 0;
   if (counts && facts.st_uid != owner.uid) {
-    return fail(ErrorCode::no_permission,
-                path + " is not a file of user " + std::to_string(owner.uid) + "'s");
+    return fail(ErrorCode::no_permission, "{} is not a file of user {}'s", path, owner.uid);
   }
   return {};
 }
@@ -77,15 +76,15 @@ Result<Fd> open_folder_of(const FileOwner& owner, const std::string& path) {
   if (!folder && folder.error().code() == ErrorCode::no_permission) folder = open_fd(path, flags);
   if (!folder) return folder;
   struct stat facts{};
-  if (::fstat(folder->get(), &facts) != 0) return fail_system("examine " + path, errno);
+  if (::fstat(folder->get(), &facts) != 0) return fail_system(errno, "examine {}", path);
   // What stands in a folder of root's that others may write in is not root's.
   const bool is_open_to_others =
       ::geteuid() == 0 && owner.uid == 0 && (facts.st_mode & (S_IWGRP | S_IWOTH)) != 0;
   if (is_open_to_others) {
-    return fail(ErrorCode::no_permission, path + " may be written in by others than root");
+    return fail(ErrorCode::no_permission, "{} may be written in by others than root", path);
   }
   if (facts.st_uid == owner.uid) return folder;
-  return fail(ErrorCode::no_permission, path + " is another user's by now");
+  return fail(ErrorCode::no_permission, "{} is another user's by now", path);
 }
 
 }  // namespace
@@ -94,8 +93,8 @@ FileOwner FileOwner::ourselves() { return {.uid = ::geteuid(), .gid = ::getegid(
 
 Result<FileOwner> owner_of_folder(const std::string& path) {
   struct stat facts{};
-  if (::lstat(path.c_str(), &facts) != 0) return fail_system("examine " + path, errno);
-  if (!S_ISDIR(facts.st_mode)) return fail(ErrorCode::invalid, path + " is no folder");
+  if (::lstat(path.c_str(), &facts) != 0) return fail_system(errno, "examine {}", path);
+  if (!S_ISDIR(facts.st_mode)) return fail(ErrorCode::invalid, "{} is no folder", path);
   if (facts.st_uid == ::geteuid()) return FileOwner::ourselves();
   FileOwner owner{.uid = facts.st_uid};
   if (::geteuid() == 0) owner.gid = local_group_of(owner.uid).value_or(FileOwner::nobodys);
@@ -132,18 +131,18 @@ Result<Fd> open_file_of(const FileOwner& owner, const std::string& folder,
   const OwnersRights rights(owner);
   if (!rights.are_there()) {
     return fail(ErrorCode::no_permission,
-                "cannot open " + shown + " with its owner's rights: root may not take them here");
+                "cannot open {} with its owner's rights: root may not take them here", shown);
   }
   // Found first and opened only then: opening alone can rewind a tape or wake who waits on a FIFO.
   const int in_folder = path.starts_with('/') ? 0 : O_NOFOLLOW;
   const Fd found(::openat(within->get(), path.c_str(), O_PATH | O_CLOEXEC | in_folder));
-  if (!found.is_open()) return fail_system("open " + shown, errno);
+  if (!found.is_open()) return fail_system(errno, "open {}", shown);
   if (const auto is_one = is_kept_file_of(owner, found.get(), shown); !is_one) {
     return std::unexpected(is_one.error());
   }
   const std::string again = "/proc/self/fd/" + std::to_string(found.get());
   Fd opened(::open(again.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (!opened.is_open()) return fail_system("open " + shown, errno);
+  if (!opened.is_open()) return fail_system(errno, "open {}", shown);
   return opened;
 }
 

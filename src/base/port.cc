@@ -20,7 +20,7 @@ namespace {
 /// Of both families at once, where there are two.
 Result<HeldPort> hold_in(int family, std::uint16_t wanted) {
   Fd held(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!held.is_open()) return fail_system("make a socket", errno);
+  if (!held.is_open()) return fail_system(errno, "make a socket");
   const int off = 0;
   const int on = 1;
   if (family == AF_INET6) {
@@ -37,13 +37,13 @@ Result<HeldPort> hold_in(int family, std::uint16_t wanted) {
   if (::bind(held.get(), any, size) != 0) {
     const int error = errno;
     if (error == EADDRINUSE) {
-      return fail(ErrorCode::busy, "TCP port " + std::to_string(wanted) + " is taken");
+      return fail(ErrorCode::busy, "TCP port {} is taken", wanted);
     }
-    return fail_system("bind a socket to TCP port " + std::to_string(wanted), error);
+    return fail_system(error, "bind a socket to TCP port {}", wanted);
   }
   if (::setsockopt(held.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
       ::getsockname(held.get(), any, &size) != 0) {
-    return fail_system("keep a TCP port", errno);
+    return fail_system(errno, "keep a TCP port");
   }
   return HeldPort{.number = ntohs(*port), .socket = std::move(held)};
 }

@@ -66,7 +66,7 @@ void end_process_now(int code) {
 
 Result<pid_t> fork_process(const std::function<int()>& body) {
   const pid_t child = ::fork();
-  if (child < 0) return fail_system("start a process", errno);
+  if (child < 0) return fail_system(errno, "start a process");
   if (child > 0) return child;
   int code = 70;
   try {
@@ -79,7 +79,7 @@ Result<pid_t> fork_process(const std::function<int()>& body) {
 
 Result<Fd> open_pidfd(pid_t pid) {
   const long fd = ::syscall(pidfd_open_number, pid, 0);
-  if (fd < 0) return fail_system("open a pidfd for process " + std::to_string(pid), errno);
+  if (fd < 0) return fail_system(errno, "open a pidfd for process {}", pid);
   return Fd(static_cast<int>(fd));
 }
 
@@ -88,48 +88,47 @@ namespace {
 Result<void> is_still(ProcessId process) {
   const std::string name = "process " + std::to_string(process.pid);
   if (process.pid <= 0 || process.start_ticks == 0) {
-    return fail(
-        ErrorCode::invalid,
-        name + " cannot be told from another with its number: when it started is not known");
+    return fail(ErrorCode::invalid,
+                "{} cannot be told from another with its number: when it started is not known",
+                name);
   }
   const auto now = identify_process(process.pid);
   if (!now || now->start_ticks != process.start_ticks) {
-    return fail(ErrorCode::not_found, name + " has ended");
+    return fail(ErrorCode::not_found, "{} has ended", name);
   }
   return {};
 }
 }  // namespace
 
 Result<void> send_signal(ProcessId process, int signal) {
-  const std::string what = "signal process " + std::to_string(process.pid);
   auto fd = open_pidfd(process.pid);
   if (!fd && fd.error().code() == ErrorCode::not_found) {
-    return fail(ErrorCode::not_found, "process " + std::to_string(process.pid) + " has ended");
+    return fail(ErrorCode::not_found, "process {} has ended", process.pid);
   }
   if (auto still = is_still(process); !still) return still;
   const long sent = fd ? ::syscall(pidfd_send_signal_number, fd->get(), signal, nullptr, 0)
                        : ::kill(process.pid, signal);
-  if (sent != 0) return fail_system(what, errno);
+  if (sent != 0) return fail_system(errno, "signal process {}", process.pid);
   return {};
 }
 
 Result<void> signal_child(pid_t child, int signal) {
-  if (child <= 0) return fail(ErrorCode::invalid, "there is no process " + std::to_string(child));
+  if (child <= 0) return fail(ErrorCode::invalid, "there is no process {}", child);
   if (::kill(child, signal) == 0) return {};
-  return fail_system("signal process " + std::to_string(child), errno);
+  return fail_system(errno, "signal process {}", child);
 }
 
 Result<void> set_nice(ProcessId process, int nice) {
   // There is no pidfd for this: the start time is compared as late as can be.
   if (auto still = is_still(process); !still) return still;
   if (::setpriority(PRIO_PROCESS, static_cast<id_t>(process.pid), nice) == 0) return {};
-  return fail_system("set the nice value of process " + std::to_string(process.pid), errno);
+  return fail_system(errno, "set the nice value of process {}", process.pid);
 }
 
 Result<Exit> reap(pid_t child) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) return fail_system("wait for process " + std::to_string(child), errno);
+    if (errno != EINTR) return fail_system(errno, "wait for process {}", child);
   }
   return exit_from_status(status);
 }
@@ -137,7 +136,7 @@ Result<Exit> reap(pid_t child) {
 Result<std::optional<Exit>> reap_if_ended(pid_t child) {
   int status = 0;
   const pid_t ended = ::waitpid(child, &status, WNOHANG);
-  if (ended < 0) return fail_system("wait for process " + std::to_string(child), errno);
+  if (ended < 0) return fail_system(errno, "wait for process {}", child);
   if (ended == 0) return std::optional<Exit>();
   return std::optional(exit_from_status(status));
 }
@@ -177,7 +176,7 @@ ChildChange change_from(const siginfo_t& info) {
 Result<Exit> await_end(pid_t child) {
   siginfo_t info{};
   if (wait_for_change(P_PID, child, WEXITED | WNOWAIT, info)) return change_from(info).exit;
-  return fail_system("wait for process " + std::to_string(child), errno);
+  return fail_system(errno, "wait for process {}", child);
 }
 
 std::optional<ChildChange> next_child_change(
@@ -215,19 +214,19 @@ std::chrono::milliseconds children_cpu_time() {
 
 Result<void> adopt_orphans() {
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
-    return fail_system("become the reaper of orphaned descendants", errno);
+    return fail_system(errno, "become the reaper of orphaned descendants");
   }
   return {};
 }
 
 Result<void> start_session() {
-  if (::setsid() < 0) return fail_system("start a session", errno);
+  if (::setsid() < 0) return fail_system(errno, "start a session");
   return {};
 }
 
 Result<void> die_with_parent(pid_t parent) {
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) {
-    return fail_system("ask to die with the parent", errno);
+    return fail_system(errno, "ask to die with the parent");
   }
   if (::getppid() != parent) return fail(ErrorCode::not_found, "the parent has ended");
   return {};
@@ -244,7 +243,7 @@ Result<void> replace_by_null(std::initializer_list<int> streams) {
     if (null->get() == stream) {
       keep = true;
     } else if (::dup2(null->get(), stream) < 0) {
-      return fail_system("put /dev/null in place of a standard stream", errno);
+      return fail_system(errno, "put /dev/null in place of a standard stream");
     }
   }
   // As the others, made by dup2(), it is there for what is executed as well.
@@ -289,7 +288,7 @@ void close_inherited_descriptors() {
 Result<void> keep_on_exec(int fd) {
   const int flags = ::fcntl(fd, F_GETFD);
   if (flags < 0 || ::fcntl(fd, F_SETFD, flags & ~FD_CLOEXEC) != 0) {
-    return fail_system("keep a descriptor over exec", errno);
+    return fail_system(errno, "keep a descriptor over exec");
   }
   return {};
 }
@@ -299,7 +298,7 @@ namespace {
 Result<Fd> beside_standard_streams(Fd fd) {
   if (fd.get() > 2) return fd;
   const int moved = ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 3);
-  if (moved < 0) return fail_system("make a pipe", errno);
+  if (moved < 0) return fail_system(errno, "make a pipe");
   return Fd(moved);
 }
 Result<Pipe> pipe_of(const int (&ends)[2]) {
@@ -314,7 +313,7 @@ Result<Pipe> pipe_of(const int (&ends)[2]) {
 
 Result<Pipe> make_pipe() {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_system("make a pipe", errno);
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_system(errno, "make a pipe");
   return pipe_of(ends);
 }
 
@@ -338,7 +337,7 @@ Result<std::string> output_of(const std::vector<std::string>& command,
     if (left <= Duration(0)) {
       ::kill(*child, SIGKILL);  // our child, not reaped yet: the pid is still its own
       (void)reap(*child);
-      return fail(ErrorCode::timeout, command.at(0) + " took too long and was ended");
+      return fail(ErrorCode::timeout, "{} took too long and was ended", command.at(0));
     }
     if (!wait_readable({pipe->read.get()}, left).front()) continue;
     char piece[4096];
@@ -349,8 +348,8 @@ Result<std::string> output_of(const std::vector<std::string>& command,
   const auto ended = reap(*child);
   if (!ended) return std::unexpected(ended.error());
   if (shell_exit_code(*ended) != 0) {
-    return fail(ErrorCode::io,
-                command.at(0) + " ended with exit code " + std::to_string(shell_exit_code(*ended)));
+    return fail(ErrorCode::io, "{} ended with exit code {}", command.at(0),
+                shell_exit_code(*ended));
   }
   return output;
 }
@@ -470,17 +469,17 @@ Error execute(const std::vector<std::string>& command, const std::vector<std::st
     const auto shell_argv = as_argv(by_shell);
     ::execve("/bin/sh", shell_argv.data(), envp.data());
   }
-  return system_error("run " + *path, errno);
+  return system_error(errno, "run {}", *path);
 }
 
 Result<std::string> find_executable(const std::string& name, const std::string& search_path) {
   if (name.find('/') != std::string::npos) {
     struct stat facts{};
-    if (::stat(name.c_str(), &facts) != 0) return fail_system("run " + name, errno);
+    if (::stat(name.c_str(), &facts) != 0) return fail_system(errno, "run {}", name);
     if (S_ISDIR(facts.st_mode)) {
-      return fail(ErrorCode::no_permission, "cannot run " + name + ": it is a directory");
+      return fail(ErrorCode::no_permission, "cannot run {}: it is a directory", name);
     }
-    if (::access(name.c_str(), X_OK) != 0) return fail_system("run " + name, errno);
+    if (::access(name.c_str(), X_OK) != 0) return fail_system(errno, "run {}", name);
     return name;
   }
   bool denied = false;
@@ -492,9 +491,9 @@ Result<std::string> find_executable(const std::string& name, const std::string& 
     denied = true;
   }
   if (denied) {
-    return fail(ErrorCode::no_permission, "cannot run " + name + ": the file is not executable");
+    return fail(ErrorCode::no_permission, "cannot run {}: the file is not executable", name);
   }
-  return fail(ErrorCode::not_found, "cannot run " + name + ": no such command in PATH");
+  return fail(ErrorCode::not_found, "cannot run {}: no such command in PATH", name);
 }
 
 }  // namespace berth

@@ -25,17 +25,6 @@ std::string_view name_of(ErrorCode code) {
   return "io";
 }
 
-Error Error::because(std::string_view attempted) && {
-  std::string text(attempted);
-  text += ": ";
-  text += message_;
-  return {code_, std::move(text)};
-}
-
-std::unexpected<Error> fail(ErrorCode code, std::string message) {
-  return std::unexpected(Error(code, std::move(message)));
-}
-
 namespace {
 ErrorCode code_of_errno(int value) {
   switch (value) {
@@ -64,18 +53,12 @@ ErrorCode code_of_errno(int value) {
 }
 }  // namespace
 
-Error system_error(std::string_view attempted, int errno_value) {
-  std::string text = "cannot ";
-  text += attempted;
-  text += ": ";
+Error system_error(int errno_value, Sentence attempted) {
   // strerror() would first look for a translation, of which the program has its own.
   const char* said = ::strerrordesc_np(errno_value);
-  text += said != nullptr ? said : std::strerror(errno_value);
-  return {code_of_errno(errno_value), std::move(text)};
-}
-
-std::unexpected<Error> fail_system(std::string_view attempted, int errno_value) {
-  return std::unexpected(system_error(attempted, errno_value));
+  return {code_of_errno(errno_value),
+          std::move(attempted).within(
+              "cannot ", Sentence::as_is(said != nullptr ? said : std::strerror(errno_value)))};
 }
 
 }  // namespace berth

@@ -1,40 +1,56 @@
 #include "base/sentence.h"
 
-#include <fmt/args.h>
+#include <algorithm>
 
-#include "base/result.h"
-#include "base/tr.h"
+#include "base/archive.h"
 
 namespace berth {
 
-namespace {
-
-std::string filled(std::string_view text, std::string_view english,
-                   const std::vector<std::string>& values) {
-  if (values.empty()) return std::string(text);
-  fmt::dynamic_format_arg_store<fmt::format_context> store;
-  for (const std::string& value : values) store.push_back(value);
-  return detail::format_as(text, english, store);
+Sentence Sentence::as_is(std::string text) {
+  Sentence value;
+  value.text_ = std::move(text);
+  value.is_as_it_is_ = true;
+  return value;
 }
 
-}  // namespace
-
-std::vector<std::string> Sentence::values(std::string (Sentence::*said)() const) const {
-  std::vector<std::string> values = values_;
-  for (std::size_t i = 0; i < inner_.size(); ++i) values[places_[i]] = (inner_[i].*said)();
-  return values;
+std::string Sentence::english() const {
+  if (values_.empty()) return text_;
+  // By hand: who only passes errors on is linked without fmt's parser and the catalogue.
+  std::string said;
+  auto value = values_.begin();
+  for (std::size_t i = 0; i < text_.size(); ++i) {
+    said += text_[i];
+    if (text_[i] != '{' && text_[i] != '}') continue;
+    ++i;  // a doubled brace stands for one
+    if (text_.compare(i - 1, 2, "{}") != 0) continue;
+    said.pop_back();
+    if (value != values_.end()) said += (value++)->english();
+  }
+  return said;
 }
 
-std::string Sentence::english() const { return filled(key_, key_, values(&Sentence::english)); }
-
-std::string Sentence::shown() const {
-  // One that was composed before it came here (what health finds, a failed call's message) has its
-  // values in the key.
-  if (values_.empty()) return tr_composed(key_);
-  return filled(tr(key_), key_, values(&Sentence::shown));
+Sentence Sentence::within(std::string_view before, Sentence after) && {
+  text_ = std::string(before) + text_ + ": {}";
+  values_.push_back(std::move(after));
+  return std::move(*this);
 }
 
-// Here, so that who only passes errors on is linked without the catalogue.
-std::string Error::shown() const { return Sentence(message_, {}).shown(); }
+void Sentence::put_at(Archive& archive, Sentence& said, int depth) {
+  // What is nested deeper goes as its English.
+  const bool is_leaf = depth == 0 || archive.is_text();
+  std::string text = is_leaf ? said.english() : said.text_;
+  archive.scalar(text);
+  if (archive.is_reading()) said = Sentence(text);
+  if (archive.is_text()) return;
+  archive.scalar(said.is_as_it_is_);
+  if (is_leaf) return;
+  constexpr std::size_t most = 32;
+  put_list(archive, said.values_, most, [&](Sentence& one) { put_at(archive, one, depth - 1); });
+}
+
+void put(Archive& archive, Sentence& said) {
+  constexpr int most_nested = 3;
+  Sentence::put_at(archive, said, most_nested);
+}
 
 }  // namespace berth

@@ -46,12 +46,12 @@ Result<SignalQueue> SignalQueue::open() {
   ::sigfillset(&all);
   for (const int fault : faults) ::sigdelset(&all, fault);
   if (::sigprocmask(SIG_BLOCK, &all, &original->mask) != 0) {
-    return fail_system("block signals", errno);
+    return fail_system(errno, "block signals");
   }
   // Started with SIGCHLD ignored, waiting for a child would never tell how it ended.
   set_disposition(SIGCHLD, SIG_DFL, &original->child);
   Fd fd(::signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!fd.is_open()) return fail_system("read signals from a descriptor", errno);
+  if (!fd.is_open()) return fail_system(errno, "read signals from a descriptor");
   return SignalQueue(std::move(fd), std::move(original));
 }
 

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <cstdio>
 
-#include "base/tr.h"
-
 namespace berth {
 
 std::string_view trimmed(std::string_view text) {
@@ -90,10 +88,10 @@ std::string without_quotes(std::string text) {
   return text;
 }
 
-std::string with_typographic_hint(std::string message, std::string_view text) {
+Sentence with_typographic_hint(const Sentence& message, std::string_view text) {
   if (const auto mistake = typographic_mistake(text)) {
-    message += trf("; it has \"{}\" where an ASCII character is meant: try \"{}\"", mistake->found,
-                   printable(without_quotes(mistake->corrected)));
+    return sentence("{}; it has \"{}\" where an ASCII character is meant: try \"{}\"", message,
+                    mistake->found, printable(without_quotes(mistake->corrected)));
   }
   return message;
 }
@@ -131,12 +129,12 @@ Result<Bytes> parse_size(std::string_view text) {
     return fail(
         ErrorCode::invalid,
         with_typographic_hint(
-            trf("\"{}\" is not a size; write 10G, 512M or a number of bytes", printable(text)),
+            sentence("\"{}\" is not a size; write 10G, 512M or a number of bytes", printable(text)),
             text));
   }
   const double bytes = std::ldexp(*number, *shift);
   if (!(bytes < 9.2e18)) {
-    return fail(ErrorCode::invalid, trf("\"{}\" is too large a size", printable(text)));
+    return fail(ErrorCode::invalid, "\"{}\" is too large a size", printable(text));
   }
   return Bytes(static_cast<std::uint64_t>(bytes));
 }
@@ -152,7 +150,8 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
     return fail(
         ErrorCode::invalid,
         with_typographic_hint(
-            trf("\"{}\" is not a duration; write 90s, 5m, 2h or 1h30m", printable(text)), text));
+            sentence("\"{}\" is not a duration; write 90s, 5m, 2h or 1h30m", printable(text)),
+            text));
   };
   std::string_view rest = trimmed(text);
   if (const auto seconds = parse_decimal(rest)) {

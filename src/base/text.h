@@ -50,7 +50,7 @@ struct TypographicMistake {
 [[nodiscard]] std::string without_quotes(std::string text);
 /// "…; it has "１" where an ASCII character is meant: try "10G"", where that is what happened to a
 /// `text` that never has quotes.
-[[nodiscard]] std::string with_typographic_hint(std::string message, std::string_view text);
+[[nodiscard]] Sentence with_typographic_hint(const Sentence& message, std::string_view text);
 
 /// JSON whose strings hold nothing that a terminal would obey or a reader not see (DEL, C1
 /// controls, marks of direction): each as the \u escape that reads back as it.

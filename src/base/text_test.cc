@@ -1,4 +1,5 @@
 #include "base/text.h"
+#include "base/sentence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -53,9 +54,9 @@ TEST(TypographicMistake, NamesTheFirstAndCorrectsAll) {
   EXPECT_FALSE(typographic_mistake("0,1 中文"));
 }
 TEST(TypographicHint, SuggestsWhatIsRightWhereverItIsTyped) {
-  const std::string hint = with_typographic_hint("no", "“１0G”");
-  EXPECT_EQ(hint, "no; it has \"“\" where an ASCII character is meant: try \"10G\"");
-  EXPECT_EQ(with_typographic_hint("no", "10X"), "no");
+  const Sentence hint = with_typographic_hint(Sentence("no"), "“１0G”");
+  EXPECT_EQ(hint.english(), "no; it has \"“\" where an ASCII character is meant: try \"10G\"");
+  EXPECT_EQ(with_typographic_hint(Sentence("no"), "10X").english(), "no");
 }
 TEST(PrintableJson, EscapesWhatATerminalWouldObeyAndReadsBackAsTheSame) {
   EXPECT_EQ(printable_json("{\"a\": \"b\"}\n"), "{\"a\": \"b\"}\n");

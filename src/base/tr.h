@@ -27,11 +27,6 @@ void set_language(Language language);
 /// The text in the chosen language; itself where there is no translation.
 [[nodiscard]] std::string_view tr(std::string_view english);
 
-/// A sentence that was composed in English where it was noticed (a probe, a record, a failed call):
-/// found again among the catalogue's keys, the values between its words filled in. A part after
-/// ": " is looked for by itself. What is not found stays as it is.
-[[nodiscard]] std::string tr_composed(std::string_view english);
-
 /// Marks a text of a constant table as a key of the catalogue: it goes through tr() where it is
 /// shown.
 [[nodiscard]] constexpr std::string_view as_key(const char* english) { return english; }

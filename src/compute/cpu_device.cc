@@ -8,8 +8,6 @@
 #include <new>
 #include <thread>
 
-#include <fmt/format.h>
-
 #include "compute/device.h"
 
 namespace berth::compute {
@@ -26,7 +24,7 @@ class CpuDevice final : public Device {
   Result<Buffer> allocate(std::size_t bytes, Memory memory) override {
     void* address = ::operator new(std::max<std::size_t>(bytes, 1), alignment, std::nothrow);
     if (address == nullptr) {
-      return fail(ErrorCode::io, fmt::format("cpu: no memory for {} bytes", bytes));
+      return fail(ErrorCode::io, "cpu: no memory for {} bytes", bytes);
     }
     return Buffer(*this, std::bit_cast<std::uint64_t>(address), bytes, memory);
   }

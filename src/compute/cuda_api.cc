@@ -17,13 +17,13 @@ bool find(void* library, const char* name, Function& function) {
 }
 
 std::unexpected<Error> lacks(const std::string& library, const char* name) {
-  return fail(ErrorCode::unsupported,
-              fmt::format("{} lacks {}, which every driver since 2018 has", library, name));
+  return fail(ErrorCode::unsupported, "{} lacks {}, which every driver since 2018 has", library,
+              name);
 }
 
 Result<void*> open(const std::string& library) {
   void* opened = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (opened == nullptr) return fail(ErrorCode::unsupported, printable(::dlerror()));
+  if (opened == nullptr) return fail(ErrorCode::unsupported, Sentence(printable(::dlerror())));
   return opened;
 }
 

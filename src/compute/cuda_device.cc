@@ -19,7 +19,7 @@ constexpr CudaResult peer_access_already_enabled = 704;
 std::unexpected<Error> refused(const CudaApi& api, const std::string& attempted, CudaResult code) {
   const char* word = nullptr;
   if (api.get_error_name(code, &word) != 0 || word == nullptr) word = "an unknown error";
-  return fail(ErrorCode::io, fmt::format("{}: {} ({})", attempted, word, code));
+  return fail(ErrorCode::io, "{}: {} ({})", attempted, word, code);
 }
 
 class CudaDevice final : public Device {
@@ -176,8 +176,7 @@ Result<std::unique_ptr<Device>> make_cuda(const CudaApi& api, const std::string&
     }
     return std::make_unique<CudaDevice>(api, ordinal, context, fmt::format("cuda:{}", i));
   }
-  return fail(ErrorCode::not_found,
-              fmt::format("CUDA shows no device {} among its {}", uuid, count));
+  return fail(ErrorCode::not_found, "CUDA shows no device {} among its {}", uuid, count);
 }
 
 }  // namespace berth::compute

@@ -2,8 +2,6 @@
 
 #include <bit>
 
-#include <fmt/format.h>
-
 #include "base/check.h"
 
 namespace berth::compute {
@@ -30,9 +28,8 @@ std::span<const std::uint32_t> Buffer::words() const {
 
 Result<void> copy(const Buffer& from, Buffer& to) {
   if (to.bytes() < from.bytes()) {
-    return fail(ErrorCode::invalid,
-                fmt::format("copying {} bytes from {} to {} bytes on {}: they do not fit",
-                            from.bytes(), from.device().name(), to.bytes(), to.device().name()));
+    return fail(ErrorCode::invalid, "copying {} bytes from {} to {} bytes on {}: they do not fit",
+                from.bytes(), from.device().name(), to.bytes(), to.device().name());
   }
   // The CPU knows nothing of other devices' memory: the other one copies.
   Device& copier = from.device().kind() == Kind::cpu ? to.device() : from.device();
@@ -41,17 +38,16 @@ Result<void> copy(const Buffer& from, Buffer& to) {
 
 Result<void> run(const Kernel& kernel, const Arguments& arguments) {
   if (arguments.buffers.empty()) {
-    return fail(ErrorCode::invalid, fmt::format("{}: it was given no buffer", kernel.name));
+    return fail(ErrorCode::invalid, "{}: it was given no buffer", kernel.name);
   }
   Device& device = arguments.buffers.front()->device();
   for (std::size_t i = 1; i < arguments.buffers.size(); ++i) {
     const Device& other = arguments.buffers[i]->device();
     if (&other == &device) continue;
-    return fail(
-        ErrorCode::invalid,
-        fmt::format("{}: its 1st buffer is on {} and its {}. on {}: copy one of them to the "
-                    "other's device first",
-                    kernel.name, device.name(), i + 1, other.name()));
+    return fail(ErrorCode::invalid,
+                "{}: its 1st buffer is on {} and its {}. on {}: copy one of them to the other's "
+                "device first",
+                kernel.name, device.name(), i + 1, other.name());
   }
   if (auto started = device.start(kernel, arguments); !started) return started;
   return device.finish();

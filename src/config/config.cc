@@ -19,13 +19,13 @@ constexpr std::string_view request_table = "request.";
 
 Result<void> check_language(std::string_view text) {
   if (text == "en" || text == "zh_CN") return {};
-  return fail(ErrorCode::invalid, trf("\"{}\" is no language; write en or zh_CN", printable(text)));
+  return fail(ErrorCode::invalid, "\"{}\" is no language; write en or zh_CN", printable(text));
 }
 
 Result<void> check_path(std::string_view text) {
   if (text.starts_with('/')) return {};
-  return fail(ErrorCode::invalid,
-              trf("\"{}\" is no whole path; write one that begins with /", printable(text)));
+  return fail(ErrorCode::invalid, "\"{}\" is no whole path; write one that begins with /",
+              printable(text));
 }
 
 std::vector<ConfigKey> made_keys() {
@@ -50,7 +50,7 @@ const ConfigKey* find_key(std::string_view name) {
 }
 
 Result<void> check(const ConfigKey& key, std::string_view text) {
-  if (text.empty()) return fail(ErrorCode::invalid, std::string(tr("its value is empty")));
+  if (text.empty()) return fail(ErrorCode::invalid, "its value is empty");
   if (text == config_default) return {};
   if (key.job == nullptr) return key.check(text);
   JobSpec job;
@@ -67,7 +67,7 @@ struct FileReader {
     return fmt::format("{}:{}", path, node.source().begin.line);
   }
   void refuse(const toml::node& node, const std::string& name, const Error& why) const {
-    config.mistakes.push_back(Error(why).because(name).because(place(node)));
+    config.mistakes.push_back(Error(why).at(name).at(place(node)));
   }
   void tell_unknown(const toml::node& node, const std::string& name) const {
     std::vector<std::string_view> known;
@@ -86,15 +86,15 @@ struct FileReader {
     if (!key.last_file || *key.last_file < source) {
       refuse(node, key.name,
              {ErrorCode::no_permission,
-              key.last_file ? std::string(tr("this file may not say it; write it into the user's "
-                                             "or the machine's config.toml"))
-                            : trf("no file may say it; use {}", key.variable)});
+              key.last_file ? sentence("this file may not say it; write it into the user's "
+                                       "or the machine's config.toml")
+                            : sentence("no file may say it; use {}", key.variable)});
       return std::nullopt;
     }
     const auto text = text_of(node);
     if (!text) {
       refuse(node, key.name,
-             {ErrorCode::invalid, std::string(tr("a text, a number or a list of them is wanted"))});
+             Error(ErrorCode::invalid, "a text, a number or a list of them is wanted"));
       return std::nullopt;
     }
     if (const auto right = check(key, *text); !right) {
@@ -182,7 +182,7 @@ void Config::pass_over(std::string_view name, std::string why) {
 
 void Config::add_file(ConfigSource source, const std::string& path, std::string_view text) {
   const auto parsed = parse_toml(text);
-  if (!parsed) return mistakes.push_back(Error(parsed.error()).because(path));
+  if (!parsed) return mistakes.push_back(Error(parsed.error()).at(path));
   const FileReader reader{*this, source, path};
   const auto take = [&](const std::string& name, const toml::node& node) {
     const ConfigKey* key = find_key(name);
@@ -224,7 +224,7 @@ Result<JobSpec> job_of(const std::vector<std::string>& typed, const Config& conf
     if (text.empty() || text == config_default) continue;
     if (auto parsed = keys[i].parse(text, job); !parsed) {
       const std::string_view place = is_typed ? shown_flag(keys[i]) : said->origin;
-      return std::unexpected(std::move(parsed).error().because(place));
+      return std::unexpected(std::move(parsed).error().at(place));
     }
   }
   if (auto settled = settle(job); !settled) return std::unexpected(std::move(settled).error());

@@ -1,7 +1,6 @@
 #include "config/config_files.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,22 +33,22 @@ std::string folder_of(const std::string& path) {
 std::optional<Error> distrusted(const std::string& path, const struct stat& facts,
                                 std::optional<uid_t> by) {
   if (by && facts.st_uid != *by) {
-    return Error(
-        ErrorCode::no_permission,
-        trf("{} is not read: it is of the user with the number {} and has to be {}'s; run: "
-            "sudo chown root {}",
-            printable(path), facts.st_uid, local_user_name(*by), shell_quoted(printable(path))));
+    return Error(ErrorCode::no_permission,
+                 "{} is not read: it is of the user with the number {} and has to be {}'s; run: "
+                 "sudo chown root {}",
+                 printable(path), facts.st_uid, local_user_name(*by),
+                 shell_quoted(printable(path)));
   }
   if (facts.st_uid != ::geteuid() && facts.st_uid != 0) {
     return Error(ErrorCode::no_permission,
-                 trf("{} is not read: it is another user's (uid {}); a configuration has to be "
-                     "your own or root's",
-                     printable(path), facts.st_uid));
+                 "{} is not read: it is another user's (uid {}); a configuration has to be your "
+                 "own or root's",
+                 printable(path), facts.st_uid);
   }
   if ((facts.st_mode & others_may_write) != 0) {
     return Error(ErrorCode::no_permission,
-                 trf("{} is not read: other users can write it; run: chmod go-w {}",
-                     printable(path), shell_quoted(printable(path))));
+                 "{} is not read: other users can write it; run: chmod go-w {}", printable(path),
+                 shell_quoted(printable(path)));
   }
   return std::nullopt;
 }
@@ -72,15 +71,15 @@ std::string find_project_file(const std::string& working_directory) {
 
 Result<std::string> read_config_file(const std::string& path, std::optional<uid_t> by) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!file.is_open()) return fail_system("open " + path, errno);
+  if (!file.is_open()) return fail_system(errno, "open {}", path);
   struct stat facts{};
-  if (::fstat(file.get(), &facts) != 0) return fail_system("look at " + path, errno);
-  if (!S_ISREG(facts.st_mode)) return fail(ErrorCode::invalid, trf("{} is no file", path));
+  if (::fstat(file.get(), &facts) != 0) return fail_system(errno, "look at {}", path);
+  if (!S_ISREG(facts.st_mode)) return fail(ErrorCode::invalid, "{} is no file", path);
   if (auto why = distrusted(path, facts, by)) return std::unexpected(*std::move(why));
   const std::string folder = folder_of(path);
-  if (::stat(folder.c_str(), &facts) != 0) return fail_system("look at " + folder, errno);
+  if (::stat(folder.c_str(), &facts) != 0) return fail_system(errno, "look at {}", folder);
   if (auto why = distrusted(folder, facts, by)) {
-    return std::unexpected(std::move(*why).because(path));
+    return std::unexpected(std::move(*why).at(path));
   }
   return read_all(file.get(), 1 << 20);
 }

@@ -29,8 +29,7 @@ Result<void> parse_number(Text text, std::optional<int>& member) {
   constexpr std::uint64_t most = 1'000'000;
   const auto number = parse_unsigned(text);
   if (!number || *number > most) {
-    return fail(ErrorCode::invalid,
-                trf("\"{}\" is not a number from 0 to {}", printable(text), most));
+    return fail(ErrorCode::invalid, "\"{}\" is not a number from 0 to {}", printable(text), most);
   }
   member = static_cast<int>(*number);
   return {};
@@ -47,7 +46,7 @@ Result<void> parse_of_job(Text key, Text text, std::optional<std::string>& membe
 Result<void> parse_highest(Text text, UserRules& rules) {
   rules.highest_priority = priority_in(text);
   if (rules.highest_priority) return {};
-  return fail(ErrorCode::invalid, trf("\"{}\" is not low, normal or high", printable(text)));
+  return fail(ErrorCode::invalid, "\"{}\" is not low, normal or high", printable(text));
 }
 
 Result<void> parse_devices(Text text, UserRules& rules) {
@@ -76,7 +75,7 @@ Result<void> parse_idle_holders(Text text, UserRules& rules) {
     if (text == word) rules.idle_holders = what;
   }
   if (rules.idle_holders) return {};
-  return fail(ErrorCode::invalid, trf("\"{}\" is not nothing, notify or end", printable(text)));
+  return fail(ErrorCode::invalid, "\"{}\" is not nothing, notify or end", printable(text));
 }
 
 constexpr PolicyKey keys[] = {
@@ -168,8 +167,9 @@ class PolicyReader {
 
   /// A program by its whole path, so that no PATH of anybody's chooses it.
   Result<void> take_notify(const toml::node& node) {
-    const Error no_words(ErrorCode::invalid, std::string(tr("a list of words is wanted, the first "
-                                                            "the whole path of a program")));
+    const auto no_words = Error(ErrorCode::invalid,
+                                "a list of words is wanted, the first "
+                                "the whole path of a program");
     const toml::array* words = node.as_array();
     if (words == nullptr) return wrong(notify_key, node, no_words);
     for (const toml::node& word : *words) {
@@ -187,8 +187,8 @@ class PolicyReader {
       const auto known = std::ranges::find(keys, Text(key.str()), &PolicyKey::name);
       if (known == std::end(keys)) return unknown(std::string(key.str()), node);
       const auto text = text_of(node);
-      const Error no_value(ErrorCode::invalid,
-                           std::string(tr("a text, a number or a list of them is wanted")));
+      const auto no_value =
+          Error(ErrorCode::invalid, "a text, a number or a list of them is wanted");
       if (!text) return wrong(known->name, node, no_value);
       if (auto parsed = known->parse(*text, rule.rules); !parsed) {
         return wrong(known->name, node, parsed.error());
@@ -203,7 +203,7 @@ class PolicyReader {
   }
   [[nodiscard]] std::unexpected<Error> wrong(Text key, const toml::node& node,
                                              const Error& why) const {
-    return std::unexpected(Error(why).because(key).because(place(node)));
+    return std::unexpected(Error(why).at(key).at(place(node)));
   }
   [[nodiscard]] std::unexpected<Error> unknown(const std::string& name,
                                                const toml::node& node) const {
@@ -216,8 +216,8 @@ class PolicyReader {
     return fail(
         ErrorCode::invalid,
         nearest.empty()
-            ? trf("{}: there is no key {}; `berth policy show` lists them", place(node), shown)
-            : trf("{}: there is no key {}; is {} meant?", place(node), shown, nearest));
+            ? sentence("{}: there is no key {}; `berth policy show` lists them", place(node), shown)
+            : sentence("{}: there is no key {}; is {} meant?", place(node), shown, nearest));
   }
 
   Policy policy_;
@@ -226,8 +226,7 @@ class PolicyReader {
 
 Error no_claim(Error why) {
   return std::move(why).because(
-      tr("the policy of this machine cannot be read, and without it "
-         "nothing is claimed"));
+      sentence("the policy of this machine cannot be read, and without it nothing is claimed"));
 }
 
 /// "berth-hours 1 TAKEN_UNIX_MS", then "UID SECONDS" a line, of root's alone. Nothing also where it
@@ -271,7 +270,7 @@ std::span<const PolicyKey> policy_keys() { return keys; }
 
 Result<Policy> parse_policy(std::string_view text, const std::string& path) {
   const auto parsed = parse_toml(text);
-  if (!parsed) return std::unexpected(Error(parsed.error()).because(path));
+  if (!parsed) return std::unexpected(Error(parsed.error()).at(path));
   return PolicyReader(path).read(*parsed);
 }
 
@@ -298,21 +297,21 @@ Result<void> put_in_place(const std::string& text, const std::string& path) {
   const std::string folder = path.substr(0, path.rfind('/'));
   constexpr mode_t all_may_read = 0755;
   if (::mkdir(folder.c_str(), all_may_read) != 0 && errno != EEXIST) {
-    return fail_system("make " + folder, errno);
+    return fail_system(errno, "make {}", folder);
   }
   const std::string beside = path + ".new";
   ::unlink(beside.c_str());
   const Fd made(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-  if (!made.is_open()) return fail_system("create " + beside, errno);
+  if (!made.is_open()) return fail_system(errno, "create {}", beside);
   if (auto written = write_all(made.get(), text); !written) {
     ::unlink(beside.c_str());
-    return std::unexpected(std::move(written).error().because(beside));
+    return std::unexpected(std::move(written).error().at(beside));
   }
   if (::fchmod(made.get(), 0644) != 0 || ::fsync(made.get()) != 0 ||
       ::rename(beside.c_str(), path.c_str()) != 0) {
     const int why = errno;
     ::unlink(beside.c_str());
-    return fail_system("put the file in place as " + path, why);
+    return fail_system(why, "put the file in place as {}", path);
   }
   return {};
 }
@@ -333,10 +332,10 @@ Result<void> write_hours(const std::map<uid_t, double>& hours, WallTime taken,
   const std::string folder = path.substr(0, path.rfind('/'));
   constexpr mode_t may_be_passed = 0011;
   struct stat facts{};
-  if (::stat(folder.c_str(), &facts) != 0) return fail_system("examine " + folder, errno);
+  if (::stat(folder.c_str(), &facts) != 0) return fail_system(errno, "examine {}", folder);
   const bool is_passed = (facts.st_mode & may_be_passed) == may_be_passed;
   if (!is_passed && ::chmod(folder.c_str(), (facts.st_mode & 07777) | may_be_passed) != 0) {
-    return fail_system("let others through " + folder, errno);
+    return fail_system(errno, "let others through {}", folder);
   }
   return {};
 }
@@ -379,8 +378,8 @@ Result<Policy> install_policy(const std::string& from, const PolicyPlaces& place
   if (!policy) return policy;
   if (::geteuid() != places.owner) {
     return fail(ErrorCode::no_permission,
-                trf("{} is right; putting it into {} takes root: sudo berth config --install {}",
-                    printable(from), printable(places.file), shell_quoted(printable(from))));
+                "{} is right; putting it into {} takes root: sudo berth config --install {}",
+                printable(from), printable(places.file), shell_quoted(printable(from)));
   }
   if (auto put = put_in_place(*text, places.file); !put) return std::unexpected(put.error());
   return read_policy(places);

@@ -64,8 +64,8 @@ Result<toml::table> parse_toml(std::string_view text) {
   if (text.size() > longest) return fail(ErrorCode::invalid, "larger than 1 MiB");
   toml::parse_result parsed = toml::parse(text);
   if (parsed) return std::move(parsed).table();
-  return fail(ErrorCode::invalid, fmt::format("line {}: {}", parsed.error().source().begin.line,
-                                              parsed.error().description()));
+  return fail(ErrorCode::invalid, "line {}: {}", parsed.error().source().begin.line,
+              parsed.error().description());
 }
 
 }  // namespace berth

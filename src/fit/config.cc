@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "fit/parameters.h"
@@ -204,7 +205,7 @@ Result<Model> computed(const Family& family, const ConfigJson& config) {
   const bool crosses = family.kind == Kind::t5 || family.kind == Kind::whisper;
   const ModelShape shape = crosses ? decoder_of(family, from) : shape_of(family, from);
   if (shape.heads * shape.head_size > most_inner || shape.kv_heads > shape.heads) {
-    return fail(ErrorCode::invalid, std::string(tr("its attention heads do not fit together")));
+    return fail(ErrorCode::invalid, "its attention heads do not fit together");
   }
   Model model{.name = std::string(family.type),
               .parameters = parameters_of(family, shape, from),
@@ -215,9 +216,9 @@ Result<Model> computed(const Family& family, const ConfigJson& config) {
               .tied = from.flag("tie_word_embeddings", family.tied)};
   model.stored_as = precision_said(config);
   model.four_bits = four_bits_in(config);
-  if (!from.problem().empty()) return fail(ErrorCode::invalid, from.problem());
+  if (!from.problem().empty()) return fail(ErrorCode::invalid, Sentence(from.problem()));
   if (model.parameters.value_or(0) > most_parameters) {
-    return fail(ErrorCode::invalid, std::string(tr("its sizes are those of no model")));
+    return fail(ErrorCode::invalid, "its sizes are those of no model");
   }
   return model;
 }
@@ -230,10 +231,10 @@ const Family* family_called(std::string_view type) {
 }
 
 Error unknown_family(std::string_view type) {
-  return {ErrorCode::unsupported,
-          trf("how many parameters a model of the family \"{}\" has is not known here: give the "
-              "number (7B) or its safetensors files",
-              cut_to_width(printable(type), 40, true))};
+  return Error(ErrorCode::unsupported,
+               "how many parameters a model of the family \"{}\" has is not known here: give the "
+               "number (7B) or its safetensors files",
+               cut_to_width(printable(type), 40, true));
 }
 
 /// Text and images: what reads the images is counted beside the rest.
@@ -257,11 +258,11 @@ Result<Model> of_two_parts(const ConfigJson& config, const std::string& type) {
 
 Result<Model> parse_model_config(std::string_view text) {
   if (nesting_depth(text) > 50) {
-    return fail(ErrorCode::invalid, std::string(tr("it is nested too deep for a config.json")));
+    return fail(ErrorCode::invalid, "it is nested too deep for a config.json");
   }
   const ConfigJson config = ConfigJson::parse(text, nullptr, false);
   if (!config.is_object()) {
-    return fail(ErrorCode::invalid, std::string(tr("it is no JSON object")));
+    return fail(ErrorCode::invalid, "it is no JSON object");
   }
   if (word_at(config, "_class_name") == "UNet2DConditionModel") {
     const auto count = unet_parameters(config);
@@ -274,7 +275,7 @@ Result<Model> parse_model_config(std::string_view text) {
   }
   const auto type = config.find("model_type");
   if (type == config.end() || !type->is_string()) {
-    return fail(ErrorCode::invalid, std::string(tr("it has no model_type")));
+    return fail(ErrorCode::invalid, "it has no model_type");
   }
   const std::string wanted = type->get<std::string>();
   const auto inner = config.find("text_config");

@@ -1,13 +1,10 @@
 #include "fit/model.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <charconv>
 #include <cmath>
 
 #include "base/text.h"
-#include "base/tr.h"
 
 namespace berth {
 
@@ -62,9 +59,9 @@ std::optional<double> multiple_of(char letter) {
 Result<std::uint64_t> parse_parameter_count(std::string_view text) {
   const auto refuse = [&] {
     return fail(ErrorCode::invalid,
-                trf("\"{}\" is no number of parameters: write 7B, 350M, 1.1e9, or the path of a "
-                    "config.json or of safetensors files",
-                    cut_to_width(printable(text), 60, true)));
+                "\"{}\" is no number of parameters: write 7B, 350M, 1.1e9, or the path of a "
+                "config.json or of safetensors files",
+                cut_to_width(printable(text), 60, true));
   };
   std::string_view digits = text;
   double multiple = 1;
@@ -81,8 +78,8 @@ Result<std::uint64_t> parse_parameter_count(std::string_view text) {
   if (!std::isfinite(number)) return refuse();
   const double count = number * multiple;
   if (count < 1 || count > static_cast<double>(most_parameters)) {
-    return fail(ErrorCode::invalid, trf("\"{}\": from 1 to 1000T parameters are computed with",
-                                        cut_to_width(printable(text), 60, true)));
+    return fail(ErrorCode::invalid, "\"{}\": from 1 to 1000T parameters are computed with",
+                cut_to_width(printable(text), 60, true));
   }
   return static_cast<std::uint64_t>(std::llround(count));
 }

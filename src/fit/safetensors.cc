@@ -1,7 +1,5 @@
 #include "fit/safetensors.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -42,7 +40,7 @@ constexpr auto element_types = std::to_array<ElementType>({{"F64", 64},
                                                            {"F4", 4}});
 
 std::unexpected<Error> no_header(std::string why) {
-  return fail(ErrorCode::invalid, trf("its header is not that of a safetensors file: {}", why));
+  return fail(ErrorCode::invalid, "its header is not that of a safetensors file: {}", why);
 }
 
 std::optional<std::uint64_t> elements_of(const HeaderJson& shape) {
@@ -150,7 +148,7 @@ Result<StoredTensors> parse_safetensors_header(std::string_view json, std::uint6
 
 Result<std::vector<std::string>> parse_safetensors_index(std::string_view json) {
   const auto refuse = [](std::string_view why) {
-    return fail(ErrorCode::invalid, trf("it is no index of safetensors files: {}", why));
+    return fail(ErrorCode::invalid, "it is no index of safetensors files: {}", why);
   };
   if (nesting_depth(json) > 20) return refuse(tr("it is nested too deep"));
   const HeaderJson index = HeaderJson::parse(json, nullptr, false);

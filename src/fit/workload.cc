@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "fit/estimate.h"
@@ -130,11 +131,10 @@ Result<void> set_training(std::string_view text, Workload& workload) {
   const auto rank = colon == std::string_view::npos ? std::optional<std::uint64_t>(16)
                                                     : parse_unsigned(text.substr(colon + 1));
   if ((name != "lora" && name != "qlora") || !rank || *rank == 0 || *rank > 4096) {
-    return fail(
-        ErrorCode::invalid,
-        trf("--train \"{}\": there are adam, adamw, adam8bit, sgd, sgd-momentum, adafactor, "
-            "lora, lora:RANK, qlora and qlora:RANK",
-            cut_to_width(printable(text), 40, true)));
+    return fail(ErrorCode::invalid,
+                "--train \"{}\": there are adam, adamw, adam8bit, sgd, sgd-momentum, adafactor, "
+                "lora, lora:RANK, qlora and qlora:RANK",
+                cut_to_width(printable(text), 40, true));
   }
   workload.adapter = name == "lora" ? Adapter::lora : Adapter::qlora;
   workload.rank = *rank;
@@ -146,9 +146,9 @@ Result<void> set_precision(std::string_view text, Workload& workload) {
   workload.precision = workload.four_bits ? Precision::int4 : precision_from_name(text);
   if (workload.precision) return {};
   return fail(ErrorCode::invalid,
-              trf("--dtype \"{}\": there are fp32, tf32, bf16, fp16, fp8, int8, int4, gptq, awq, "
-                  "nf4, mxfp4, mlx4, q4_0 and q4_k_m",
-                  cut_to_width(printable(text), 40, true)));
+              "--dtype \"{}\": there are fp32, tf32, bf16, fp16, fp8, int8, int4, gptq, awq, nf4, "
+              "mxfp4, mlx4, q4_0 and q4_k_m",
+              cut_to_width(printable(text), 40, true));
 }
 
 Result<std::uint64_t> parse_token_count(std::string_view text) {
@@ -162,15 +162,15 @@ Result<std::uint64_t> parse_token_count(std::string_view text) {
   const auto count = parse_unsigned(digits);
   if (!count || *count == 0 || *count > most / multiple) {
     return fail(ErrorCode::invalid,
-                trf("\"{}\" is no number of tokens: write 4096, 128k or 1m, at most 16m",
-                    cut_to_width(printable(text), 40, true)));
+                "\"{}\" is no number of tokens: write 4096, 128k or 1m, at most 16m",
+                cut_to_width(printable(text), 40, true));
   }
   return *count * multiple;
 }
 
 std::optional<Error> mistake_in(const Workload& workload) {
   const auto mistake = [](std::string_view text) {
-    return Error(ErrorCode::invalid, std::string(text));
+    return Error(ErrorCode::invalid, Sentence(std::string(text)));
   };
   const bool small = workload.precision && *workload.precision >= Precision::fp8;
   if (workload.trains && small) {
@@ -206,17 +206,15 @@ std::optional<Error> mistake_in(const Model& model, const Workload& workload) {
   if (workload.sharding == Sharding::tensor_parallel && own_shape &&
       model.shape->heads % workload.gpus != 0) {
     return Error(ErrorCode::invalid,
-                 trf("--shard tp: {} attention heads cannot be divided among {} GPUs: --gpus must "
-                     "divide their number",
-                     model.shape->heads, workload.gpus));
+                 "--shard tp: {} attention heads cannot be divided among {} GPUs: --gpus must "
+                 "divide their number",
+                 model.shape->heads, workload.gpus);
   }
   const bool as_stored = model.stored_bytes && !workload.precision && !workload.trains;
   if (model.parameters || as_stored) return std::nullopt;
-  return Error(
-      ErrorCode::invalid,
-      std::string(tr("how many parameters these files hold is not known, as several are packed "
-                     "into a word: put the model's config.json beside them, or give the number "
-                     "(7B)")));
+  return Error(ErrorCode::invalid,
+               "how many parameters these files hold is not known, as several are packed into a "
+               "word: put the model's config.json beside them, or give the number (7B)");
 }
 
 }  // namespace berth

@@ -60,7 +60,7 @@ void AccountFile::Unmap::operator()(berth_account* account) const {
 Result<AccountFile> AccountFile::mapped(Fd fd, const std::string& path) {
   void* at =
       ::mmap(nullptr, sizeof(berth_account), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
-  if (at == MAP_FAILED) return fail_system("map the memory account " + path, errno);
+  if (at == MAP_FAILED) return fail_system(errno, "map the memory account {}", path);
   AccountFile file;
   file.fd_ = std::move(fd);
   file.account_.reset(static_cast<berth_account*>(at));
@@ -75,14 +75,12 @@ Result<AccountFile> AccountFile::make(const std::string& path,
   header.file_bytes = sizeof(berth_account);
   header.device_count = devices.size();
   if (devices.size() > BERTH_ACCOUNT_DEVICES) {
-    return fail(ErrorCode::invalid,
-                fmt::format("a memory account has no place for {} devices", devices.size()));
+    return fail(ErrorCode::invalid, "a memory account has no place for {} devices", devices.size());
   }
   for (std::size_t i = 0; i < devices.size(); ++i) {
     if (!read_uuid(devices[i].uuid, header.devices[i].uuid)) {
-      return fail(ErrorCode::invalid,
-                  fmt::format("no memory account for a device without a UUID: {}",
-                              printable(devices[i].uuid)));
+      return fail(ErrorCode::invalid, "no memory account for a device without a UUID: {}",
+                  printable(devices[i].uuid));
     }
     if (devices[i].limit) header.devices[i].limit_bytes = devices[i].limit->count();
     header.devices[i].context_bytes = devices[i].context.count();
@@ -90,16 +88,17 @@ Result<AccountFile> AccountFile::make(const std::string& path,
   auto fd = open_fd(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   if (!fd) return std::unexpected(std::move(fd).error());
   if (::fchmod(fd->get(), 0600) != 0) {  // whatever the umask
-    return fail_system("set the mode of " + path, errno);
+    return fail_system(errno, "set the mode of {}", path);
   }
   // All blocks now: on a full disk the job's first write would be a SIGBUS.
   if (const int why = ::posix_fallocate(fd->get(), 0, sizeof(berth_account)); why != 0) {
     ::unlink(path.c_str());
-    return fail_system("make the memory account " + path, why);
+    return fail_system(why, "make the memory account {}", path);
   }
   if (auto written = write_all(fd->get(), {reinterpret_cast<const char*>(&header), sizeof header});
       !written) {
-    return std::unexpected(std::move(written).error().because("making the memory account " + path));
+    return std::unexpected(
+        std::move(written).error().because("making the memory account {}", path));
   }
   return mapped(*std::move(fd), path);
 }
@@ -113,7 +112,7 @@ Result<AccountFile> AccountFile::open(const std::string& path) {
       facts.st_size != static_cast<off_t>(sizeof(berth_account)) ||
       ::pread(fd->get(), &header, sizeof header, 0) != sizeof header ||
       !is_of_this_version(header)) {
-    return fail(ErrorCode::invalid, path + " is no memory account of this version");
+    return fail(ErrorCode::invalid, "{} is no memory account of this version", path);
   }
   return mapped(*std::move(fd), path);
 }

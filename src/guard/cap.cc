@@ -2,16 +2,12 @@
 
 #include <array>
 
-#include "base/tr.h"
-
 namespace berth {
 
 namespace {
 
-constexpr std::string_view weaker_was_asked = as_key("a weaker tier was asked for");
-
 /// Nothing: it can be had.
-std::optional<std::string> why_not(CapTier tier, const CapFacts& facts) {
+std::optional<Sentence> why_not(CapTier tier, const CapFacts& facts) {
   switch (tier) {
     case CapTier::kernel:
       return facts.no_kernel;
@@ -34,8 +30,8 @@ Result<CapChoice> choose_cap(std::optional<CapTier> asked, const CapFacts& facts
   if (asked) {
     if (const auto why = why_not(*asked, facts)) {
       return fail(ErrorCode::unsupported,
-                  trf("--cap {}: {}; --cap strongest takes the strongest tier there is",
-                      word_of(*asked), tr_composed(*why)));
+                  "--cap {}: {}; --cap strongest takes the strongest tier there is",
+                  word_of(*asked), *why);
     }
   }
   CapChoice choice;
@@ -45,7 +41,8 @@ Result<CapChoice> choose_cap(std::optional<CapTier> asked, const CapFacts& facts
       choice.tier = tier;
       break;
     }
-    choice.stronger.emplace_back(tier, why ? *std::move(why) : std::string(weaker_was_asked));
+    choice.stronger.emplace_back(tier,
+                                 why ? *std::move(why) : sentence("a weaker tier was asked for"));
   }
   return choice;
 }

@@ -18,9 +18,9 @@ namespace berth {
 
 /// Why each tier cannot be had here, in English; nothing: it can. The watchdog always can.
 struct CapFacts {
-  std::optional<std::string> no_kernel;
-  std::optional<std::string> no_mps;
-  std::optional<std::string> no_shim;
+  std::optional<Sentence> no_kernel;
+  std::optional<Sentence> no_mps;
+  std::optional<Sentence> no_shim;
 };
 
 /// What one CUDA context takes of a device beside what its program allocates. Nothing tells it
@@ -38,7 +38,7 @@ inline constexpr Bytes usual_of_a_context{std::uint64_t{512} << 20};
 struct CapChoice {
   CapTier tier = CapTier::watchdog;
   /// Those that are stronger, the strongest first, each with the reason.
-  std::vector<std::pair<CapTier, std::string>> stronger;
+  std::vector<std::pair<CapTier, Sentence>> stronger;
   friend bool operator==(const CapChoice&, const CapChoice&) = default;
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/reading.h"
+#include "base/sentence.h"
 #include "base/units.h"
 #include "snapshot/claim.h"
 
@@ -18,7 +19,7 @@ enum class Proved { yes, no, unknown };
 [[nodiscard]] std::string_view word_of(Proved proved);
 struct CapProof {
   Proved proved = Proved::unknown;
-  std::string why;  // in English; empty: it is proved
+  Sentence why;  // empty: it is proved
   friend bool operator==(const CapProof&, const CapProof&) = default;
 };
 
@@ -32,8 +33,8 @@ struct CapSeen {
   std::vector<OnDevice> devices;
   /// It was found in a process that uses a device.
   bool in_processes = false;
-  /// Why it does not hold all of them, in English; empty: it was in each that was looked into.
-  std::string gap;
+  /// Why it does not hold all of them, empty: it was in each that was looked into.
+  Sentence gap;
   friend bool operator==(const CapSeen&, const CapSeen&) = default;
 };
 

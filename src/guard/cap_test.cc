@@ -1,4 +1,5 @@
 #include "guard/cap.h"
+#include "base/sentence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,9 +24,12 @@ struct CapRow {
 };
 
 const CapFacts all{};
-const CapFacts no_kernel{.no_kernel = "no dmem", .no_mps = {}, .no_shim = {}};
-const CapFacts shim_alone{.no_kernel = "no dmem", .no_mps = "no MPS", .no_shim = {}};
-const CapFacts nothing{.no_kernel = "no dmem", .no_mps = "no MPS", .no_shim = "no driver"};
+const CapFacts no_kernel{.no_kernel = Sentence("no dmem"), .no_mps = {}, .no_shim = {}};
+const CapFacts shim_alone{
+    .no_kernel = Sentence("no dmem"), .no_mps = Sentence("no MPS"), .no_shim = {}};
+const CapFacts nothing{.no_kernel = Sentence("no dmem"),
+                       .no_mps = Sentence("no MPS"),
+                       .no_shim = Sentence("no driver")};
 
 const CapRow rows[] = {
     {"all_there", {}, all, kernel, nullptr},

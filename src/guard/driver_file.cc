@@ -103,7 +103,7 @@ std::expected<DriverFile, Sentence> find_driver(const DriverQuestion& question) 
     const bool is_for_others = object || object.error().code() == ErrorCode::unsupported;
     if (seen.empty()) {
       seen = is_for_others ? sentence("the only libcuda.so.1 is not for 64-bit programs: {}", path)
-                           : sentence("{} cannot be read: {}", path, object.error().message());
+                           : sentence("{} cannot be read: {}", path, object.error().said());
     }
     if (!is_for_others) break;
   }

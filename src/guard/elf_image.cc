@@ -42,7 +42,7 @@ std::uint32_t gnu_hash(std::string_view name) {
 }
 
 std::unexpected<Error> bad_template(std::string_view why) {
-  return fail(ErrorCode::invalid, fmt::format("the shim's template: {}", why));
+  return fail(ErrorCode::invalid, "the shim's template: {}", why);
 }
 
 /// The table in which a loader finds the symbols from number `first` on, which are sorted by
@@ -159,8 +159,8 @@ class ImageWriter {
         shown.symbol = *wrapper->second;
       } else {
         if (trampolines_.size() == BERTH_GUARD_TRAMPOLINES) {
-          return fail(ErrorCode::unsupported, fmt::format("the driver shows more than {} functions",
-                                                          int{BERTH_GUARD_TRAMPOLINES}));
+          return fail(ErrorCode::unsupported, "the driver shows more than {} functions",
+                      int{BERTH_GUARD_TRAMPOLINES});
         }
         shown.symbol = *trampoline->second;
         shown.symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
@@ -242,7 +242,7 @@ class ImageWriter {
       return bad_template("it has no place for the driver's path");
     }
     if (driver_path.size() >= sizeof image->driver) {
-      return fail(ErrorCode::unsupported, "the driver's path is too long: " + driver_path);
+      return fail(ErrorCode::unsupported, "the driver's path is too long: {}", driver_path);
     }
     const std::uint64_t strings = tables_[DT_STRTAB].address;
     while (address_of(file_.size()) % sizeof(std::int32_t) != 0) file_ += '\0';
@@ -371,7 +371,7 @@ Result<std::string> make_guard_image(std::string_view shim_template, const Share
   auto from = elf::view(shim_template);
   if (!from) return std::unexpected(std::move(from).error().because("the shim's template"));
   if (from->header.e_machine != driver.machine) {
-    return fail(ErrorCode::unsupported, "the driver is for another machine: " + driver_path);
+    return fail(ErrorCode::unsupported, "the driver is for another machine: {}", driver_path);
   }
   return ImageWriter(*std::move(from), driver).write(driver_path, needs_libdl);
 }

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t most_symbols = 1 << 20;
 
 std::unexpected<Error> damaged(const char* what) {
-  return fail(ErrorCode::invalid, std::string("not a sound shared object: ") + what);
+  return fail(ErrorCode::invalid, "not a sound shared object: {}", what);
 }
 
 Result<Elf64_Ehdr> header_of(std::string_view file) {

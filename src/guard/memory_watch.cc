@@ -1,18 +1,13 @@
 #include "guard/memory_watch.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "base/text.h"
-#include "base/tr.h"
 
 namespace berth {
 
 namespace {
-
-constexpr std::string_view invented = as_key("these figures are simulated");
 
 Bytes tolerated(Bytes cap) {
   return Bytes(static_cast<std::uint64_t>(static_cast<double>(cap.count()) * cap_tolerance));
@@ -49,8 +44,10 @@ bool MemoryWatch::Trouble::is_news(bool there, Instant now) {
   return true;
 }
 
-std::string MemoryWatch::said(std::string text) const {
-  return figures_ == Figures::simulated ? text + ": " + std::string(invented) : text;
+Sentence MemoryWatch::said(Sentence text) const {
+  return figures_ == Figures::measured
+             ? text
+             : sentence("{}: {}", text, sentence("these figures are simulated"));
 }
 
 std::vector<Note> MemoryWatch::news(const std::vector<WatchedMemory>& seen, Instant now) {
@@ -69,17 +66,17 @@ void MemoryWatch::add_own(Watched& one, const WatchedMemory& seen, Instant now,
   const bool is_over = own.has_value() && *own.get() > tolerated(cap);
   if (one.over.is_news(is_over, now)) {
     news.push_back({std::string(memory_over_cap),
-                    said(fmt::format("{}: this run uses {} there and was promised {}",
-                                     one.share.device, short_size(*own.get()), short_size(cap)))});
+                    said(sentence("{}: this run uses {} there and was promised {}",
+                                  one.share.device, short_size(*own.get()), short_size(cap)))});
   }
   const bool is_unread = !own.has_value() && own.why() != Absent::not_sampled;
   one.unread = is_unread ? one.unread + 1 : 0;
   if (one.unread < looks_until_told || std::exchange(one.told_unread, true)) return;
-  news.push_back(
-      {"memory_not_watched",
-       fmt::format("{}: whether this run keeps to its {} cannot be watched: {}", one.share.device,
-                   short_size(cap),
-                   seen.unread_because.empty() ? reason_of(own.why()) : seen.unread_because)});
+  news.push_back({"memory_not_watched",
+                  sentence("{}: whether this run keeps to its {} cannot be watched: {}",
+                           one.share.device, short_size(cap),
+                           Sentence(seen.unread_because.empty() ? reason_of(own.why())
+                                                                : seen.unread_because))});
 }
 
 void MemoryWatch::add_taken(Watched& one, const PromisesTaken& taken, Instant now,
@@ -87,8 +84,8 @@ void MemoryWatch::add_taken(Watched& one, const PromisesTaken& taken, Instant no
   if (!one.taken.is_news(!taken.by.empty(), now)) return;
   news.push_back(
       {"neighbour_in_promised_memory",
-       said(fmt::format("{}: {} promised to leases there are used without a lease ({})",
-                        one.share.device, short_size(taken.memory), users_text(taken.by)))});
+       said(sentence("{}: {} promised to leases there are used without a lease ({})",
+                     one.share.device, short_size(taken.memory), users_text(taken.by)))});
 }
 
 }  // namespace berth

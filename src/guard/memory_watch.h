@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/note.h"
 #include "base/reading.h"
+#include "base/sentence.h"
 #include "base/units.h"
 #include "snapshot/questions.h"
 
@@ -68,7 +69,7 @@ class MemoryWatch {
   void add_own(Watched& one, const WatchedMemory& seen, Instant now, std::vector<Note>& news) const;
   void add_taken(Watched& one, const PromisesTaken& taken, Instant now,
                  std::vector<Note>& news) const;
-  [[nodiscard]] std::string said(std::string text) const;
+  [[nodiscard]] Sentence said(Sentence text) const;
 
   std::vector<Watched> watched_;
   Figures figures_;

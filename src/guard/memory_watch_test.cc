@@ -28,7 +28,7 @@ class Watching {
                                  const PromisesTaken& taken = {}) {
     std::vector<std::string> said;
     for (int second = 0; second < seconds; ++second) {
-      for (const Note& news : see(own, taken)) said.push_back(news.text);
+      for (const Note& news : see(own, taken)) said.push_back(news.text.english());
     }
     return said;
   }
@@ -44,7 +44,8 @@ TEST(MemoryWatch, TellsOnceWhoIsOverItsShareForThreeLooks) {
   const auto news = watching.see(12_GiB);
   ASSERT_THAT(news, SizeIs(1));
   EXPECT_EQ(news[0].kind, "memory_over_cap");
-  EXPECT_EQ(news[0].text, "GPU 2: this run uses 12.0 GiB there and was promised 10.0 GiB");
+  EXPECT_EQ(news[0].text.english(),
+            "GPU 2: this run uses 12.0 GiB there and was promised 10.0 GiB");
   EXPECT_EQ(news[0].kind, memory_over_cap) << "what --cap-action says is due";
   EXPECT_THAT(watching.texts(3600, 13_GiB), IsEmpty());
 }
@@ -112,7 +113,7 @@ TEST(MemoryWatch, TellsOfWhoUsesWhatWasPromisedWithoutALease) {
   const auto news = watching.see(1_GiB, taken);
   ASSERT_THAT(news, SizeIs(1));
   EXPECT_EQ(news[0].kind, "neighbour_in_promised_memory");
-  EXPECT_EQ(news[0].text,
+  EXPECT_EQ(news[0].text.english(),
             "GPU 2: 4.0 GiB promised to leases there are used without a lease (dan 15.0 GiB, ? "
             "2.0 GiB)");
   EXPECT_NE(news[0].kind, memory_over_cap) << "nothing is done to the run for it";

@@ -60,7 +60,7 @@ Result<ExportedSymbol> exported(const elf::View& object, const Elf64_Sym& symbol
   ExportedSymbol one{.name = std::string(name), .bytes = {}};
   const unsigned type = ELF64_ST_TYPE(symbol.st_info);
   const auto unusable = [&](std::string_view why) {
-    return fail(ErrorCode::invalid, fmt::format("{} {}", one.name.substr(0, 64), why));
+    return fail(ErrorCode::invalid, "{} {}", one.name.substr(0, 64), why);
   };
   if (name.size() > most_name_bytes) return unusable("… is too long a name");
   if (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) return one;

@@ -212,7 +212,7 @@ std::expected<Shim, Sentence> prepare_shim(const ShimQuestion& question) {
   const auto image = make_guard_image(question.shim_template, driver->object, driver->path,
                                       dlopen_is_in_libdl(question.glibc));
   if (!image) {
-    return std::unexpected(sentence("no shim fits {}: {}", driver->path, image.error().message()));
+    return std::unexpected(sentence("no shim fits {}: {}", driver->path, image.error().said()));
   }
   auto shim = place_image(question, *image);
   if (!shim) return shim;

@@ -127,9 +127,9 @@ std::expected<Written, Sentence> write_shim_file(const std::string& path, std::s
   const mode_t mode = is_root() ? 0444 : 0400;
   auto written = write_file_atomically(path, bytes, mode);
   if (written && ::chmod(path.c_str(), mode) != 0) {  // whatever the umask
-    written = fail_system("set the mode of " + path, errno);
+    written = fail_system(errno, "set the mode of {}", path);
   }
-  if (!written) return std::unexpected(sentence("{}: {}", path, written.error().message()));
+  if (!written) return std::unexpected(sentence("{}: {}", path, written.error().said()));
   return before ? Written::anew : Written::newly;
 }
 
@@ -149,7 +149,7 @@ std::expected<Written, Sentence> write_shim_link(const std::string& path,
 
 Sentence why_not_executable(const std::string& path) {
   const auto fd = open_fd(path, O_RDONLY | O_NOFOLLOW);
-  if (!fd) return sentence("{}: {}", path, fd.error().message());
+  if (!fd) return sentence("{}: {}", path, fd.error().said());
   constexpr std::size_t some = 4096;
   void* at = ::mmap(nullptr, some, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd->get(), 0);
   if (at == MAP_FAILED) {

@@ -20,16 +20,16 @@ const std::vector<health::Rule>& health::all_rules() {
 namespace {
 
 /// What could not be looked at although the device is there to be asked.
-std::vector<std::string> not_examined(const Device& device, const Snapshot& snapshot) {
-  std::vector<std::string> missing;
+std::vector<Sentence> not_examined(const Device& device, const Snapshot& snapshot) {
+  std::vector<Sentence> missing;
   if (device.lost) return missing;  // then that is all there is to say
-  std::vector<std::string> of_machine;
+  std::vector<Sentence> of_machine;
   for (const health::Rule& rule : health::all_rules()) {
     for (const health::Reads& one : rule.reads) {
       const auto why = one.what.empty() ? std::nullopt : one.why_not(device, snapshot);
       if (!why) continue;
       (one.is_of_machine ? of_machine : missing)
-          .push_back(fmt::format("{}: {}", one.what, reason_of(*why)));
+          .push_back(sentence("{}: {}", Sentence(one.what), Sentence(reason_of(*why))));
     }
   }
   std::ranges::move(of_machine, std::back_inserter(missing));
@@ -135,7 +135,7 @@ std::vector<DeviceFault> failures_of(const Device& device, const Snapshot& snaps
   for (Finding& finding : health_of(*card, snapshot).findings) {
     if (finding.severity != Severity::error) continue;
     faults.push_back({device.id, card->lost ? FaultKind::lost : FaultKind::failed,
-                      std::move(finding.rule), finding.evidence.front().english()});
+                      std::move(finding.rule), finding.evidence.front()});
   }
   return faults;
 }
@@ -152,7 +152,8 @@ std::vector<DeviceFault> errors_of(const Device& device, const Snapshot& snapsho
     const bool is_the_jobs = health::severity_of(facts.action) == Severity::hint;
     faults.push_back({device.id, is_the_jobs ? FaultKind::job_error : FaultKind::error,
                       fmt::format("xid_{}", event.code),
-                      fmt::format("XID {}: {}", event.code, facts.meaning), event.pid.get()});
+                      sentence("XID {}: {}", event.code, Sentence(facts.meaning)),
+                      event.pid.get()});
   }
   return faults;
 }

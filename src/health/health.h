@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/sentence.h"
 #include "snapshot/device_fault.h"
 #include "snapshot/finding.h"
 #include "snapshot/snapshot.h"
@@ -28,9 +29,9 @@ enum class HealthState { ok, notice, unknown, degraded, failed };
 struct DeviceHealth {
   DeviceId device;
   std::optional<int> index;
-  HealthState state = HealthState::ok;    // of the worst finding, or unknown
-  Findings findings;                      // worst first; each has one sentence of evidence
-  std::vector<std::string> not_examined;  // "memory errors: no permission to read it"
+  HealthState state = HealthState::ok;  // of the worst finding, or unknown
+  Findings findings;                    // worst first; each has one sentence of evidence
+  std::vector<Sentence> not_examined;   // "memory errors: no permission to read it"
 };
 
 /// Whether it is looked at: a whole card of a supported kind.

@@ -1,4 +1,5 @@
 #include "health/health.h"
+#include "base/sentence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -501,7 +502,7 @@ TEST(Faults, AnErrorOfTheJobsOwnMakingIsNotTheDevices) {
   EXPECT_EQ(faults[0].kind, FaultKind::job_error);
   EXPECT_EQ(faults[0].pid, 7U);
   EXPECT_EQ(faults[1], (DeviceFault{DeviceId("A"), FaultKind::error, "xid_79",
-                                    "XID 79: it has fallen off the bus"}));
+                                    Sentence("XID 79: it has fallen off the bus")}));
   EXPECT_THAT(failed_devices(host), IsEmpty());
 }
 

@@ -1,10 +1,9 @@
 // What holds a device back: heat, power, the time lost to them, and the links it hangs on.
 
-#include <fmt/format.h>
-
 #include <array>
 #include <chrono>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "health/rules.h"
 #include "snapshot/heat.h"
@@ -60,8 +59,8 @@ Findings throttling(const Device& device, const Snapshot&) {
   for (const Reason& reason : reasons) {
     if (!has_any(told, reason.reason)) continue;
     has_cause = has_cause || reason.of_hardware;
-    findings.push_back(found(reason.severity, reason.code, Sentence(reason.what, {}),
-                             Sentence(reason.advice, {})));
+    findings.push_back(
+        found(reason.severity, reason.code, Sentence(reason.what), Sentence(reason.advice)));
   }
   // Hardware slowdown is said along with its cause; where no cause is given it stands for itself,
   // also beside what the driver does of its own accord.
@@ -128,8 +127,7 @@ Findings lost_time(const Device& device, const Snapshot&) {
       evidence = sentence("{}: {}", evidence,
                           sentence("{} of that since the look before", in_words(*lately.get())));
     }
-    findings.push_back(
-        found(Severity::hint, row.code, std::move(evidence), Sentence(row.advice, {})));
+    findings.push_back(found(Severity::hint, row.code, std::move(evidence), Sentence(row.advice)));
   }
   return findings;
 }

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "base/sentence.h"
 #include "base/tr.h"
 #include "health/rules.h"
 
@@ -15,7 +16,7 @@ Findings lost(const Device& device, const Snapshot&) {
   if (!device.lost) return {};
   const bool unlisted = device.unusable_because == Unusable::unlisted;
   return {found(Severity::error, "lost",
-                unlisted ? Sentence(device.unusable_because.english(), {})
+                unlisted ? device.unusable_because.said()
                          : sentence("it fell off the bus and answers nobody"),
                 sentence("reboot; if it comes back, look at seating, power and cooling"))};
 }
@@ -28,15 +29,15 @@ Findings unusable(const Device& device, const Snapshot&) {
   const Sentence silent = sentence(
       "see the kernel log (sudo dmesg); if it stays silent: once nobody uses it, reset it "
       "(sudo nvidia-smi -r) or reboot");
-  return {found(on_purpose ? Severity::hint : Severity::error, "unusable",
-                Sentence(why.english(), {}), why == Unusable::silent ? silent : Sentence())};
+  return {found(on_purpose ? Severity::hint : Severity::error, "unusable", why.said(),
+                why == Unusable::silent ? silent : Sentence())};
 }
 
 Findings recovery_action(const Device& device, const Snapshot&) {
   const auto action = device.details.get<std::string>(Detail::recovery_action);
   if (!action.has_value() || *action.get() == "None") return {};
   return {found(Severity::error, "recovery_action",
-                sentence("the driver asks for: {}", Sentence(*action.get(), {})),
+                sentence("the driver asks for: {}", Sentence(*action.get())),
                 sentence("no new jobs on it until that is done"))};
 }
 
@@ -101,7 +102,7 @@ Findings xids(const Device& device, const Snapshot& snapshot) {
     const bool over = seen.times == 0;
     findings.push_back(found(over ? Severity::hint : severity_of(facts.action),
                              fmt::format("xid_{}", code), xid_evidence(facts, seen),
-                             over ? Sentence() : Sentence(advice_for(facts.action), {})));
+                             over ? Sentence() : Sentence(advice_for(facts.action))));
     findings.back().occurrences = Occurrences{.times = over ? seen.times_before : seen.times,
                                               .last = seen.last->at,
                                               .process = seen.last->process,

@@ -121,19 +121,21 @@ std::string_view advice_for(XidAction action) {
     case XidAction::none:
       return "";
     case XidAction::restart_app:
-      return "start the job again; if it happens with other jobs too, tell the administrator";
+      return as_key(
+          "start the job again; if it happens with other jobs too, tell the administrator");
     case XidAction::check_link:
-      return "look at `nvidia-smi nvlink -s` and -e; a reset of all linked GPUs trains them anew";
+      return as_key(
+          "look at `nvidia-smi nvlink -s` and -e; a reset of all linked GPUs trains them anew");
     case XidAction::reset:
-      return "no new jobs on it, then a reset by root (nvidia-smi --gpu-reset) or a reboot";
+      return as_key("no new jobs on it, then a reset by root (nvidia-smi --gpu-reset) or a reboot");
     case XidAction::restart_machine:
-      return "reboot; if it comes back, look at seating, power and cooling";
+      return as_key("reboot; if it comes back, look at seating, power and cooling");
     case XidAction::check_power:
-      return "shut down and look at the power cables of the card";
+      return as_key("shut down and look at the power cables of the card");
     case XidAction::update:
-      return "update driver and firmware together";
+      return as_key("update driver and firmware together");
     case XidAction::support:
-      return "ask whoever keeps the machine, with the lines of the kernel log";
+      return as_key("ask whoever keeps the machine, with the lines of the kernel log");
   }
   return "";
 }

@@ -69,7 +69,7 @@ void look_at_python(const HostFactsQuestion& question, const std::string& search
                                            .root = question.root},
                                           clock);
   if (!python) {
-    found.python_problem = python.error().message();
+    found.python_problem = python.error().said();
     return;
   }
   found.python = std::move(*python);

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "base/sentence.h"
 #include "compute/proof.h"
 
 namespace berth {
@@ -20,7 +21,7 @@ struct GpuProof {
   std::vector<compute::ProofStep> steps;
   unsigned cpu_threads = 0;  // of the product on the CPU
   /// Why nothing was asked of it: somebody is on it, it is simulated, …, for people; empty: it was.
-  std::string left_out;
+  Sentence left_out;
   bool is_taken = false;  // that is why: it could be tested beside whoever is there
   friend bool operator==(const GpuProof&, const GpuProof&) = default;
 };

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/reading.h"
+#include "base/sentence.h"
 #include "base/units.h"
 #include "base/variables.h"
 #include "host_environment/cdi.h"
@@ -284,7 +285,7 @@ struct CudaAnswer {
 struct HostFacts {
   std::vector<Variable> variables;  // those that matter, secrets masked
   std::optional<PythonEnvironment> python;
-  std::string python_problem;  // why there is none; empty: not looked for, or found
+  Sentence python_problem;  // why there is none; empty: not looked for, or found
   std::optional<Libraries> libraries;
   std::optional<KernelSide> kernel;
   std::vector<DeviceFile> device_files;

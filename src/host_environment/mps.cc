@@ -67,15 +67,15 @@ Result<std::string> find_mps(const std::vector<std::string>& environment, uid_t 
   struct stat folder{};
   struct stat control{};
   if (::stat(pipes.c_str(), &folder) != 0 || ::lstat((pipes + "/control").c_str(), &control) != 0) {
-    return fail(ErrorCode::not_found, "no server of MPS has its pipes in " + printable(pipes));
+    return fail(ErrorCode::not_found, "no server of MPS has its pipes in {}", printable(pipes));
   }
   // The folder may be anybody's: /tmp lets everybody make it.
   const auto is_trusted = [us](const struct stat& one) {
     return one.st_uid == 0 || one.st_uid == us;
   };
   if (!is_trusted(folder) || !is_trusted(control)) {
-    return fail(ErrorCode::no_permission,
-                "the pipes of MPS in " + printable(pipes) + " are another user's");
+    return fail(ErrorCode::no_permission, "the pipes of MPS in {} are another user's",
+                printable(pipes));
   }
   return pipes;
 }
@@ -95,7 +95,7 @@ Result<void> prove_mps_limit(const MpsQuestion& question, Clock& clock) {
   if (*child->exit != Exit{}) {
     return fail(ErrorCode::unsupported, "a client of MPS ended without an answer");
   }
-  if (child->out != "held") return fail(ErrorCode::unsupported, printable(child->out));
+  if (child->out != "held") return fail(ErrorCode::unsupported, Sentence(printable(child->out)));
   return {};
 }
 

@@ -37,7 +37,7 @@ Result<Interpreter> find_interpreter(const PythonQuestion& question) {
     for (const char* name : {"/bin/python", "/bin/python3"}) {
       if (is_there(question.given + name)) return Interpreter{question.given + name, "--python"};
     }
-    return fail(ErrorCode::not_found, "there is no bin/python in " + question.given);
+    return fail(ErrorCode::not_found, "there is no bin/python in {}", question.given);
   }
   for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
     const auto prefix = value_of(question.environment, name);

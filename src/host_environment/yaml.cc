@@ -1,6 +1,5 @@
 #include "host_environment/yaml.h"
 
-#include <fmt/format.h>
 #include <yaml.h>
 
 #include <nlohmann/json.hpp>
@@ -34,9 +33,8 @@ class Parser {
     for (;;) {
       yaml_event_t event;
       if (yaml_parser_parse(&parser_, &event) == 0) {
-        return fail(ErrorCode::invalid,
-                    fmt::format("line {}: {}", parser_.problem_mark.line + 1,
-                                parser_.problem != nullptr ? parser_.problem : "no YAML"));
+        return fail(ErrorCode::invalid, "line {}: {}", parser_.problem_mark.line + 1,
+                    parser_.problem != nullptr ? parser_.problem : "no YAML");
       }
       const auto taken = take(event);
       yaml_event_delete(&event);
@@ -53,7 +51,7 @@ class Parser {
   };
 
   static Result<void> fail_at(const yaml_event_t& event, ErrorCode code, const char* what) {
-    return fail(code, fmt::format("line {}: {}", event.start_mark.line + 1, what));
+    return fail(code, "line {}: {}", event.start_mark.line + 1, what);
   }
 
   Result<void> take(const yaml_event_t& event) {

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "lease/ledger.h"
@@ -29,13 +30,13 @@ Result<Fd> open_directory(const std::string& path) {
 
 Result<void> check_local(int fd, const std::string& path) {
   struct statfs facts{};
-  if (::fstatfs(fd, &facts) != 0) return fail_system("examine " + path, errno);
+  if (::fstatfs(fd, &facts) != 0) return fail_system(errno, "examine {}", path);
   if (is_local_file_system(static_cast<std::uint64_t>(facts.f_type))) return {};
   return fail(ErrorCode::unsupported,
-              trf("{} is on a network or user-space file system, where locks cannot be relied on; "
-                  "set BERTH_LEDGER to a directory on a local disk, or ask the administrator for "
-                  "`sudo berth setup`",
-                  path));
+              "{} is on a network or user-space file system, where locks cannot be relied on; set "
+              "BERTH_LEDGER to a directory on a local disk, or ask the administrator for `sudo "
+              "berth setup`",
+              path);
 }
 
 /// Without O_CREAT first: in a sticky directory fs.protected_regular refuses O_CREAT on a file of
@@ -49,31 +50,31 @@ Result<void> make_host_lock(int directory, const std::string& path) {
       ::fchmod(made.get(), 0666);  // whatever the umask; the directory says who may come in
       return {};
     }
-    if (errno != EEXIST) return fail_system("create " + path + "/" + host_lock_name, errno);
+    if (errno != EEXIST) return fail_system(errno, "create {}/{}", path, host_lock_name);
   }
-  return fail(ErrorCode::invalid, trf("{}/{} is not a file that can be locked; remove it", path,
-                                      std::string_view(host_lock_name)));
+  return fail(ErrorCode::invalid, "{}/{} is not a file that can be locked; remove it", path,
+              std::string_view(host_lock_name));
 }
 
 Result<Fd> open_own(const std::string& path) {
   if (!make_directory(AT_FDCWD, path, 0700) && errno != EEXIST) {
-    return fail_system("create the ledger " + path, errno);
+    return fail_system(errno, "create the ledger {}", path);
   }
   auto directory = open_directory(path);
   const std::string step =
       trf("remove or rename it, or set BERTH_LEDGER to a directory of your own (0700, local disk)");
   if (!directory) {
-    return fail(ErrorCode::invalid, trf("{} is not a directory that can be opened ({}); {}", path,
-                                        directory.error().message(), step));
+    return fail(ErrorCode::invalid, "{} is not a directory that can be opened ({}); {}", path,
+                directory.error().said(), step);
   }
   const struct stat facts = facts_of(directory->get());
   if (facts.st_uid != ::geteuid()) {
-    return fail(ErrorCode::no_permission,
-                trf("{} belongs to user {}, not to you; {}", path, facts.st_uid, step));
+    return fail(ErrorCode::no_permission, "{} belongs to user {}, not to you; {}", path,
+                facts.st_uid, step);
   }
   if ((facts.st_mode & 0077U) != 0) {
-    return fail(ErrorCode::no_permission, trf("{} is open to others (mode {:o}); `chmod 700 {}`",
-                                              path, facts.st_mode & 07777U, path));
+    return fail(ErrorCode::no_permission, "{} is open to others (mode {}); `chmod 700 {}`", path,
+                fmt::format("{:o}", facts.st_mode & 07777U), path);
   }
   if (auto local = check_local(directory->get(), path); !local) {
     return std::unexpected(std::move(local).error());
@@ -85,13 +86,13 @@ Result<Fd> open_own(const std::string& path) {
 Result<void> make_part(const std::string& name, const Fd& within, const std::string& path) {
   const std::string temporary = name + "." + std::to_string(::getpid());
   if (!make_directory(within.get(), temporary, 0700) && errno != EEXIST) {
-    return fail_system("create the ledger " + path, errno);
+    return fail_system(errno, "create the ledger {}", path);
   }
   const mode_t mode = facts_of(within.get()).st_mode & 07777U;
   const Fd part(
       ::openat(within.get(), temporary.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!part.is_open() || ::fchmod(part.get(), mode) != 0) {
-    return fail_system("share the ledger " + path, errno);
+    return fail_system(errno, "share the ledger {}", path);
   }
   if (auto made = make_host_lock(part.get(), path); !made) return made;
   if (::renameat2(within.get(), temporary.c_str(), within.get(), name.c_str(), RENAME_NOREPLACE) ==
@@ -101,7 +102,7 @@ Result<void> make_part(const std::string& name, const Fd& within, const std::str
   const int why = errno;  // EEXIST: somebody was quicker
   ::unlinkat(part.get(), host_lock_name, 0);
   ::unlinkat(within.get(), temporary.c_str(), AT_REMOVEDIR);
-  return why == EEXIST ? Result<void>() : fail_system("create the ledger " + path, why);
+  return why == EEXIST ? Result<void>() : fail_system(why, "create the ledger {}", path);
 }
 
 /// Whoever may come into the ledger may come into its parts.
@@ -118,9 +119,9 @@ Result<Fd> open_part(const std::string& path, const Fd& within) {
 Result<Fd> open_named(const std::string& path, const std::string& named_by) {
   if (auto made = make_directories(path, 0700); !made) {
     const Error told =
-        std::move(made).error().because(trf("making the ledger that {} names", named_by));
-    return fail(told.code(),
-                trf("{}; name a directory in {} that you may write", told.message(), named_by));
+        std::move(made).error().because(sentence("making the ledger that {} names", named_by));
+    return fail(told.code(), "{}; name a directory in {} that you may write", told.said(),
+                named_by);
   }
   auto directory = open_fd(path, O_RDONLY | O_DIRECTORY);
   if (!directory) return directory;
@@ -161,7 +162,7 @@ bool is_local_file_system(std::uint64_t magic) {
 Result<Fd> open_host_lock(int directory) {
   const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   Fd fd(::openat(directory, host_lock_name, flags));
-  if (!fd.is_open()) return fail_system("open the ledger's host.lock", errno);
+  if (!fd.is_open()) return fail_system(errno, "open the ledger's host.lock");
   if (!S_ISREG(facts_of(fd.get()).st_mode)) {
     return fail(ErrorCode::invalid, "the ledger's host.lock is not a regular file");
   }
@@ -196,9 +197,9 @@ Result<LedgerPlace> find_ledger(const std::optional<std::string>& named,
   if (named && !named->empty()) {
     if (!named->starts_with('/')) {
       return fail(ErrorCode::invalid,
-                  trf("BERTH_LEDGER is \"{}\": write its whole path, for from another folder these "
-                      "words name another ledger, which knows nothing of this one's leases",
-                      printable(*named)));
+                  "BERTH_LEDGER is \"{}\": write its whole path, for from another folder these "
+                  "words name another ledger, which knows nothing of this one's leases",
+                  printable(*named));
     }
     return LedgerPlace{.directory = *named, .kind = LedgerPlace::Kind::named};
   }
@@ -235,17 +236,16 @@ Result<Fd> open_ledger_directory(const LedgerPlace& place) {
     case LedgerPlace::Kind::shared: {
       if (!is_trusted_shared_ledger(place.directory)) {
         if (maps_users()) {
-          return fail(
-              ErrorCode::no_permission,
-              trf("{} is of outside this container, which numbers users anew: a lease taken here "
-                  "would be another account's. Start it without a user namespace (docker "
-                  "--userns=host, podman as root), or without the ledger",
-                  place.directory));
+          return fail(ErrorCode::no_permission,
+                      "{} is of outside this container, which numbers users anew: a lease taken "
+                      "here would be another account's. Start it without a user namespace (docker "
+                      "--userns=host, podman as root), or without the ledger",
+                      place.directory);
         }
         return fail(ErrorCode::no_permission,
-                    trf("{} is not a ledger made by `sudo berth setup` (root's, mode 1777, with "
-                        "root's host.lock in it); run it again",
-                        place.directory));
+                    "{} is not a ledger made by `sudo berth setup` (root's, mode 1777, with root's "
+                    "host.lock in it); run it again",
+                    place.directory);
       }
       return open_directory(place.directory);
     }

@@ -136,7 +136,7 @@ Result<std::vector<std::string_view>> first_line(std::string_view text, std::str
   if (end == std::string_view::npos) return fail(ErrorCode::invalid, "line 1 has no end");
   auto parts = split(text.substr(0, end), ' ');
   if (parts[0] != magic) {
-    return fail(ErrorCode::invalid, "line 1 does not begin with " + std::string(magic));
+    return fail(ErrorCode::invalid, "line 1 does not begin with {}", magic);
   }
   if (parts.size() < fields) return fail(ErrorCode::invalid, "line 1 is too short");
   return parts;
@@ -175,8 +175,8 @@ Result<std::string> write_lease(const LeaseText& lease) {
   std::string names;
   for (const ClaimedDevice& device : lease.devices) {
     if (!is_plain_id(device.device.text())) {
-      return fail(ErrorCode::invalid,
-                  "\"" + device.device.text() + "\" cannot be written down as a device's name");
+      return fail(ErrorCode::invalid, "\"{}\" cannot be written down as a device's name",
+                  device.device.text());
     }
     if (exclusive != !device.promised) {
       return fail(ErrorCode::invalid, "a lease has its devices whole or shares all of them");

@@ -55,7 +55,7 @@ std::uint32_t host_mark() {
 Result<std::string> new_id() {
   std::uint64_t random = 0;
   if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) {
-    return fail_system("get a random number for a name", errno);
+    return fail_system(errno, "get a random number for a name");
   }
   return hexadecimal(host_mark(), 8) + "-" + hexadecimal(random, 16);
 }
@@ -78,12 +78,12 @@ Result<Fd> moved_up(Fd fd) {
   Fd high(::fcntl(fd.get(), F_DUPFD_CLOEXEC, lowest_descriptor));
   if (high.is_open()) return high;
   if (errno == EINVAL || errno == EMFILE) {
-    return fail(ErrorCode::invalid,
-                trf("no file descriptor of number {} or above can be had: raise the "
-                    "limit (`ulimit -n 1024`)",
-                    lowest_descriptor));
+    return fail(
+        ErrorCode::invalid,
+        "no file descriptor of number {} or above can be had: raise the limit (`ulimit -n 1024`)",
+        lowest_descriptor);
   }
-  return fail_system("duplicate a descriptor", errno);
+  return fail_system(errno, "duplicate a descriptor");
 }
 
 /// What goes wrong here leaves no public name behind: a temporary name at most, which is removed
@@ -94,7 +94,7 @@ Result<Fd> publish_once(int directory, const std::string& name, const std::strin
   const std::string temporary = std::string(temporary_prefix) + name;
   Fd made(::openat(directory, temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                    0600));
-  if (!made.is_open()) return fail_system("create a file in the ledger", errno);
+  if (!made.is_open()) return fail_system(errno, "create a file in the ledger");
   auto publishing = [&]() -> Result<Fd> {
     auto fd = moved_up(std::move(made));
     if (!fd) return fd;
@@ -106,9 +106,9 @@ Result<Fd> publish_once(int directory, const std::string& name, const std::strin
     if (auto written = write_all(fd->get(), text); !written) {
       return std::unexpected(std::move(written).error());
     }
-    if (::fchmod(fd->get(), 0644) != 0) return fail_system("make it readable", errno);
+    if (::fchmod(fd->get(), 0644) != 0) return fail_system(errno, "make it readable");
     if (::renameat(directory, temporary.c_str(), directory, name.c_str()) != 0) {
-      return fail_system("publish it", errno);
+      return fail_system(errno, "publish it");
     }
     return fd;
   };
@@ -148,24 +148,25 @@ class HolderWatch {
   }
 
   [[nodiscard]] Error error(Instant now) const {
-    const auto seconds = static_cast<double>((now - since_).count()) / 1e9;
+    const std::string held =
+        fmt::format("{:.1f}", static_cast<double>((now - since_).count()) / 1e9);
     // Who took it may be gone and what it started hold it: nothing to be continued there.
     if (!holder_) {
       return {ErrorCode::timeout,
-              trf("the lock {} was held for {:.1f} s by processes that cannot be seen from "
-                  "here (in a container?); `fuser {}` as root may name them",
-                  path_, seconds, path_)};
+              sentence("the lock {} was held for {} s by processes that cannot be seen from "
+                       "here (in a container?); `fuser {}` as root may name them",
+                       path_, held, path_)};
     }
     if (!was_stopped_) {
       return {ErrorCode::timeout,
-              trf("the lock {} was held for {:.1f} s by {}, which berth only ever does for "
-                  "milliseconds: ask its owner what it does; `berth run --wait` waits for it",
-                  path_, seconds, describe_process(holder_->pid))};
+              sentence("the lock {} was held for {} s by {}, which berth only ever does for "
+                       "milliseconds: ask its owner what it does; `berth run --wait` waits for it",
+                       path_, held, describe_process(holder_->pid))};
     }
     return {ErrorCode::timeout,
-            trf("the lock {} was held for {:.1f} s by {}, which is stopped: its owner can let it "
-                "go on with `kill -CONT {}`",
-                path_, seconds, describe_process(holder_->pid), holder_->pid)};
+            sentence("the lock {} was held for {} s by {}, which is stopped: its owner can let it "
+                     "go on with `kill -CONT {}`",
+                     path_, held, describe_process(holder_->pid), holder_->pid)};
   }
 
  private:
@@ -189,16 +190,17 @@ class HolderWatch {
 };
 
 Error no_room(Error error, const LedgerPlace& place) {
-  const std::string attempted = trf("writing into the ledger {}", place.directory);
-  const Error told = std::move(error).because(attempted);
+  const Error told =
+      std::move(error).because(sentence("writing into the ledger {}", place.directory));
   if (told.code() == ErrorCode::no_permission) {
-    return {told.code(),
-            trf("{}; name a directory in {} that you may write", told.message(), "BERTH_LEDGER")};
+    return Error(told.code(), "{}; name a directory in {} that you may write", told.said(),
+                 "BERTH_LEDGER");
   }
   if (told.code() != ErrorCode::io) return told;
-  return {told.code(), trf("{}; `df -h`, `df -i` and `quota` say whether there is room, the kernel "
-                           "log whether the disk fails",
-                           told.message())};
+  return Error(told.code(),
+               "{}; `df -h`, `df -i` and `quota` say whether there is room, the kernel "
+               "log whether the disk fails",
+               told.said());
 }
 
 }  // namespace
@@ -215,7 +217,7 @@ Result<Ledger> Ledger::open(LedgerPlace place, Clock& clock) {
   auto directory = open_ledger_directory(place);
   if (!directory) {
     return std::unexpected(
-        std::move(directory).error().because(trf("opening the ledger {}", place.directory)));
+        std::move(directory).error().because(sentence("opening the ledger {}", place.directory)));
   }
   return Ledger(std::move(place), *std::move(directory), clock);
 }
@@ -235,8 +237,8 @@ Result<HostLock> Ledger::lock(Duration patience, const std::function<bool()>& in
     // Somebody may have replaced the file while we waited: then it locks nothing.
     if (is_named(fd->get(), directory_.get(), host_lock_name)) return HostLock(*std::move(fd));
     if (interrupted && interrupted()) {
-      return fail(ErrorCode::timeout, trf("{}/{} is replaced again and again", place_.directory,
-                                          std::string_view(host_lock_name)));
+      return fail(ErrorCode::timeout, "{}/{} is replaced again and again", place_.directory,
+                  std::string_view(host_lock_name));
     }
   }
 }
@@ -264,14 +266,14 @@ Result<void> Ledger::extend(const std::string& lease, std::chrono::milliseconds 
   const std::string name = std::string(lease_prefix) + lease;
   const Fd fd(::openat(directory_.get(), name.c_str(),
                        O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!fd.is_open()) return fail_system("open the lease " + lease, errno);
+  if (!fd.is_open()) return fail_system(errno, "open the lease {}", lease);
   struct stat facts{};
   const bool is_own = ::fstat(fd.get(), &facts) == 0 && facts.st_uid == ::geteuid();
-  if (!is_own) return fail(ErrorCode::no_permission, "the lease " + lease + " is another user's");
+  if (!is_own) return fail(ErrorCode::no_permission, "the lease {} is another user's", lease);
   const std::string line = write_time_limit(time_limit);
   // What is behind the beginning nobody reads.
   if (static_cast<std::size_t>(facts.st_size) + line.size() > largest_file) {
-    return fail(ErrorCode::unsupported, "the lease " + lease + " was extended too often");
+    return fail(ErrorCode::unsupported, "the lease {} was extended too often", lease);
   }
   return write_all(fd.get(), line);
 }
@@ -362,15 +364,15 @@ Lease::Lease(std::string id, std::string path, Fd fd)
 Result<void> Lease::describe(ProcessId keeper, std::optional<ProcessId> job,
                              std::optional<CapTier> held_by, std::string_view container) {
   struct stat before{};
-  if (::fstat(fd_.get(), &before) != 0) return fail_system("examine the lease", errno);
+  if (::fstat(fd_.get(), &before) != 0) return fail_system(errno, "examine the lease");
   const std::string lines = write_description(keeper, job, held_by, container);
   const ssize_t wrote = ::pwrite(fd_.get(), lines.data(), lines.size(), before.st_size);
   if (wrote == static_cast<ssize_t>(lines.size())) return {};
   const int why = wrote < 0 ? errno : ENOSPC;
   if (::ftruncate(fd_.get(), before.st_size) != 0) {
-    return fail_system("shorten the lease", errno);
+    return fail_system(errno, "shorten the lease");
   }
-  return fail_system("describe the lease", why);
+  return fail_system(why, "describe the lease");
 }
 
 std::optional<std::chrono::milliseconds> Lease::time_limit() const {

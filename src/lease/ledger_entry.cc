@@ -18,9 +18,9 @@ namespace berth {
 Result<std::vector<std::string>> names_in(int directory) {
   // A new description: two listings of one description would share their position.
   Fd fd(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.is_open()) return fail_system("list the ledger", errno);
+  if (!fd.is_open()) return fail_system(errno, "list the ledger");
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(fd.get()), ::closedir);
-  if (!stream) return fail_system("list the ledger", errno);
+  if (!stream) return fail_system(errno, "list the ledger");
   static_cast<void>(fd.release());  // the stream closes it
   std::vector<std::string> names;
   errno = 0;  // tells an error from the end
@@ -29,7 +29,7 @@ Result<std::vector<std::string>> names_in(int directory) {
     if (name != "." && name != "..") names.emplace_back(name);
     errno = 0;
   }
-  if (errno != 0) return fail_system("list the ledger", errno);
+  if (errno != 0) return fail_system(errno, "list the ledger");
   return names;
 }
 
@@ -39,9 +39,9 @@ Result<Fd> open_entry(int directory, const std::string& name) {
   if (fd.is_open()) return fd;
   // A socket or a device, which anybody may have put there.
   if (errno == ENXIO || errno == ENODEV) {
-    return fail(ErrorCode::invalid, "cannot open " + name + ": " + std::strerror(errno));
+    return fail(ErrorCode::invalid, "cannot open {}: {}", name, std::strerror(errno));
   }
-  return fail_system("open " + name, errno);
+  return fail_system(errno, "open {}", name);
 }
 
 std::int64_t place_in(std::string_view ticket_name) {

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/tr.h"
+#include "base/sentence.h"
 #include "base/user_name.h"
 #include "lease/lease_text.h"
 #include "lease/ledger.h"
@@ -27,13 +27,13 @@ struct Entry {
   std::string text;
 };
 
-Problem problem_with(const std::string& name, std::string code, std::string message,
+Problem problem_with(const std::string& name, std::string code, const Sentence& message,
                      const LedgerPlace& place) {
   return {.source = "ledger",
           .code = std::move(code),
-          .message = place.directory + "/" + name + ": " + std::move(message),
-          .remedy = trf("its owner (or root) can remove it once nothing holds it: {}/{}",
-                        place.directory, name)};
+          .message = sentence("{}/{}: {}", place.directory, name, message),
+          .remedy = sentence("its owner (or root) can remove it once nothing holds it: {}/{}",
+                             place.directory, name)};
 }
 
 /// Nothing: the file is gone, or dead, or no file of a ledger at all (then `problems` says so).
@@ -46,15 +46,14 @@ Result<std::optional<Entry>> read_living(int directory, const std::string& name,
   if (!fd && fd.error().code() == ErrorCode::io) return std::unexpected(fd.error());
   if (!fd) {
     if (fd.error().code() != ErrorCode::not_found) {
-      problems.push_back(problem_with(name, "unreadable", fd.error().message(), place));
+      problems.push_back(problem_with(name, "unreadable", fd.error().said(), place));
     }
     return nothing();
   }
   Entry entry;
-  if (::fstat(fd->get(), &entry.facts) != 0) return fail_system("examine " + name, errno);
+  if (::fstat(fd->get(), &entry.facts) != 0) return fail_system(errno, "examine {}", name);
   if (!S_ISREG(entry.facts.st_mode)) {
-    problems.push_back(
-        problem_with(name, "not_a_file", std::string(tr("not a regular file")), place));
+    problems.push_back(problem_with(name, "not_a_file", sentence("not a regular file"), place));
     return nothing();
   }
   const auto locked = find_ofd_lock(fd->get(), life);
@@ -64,11 +63,10 @@ Result<std::optional<Entry>> read_living(int directory, const std::string& name,
   if (!text) return std::unexpected(std::move(text).error());
   entry.text = *std::move(text);
   if (entry.facts.st_nlink > 1) {
-    problems.push_back(
-        problem_with(name, "hard_linked", std::string(tr("it has a second name")), place));
+    problems.push_back(problem_with(name, "hard_linked", sentence("it has a second name"), place));
   }
   if (entry.facts.st_size > static_cast<off_t>(largest_file)) {
-    problems.push_back(problem_with(name, "too_large", std::string(tr("far too large")), place));
+    problems.push_back(problem_with(name, "too_large", sentence("far too large"), place));
   }
   keep = *std::move(fd);
   return std::optional(std::move(entry));
@@ -168,7 +166,7 @@ Result<std::string> read_beginning(int fd) {
   while (text.size() < largest_file) {
     const ssize_t got = ::pread(fd, block.data(), block.size(), static_cast<off_t>(text.size()));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail_system("read", errno);
+    if (got < 0) return fail_system(errno, "read");
     if (got == 0) break;
     text.append(block.data(), static_cast<std::size_t>(got));
   }
@@ -196,7 +194,7 @@ Result<std::vector<std::string>> Ledger::tickets_before(const std::string& own) 
     if (!name.starts_with(ticket_prefix)) continue;
     struct stat facts{};
     const bool there = ::fstatat(directory_.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0;
-    if (!there && errno != ENOENT) return fail_system("examine " + name, errno);
+    if (!there && errno != ENOENT) return fail_system(errno, "examine {}", name);
     if (there && S_ISREG(facts.st_mode)) tickets.push_back(ticket_facts(name, facts));
   }
   std::vector<std::string> ids;
@@ -229,7 +227,7 @@ class Scan {
     if (!entry || !is_first_sight(entry->facts)) return;
     auto text = parse_lease(entry->text);
     if (!text) {
-      view.problems.push_back(problem_with(name, "broken", text.error().message(), place_));
+      view.problems.push_back(problem_with(name, "broken", text.error().said(), place_));
       return;
     }
     compare(name, text->uid, entry->facts.st_uid, text->format);
@@ -244,7 +242,7 @@ class Scan {
     if (!entry || !is_first_sight(entry->facts)) return;
     auto text = parse_ticket(entry->text);
     if (!text) {
-      view.problems.push_back(problem_with(name, "broken", text.error().message(), place_));
+      view.problems.push_back(problem_with(name, "broken", text.error().said(), place_));
       return;
     }
     compare(name, text->uid, entry->facts.st_uid, text->format);
@@ -271,7 +269,7 @@ class Scan {
 
   void add_foreign(const std::string& name) {
     view.problems.push_back(
-        problem_with(name, "foreign_file", std::string(tr("not a file of the ledger")), place_));
+        problem_with(name, "foreign_file", sentence("not a file of the ledger"), place_));
   }
 
   /// Sorts everything.
@@ -314,15 +312,16 @@ class Scan {
 
   void compare(const std::string& name, uid_t said, uid_t owner, unsigned format) {
     if (said != owner) {
-      view.problems.push_back(problem_with(
-          name, "wrong_owner", trf("says user {} and belongs to user {}", said, owner), place_));
+      view.problems.push_back(
+          problem_with(name, "wrong_owner",
+                       sentence("says user {} and belongs to user {}", said, owner), place_));
     }
     if (format > ledger_format) {
       Problem problem = problem_with(
           name, "newer_format",
-          trf("written by a newer berth (format {}); only its first line was read", format),
+          sentence("written by a newer berth (format {}); only its first line was read", format),
           place_);
-      problem.remedy = tr("bring this berth up to date");
+      problem.remedy = sentence("bring this berth up to date");
       view.problems.push_back(std::move(problem));
     }
   }
@@ -340,7 +339,8 @@ class Scan {
 
 Result<LedgerView> Ledger::scan(const std::vector<std::string>* tickets) const {
   const auto unread = [this](Error why) {
-    return std::unexpected(std::move(why).because(trf("reading the ledger {}", place_.directory)));
+    return std::unexpected(
+        std::move(why).because(sentence("reading the ledger {}", place_.directory)));
   };
   auto names = names_in(directory_.get());
   if (!names) return unread(std::move(names).error());

@@ -220,8 +220,8 @@ TEST_F(LedgerTest, SurvivesWhateverLiesInIt) {
                                                          "foreign_file", "not_a_file", "unreadable",
                                                          "unreadable", "not_a_file"));
   for (const Problem& problem : view.problems) {
-    EXPECT_THAT(problem.message, HasSubstr(path_)) << "names the file";
-    EXPECT_NE(problem.remedy, "") << problem.message;
+    EXPECT_THAT(problem.message.english(), HasSubstr(path_)) << "names the file";
+    EXPECT_FALSE(problem.remedy.empty()) << problem.message.english();
   }
 }
 

@@ -13,7 +13,6 @@
 #include <tuple>
 
 #include "base/lock.h"
-#include "base/tr.h"
 #include "base/user_name.h"
 #include "lease/ledger_directory.h"
 
@@ -36,14 +35,14 @@ bool is_id(std::string_view name, std::string_view prefix) {
 Result<std::string> random_name(std::string_view prefix) {
   std::uint32_t random = 0;
   if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) {
-    return fail_system("get a random number for a name", errno);
+    return fail_system(errno, "get a random number for a name");
   }
   return fmt::format("{}{:08x}", prefix, random);
 }
 
 Result<Fd> open_at(int within, const char* name, int flags) {
   Fd fd(::openat(within, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644));
-  if (!fd.is_open()) return fail_system(std::string("open ") + name, errno);
+  if (!fd.is_open()) return fail_system(errno, "open {}", name);
   return fd;
 }
 
@@ -61,7 +60,7 @@ bool is_of(int fd, uid_t keeper, mode_t kind) {
 Result<void> write_new(int directory, const std::string& name, const std::string& text) {
   const Fd fd(::openat(directory, name.c_str(),
                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-  if (!fd.is_open()) return fail_system("create " + name, errno);
+  if (!fd.is_open()) return fail_system(errno, "create {}", name);
   (void)::fchmod(fd.get(), 0644);
   return write_all(fd.get(), text);
 }
@@ -78,8 +77,8 @@ Result<PlannedPlace> PlannedPlace::open(const LedgerPlace& ledger, uid_t keeper)
   if (is_of(directory->get(), keeper, S_IFDIR) && is_of(lock->get(), keeper, S_IFREG)) {
     return PlannedPlace(*std::move(directory), *std::move(lock));
   }
-  return fail(ErrorCode::no_permission,
-              trf("{}/{} is not root's: root can remove it", ledger.directory, directory_name));
+  return fail(ErrorCode::no_permission, "{}/{} is not root's: root can remove it", ledger.directory,
+              directory_name);
 }
 
 Result<PlannedPlace> PlannedPlace::keep(const LedgerPlace& ledger) {
@@ -92,11 +91,11 @@ Result<PlannedPlace> PlannedPlace::keep(const LedgerPlace& ledger) {
     const auto aside = random_name(".new-aside-");
     if (!aside) return std::unexpected(aside.error());
     if (::renameat(within->get(), directory_name, within->get(), aside->c_str()) != 0) {
-      return fail_system(std::string("move aside ") + directory_name, errno);
+      return fail_system(errno, "move aside {}", directory_name);
     }
   }
   if (::mkdirat(within->get(), directory_name, 0755) != 0 && errno != EEXIST) {
-    return fail_system(std::string("make the directory ") + directory_name, errno);
+    return fail_system(errno, "make the directory {}", directory_name);
   }
   auto directory = open_at(within->get(), directory_name, O_RDONLY | O_DIRECTORY);
   if (!directory) return std::unexpected(std::move(directory).error());
@@ -104,11 +103,11 @@ Result<PlannedPlace> PlannedPlace::keep(const LedgerPlace& ledger) {
   auto lock = open_at(directory->get(), lock_name, O_RDWR | O_CREAT);
   if (!lock) return std::unexpected(std::move(lock).error());
   if (!is_of(directory->get(), keeper, S_IFDIR) || !is_of(lock->get(), keeper, S_IFREG)) {
-    return fail(ErrorCode::no_permission, std::string(directory_name) + " is another user's");
+    return fail(ErrorCode::no_permission, "{} is another user's", directory_name);
   }
   if (auto taken = take_ofd_lock(lock->get()); !taken) return std::unexpected(taken.error());
   if (::fchmod(directory->get(), everybodys) != 0) {
-    return fail_system(std::string("set the mode of ") + directory_name, errno);
+    return fail_system(errno, "set the mode of {}", directory_name);
   }
   return PlannedPlace(*std::move(directory), *std::move(lock));
 }
@@ -160,7 +159,7 @@ Result<std::vector<AskedLimit>> PlannedPlace::limits() const {
   const auto files = entries(limit_prefix);
   struct stat place{};
   if (!files) return std::unexpected(files.error());
-  if (::fstat(directory_.get(), &place) != 0) return fail_system("look at the directory", errno);
+  if (::fstat(directory_.get(), &place) != 0) return fail_system(errno, "look at the directory");
   std::vector<AskedLimit> found;
   for (const Entry& file : *files) {
     auto limit = parse_limit(file.text);
@@ -213,7 +212,7 @@ Result<void> PlannedPlace::write_anew(const std::string& id, const std::string& 
   if (::renameat(directory_.get(), beside->c_str(), directory_.get(), id.c_str()) == 0) return {};
   const int why = errno;
   ::unlinkat(directory_.get(), beside->c_str(), 0);
-  return fail_system("write " + id, why);
+  return fail_system(why, "write {}", id);
 }
 
 Result<void> PlannedPlace::change(const std::string& id, const PlannedText& text) const {
@@ -227,7 +226,7 @@ Result<void> PlannedPlace::change(const std::string& id, const LimitText& text) 
 Result<void> PlannedPlace::remove(const std::string& id) const {
   const bool is_one = is_id(id, planned_prefix) || is_id(id, limit_prefix);
   if (is_one && ::unlinkat(directory_.get(), id.c_str(), 0) == 0) return {};
-  return fail_system("remove " + id, is_one ? errno : ENOENT);
+  return fail_system(is_one ? errno : ENOENT, "remove {}", id);
 }
 
 }  // namespace berth

@@ -18,13 +18,13 @@ std::string parent_of(const std::string& path) { return path.substr(0, path.rfin
 
 Result<void> put_right(int fd, const std::string& path, mode_t mode, SetupReport& report) {
   struct stat facts{};
-  if (::fstat(fd, &facts) != 0) return fail_system("examine " + path, errno);
+  if (::fstat(fd, &facts) != 0) return fail_system(errno, "examine {}", path);
   if (facts.st_uid == 0 && (facts.st_mode & 07777U) == mode) {
     report.unchanged.push_back(trf("{} is root's, mode {:o}", path, mode));
     return {};
   }
-  if (::fchown(fd, 0, 0) != 0) return fail_system("give " + path + " to root", errno);
-  if (::fchmod(fd, mode) != 0) return fail_system("set the mode of " + path, errno);
+  if (::fchown(fd, 0, 0) != 0) return fail_system(errno, "give {} to root", path);
+  if (::fchmod(fd, mode) != 0) return fail_system(errno, "set the mode of {}", path);
   report.done.push_back(trf("{} is now root's, mode {:o}", path, mode));
   return {};
 }
@@ -34,12 +34,12 @@ Result<void> make_ledger(const std::string& path, SetupReport& report) {
   if (make_directory(AT_FDCWD, path, 0755)) {
     report.done.push_back(trf("made the directory {}", path));
   } else if (errno != EEXIST) {
-    return fail_system("make the directory " + path, errno);
+    return fail_system(errno, "make the directory {}", path);
   }
   const auto directory = open_fd(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (!directory) {
     return fail(ErrorCode::invalid,
-                trf("{} is there and is not a directory; move it away and try again", path));
+                "{} is there and is not a directory; move it away and try again", path);
   }
   if (auto right = put_right(directory->get(), path, 01777, report); !right) return right;
 
@@ -54,8 +54,8 @@ Result<void> make_ledger(const std::string& path, SetupReport& report) {
   struct stat facts{};
   if (!lock.is_open() || ::fstat(lock.get(), &facts) != 0 || !S_ISREG(facts.st_mode) ||
       facts.st_nlink != 1) {
-    return fail(ErrorCode::invalid,
-                trf("{} is there and is not a plain file; remove it and try again", lock_path));
+    return fail(ErrorCode::invalid, "{} is there and is not a plain file; remove it and try again",
+                lock_path);
   }
   return put_right(lock.get(), lock_path, 0666, report);
 }
@@ -112,7 +112,7 @@ std::string mount_unit_text(const std::string& ledger) {
 Result<SetupReport> make_shared_ledger(const SetupPaths& paths) {
   if (::geteuid() != 0) {
     return fail(ErrorCode::no_permission,
-                trf("a ledger for all users must be root's: run `sudo berth setup`"));
+                "a ledger for all users must be root's: run `sudo berth setup`");
   }
   SetupReport report;
   const mode_t umask_before = ::umask(022);

@@ -135,7 +135,7 @@ Result<std::unique_ptr<berth_lease>> lease_in(Message& message, bool after_init)
     }
   }
   made->descriptor = Fd(::fcntl(message.descriptor.get(), F_DUPFD_CLOEXEC, lowest_descriptor));
-  if (!made->descriptor.is_open()) return fail_system("keep the lease's descriptor", errno);
+  if (!made->descriptor.is_open()) return fail_system(errno, "keep the lease's descriptor");
   made->owner = ::getpid();
   OwnLeases::all().add(made->id);
   made->shows_after_init = after_init;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "base/sentence.h"
 #include "lib/ask.h"
 
 namespace berth::lib {
@@ -47,9 +48,9 @@ Outcome failure_in(const Message& message) {
   for (const ErrorCode one :
        {ErrorCode::not_found, ErrorCode::unsupported, ErrorCode::no_permission, ErrorCode::busy,
         ErrorCode::invalid, ErrorCode::timeout}) {
-    if (code == name_of(one)) return Failure(Error(one, error->value("message", "")));
+    if (code == name_of(one)) return Failure(Error(one, Sentence(error->value("message", ""))));
   }
-  return Failure(Error(ErrorCode::io, error->value("message", "")));
+  return Failure(Error(ErrorCode::io, Sentence(error->value("message", ""))));
 }
 
 bool is_note(const Message& message, const std::function<void(const std::string&)>& note) {

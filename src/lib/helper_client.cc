@@ -202,22 +202,21 @@ Result<Fd> spawn(const HelperPlace& place, int socket) {
                   .environment = variable_list.data(),
                   .terms = terms};
   if (const int failed = start_between(between); failed != 0) {
-    return fail_system("start " + place.program, failed);
+    return fail_system(failed, "start {}", place.program);
   }
   return above_streams(std::move(between.life));
 }
 
 Error ended(const std::string& program) {
-  return {ErrorCode::io, fmt::format("the helper process of {} has ended; the next call starts "
-                                     "another",
-                                     program)};
+  return Error(ErrorCode::io, "the helper process of {} has ended; the next call starts another",
+               program);
 }
 
 Error no_helper(const std::string& program) {
-  return {ErrorCode::unsupported,
-          fmt::format("starting the helper: {} ended and did not answer as one; it is no berth, or "
-                      "older than this library: install both from one release",
-                      program)};
+  return Error(ErrorCode::unsupported,
+               "starting the helper: {} ended and did not answer as one; it is no berth, or older "
+               "than this library: install both from one release",
+               program);
 }
 
 std::string beginning_of(const Message& message) {
@@ -282,19 +281,17 @@ Result<std::string> find_program(const std::string& named) {
   if (!refused.empty()) {
     return fail(
         ErrorCode::no_permission,
-        fmt::format("looking for the berth program: {} could be changed by others than root, "
-                    "and root does not run it; install berth as root, or make the file and "
-                    "the folders above it root's alone",
-                    refused));
+        "looking for the berth program: {} could be changed by others than root, and root does not "
+        "run it; install berth as root, or make the file and the folders above it root's alone",
+        refused);
   }
   if (places.size() == 1) {
-    return fail(ErrorCode::not_found,
-                fmt::format("looking for the berth program: {} is no program", places.front()));
+    return fail(ErrorCode::not_found, "looking for the berth program: {} is no program",
+                places.front());
   }
-  return fail(
-      ErrorCode::not_found,
-      "looking for the berth program: it is neither beside the library nor on PATH; install "
-      "berth, or name the program in BERTH_HELPER");
+  return fail(ErrorCode::not_found,
+              "looking for the berth program: it is neither beside the library nor on PATH; "
+              "install berth, or name the program in BERTH_HELPER");
 }
 
 HelperClient::HelperClient(Fd socket, Fd life, std::string program)
@@ -338,25 +335,22 @@ Result<void> HelperClient::hear_greeting(const Message& greeting) const {
     const std::string said = beginning_of(greeting);
     // Of what the host asked for; anything else is said by another program.
     if (said.starts_with("berth: helper:")) {
-      return fail(ErrorCode::invalid,
-                  fmt::format("starting the helper: {} says: {}", program_, said));
+      return fail(ErrorCode::invalid, "starting the helper: {} says: {}", program_, said);
     }
     return fail(ErrorCode::unsupported,
-                fmt::format("starting the helper: {} says: {}; it is no berth, or older than this "
-                            "library: install both from one release",
-                            program_, said));
+                "starting the helper: {} says: {}; it is no berth, or older than this library: "
+                "install both from one release",
+                program_, said);
   }
   const std::int64_t oldest = number("oldest").value_or(*newest);
   if (oldest <= protocol && protocol <= *newest) return {};
   const auto version = greeting.json.find("version");
   const bool is_told = version != greeting.json.end() && version->is_string();
-  return fail(
-      ErrorCode::unsupported,
-      fmt::format("starting the helper: {} is of berth {} and speaks protocols {} to {}, "
-                  "this library is of berth {} and speaks {}, so the {} is too old: install "
-                  "both from one release",
-                  program_, is_told ? printable(version->get<std::string>()) : "?", oldest, *newest,
-                  BERTH_VERSION, protocol, protocol < oldest ? "library" : "program"));
+  return fail(ErrorCode::unsupported,
+              "starting the helper: {} is of berth {} and speaks protocols {} to {}, this library "
+              "is of berth {} and speaks {}, so the {} is too old: install both from one release",
+              program_, is_told ? printable(version->get<std::string>()) : "?", oldest, *newest,
+              BERTH_VERSION, protocol, protocol < oldest ? "library" : "program");
 }
 
 Result<void> HelperClient::ask(const Json& question) {

@@ -23,7 +23,7 @@ constexpr Duration patience_with_leaving = std::chrono::seconds(1);
 Result<void> watch(int ready, int descriptor) {
   epoll_event event{.events = EPOLLIN, .data = {}};
   if (::epoll_ctl(ready, EPOLL_CTL_ADD, descriptor, &event) == 0) return {};
-  return fail_system("listen to the helper", errno);
+  return fail_system(errno, "listen to the helper");
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ Result<Question> Question::ask(std::optional<HelperClient> idle, HelperPlace pla
                                const Json& question, Answered answered) {
   Fd ready = above_streams(Fd(::epoll_create1(EPOLL_CLOEXEC)));
   Fd timer = above_streams(Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)));
-  if (!ready.is_open() || !timer.is_open()) return fail_system("listen to the helper", errno);
+  if (!ready.is_open() || !timer.is_open()) return fail_system(errno, "listen to the helper");
   if (auto watched = watch(ready.get(), timer.get()); !watched) {
     return std::unexpected(std::move(watched).error());
   }
@@ -87,14 +87,15 @@ void Question::set_timer(Duration patience) {
 
 Error Question::nothing_heard() const {
   if (helper_->has_greeted()) {
-    return {ErrorCode::timeout, fmt::format("the helper process of {} does not answer; try again, "
-                                            "and `berth doctor` where it stays so",
-                                            place_.program)};
+    return Error(
+        ErrorCode::timeout,
+        "the helper process of {} does not answer; try again, and `berth doctor` where it stays so",
+        place_.program);
   }
-  return {ErrorCode::timeout,
-          fmt::format("starting the helper: {} has said nothing for {} s: it is no berth, or "
-                      "something holds it up; try `{} --version`, or name another in BERTH_HELPER",
-                      place_.program, patience_at_start / std::chrono::seconds(1), place_.program)};
+  return Error(ErrorCode::timeout,
+               "starting the helper: {} has said nothing for {} s: it is no berth, or something "
+               "holds it up; try `{} --version`, or name another in BERTH_HELPER",
+               place_.program, patience_at_start / std::chrono::seconds(1), place_.program);
 }
 
 Result<std::optional<Message>> Question::receive() {

@@ -6,19 +6,20 @@
 #include <array>
 
 #include "base/ids.h"
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "place/key_text.h"
 
 namespace berth {
 
-std::unexpected<Error> refused(std::string message, std::string_view text) {
-  return fail(ErrorCode::invalid, with_typographic_hint(std::move(message), text));
+std::unexpected<Error> refused(const Sentence& message, std::string_view text) {
+  return fail(ErrorCode::invalid, with_typographic_hint(message, text));
 }
 
 Result<void> parse_switch(std::string_view text, bool& member) {
   if (text != "true" && text != "false") {
-    return refused(trf("\"{}\" is neither true nor false", printable(text)), text);
+    return refused(sentence("\"{}\" is neither true nor false", printable(text)), text);
   }
   member = text == "true";
   return {};
@@ -97,9 +98,8 @@ Result<void> parse_signal(std::string_view text, int& member) {
     member = number;
     return {};
   }
-  return fail(
-      ErrorCode::invalid,
-      trf("there is no signal \"{}\"; write TERM, INT, HUP, USR1 or USR2", printable(text)));
+  return fail(ErrorCode::invalid, "there is no signal \"{}\"; write TERM, INT, HUP, USR1 or USR2",
+              printable(text));
 }
 
 std::string typed_signal(int signal, int by_itself) {
@@ -115,12 +115,13 @@ Result<void> parse_cap(std::string_view text, JobSpec& job) {
   job.cap = cap_tier_in(text);
   if (job.cap || text == strongest) return {};
   return refused(
-      trf("\"{}\" is not kernel, mps, shim, watchdog, none or strongest", printable(text)), text);
+      sentence("\"{}\" is not kernel, mps, shim, watchdog, none or strongest", printable(text)),
+      text);
 }
 
 Result<void> parse_cap_action(std::string_view text, JobSpec& job) {
   if (text != "warn" && text != "stop") {
-    return refused(trf("\"{}\" is not warn or stop", printable(text)), text);
+    return refused(sentence("\"{}\" is not warn or stop", printable(text)), text);
   }
   job.cap_action = text == "stop" ? CapAction::stop : CapAction::warn;
   return {};
@@ -138,8 +139,8 @@ Result<void> parse_fault(std::string_view text, JobSpec& job) {
     if (text == "signal") return {};
     return parse_signal(text.substr(with_name.size()), job.fault_signal);
   }
-  return fail(ErrorCode::invalid,
-              trf("\"{}\" is not warn, signal, signal=NAME or stop", printable(text)));
+  return fail(ErrorCode::invalid, "\"{}\" is not warn, signal, signal=NAME or stop",
+              printable(text));
 }
 
 std::string typed_fault(const JobSpec& job) {
@@ -151,7 +152,7 @@ std::string typed_fault(const JobSpec& job) {
 
 Result<void> parse_retry(std::string_view text, JobSpec& job) {
   if (text != "gpu-lost" && text != "gpu-fault") {
-    return fail(ErrorCode::invalid, trf("\"{}\" is not gpu-lost or gpu-fault", printable(text)));
+    return fail(ErrorCode::invalid, "\"{}\" is not gpu-lost or gpu-fault", printable(text));
   }
   job.retry_on = text == "gpu-lost" ? RetryOn::gpu_lost : RetryOn::gpu_fault;
   return {};
@@ -164,7 +165,7 @@ std::string typed_retry(const JobSpec& job) {
 
 Result<void> parse_ranks_by(std::string_view text, JobSpec& job) {
   if (text != "berth" && text != "torchrun") {
-    return fail(ErrorCode::invalid, trf("\"{}\" is not berth or torchrun", printable(text)));
+    return fail(ErrorCode::invalid, "\"{}\" is not berth or torchrun", printable(text));
   }
   job.ranks_by = text == "berth" ? RanksBy::berth : RanksBy::torchrun;
   return {};
@@ -178,7 +179,7 @@ std::string typed_ranks_by(const JobSpec& job) {
 Result<void> parse_times(std::string_view text, int& member) {
   const auto times = parse_unsigned(text);
   if (!times || *times < 1 || *times > 100) {
-    return fail(ErrorCode::invalid, trf("\"{}\" is not a number from 1 to 100", printable(text)));
+    return fail(ErrorCode::invalid, "\"{}\" is not a number from 1 to 100", printable(text));
   }
   member = static_cast<int>(*times);
   return {};
@@ -190,8 +191,8 @@ Result<void> parse_times(std::string_view text, int& member) {
 Result<void> parse_label(std::string_view text, std::string& member) {
   constexpr std::size_t longest = 64;
   if (trimmed(text).empty() || text.size() > longest || printable(text) != text) {
-    return fail(ErrorCode::invalid,
-                trf("\"{}\" is not a name of 1 to 64 bytes on one line", printable(text)));
+    return fail(ErrorCode::invalid, "\"{}\" is not a name of 1 to 64 bytes on one line",
+                printable(text));
   }
   member = trimmed(text);
   return {};
@@ -202,7 +203,8 @@ Result<void> parse_label(std::string_view text, std::string& member) {
 Result<void> parse_cpus(std::string_view text, JobSpec& job) {
   const auto cpus = parse_unsigned(text);
   if (!cpus || *cpus < 1 || *cpus > 65536) {
-    return refused(trf("\"{}\" is not a number of CPUs from 1 to 65536", printable(text)), text);
+    return refused(sentence("\"{}\" is not a number of CPUs from 1 to 65536", printable(text)),
+                   text);
   }
   job.cpus = static_cast<int>(*cpus);
   return {};
@@ -211,7 +213,8 @@ Result<void> parse_cpus(std::string_view text, JobSpec& job) {
 Result<void> parse_nodes(std::string_view text, JobSpec& job) {
   const auto nodes = parse_unsigned(text);
   if (!nodes || *nodes < 1 || *nodes > 1024) {
-    return refused(trf("\"{}\" is not a number of nodes from 1 to 1024", printable(text)), text);
+    return refused(sentence("\"{}\" is not a number of nodes from 1 to 1024", printable(text)),
+                   text);
   }
   job.nodes = static_cast<int>(*nodes);
   return {};
@@ -219,7 +222,8 @@ Result<void> parse_nodes(std::string_view text, JobSpec& job) {
 
 Result<void> parse_priority(std::string_view text, JobSpec& job) {
   const auto priority = priority_in(trimmed(text));
-  if (!priority) return refused(trf("\"{}\" is not low, normal or high", printable(text)), text);
+  if (!priority)
+    return refused(sentence("\"{}\" is not low, normal or high", printable(text)), text);
   job.priority = *priority;
   return {};
 }
@@ -228,9 +232,10 @@ Result<void> parse_after(std::string_view text, JobSpec& job) {
   std::vector<std::string> runs;
   for (const std::string_view run : split(text, ',')) {
     if (!is_plain_id(run)) {
-      return refused(trf("\"{}\" is not a list of runs with commas between them: see `berth runs`",
-                         printable(text)),
-                     text);
+      return refused(
+          sentence("\"{}\" is not a list of runs with commas between them: see `berth runs`",
+                   printable(text)),
+          text);
     }
     runs.emplace_back(run);
   }
@@ -411,8 +416,7 @@ Result<void> settle(JobSpec& job) {
     job.retries = std::max(job.retries, 1);
   } else if (job.retries > 0) {
     return fail(ErrorCode::invalid,
-                std::string(tr("--retries is for --retry-on: add --retry-on gpu-lost or "
-                               "--retry-on gpu-fault")));
+                "--retries is for --retry-on: add --retry-on gpu-lost or --retry-on gpu-fault");
   }
   return {};
 }

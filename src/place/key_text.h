@@ -21,7 +21,7 @@ namespace berth {
 [[nodiscard]] std::span<const JobKey> request_keys();
 
 /// invalid, with a hint where the text has a character that only looks like ASCII.
-[[nodiscard]] std::unexpected<Error> refused(std::string message, std::string_view text);
+[[nodiscard]] std::unexpected<Error> refused(const Sentence& message, std::string_view text);
 
 /// Keeps in a member what a parser makes of the text.
 template <class Value, class Member>
@@ -86,6 +86,6 @@ constexpr std::array<NeedFacts, 2> need_facts = {{
 }
 
 /// Says which character is wrong and how the text was meant; nothing where it is all right.
-[[nodiscard]] std::optional<std::string> typographic_complaint(std::string_view text);
+[[nodiscard]] std::optional<Sentence> typographic_complaint(std::string_view text);
 
 }  // namespace berth

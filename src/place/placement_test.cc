@@ -125,8 +125,8 @@ TEST(Place, GivesAFreeDeviceWithAReason) {
 }
 
 Snapshot with_failed(const char* id, Snapshot host) {
-  host.faults = {
-      {.device = DeviceId(id), .evidence = "a broken row of memory could not be replaced"}};
+  host.faults = {{.device = DeviceId(id),
+                  .evidence = Sentence("a broken row of memory could not be replaced")}};
   return host;
 }
 

@@ -6,7 +6,6 @@
 #include <array>
 
 #include "base/text.h"
-#include "base/tr.h"
 
 namespace berth {
 
@@ -64,8 +63,8 @@ Result<QuietHours> parse_quiet_hours(std::string_view text) {
   const auto from = parts.size() == 2 ? minute_in(trimmed(parts[0])) : std::nullopt;
   const auto to = parts.size() == 2 ? minute_in(trimmed(parts[1])) : std::nullopt;
   if (!from || !to || *from == *to) {
-    return fail(ErrorCode::invalid,
-                trf("\"{}\" is no part of a day; write 22:00-07:00", printable(text)));
+    return fail(ErrorCode::invalid, "\"{}\" is no part of a day; write 22:00-07:00",
+                printable(text));
   }
   return QuietHours{*from, *to};
 }

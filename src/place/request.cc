@@ -6,7 +6,6 @@
 
 #include "base/json_archive.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "place/key_text.h"
 
 namespace berth {
@@ -98,11 +97,11 @@ bool same_address(const PciAddress& pattern, std::string_view text) {
 
 }  // namespace
 
-std::optional<std::string> typographic_complaint(std::string_view text) {
+std::optional<Sentence> typographic_complaint(std::string_view text) {
   const auto mistake = typographic_mistake(text);
   if (!mistake) return std::nullopt;
-  return trf("\"{}\" has \"{}\" where an ASCII character is meant: write {}", printable(text),
-             mistake->found, shell_quoted(printable(without_quotes(mistake->corrected))));
+  return sentence("\"{}\" has \"{}\" where an ASCII character is meant: write {}", printable(text),
+                  mistake->found, shell_quoted(printable(without_quotes(mistake->corrected))));
 }
 
 bool matches(const DevicePattern& pattern, const Device& device) {
@@ -133,8 +132,8 @@ Result<std::vector<DevicePattern>> parse_patterns(std::string_view text) {
     const std::string_view entry = trimmed(part);
     if (entry.empty()) {
       return fail(ErrorCode::invalid,
-                  trf("\"{}\" has an empty entry; write devices like 0,2,GPU-1a2b,*H100*",
-                      printable(text)));
+                  "\"{}\" has an empty entry; write devices like 0,2,GPU-1a2b,*H100*",
+                  printable(text));
     }
     patterns.push_back({std::string(entry)});
   }
@@ -149,8 +148,8 @@ Result<MemoryShare> parse_share(std::string_view text) {
     // Nobody means "10 bytes": the G was forgotten.
     constexpr Bytes least{std::uint64_t{1} << 20};
     if (*size < least) {
-      return fail(ErrorCode::invalid,
-                  trf("\"{}\" is less than 1 MiB of memory; write 10G or 50%", printable(text)));
+      return fail(ErrorCode::invalid, "\"{}\" is less than 1 MiB of memory; write 10G or 50%",
+                  printable(text));
     }
     return MemoryShare(*size);
   }
@@ -158,9 +157,9 @@ Result<MemoryShare> parse_share(std::string_view text) {
   if (!percent || *percent <= 0 || *percent > 100) {
     const auto complaint = typographic_complaint(text);
     return fail(ErrorCode::invalid,
-                complaint
-                    ? *complaint
-                    : trf("\"{}\" is not a share of a device; write 10G or 50%", printable(text)));
+                complaint ? *complaint
+                          : sentence("\"{}\" is not a share of a device; write 10G or 50%",
+                                     printable(text)));
   }
   return MemoryShare(Percent(*percent));
 }
@@ -198,13 +197,12 @@ std::string to_json(const Request& request) {
 
 Result<Request> request_from_json(std::string_view text) {
   if (text.size() > longest_text) {
-    return fail(ErrorCode::invalid, std::string(tr("not a request of berth: too long")));
+    return fail(ErrorCode::invalid, "not a request of berth: too long");
   }
   Request request;
   const auto read = read_json(text, [&](Archive& archive) { walk(archive, request); });
   if (read) return request;
-  return fail(read.error().code(),
-              trf("not a request that berth can read: {}", read.error().message()));
+  return fail(read.error().code(), "not a request that berth can read: {}", read.error().said());
 }
 
 }  // namespace berth

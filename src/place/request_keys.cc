@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "place/key_text.h"
@@ -45,8 +46,8 @@ Result<void> parse_devices(std::string_view text, JobSpec& job) {
   constexpr int most = 1024;
   const auto devices = parse_unsigned(text);
   if (!devices || *devices < 1 || *devices > most) {
-    return refused(trf("\"{}\" is not a number of devices from 1 to {}", printable(text), most),
-                   text);
+    return refused(
+        sentence("\"{}\" is not a number of devices from 1 to {}", printable(text), most), text);
   }
   job.request.devices = static_cast<int>(*devices);
   return {};
@@ -92,9 +93,9 @@ Result<std::string> kind_in(std::string_view text) {
   for (const std::string_view word : words) {
     if (equals_ignoring_case(word, trimmed(text))) return std::string(word);
   }
-  return refused(
-      trf("\"{}\" is no kind of device; write one of {}", printable(text), fmt::join(words, ", ")),
-      text);
+  return refused(sentence("\"{}\" is no kind of device; write one of {}", printable(text),
+                          fmt::format("{}", fmt::join(words, ", "))),
+                 text);
 }
 
 void walk_kind(Archive& archive, Request& request) {
@@ -121,10 +122,10 @@ Result<void> parse_preference(std::string_view text, JobSpec& job) {
   for (const DevicePattern& pattern : *patterns) {
     // "bestfit" is a slip, not the name of a card.
     if (pattern.text.find_first_of("0123456789*?:-") == std::string::npos) {
-      return fail(ErrorCode::invalid,
-                  trf("\"{}\" is no preference; write best-fit, most-free, spread or devices "
-                      "like 3,1,*A100*",
-                      printable(pattern.text)));
+      return fail(
+          ErrorCode::invalid,
+          "\"{}\" is no preference; write best-fit, most-free, spread or devices like 3,1,*A100*",
+          printable(pattern.text));
     }
   }
   request.prefer = Preference::listed;
@@ -168,7 +169,7 @@ Result<void> parse_together(std::string_view text, JobSpec& job) {
     job.request.together = together;
     return {};
   }
-  return refused(trf("\"{}\" is not nvlink, pcie or any", printable(text)), text);
+  return refused(sentence("\"{}\" is not nvlink, pcie or any", printable(text)), text);
 }
 
 void walk_together(Archive& archive, Request& request) {
@@ -190,8 +191,8 @@ Result<void> parse_compute(std::string_view text, JobSpec& job) {
     if (const auto complaint = typographic_complaint(text)) {
       return fail(ErrorCode::invalid, *complaint);
     }
-    return fail(ErrorCode::invalid,
-                trf("\"{}\" is not a compute capability; write 8.0 or 8.6", printable(text)));
+    return fail(ErrorCode::invalid, "\"{}\" is not a compute capability; write 8.0 or 8.6",
+                printable(text));
   }
   job.request.min_compute = {static_cast<int>(*major), static_cast<int>(*minor)};
   return {};
@@ -223,9 +224,10 @@ Result<std::vector<Need>> needs_in(std::string_view text) {
     if (known == need_facts.end()) {
       const auto complaint = typographic_complaint(text);
       return fail(ErrorCode::invalid,
-                  complaint ? *complaint
-                            : trf("\"{}\" is no feature that can be asked for; write bf16 or fp8",
-                                  printable(part)));
+                  complaint
+                      ? *complaint
+                      : sentence("\"{}\" is no feature that can be asked for; write bf16 or fp8",
+                                 printable(part)));
     }
     if (std::ranges::find(needs, known->need) == needs.end()) needs.push_back(known->need);
   }
@@ -259,7 +261,7 @@ Result<void> parse_utilization(std::string_view text, JobSpec& job) {
   if (digits.ends_with('%')) digits.remove_suffix(1);
   const auto percent = parse_decimal(digits);
   if (!percent || *percent > most) {
-    return refused(trf("\"{}\" is not a percentage from 0 to 100", printable(text)), text);
+    return refused(sentence("\"{}\" is not a percentage from 0 to 100", printable(text)), text);
   }
   job.request.max_utilization = Percent(*percent);
   return {};

@@ -190,10 +190,9 @@ Verdict failed(const Case& asked) {
   if (asked.request.allow_failed) return std::nullopt;
   if (obstacle == Obstacle::failed) {
     const DeviceFault& fault = *fault_of(asked.device.id, asked.snapshot);
-    return refuse(
-        asked.device, Rule::failed,
-        trf("failed: {} (--allow-failed takes it all the same)", tr_composed(fault.evidence)),
-        false);
+    return refuse(asked.device, Rule::failed,
+                  trf("failed: {} (--allow-failed takes it all the same)", fault.evidence.shown()),
+                  false);
   }
   if (obstacle != Obstacle::unjudged) return std::nullopt;
   return refuse(

@@ -315,8 +315,8 @@ Result<std::vector<const Device*>> resolve(const std::vector<DeviceId>& ids,
   for (const DeviceId& id : ids) {
     const Device* device = find_device(id, snapshot);
     if (device == nullptr) {
-      return fail(ErrorCode::not_found,
-                  trf("cannot list device {}: this machine does not show it", id.text()));
+      return fail(ErrorCode::not_found, "cannot list device {}: this machine does not show it",
+                  id.text());
     }
     devices.push_back(device);
   }
@@ -335,11 +335,11 @@ Result<VisibleDevices> parse_visible_devices(const std::optional<std::string>& v
   if (order == DeviceOrder::fastest_first && looks_like_a_number(trimmed(*variable)) &&
       trimmed(*variable)[0] != '-' && !all_alike(cards)) {
     const DeviceKindFacts& facts = facts_of(DeviceKind::nvidia_gpu);
-    return fail(
-        ErrorCode::invalid,
-        trf("{}={} counts this machine's different cards from the fastest, and which is "
-            "which only CUDA knows; count them as nvidia-smi does: export {}={}",
-            facts.visible_variable, printable(*variable), facts.order_variable, facts.order_value));
+    return fail(ErrorCode::invalid,
+                "{}={} counts this machine's different cards from the fastest, and which is which "
+                "only CUDA knows; count them as nvidia-smi does: export {}={}",
+                facts.visible_variable, printable(*variable), facts.order_variable,
+                facts.order_value);
   }
   VisibleDevices visible = reader.read(*variable);
   const std::string corrected = corrected_list(*variable, user, snapshot);
@@ -367,7 +367,7 @@ Result<std::string> write_visible_devices(const std::vector<DeviceId>& devices,
   });
   if (instances > 1) {
     return fail(ErrorCode::unsupported,
-                trf("cannot list {} MIG instances: a CUDA program uses one at most", instances));
+                "cannot list {} MIG instances: a CUDA program uses one at most", instances);
   }
   // Numbers and UUIDs do not mix, and an instance has no number.
   const bool by_uuid = format == VisibleFormat::uuids || instances > 0;
@@ -379,16 +379,16 @@ Result<std::string> write_visible_devices(const std::vector<DeviceId>& devices,
   for (const Device* device : ordered) {
     const bool has_uuid = device->uuid.get() || is_of(Runtime::cuda, *device);
     if (by_uuid && !has_uuid) {
-      return fail(ErrorCode::unsupported,
-                  trf("device {} has no UUID of its own: ask for indices", device->id.text()));
+      return fail(ErrorCode::unsupported, "device {} has no UUID of its own: ask for indices",
+                  device->id.text());
     }
     if (by_uuid) {
       entries.emplace_back(uuid_of(*device));
     } else if (const auto number = runtime_number(*device)) {
       entries.push_back(std::to_string(*number));
     } else {
-      return fail(ErrorCode::unsupported,
-                  trf("device {} has no number: ask for UUIDs instead", device->id.text()));
+      return fail(ErrorCode::unsupported, "device {} has no number: ask for UUIDs instead",
+                  device->id.text());
     }
   }
   return joined(entries);
@@ -416,8 +416,8 @@ Result<std::vector<std::pair<std::string, std::string>>> visible_variables(
     const DeviceKindFacts& facts = facts_of(device->kind);
     if (facts.visible_variable.empty()) {
       return fail(ErrorCode::unsupported,
-                  trf("no variable shows device {} to a program: its kind is not supported yet",
-                      device->id.text()));
+                  "no variable shows device {} to a program: its kind is not supported yet",
+                  device->id.text());
     }
     auto& group = groups[facts.visible_variable];
     group.first = &facts;

@@ -115,7 +115,8 @@ TEST(Progress, AVersionOnAServerThatDoesNotAnswerCostsNothingElse) {
   EXPECT_EQ(got.host.software_of(Runtime::rocm).runtime.why(), Absent::failed);
   ASSERT_EQ(got.problems.size(), 1U);
   EXPECT_EQ(got.problems[0].source, "runtime");
-  EXPECT_EQ(got.problems[0].message, "reading the version of ROCm: no answer for 700 ms, given up");
+  EXPECT_EQ(got.problems[0].message.english(),
+            "reading the version of ROCm: no answer for 700 ms, given up");
 }
 
 TEST(CollectorOfProcessesThatHang, AnswersOfAHealthyMachineArriveWhole) {
@@ -168,7 +169,7 @@ TEST(CollectorOfProcessesThatHang, DeviceThatHangsIsOneRowAndTheOthersAreShown) 
   ASSERT_EQ(got.problems.size(), 1U);
   EXPECT_EQ(got.problems[0].code, "timeout");
   EXPECT_EQ(got.problems[0].device, DeviceId("GPU-1"));
-  EXPECT_THAT(got.problems[0].message, HasSubstr("GPU 1"));
+  EXPECT_THAT(got.problems[0].message.english(), HasSubstr("GPU 1"));
 }
 
 TEST(CollectorOfProcessesThatHang, ProbeProcessThatCannotBeKilledIsNotWaitedFor) {
@@ -194,7 +195,7 @@ TEST(CollectorOfProcessesThatHang, EverythingThatHangsEndsWithinPatience) {
   const Snapshot got = watched(driver(64, [](std::uint64_t) { hang(); }), patience);
   EXPECT_LT(clock.now() - began, milliseconds(3000)) << "one after the other they take 6.4 s";
   const auto names_a_gpu = [](const Problem& problem) {
-    return problem.message.starts_with("asking GPU ");
+    return problem.message.english().starts_with("asking GPU ");
   };
   EXPECT_EQ(std::count_if(got.problems.begin(), got.problems.end(), names_a_gpu), 64);
 }
@@ -206,7 +207,7 @@ TEST(CollectorOfProcessesThatHang, CrashInTheVendorsLibraryIsAProblemOfThatDevic
   const Snapshot got = watched(ask, long_patience);
   ASSERT_EQ(got.problems.size(), 1U);
   EXPECT_EQ(got.problems[0].code, "crashed");
-  EXPECT_THAT(got.problems[0].message, HasSubstr("signal 9"));
+  EXPECT_THAT(got.problems[0].message.english(), HasSubstr("signal 9"));
   EXPECT_EQ(got.problems[0].device, DeviceId("GPU-2"));
   EXPECT_EQ(got.devices.size(), 3U);
 }
@@ -217,7 +218,7 @@ TEST(CollectorOfProcessesThatHang, LibraryThatExitsTheProcessIsAProblem) {
   });
   const Snapshot got = watched(ask, long_patience);
   ASSERT_EQ(got.problems.size(), 1U);
-  EXPECT_THAT(got.problems[0].message, HasSubstr("exit code 3"));
+  EXPECT_THAT(got.problems[0].message.english(), HasSubstr("exit code 3"));
   EXPECT_EQ(*got.devices.at(1).temperature.get(), Celsius(40));
 }
 
@@ -301,7 +302,7 @@ TEST(CollectorOfProcessesThatHang, CommandOfAStuckProcessCostsOnlyThatCommand) {
   EXPECT_EQ(*got.processes[0].executable_name.get(), "python");
   EXPECT_EQ(got.processes[0].command, Reading<std::vector<std::string>>(Absent::failed));
   EXPECT_EQ(got.processes[1].command.get()->at(0), "ls");
-  EXPECT_THAT(got.problems.at(0).message, HasSubstr("10"));
+  EXPECT_THAT(got.problems.at(0).message.english(), HasSubstr("10"));
 }
 
 TEST(CollectorOfProcessesThatHang, ProbeProcessHoldsNoDescriptorOfItsParent) {

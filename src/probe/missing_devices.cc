@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "base/tr.h"
+#include "base/sentence.h"
 #include "probe/device_source.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
@@ -43,13 +43,12 @@ Problem problem_of(const Device& device, int index) {
   const std::string name = device.pci_address.get()
                                ? fmt::format("GPU {} ({})", index, *device.pci_address.get())
                                : fmt::format("GPU {}", index);
-  return {
-      .source = std::string(facts_of(device.kind).source),
-      .device = device.id,
-      .code = "device_gone",
-      .message = trf("{} was there before: the driver lists it no longer", name),
-      .remedy = std::string(tr("look for \"NVRM\" and \"Xid\" in the kernel log; the other devices "
-                               "may have other numbers now"))};
+  return {.source = std::string(facts_of(device.kind).source),
+          .device = device.id,
+          .code = "device_gone",
+          .message = sentence("{} was there before: the driver lists it no longer", name),
+          .remedy = sentence("look for \"NVRM\" and \"Xid\" in the kernel log; the other devices "
+                             "may have other numbers now")};
 }
 
 /// The card's row among those that the PCI bus alone told of; the end: it is gone from there, too.

@@ -1,6 +1,5 @@
 // The runs of a state directory: all of them, and one by its name.
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,8 +44,7 @@ struct Runs {
 };
 
 Error no_such_run(std::string_view name, const std::string& runs) {
-  return fail(ErrorCode::not_found,
-              fmt::format("there is no run \"{}\" in {}: see `berth runs`", name, runs))
+  return fail(ErrorCode::not_found, "there is no run \"{}\" in {}: see `berth runs`", name, runs)
       .error();
 }
 
@@ -136,7 +134,7 @@ Result<RunList> list_runs(const std::string& state_directory) {
     if (run) {
       list.runs.push_back(std::move(*run));
     } else {
-      list.problems.push_back(run.error().message());
+      list.problems.push_back(run.error().said());
     }
   }
   sort_newest_first(list.runs);
@@ -157,9 +155,10 @@ Result<RunRecord> load_run(const std::string& state_directory, std::string_view 
   std::vector<std::string> found;
   if (name == "last") {
     if (const auto id = unrecorded_last_run(state_directory)) {
-      return fail(ErrorCode::not_found, "the run that started last, " + *id +
-                                            ", has no record: it could not be written in " +
-                                            runs.path + "; `berth runs` lists those before it");
+      return fail(ErrorCode::not_found,
+                  "the run that started last, {}, has no record: it could not be written in {}; "
+                  "`berth runs` lists those before it",
+                  *id, runs.path);
     }
   }
   if (ids) {
@@ -172,9 +171,8 @@ Result<RunRecord> load_run(const std::string& state_directory, std::string_view 
   }
   if (found.size() == 1) return runs.read(found.front());
   if (found.empty()) return std::unexpected(no_such_run(name, runs.path));
-  return fail(ErrorCode::invalid, "\"" + std::string(name) + "\" means several runs (" +
-                                      found.front() + ", " + found[1] +
-                                      (found.size() > 2 ? ", …" : "") + "): give more of the id");
+  return fail(ErrorCode::invalid, "\"{}\" means several runs ({}, {}{}): give more of the id", name,
+              found.front(), found[1], (found.size() > 2 ? ", …" : ""));
 }
 
 }  // namespace berth

@@ -11,7 +11,6 @@
 #include "base/encoding.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "base/tr.h"
 
 namespace berth {
 
@@ -37,7 +36,7 @@ Result<LogTail> read_to_end(int fd, const std::string& name, LogHead head = {},
   for (;;) {
     const ssize_t got = ::read(fd, piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail_system("read " + name, errno);
+    if (got < 0) return fail_system(errno, "read {}", name);
     if (got == 0) break;
     if (each) each();
     tail.bytes.append(piece.data(), static_cast<std::size_t>(got));
@@ -51,13 +50,13 @@ Result<LogTail> read_to_end(int fd, const std::string& name, LogHead head = {},
 
 Result<LogTail> read_end_of(int fd, const std::string& path) {
   struct stat status{};
-  if (::fstat(fd, &status) != 0) return fail_system("read " + path, errno);
+  if (::fstat(fd, &status) != 0) return fail_system(errno, "read {}", path);
   const auto most = static_cast<off_t>(longest_tail);
   if (!S_ISREG(status.st_mode) || status.st_size <= most) return read_to_end(fd, path);
   std::array<char, byte_order_mark_length> first{};
   const ssize_t got = ::pread(fd, first.data(), first.size(), 0);
   const off_t from = ::lseek(fd, -most, SEEK_END);
-  if (got < 0 || from < 0) return fail_system("read " + path, errno);
+  if (got < 0 || from < 0) return fail_system(errno, "read {}", path);
   return read_to_end(fd, path,
                      {.beginning = {first.data(), static_cast<std::size_t>(got)},
                       .left_out = static_cast<std::uint64_t>(from)});
@@ -68,10 +67,10 @@ Result<LogTail> read_end_of(int fd, const std::string& path) {
 Result<LogTail> read_log_tail(const std::string& path, const std::function<void()>& each) {
   if (path == "-") return read_to_end(STDIN_FILENO, "stdin", {}, each);
   struct stat status{};
-  if (::stat(path.c_str(), &status) != 0) return fail_system("open " + path, errno);
+  if (::stat(path.c_str(), &status) != 0) return fail_system(errno, "open {}", path);
   // A device has no end, and the kernel's log looks like a file. A pipe has one: `<(command)`.
   if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode)) {
-    return fail(ErrorCode::invalid, trf("{} is no file that a log could be in", printable(path)));
+    return fail(ErrorCode::invalid, "{} is no file that a log could be in", printable(path));
   }
   const int waits = S_ISFIFO(status.st_mode) ? 0 : O_NONBLOCK;
   const auto fd = open_fd(path, O_RDONLY | O_NOCTTY | waits);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/sentence.h"
 #include "base/text.h"
 
 namespace berth {
@@ -64,7 +65,7 @@ std::vector<RunEvent> parse_events(std::string_view text) {
     if (!at || second == line.npos) continue;
     events.push_back({.at = {*at},
                       .kind = std::string(line.substr(first + 1, second - first - 1)),
-                      .text = std::string(line.substr(second + 1))});
+                      .text = Sentence(line.substr(second + 1))});
   }
   return events;
 }

@@ -12,7 +12,6 @@
 #include "base/lock.h"
 #include "base/owned_file.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "base/user_name.h"
 
 namespace berth {
@@ -67,7 +66,7 @@ Result<std::string> make_unfinished(const std::string& runs, const std::string& 
   const std::string made = folder + "/" + id;
   if (auto there = make_directories(made, 0700); !there) return std::unexpected(there.error());
   struct stat facts{};
-  if (::lstat(made.c_str(), &facts) != 0) return fail_system("examine " + made, errno);
+  if (::lstat(made.c_str(), &facts) != 0) return fail_system(errno, "examine {}", made);
   sweep(folder, facts, [](std::string_view) { return true; });
   // Older versions made them beside the records; these are many, so they are looked through once.
   if (is_first) {
@@ -82,8 +81,7 @@ Result<std::string> make_unfinished(const std::string& runs, const std::string& 
 Result<RecordWriter> RecordWriter::create(const std::string& state_directory,
                                           const Manifest& manifest, std::size_t devices) {
   if (state_directory.empty()) {
-    return fail(ErrorCode::not_found,
-                std::string(tr("neither XDG_STATE_HOME nor HOME is set to an absolute path")));
+    return fail(ErrorCode::not_found, "neither XDG_STATE_HOME nor HOME is set to an absolute path");
   }
   const std::string runs = runs_directory(state_directory);
   const std::string final_path = runs + "/" + manifest.id;
@@ -96,7 +94,7 @@ Result<RecordWriter> RecordWriter::create(const std::string& state_directory,
     std::error_code ignored;
     std::filesystem::remove_all(*made, ignored);
     if (!writer) return writer;
-    return fail_system("put the record in place as " + final_path, wrong.value());
+    return fail_system(wrong.value(), "put the record in place as {}", final_path);
   }
   writer->directory_ = final_path;
   (void)name_last_run(state_directory, "runs/" + manifest.id);
@@ -130,7 +128,7 @@ Result<RecordWriter> RecordWriter::adopt(const std::string& directory) {
   auto lock = open_fd(writer.path_of(record_file::keeper_lock), O_RDWR | O_NOFOLLOW);
   if (!lock) return std::unexpected(std::move(lock).error());
   const auto held = is_ofd_locked(lock->get());
-  if (held && *held) return fail(ErrorCode::busy, "somebody keeps the record " + directory);
+  if (held && *held) return fail(ErrorCode::busy, "somebody keeps the record {}", directory);
   (void)take_ofd_lock(lock->get());
   writer.lock_ = *std::move(lock);
   return writer;
@@ -248,7 +246,8 @@ Result<void> write_end_into(const std::string& directory, const RunEnd& end) {
 Result<void> RecordWriter::append_event(const RunEvent& event) const {
   const auto fd = open_fd(path_of(record_file::events), O_WRONLY | O_CREAT | O_APPEND, 0600);
   if (!fd) return std::unexpected(fd.error());
-  return write_all(fd->get(), fmt::format("{} {} {}\n", event.at.unix_ms, event.kind, event.text));
+  return write_all(fd->get(), fmt::format("{} {} {}\n", event.at.unix_ms, event.kind,
+                                          printable(event.text.english())));
 }
 
 Result<Fd> RecordWriter::open_samples() const {

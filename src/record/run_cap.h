@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/sentence.h"
 #include "guard/cap_proof.h"
 #include "record/summary.h"
 #include "snapshot/claim.h"
@@ -34,8 +35,8 @@ struct RunCap {
   bool stops = false;  // the watchdog ends a run that is above it; else it warns
   /// Each stronger tier by its word, and why it does not hold the run.
   std::vector<std::pair<std::string, std::string>> not_held_by;
-  /// What the tier had to do or could not, in English.
-  std::vector<std::string> said = {};
+  /// What the tier had to do or could not.
+  std::vector<Sentence> said = {};
   /// The shim's file, as /proc/PID/maps shows it; empty: another tier.
   std::string image = {};
   /// Of what the samples say: told with a record, and not kept in it.

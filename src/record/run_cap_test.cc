@@ -1,4 +1,5 @@
 #include "record/run_cap.h"
+#include "base/sentence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,13 +24,13 @@ CapProof proof(const RunCap& cap, const Summary& summary, bool simulated = false
 }
 
 TEST(RunCap, OfTheWatchdogIsProvedWhereItCouldReadWhatTheRunHas) {
-  EXPECT_EQ(proof(watched, seen({2_GiB, 3_GiB})), (CapProof{Proved::yes, ""}));
+  EXPECT_EQ(proof(watched, seen({2_GiB, 3_GiB})), (CapProof{Proved::yes, {}}));
 }
 
 TEST(RunCap, IsNotProvedWhereNobodyTellsWhatTheRunHas) {
   const CapProof untold = proof(watched, seen({2_GiB, Absent::unsupported}));
   EXPECT_EQ(untold.proved, Proved::no);
-  EXPECT_THAT(untold.why, HasSubstr("not supported by this device"));
+  EXPECT_THAT(untold.why.english(), HasSubstr("not supported by this device"));
 }
 
 TEST(RunCap, IsNotKnownWhereNothingWasSeenOrMeasured) {
@@ -52,11 +53,11 @@ TEST(RunCap, OfTheShimIsProvedWhereItIsInEachProcess) {
   const auto of_shim = [&](const CapSeen& told) {
     return outcome_of(shim, {10_GiB}, seen({4_GiB}), false, told).proof;
   };
-  const CapSeen whole{.devices = {{4_GiB, 2}}, .in_processes = true, .gap = ""};
-  EXPECT_EQ(of_shim(whole), (CapProof{Proved::yes, ""}));
-  EXPECT_EQ(of_shim({.devices = {{4_GiB, 0}}, .in_processes = true, .gap = "process 7"}),
-            (CapProof{Proved::no, "process 7"}));
-  EXPECT_EQ(of_shim({.devices = {{1_GiB, 0}}, .in_processes = true, .gap = ""}).proved, Proved::no);
+  const CapSeen whole{.devices = {{4_GiB, 2}}, .in_processes = true, .gap = {}};
+  EXPECT_EQ(of_shim(whole), (CapProof{Proved::yes, {}}));
+  EXPECT_EQ(of_shim({.devices = {{4_GiB, 0}}, .in_processes = true, .gap = Sentence("process 7")}),
+            (CapProof{Proved::no, Sentence("process 7")}));
+  EXPECT_EQ(of_shim({.devices = {{1_GiB, 0}}, .in_processes = true, .gap = {}}).proved, Proved::no);
   EXPECT_EQ(of_shim({}).proved, Proved::unknown);
   const CapOutcome outcome = outcome_of(shim, {10_GiB}, seen({4_GiB}), false, whole);
   EXPECT_EQ(outcome.devices[0].highest_charge, Reading<Bytes>(4_GiB));

@@ -60,12 +60,13 @@ Origin origin_of(const Manifest& manifest) {
 
 /// What the samples alone tell of a run whose keeper has gone.
 Result<RunEnd> unknown_end_of(const RunRecord& run) {
-  RunEnd end{.at = run.manifest.started,
-             .known = false,
-             .exit = {},
-             .because = "the keeper has gone without saying how the job ended"};
+  RunEnd end{
+      .at = run.manifest.started,
+      .known = false,
+      .exit = {},
+      .because = std::string(as_key("the keeper has gone without saying how the job ended"))};
   if (run.manifest.waiting) {
-    end.because = "the process that waited for a device has gone without a word";
+    end.because = as_key("the process that waited for a device has gone without a word");
   }
   Summarizer summarizer;
   const auto read = for_each_sample(run, [&](const Sample& sample) {
@@ -83,7 +84,7 @@ bool take_end(RunRecord& run) {
   if (!text) return false;
   auto end = end_from_json(*text);
   if (!end) {
-    run.problems.push_back(std::move(end).error().because("reading its end").message());
+    run.problems.push_back(std::move(end).error().because("reading its end").said());
     return false;
   }
   run.state = end->known ? RunState::ended : RunState::end_unknown;
@@ -122,7 +123,7 @@ void settle_state(RunRecord& run) {
   auto end = unknown_end_of(run);
   if (!end) {
     // What is written stays: nothing, until the samples can be read.
-    run.problems.push_back(std::move(end).error().because("reading its samples").message());
+    run.problems.push_back(std::move(end).error().because("reading its samples").said());
     return;
   }
   // The record may be on a read-only disk: then it reads as "end unknown" all the same.
@@ -228,9 +229,9 @@ void note_many_marks(RunRecord& run) {
   struct stat facts{};
   if (!marks || ::fstat(marks->get(), &facts) != 0) return;
   if (facts.st_size <= static_cast<off_t>(most_marks)) return;
-  run.problems.push_back(trf("its marks take {}: those in the first {} are read",
-                             short_size(Bytes(static_cast<std::uint64_t>(facts.st_size))),
-                             short_size(Bytes(most_marks))));
+  run.problems.push_back(sentence("its marks take {}: those in the first {} are read",
+                                  short_size(Bytes(static_cast<std::uint64_t>(facts.st_size))),
+                                  short_size(Bytes(most_marks))));
 }
 
 /// The beginning of its marks; nothing where there are none.
@@ -260,7 +261,7 @@ Result<RunRecord> read_run(const std::string& directory, const FileOwner& owner)
   if (!text) return std::unexpected(text.error());
   auto manifest = manifest_from_json(*text);
   if (!manifest) {
-    return std::unexpected(std::move(manifest).error().because("reading the record " + directory));
+    return std::unexpected(std::move(manifest).error().because("reading the record {}", directory));
   }
   run.manifest = std::move(*manifest);
   settle_state(run);
@@ -328,8 +329,9 @@ bool is_mostly_holes(int fd) {
 }
 
 std::unexpected<Error> too_much_for_others(const RunRecord& run) {
-  return fail(ErrorCode::invalid, "the samples of " + run.directory +
-                                      " are more than is read of another user's: ask as them");
+  return fail(ErrorCode::invalid,
+              "the samples of {} are more than is read of another user's: ask as them",
+              run.directory);
 }
 }  // namespace
 
@@ -347,7 +349,7 @@ Result<SamplesRead> for_each_sample(const RunRecord& run,
   std::uint64_t left = is_ours ? UINT64_MAX : most_samples_of_others;
   for (;;) {
     const ssize_t got = ::read(fd->get(), piece.data(), piece.size());
-    if (got < 0) return fail_system("read the samples of " + run.directory, errno);
+    if (got < 0) return fail_system(errno, "read the samples of {}", run.directory);
     if (got == 0) return SamplesRead{.torn_lines = reader.torn_lines()};
     if (static_cast<std::uint64_t>(got) > left) return too_much_for_others(run);
     left -= static_cast<std::uint64_t>(got);
@@ -358,8 +360,8 @@ Result<SamplesRead> for_each_sample(const RunRecord& run,
 Result<Fd> open_log(const RunRecord& run) {
   if (!run.manifest.log) {
     return fail(ErrorCode::unsupported,
-                "the output of run " + run.manifest.id +
-                    " went to where it was started: only detached runs have a log");
+                "the output of run {} went to where it was started: only detached runs have a log",
+                run.manifest.id);
   }
   // The path is what the user has put into his record: it may be anything.
   const std::string_view path = *run.manifest.log;

@@ -135,7 +135,7 @@ struct Mark {
 struct RunEvent {
   WallTime at;
   std::string kind;  // "outside_lease", "time_limit", "sampler_restarted", "gpu_lost", …
-  std::string text;  // in English, for people
+  Sentence text;
 };
 
 enum class RunState {
@@ -198,7 +198,7 @@ struct RunRecord {
   RunState state = RunState::end_unknown;
   std::optional<RunEnd> end;
   /// What could not be read, for people.
-  std::vector<std::string> problems;
+  std::vector<Sentence> problems;
 };
 
 /// It waited for a device and ended without one: there never was a job.
@@ -238,7 +238,7 @@ struct RunRecord {
 /// All records, newest first. One that cannot be read is left out and named in `problems`.
 struct RunList {
   std::vector<RunRecord> runs;
-  std::vector<std::string> problems;
+  std::vector<Sentence> problems;
 };
 [[nodiscard]] Result<RunList> list_runs(const std::string& state_directory);
 

@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "base/tr.h"
 #include "lease/watch.h"
 #include "run/turn.h"
 #include "run/waiting_news.h"
@@ -253,13 +252,14 @@ class Acquisition {
       if (!machine) {
         next_look_ = clock_.now() + longest_pause;
         if (clock_.now() - last_good_look_ < patience_for_looks) return std::optional<Answer>();
-        return std::unexpected(std::move(machine).error().because(tr("looking for free devices")));
+        return std::unexpected(
+            std::move(machine).error().because(sentence("looking for free devices")));
       }
       last_good_look_ = clock_.now();
       now_.snapshot = *std::move(machine);
       // Whoever broke the file mends it: nothing is claimed until then, and no place is lost.
       if (auto known = know_policy(); !known) {
-        return wait_out({ErrorCode::io, known.error().message()});
+        return wait_out({ErrorCode::io, known.error().said()});
       }
       if (auto read = see_who_is_ahead(); !read) return wait_out(read.error());
       view = ledger_.read_with_tickets(tickets_in_sight());
@@ -303,7 +303,7 @@ class Acquisition {
   }
 
   void say_once(const Error& what) {
-    if (options_.say && said_.insert(what.code()).second) options_.say(what.message());
+    if (options_.say && said_.insert(what.code()).second) options_.say(what.said());
   }
 
   /// The claims may have changed since: they are read again, nothing else is.

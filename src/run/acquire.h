@@ -57,7 +57,7 @@ struct AcquireOptions {
   /// Also where nothing but the time has changed, at each beat: for a line that is rewritten.
   bool tells_time = false;
   /// A sentence for who waits: what stands in the way besides those before them.
-  std::function<void(std::string_view)> say;
+  std::function<void(const Sentence&)> say;
   /// Asked often while waiting: true ends it (Ctrl-C). Null: never.
   std::function<bool()> interrupted;
 };

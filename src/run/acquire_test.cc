@@ -371,7 +371,7 @@ TEST_F(AcquireTest, WhoMayWaitQueuesUpWhileSomebodySitsOnTheLockAndGetsItsTurn) 
   auto held = std::optional(ledger_.lock(seconds(1)));
   ASSERT_TRUE(*held);
   std::vector<std::string> said;
-  options_.say = [&said](std::string_view text) { said.emplace_back(text); };
+  options_.say = [&said](const Sentence& text) { said.push_back(text.english()); };
   const Instant begun = clock_.now();
   clock_.meanwhile = [&] {
     if (clock_.now() - begun < seconds(30)) return;
@@ -403,7 +403,7 @@ class FullDisk {
 
 TEST_F(AcquireTest, KeepsItsPlaceAndTriesAgainWhileTheLedgersDiskIsFull) {
   std::vector<std::string> said;
-  options_.say = [&said](std::string_view text) { said.emplace_back(text); };
+  options_.say = [&said](const Sentence& text) { said.push_back(text.english()); };
   std::optional<Acquired> first = must_get(2);
   std::optional<FullDisk> full;
   int looks = 0;
@@ -436,7 +436,7 @@ TEST_F(AcquireTest, KeepsItsPlaceAndTriesAgainWhileTheLedgersDiskIsFull) {
 
 TEST_F(AcquireTest, WhoMayWaitAndComesToAFullDiskWaitsForRoomAndThenForItsTurn) {
   std::vector<std::string> said;
-  options_.say = [&said](std::string_view text) { said.emplace_back(text); };
+  options_.say = [&said](const Sentence& text) { said.push_back(text.english()); };
   std::optional<FullDisk> full(std::in_place);
   const Instant begun = clock_.now();
   clock_.meanwhile = [&] {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/process.h"
+#include "base/sentence.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "record/summary.h"
@@ -59,7 +60,7 @@ void AdoptedRun::start(Parts& parts) {
     parts.let_go();
     parts.record.let_go();
   });
-  if (!started) step(parts, SamplerNotStarted{started.error().message()});
+  if (!started) step(parts, SamplerNotStarted{started.error().said()});
 }
 
 std::optional<Duration> AdoptedRun::patience() const {
@@ -84,7 +85,7 @@ void AdoptedRun::go_on() {
 void AdoptedRun::step(Parts& parts, const KeeperEvent& event) {
   for (const KeeperAction& action : parts.plan.step(event, parts.services.clock.now())) {
     if (std::holds_alternative<StartSampler>(action)) start(parts);
-    if (const auto* noted = std::get_if<Note>(&action)) note(parts, noted->kind, noted->text);
+    if (const auto* noted = std::get_if<Note>(&action)) note(parts, *noted);
   }
 }
 
@@ -93,14 +94,12 @@ void AdoptedRun::on_line(Parts& parts, const std::string& line) {
   if (line.starts_with("fault ")) {
     if (auto news = fault_from_line(line.substr(6))) step(parts, DeviceFaulted{*std::move(news)});
   }
-  const std::size_t space = line.find(' ', 6);
-  if (!line.starts_with("event ") || space == std::string::npos) return;
-  note(parts, line.substr(6, space - 6), line.substr(space + 1));
+  if (const auto news = note_from_line(line)) note(parts, *news);
 }
 
-void AdoptedRun::note(Parts& parts, const std::string& kind, const std::string& text) {
+void AdoptedRun::note(Parts& parts, const Note& news) {
   const WallTime at = time_in(parts.manifest, parts.services.clock.moment());
-  (void)parts.record.append_event({.at = at, .kind = kind, .text = printable(text)});
+  (void)parts.record.append_event({.at = at, .kind = news.kind, .text = news.text});
 }
 
 void AdoptedRun::end(End how) {

@@ -55,7 +55,7 @@ class AdoptedRun {
   static void on_line(Parts& parts, const std::string& line);
   static void step(Parts& parts, const KeeperEvent& event);
   static void start(Parts& parts);
-  static void note(Parts& parts, const std::string& kind, const std::string& text);
+  static void note(Parts& parts, const Note& news);
 
   std::unique_ptr<Parts> parts_;
 };

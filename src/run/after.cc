@@ -15,16 +15,15 @@ namespace {
 constexpr Duration asked_every = std::chrono::milliseconds(500);
 
 std::unexpected<Error> not_well(const std::string& run, const std::string& how) {
-  return fail(ErrorCode::invalid, trf("--after {}: that run {}, and this one is only for when it "
-                                      "has ended well",
-                                      run, how));
+  return fail(ErrorCode::invalid,
+              "--after {}: that run {}, and this one is only for when it has ended well", run, how);
 }
 
 }  // namespace
 
 Result<AfterState> state_of_run_before(const std::string& state_directory, const std::string& run) {
   auto record = load_run(state_directory, run);
-  if (!record) return std::unexpected(std::move(record).error().because("--after " + run));
+  if (!record) return std::unexpected(std::move(record).error().at("--after " + run));
   switch (record->state) {
     case RunState::waiting:
     case RunState::running:
@@ -41,7 +40,7 @@ Result<AfterState> state_of_run_before(const std::string& state_directory, const
     return not_well(run, std::string(tr("has gone without a word of its end")));
   }
   if (end->exit == Exit{} && end->because.empty()) return AfterState::ended_well;
-  if (!end->because.empty()) return not_well(run, trf("ended: {}", tr_composed(end->because)));
+  if (!end->because.empty()) return not_well(run, trf("ended: {}", Sentence(end->because).shown()));
   if (end->exit.signal != 0) return not_well(run, trf("was ended by signal {}", end->exit.signal));
   return not_well(run, trf("ended with {}", end->exit.code));
 }

@@ -49,7 +49,7 @@ std::vector<std::string> command_to_execute(const KeeperTask& task) {
 }
 }  // namespace
 
-Error own_failure(const Error& error) { return {ErrorCode::io, error.message()}; }
+Error own_failure(const Error& error) { return {ErrorCode::io, error.said()}; }
 
 Error become_job(const KeeperTask& task) {
   const RunOptions& options = *task.options;
@@ -64,10 +64,10 @@ Error become_job(const KeeperTask& task) {
     if (!out) return own_failure(out.error());
     // The job is to wait for a slow reader, as it would if started by hand.
     if (::fcntl(out->get(), F_SETFL, O_APPEND) != 0) {
-      return own_failure(system_error("prepare the log " + log, errno));
+      return own_failure(system_error(errno, "prepare the log {}", log));
     }
     if (::dup2(in->get(), 0) < 0 || ::dup2(out->get(), 1) < 0 || ::dup2(out->get(), 2) < 0) {
-      return own_failure(system_error("connect the job to its log", errno));
+      return own_failure(system_error(errno, "connect the job to its log"));
     }
   }
   if (task.lease != nullptr) {
@@ -90,7 +90,7 @@ Error become_job(const KeeperTask& task) {
   const Error failed = execute(command, environment,
                                value_of(task.environment, "PATH").value_or(default_search_path));
   if (failed.code() == ErrorCode::not_found) return failed;
-  return {ErrorCode::no_permission, failed.message()};
+  return {ErrorCode::no_permission, failed.said()};
 }
 
 Result<StartedJob> start_job(const KeeperTask& task,
@@ -114,7 +114,7 @@ std::optional<Error> failure_of(const StartedJob& job) {
   const auto said = read_all(job.exec_result.get(), 1 << 16);
   if (!said || said->empty()) return std::nullopt;
   return Error(reason_of_no_start(static_cast<int>(parse_signed(said->substr(0, 3)).value_or(0))),
-               said->substr(4));
+               Sentence(said->substr(4)));
 }
 
 void leave_the_callers_surroundings(const RunOptions& options) {

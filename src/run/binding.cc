@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "base/tr.h"
 #include "snapshot/details.h"
 #include "snapshot/questions.h"
 
@@ -45,8 +44,8 @@ Result<Binding> plan_binding(const std::vector<DeviceId>& devices, const Snapsho
     const auto cpus = text.get() ? parse_cpu_list(*text.get()) : std::nullopt;
     if (!cpus || cpus->empty()) {
       return fail(ErrorCode::unsupported,
-                  trf("the job is not bound: which CPUs are close to device {} is not known",
-                      printable(id.text())));
+                  "the job is not bound: which CPUs are close to device {} is not known",
+                  printable(id.text()));
     }
     binding.cpus.insert(binding.cpus.end(), cpus->begin(), cpus->end());
     const auto& node = device->numa_node.get();

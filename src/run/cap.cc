@@ -9,7 +9,6 @@
 #include "base/process.h"
 #include "base/sentence.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "base/variables.h"
 #include "guard/account_file.h"
 #include "guard/context_sizes.h"
@@ -36,8 +35,8 @@ std::string uuid_of(const Device& device) {
 }
 
 /// Why an account cannot be opened for these devices; empty: it is there.
-std::string make_account(const Manifest& manifest, const std::string& directory) {
-  if (directory.empty()) return std::string(as_key("this run has no record for its account"));
+Sentence make_account(const Manifest& manifest, const std::string& directory) {
+  if (directory.empty()) return sentence("this run has no record for its account");
   const ContextSizes measured = ContextSizes::load(state_directory_of(directory));
   std::vector<AccountDevice> devices;
   for (std::size_t at = 0; at < manifest.given.devices.size(); ++at) {
@@ -50,33 +49,31 @@ std::string make_account(const Manifest& manifest, const std::string& directory)
     devices.push_back({uuid_of(device), limit, context});
   }
   const auto made = AccountFile::make(directory + "/" + std::string(record_file::account), devices);
-  return made ? "" : made.error().message();
+  return made ? Sentence() : made.error().said();
 }
 
 /// Why the kernel does not hold the devices to their shares; empty: it does. Its limit is for all
 /// of the control group, so that the run may be refused sooner.
-std::string no_kernel_limit(const std::map<std::string, Bytes>& limits, const Manifest& manifest) {
+Sentence no_kernel_limit(const std::map<std::string, Bytes>& limits, const Manifest& manifest) {
   for (std::size_t at = 0; at < manifest.given.devices.size(); ++at) {
     const Device& device = manifest.given.devices[at];
     const auto limit = limits.find(uuid_of(device));
     const auto& promised = manifest.promised[at];
     if (limit == limits.end() || !promised) {
-      return sentence("the kernel sets no limit on {}", name_for_people(device)).english();
+      return sentence("the kernel sets no limit on {}", name_for_people(device));
     }
     if (limit->second > *promised) {
       return sentence("the kernel's limit on {} is {}, above the share", name_for_people(device),
-                      short_size(limit->second))
-          .english();
+                      short_size(limit->second));
     }
   }
   return {};
 }
 
 /// The same after root's service was asked where nobody had set one.
-std::string set_kernel_limit(CapMeans& means, const Manifest& manifest,
-                             const RunServices& services) {
+Sentence set_kernel_limit(CapMeans& means, const Manifest& manifest, const RunServices& services) {
   if (manifest.isolated_by == "systemd") {
-    return std::string(as_key("its scope of systemd is another control group"));
+    return sentence("its scope of systemd is another control group");
   }
   if (means.kernel_limits.empty()) {
     std::map<std::string, Bytes> shares;
@@ -85,23 +82,23 @@ std::string set_kernel_limit(CapMeans& means, const Manifest& manifest,
         shares.emplace(uuid_of(manifest.given.devices[at]), *manifest.promised[at]);
       }
     }
-    if (const auto set = services.set_kernel_limits(shares); !set) return set.error().message();
+    if (const auto set = services.set_kernel_limits(shares); !set) return set.error().said();
     auto limits = services.kernel_limits();
-    if (!limits) return limits.error().message();
+    if (!limits) return limits.error().said();
     means.kernel_limits = *std::move(limits);
   }
   return no_kernel_limit(means.kernel_limits, manifest);
 }
 
 /// Why a server of MPS does not hold these devices; empty: it does.
-std::string prove_mps(const std::string& pipes, const Manifest& manifest, Clock& clock) {
+Sentence prove_mps(const std::string& pipes, const Manifest& manifest, Clock& clock) {
   MpsQuestion question{.pipes = pipes, .uuids = {}, .free = {}};
   for (const Device& device : manifest.given.devices) {
     question.uuids.push_back(uuid_of(device));
     question.free.push_back(device.memory_free);
   }
   const auto held = prove_mps_limit(question, clock);
-  return held ? "" : held.error().message();
+  return held ? Sentence() : held.error().said();
 }
 
 /// Whether another place may come before the folders that were looked at: then the version that the
@@ -199,10 +196,9 @@ Sentence said_of(const StartsElsewhere& one, const std::vector<std::string>& com
 
 /// Why no tier that goes with the job's processes holds those of this program.
 void go_without(const StartsElsewhere& one, CapFacts& facts) {
-  const std::string why =
-      one.containers
-          ? sentence("{} starts containers, and it does not go along", one.name).english()
-          : sentence("{} starts programs elsewhere, and it does not go along", one.name).english();
+  const Sentence why =
+      one.containers ? sentence("{} starts containers, and it does not go along", one.name)
+                     : sentence("{} starts programs elsewhere, and it does not go along", one.name);
   // A child is in its parent's control group.
   if (!one.descends) facts.no_kernel = why;
   facts.no_mps = facts.no_shim = why;
@@ -210,11 +206,11 @@ void go_without(const StartsElsewhere& one, CapFacts& facts) {
 
 void find_kernel_limits(const RunServices& services, CapMeans& means) {
   if (!services.kernel_limits) {
-    means.facts.no_kernel = std::string(as_key("nobody asks the driver here"));
+    means.facts.no_kernel = sentence("nobody asks the driver here");
   } else if (auto limits = services.kernel_limits()) {
     means.kernel_limits = *std::move(limits);
   } else if (limits.error().code() != ErrorCode::not_found || !services.set_kernel_limits) {
-    means.facts.no_kernel = limits.error().message();
+    means.facts.no_kernel = limits.error().said();
   }
 }
 }  // namespace
@@ -231,7 +227,7 @@ CapMeans cap_means(const RunOptions& options, const RunServices& services) {
   // By name: nothing of the stronger ones is looked at.
   if (options.job.cap == CapTier::watchdog) return means;
   if (services.simulated) {
-    const std::string why(as_key("this server is simulated"));
+    const Sentence why = sentence("this server is simulated");
     means.facts = {.no_kernel = why, .no_mps = why, .no_shim = why};
     return means;
   }
@@ -243,18 +239,18 @@ CapMeans cap_means(const RunOptions& options, const RunServices& services) {
   if (auto pipes = find_mps(options.environment, ::getuid())) {
     means.mps_pipes = *std::move(pipes);
   } else {
-    means.facts.no_mps = pipes.error().message();
+    means.facts.no_mps = pipes.error().said();
   }
   if (value_of(options.environment, "BERTH_GUARD_ACCOUNT")) {
     // An account of its own would take it out of the outer one.
-    means.facts.no_shim = std::string(as_key("the shim of the run around it holds them both"));
+    means.facts.no_shim = sentence("the shim of the run around it holds them both");
     return means;
   }
   auto shim = shim_for(options);
   if (shim) {
     means.shim = *std::move(shim);
   } else {
-    means.facts.no_shim = shim.error().english();
+    means.facts.no_shim = shim.error();
   }
   return means;
 }
@@ -264,7 +260,7 @@ Sentence not_gone_along(const RunCap& cap, const CapMeans& means) {
 }
 
 CapMeans means_for_a_running_program() {
-  const std::string why(as_key("the program runs already"));
+  const Sentence why = sentence("the program runs already");
   return {.facts = {.no_kernel = why, .no_mps = why, .no_shim = why}, .shim = {}, .mps_pipes = {}};
 }
 
@@ -274,14 +270,14 @@ static Result<std::vector<Variable>> hold_by_tier(RunCap& cap, CapMeans means,
                                                   const std::string& directory,
                                                   const RunOptions& options,
                                                   const RunServices& services) {
-  std::string why;
+  Sentence why;
   // These stand before CUDA's driver, or are set through it.
   const bool is_cuda = std::ranges::all_of(
       manifest.given.devices, [](const Device& device) { return is_of(unnamed_vendor, device); });
   const bool is_of_cuda =
       cap.tier == CapTier::kernel || cap.tier == CapTier::mps || cap.tier == CapTier::shim;
   if (!is_cuda && is_of_cuda) {
-    why = as_key("it holds devices of NVIDIA alone");
+    why = sentence("it holds devices of NVIDIA alone");
     means.facts.no_kernel = means.facts.no_mps = means.facts.no_shim = why;
   } else if (cap.tier == CapTier::kernel) {
     why = set_kernel_limit(means, manifest, services);
@@ -293,7 +289,7 @@ static Result<std::vector<Variable>> hold_by_tier(RunCap& cap, CapMeans means,
   if (is_cuda && cap.tier == CapTier::shim) {
     // Days may have passed in the queue: its files are looked at again.
     auto shim = shim_for(options);
-    why = shim ? make_account(manifest, directory) : shim.error().english();
+    why = shim ? make_account(manifest, directory) : shim.error();
     if (shim) {
       for (Sentence& one : means.shim->said) {  // what was mended then is whole now
         if (std::ranges::find(shim->said, one) == shim->said.end()) shim->said.push_back(one);
@@ -315,7 +311,7 @@ static Result<std::vector<Variable>> hold_by_tier(RunCap& cap, CapMeans means,
   }
   if (cap.tier != CapTier::shim) return std::vector<Variable>{};
   cap.image = means.shim->image;
-  for (const Sentence& one : means.shim->said) cap.said.push_back(one.english());
+  cap.said.insert(cap.said.end(), means.shim->said.begin(), means.shim->said.end());
   return shim_variables(options.environment, *means.shim,
                         directory + "/" + std::string(record_file::account));
 }
@@ -327,7 +323,7 @@ Result<std::vector<Variable>> hold(RunCap& cap, CapMeans means, const Manifest& 
   auto set = hold_by_tier(cap, std::move(means), manifest, directory, options, services);
   if (!set) return set;
   if (const Sentence one = not_gone_along(cap, asked); !one.empty()) {
-    cap.said.push_back(one.english());
+    cap.said.push_back(one);
   }
   for (auto& one : framework_settings(cap, manifest, options, services.clock)) {
     set->push_back(std::move(one));
@@ -341,7 +337,7 @@ Result<std::optional<RunCap>> cap_of(const JobSpec& job, const CapFacts& facts) 
   if (!choice) return std::unexpected(std::move(choice).error());
   RunCap cap{.tier = choice->tier, .stops = job.cap_action == CapAction::stop};
   for (auto& [tier, why] : choice->stronger) {
-    cap.not_held_by.emplace_back(word_of(tier), std::move(why));
+    cap.not_held_by.emplace_back(word_of(tier), why.english());
   }
   return std::optional(std::move(cap));
 }

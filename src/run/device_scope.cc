@@ -76,10 +76,10 @@ Result<void> try_device_scope(const std::string& systemd_run, Clock& clock) {
       clock, std::chrono::seconds(20));
   if (!answer) return std::unexpected(answer.error());
   if (answer->exit == Exit{}) return {};
-  return fail(
-      ErrorCode::unsupported,
-      trf("cannot isolate the job: device rules of systemd do not hold here ({}): {}", systemd_run,
-          answer->out.empty() ? tr("it does not answer") : printable(trimmed(answer->out))));
+  return fail(ErrorCode::unsupported,
+              "cannot isolate the job: device rules of systemd do not hold here ({}): {}",
+              systemd_run,
+              answer->out.empty() ? tr("it does not answer") : printable(trimmed(answer->out)));
 }
 
 }  // namespace berth

@@ -1,3 +1,4 @@
+#include "base/sentence.h"
 #include "run/driver_watch.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +26,7 @@ Snapshot unheard(const char* code, const char* message = "counting failed: Unkno
   Snapshot look;
   look.sources = {{"nvml", false}};
   look.problems = {
-      {.source = "nvml", .device = {}, .code = code, .message = message, .remedy = ""}};
+      {.source = "nvml", .device = {}, .code = code, .message = Sentence(message), .remedy = {}}};
   return look;
 }
 
@@ -60,13 +61,13 @@ TEST(DriverSilence, IsToldAtTheFirstLookAndOnceAndSoIsItsEnd) {
   EXPECT_THAT(run.look(answers()).events, IsEmpty());
   const SilenceNews first = run.look(unheard("driver_failed"));
   ASSERT_THAT(kinds(first), ElementsAre("driver_silent"));
-  EXPECT_EQ(first.events[0].text,
+  EXPECT_EQ(first.events[0].text.english(),
             "the driver no longer answers for GPU 1: counting failed: Unknown Error (999)");
   EXPECT_THAT(first.faults, IsEmpty()) << "one look proves nothing";
   EXPECT_EQ(run.look(unheard("driver_failed")), SilenceNews{}) << "told once";
   const SilenceNews last = run.look(answers());
   ASSERT_THAT(kinds(last), ElementsAre("driver_answers"));
-  EXPECT_EQ(last.events[0].text, "the driver answers again, after 2 s");
+  EXPECT_EQ(last.events[0].text.english(), "the driver answers again, after 2 s");
   EXPECT_THAT(kinds(run.look(unheard("driver_failed"))), ElementsAre("driver_silent"));
 }
 
@@ -77,8 +78,9 @@ TEST(DriverSilence, ErrorsInTenLooksInARowAreSure) {
   EXPECT_EQ(run.failed_at(unheard("device_lost"), 9), std::nullopt) << "the row began anew";
   const SilenceNews tenth = run.look(unheard("driver_failed"));
   ASSERT_THAT(tenth.faults, SizeIs(1));
-  EXPECT_EQ(tenth.faults[0], (FaultNews{FaultKind::failed, 0, "driver_silent",
-                                        "GPU 1: the driver has told nothing but errors for 9 s"}));
+  EXPECT_EQ(tenth.faults[0],
+            (FaultNews{FaultKind::failed, 0, "driver_silent",
+                       Sentence("GPU 1: the driver has told nothing but errors for 9 s")}));
   EXPECT_EQ(run.failed_at(unheard("driver_failed"), 100), std::nullopt) << "told once";
 }
 
@@ -113,11 +115,14 @@ TEST(DriverSilence, OurOwnProbeThatIsNotToBeHadIsTold) {
   WatchedRun run;
   Snapshot look;
   look.sources = {{"nvml", false}};
-  look.problems = {
-      {.source = "probe", .device = {}, .code = "no_process", .message = "no fork", .remedy = ""}};
+  look.problems = {{.source = "probe",
+                    .device = {},
+                    .code = "no_process",
+                    .message = Sentence("no fork"),
+                    .remedy = {}}};
   const SilenceNews news = run.look(look);
   ASSERT_THAT(kinds(news), ElementsAre("driver_silent"));
-  EXPECT_EQ(news.events[0].text, "the driver no longer answers for GPU 1: no fork");
+  EXPECT_EQ(news.events[0].text.english(), "the driver no longer answers for GPU 1: no fork");
   EXPECT_EQ(run.failed_at(look, 1000), std::nullopt);
 }
 

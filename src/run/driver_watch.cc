@@ -1,11 +1,10 @@
 #include "run/driver_watch.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/device_name.h"
@@ -23,9 +22,9 @@ std::vector<Note> DriverWatch::news(const Snapshot& look) {
     const bool is_alone = vendors_asked(given_.host).size() == 1;
     news.push_back(
         {"driver_changed",
-         is_alone ? fmt::format("the driver was {} when the run began and is {} now", *before, *now)
-                  : fmt::format("the {} driver was {} when the run began and is {} now",
-                                facts_of(vendor).vendor, *before, *now)});
+         is_alone ? sentence("the driver was {} when the run began and is {} now", *before, *now)
+                  : sentence("the {} driver was {} when the run began and is {} now",
+                             facts_of(vendor).vendor, *before, *now)});
   }
   add_returns(look, news);
   return news;
@@ -41,7 +40,7 @@ void DriverWatch::add_returns(const Snapshot& look, std::vector<Note>& news) {
     } else if (seen->memory_used.get() && lost_.contains(given.id) &&
                returned_.insert(given.id).second) {
       news.push_back(
-          {"gpu_back", fmt::format("{}: it was lost and answers again", name_for_people(given))});
+          {"gpu_back", sentence("{}: it was lost and answers again", name_for_people(given))});
     }
   }
 }
@@ -60,7 +59,7 @@ constexpr std::array<std::string_view, 2> of_our_own = {"Insufficient Memory (20
 LibraryAnswer answer_in(const Problem& problem) {
   if (problem.code == "timeout") return LibraryAnswer::silence;
   const bool is_ours = std::ranges::any_of(of_our_own, [&](std::string_view words) {
-    return problem.message.find(words) != std::string::npos;
+    return problem.message.english().find(words) != std::string::npos;
   });
   // All other codes are of a library or a module that is not there, not the right one, or not ours.
   const bool is_error = problem.code == "driver_failed" || problem.code == "device_lost";
@@ -111,8 +110,8 @@ SilenceNews DriverSilence::news(const Snapshot& look, Means means, Instant now) 
   if (answer == LibraryAnswer::given) {
     row_.reset();
     if (unheard_since_ && told_ <= most_told) {
-      news.events.push_back({"driver_answers", fmt::format("the driver answers again, after {} s",
-                                                           seconds_of(now - *unheard_since_))});
+      news.events.push_back({"driver_answers", sentence("the driver answers again, after {} s",
+                                                        seconds_of(now - *unheard_since_))});
     }
     unheard_since_.reset();
     return news;
@@ -122,10 +121,10 @@ SilenceNews DriverSilence::news(const Snapshot& look, Means means, Instant now) 
     std::string names;
     for (const auto& [place, name] : asked_) names += (names.empty() ? "" : ", ") + name;
     const Problem* reason = reason_in(look, drivers_);
-    const std::string why = reason != nullptr ? reason->message : std::string("no reason is known");
+    const Sentence why = reason != nullptr ? reason->message : sentence("no reason is known");
     if (++told_ <= most_told) {
       news.events.push_back(
-          {"driver_silent", fmt::format("the driver no longer answers for {}: {}", names, why)});
+          {"driver_silent", sentence("the driver no longer answers for {}: {}", names, why)});
     }
   }
   if (answer == LibraryAnswer::in_doubt || means == Means::lacking) {
@@ -147,10 +146,10 @@ bool DriverSilence::is_sure(Instant now) const {
 void DriverSilence::add_faults(Instant now, SilenceNews& news) {
   const std::int64_t lasted = seconds_of(now - row_->since);
   for (const auto& [place, name] : asked_) {
-    const std::string text =
+    const Sentence text =
         row_->errors_only
-            ? fmt::format("{}: the driver has told nothing but errors for {} s", name, lasted)
-            : fmt::format("{}: the driver has not answered for {} s", name, lasted);
+            ? sentence("{}: the driver has told nothing but errors for {} s", name, lasted)
+            : sentence("{}: the driver has not answered for {} s", name, lasted);
     news.faults.push_back({FaultKind::failed, place, "driver_silent", text});
   }
 }

@@ -29,7 +29,8 @@ TEST(DriverWatch, AnotherVersionIsToldOnce) {
   EXPECT_THAT(watch.news(look(std::string("550.54.15"))), IsEmpty());
   const auto news = watch.news(look(std::string("555.42.02")));
   ASSERT_THAT(kinds(news), ElementsAre("driver_changed"));
-  EXPECT_EQ(news[0].text, "the driver was 550.54.15 when the run began and is 555.42.02 now");
+  EXPECT_EQ(news[0].text.english(),
+            "the driver was 550.54.15 when the run began and is 555.42.02 now");
   EXPECT_THAT(watch.news(look(std::string("555.42.02"))), IsEmpty());
 }
 
@@ -42,11 +43,12 @@ TEST(DriverWatch, EachVendorsDriverIsComparedWithItself) {
   later.host.software_of(Runtime::rocm).driver = std::string("6.12.1");
   const auto news = watch.news(later);
   ASSERT_THAT(kinds(news), ElementsAre("driver_changed"));
-  EXPECT_EQ(news[0].text, "the AMD driver was 6.10.5 when the run began and is 6.12.1 now");
+  EXPECT_EQ(news[0].text.english(),
+            "the AMD driver was 6.10.5 when the run began and is 6.12.1 now");
   later.host.software_of(Runtime::cuda).driver = std::string("555.42.02");
   const auto more = watch.news(later);
   ASSERT_THAT(kinds(more), ElementsAre("driver_changed"));
-  EXPECT_EQ(more[0].text,
+  EXPECT_EQ(more[0].text.english(),
             "the NVIDIA driver was 550.54.15 when the run began and is 555.42.02 now");
   EXPECT_THAT(watch.news(later), IsEmpty());
 }
@@ -86,7 +88,7 @@ TEST(DriverWatch, ADeviceThatWasLostAndAnswersWasReset) {
   EXPECT_THAT(watch.news(lost), IsEmpty()) << "it answers nothing yet";
   const auto news = watch.news(given);
   ASSERT_THAT(kinds(news), ElementsAre("gpu_back"));
-  EXPECT_EQ(news[0].text, "GPU 1: it was lost and answers again");
+  EXPECT_EQ(news[0].text.english(), "GPU 1: it was lost and answers again");
   EXPECT_THAT(watch.news(given), IsEmpty()) << "told once";
 }
 

@@ -49,23 +49,32 @@ bool is_missing(const Device& given, const Snapshot& look) {
 
 std::string to_line(const FaultNews& news) {
   return fmt::format("{} {} {} {}", name_of(news.kind), news.device, news.code,
-                     printable(news.text));
+                     printable(news.text.english()));
+}
+
+namespace {
+std::string_view take_word(std::string_view& line) {
+  const std::size_t end = std::min(line.find(' '), line.size());
+  const std::string_view first = line.substr(0, end);
+  line.remove_prefix(std::min(end + 1, line.size()));
+  return first;
+}
+}  // namespace
+
+std::optional<Note> note_from_line(std::string_view line) {
+  if (take_word(line) != "event" || line.find(' ') == line.npos) return std::nullopt;
+  const std::string_view kind = take_word(line);
+  return Note{std::string(kind), Sentence(line)};
 }
 
 std::optional<FaultNews> fault_from_line(std::string_view line) {
-  const auto word = [&line] {
-    const std::size_t end = std::min(line.find(' '), line.size());
-    const std::string_view first = line.substr(0, end);
-    line.remove_prefix(std::min(end + 1, line.size()));
-    return first;
-  };
-  const std::string_view kind = word();
+  const std::string_view kind = take_word(line);
   const auto* known =
       std::ranges::find_if(kinds, [kind](FaultKind one) { return name_of(one) == kind; });
-  const auto device = parse_unsigned(word());
-  const std::string_view code = word();
+  const auto device = parse_unsigned(take_word(line));
+  const std::string_view code = take_word(line);
   if (known == kinds.end() || !device || code.empty() || line.empty()) return std::nullopt;
-  return FaultNews{*known, static_cast<std::size_t>(*device), std::string(code), std::string(line)};
+  return FaultNews{*known, static_cast<std::size_t>(*device), std::string(code), Sentence(line)};
 }
 
 std::vector<DeviceFault> without_errors_of_others(std::vector<DeviceFault> faults,
@@ -85,13 +94,10 @@ std::vector<FaultNews> FaultWatch::news(const std::vector<DeviceFault>& found,
     const Device* seen = as_seen(given_[place], look);
     if (seen == nullptr) {
       if (!is_missing(given_[place], look)) continue;
-      add_news(place,
-               {given_[place].id,
-                FaultKind::lost,
-                "lost",
-                std::string(WhyUnusable(Unusable::unlisted).english()),
-                {}},
-               first, news);
+      add_news(
+          place,
+          {given_[place].id, FaultKind::lost, "lost", WhyUnusable(Unusable::unlisted).said(), {}},
+          first, news);
       continue;
     }
     for (const DeviceFault& fault : found) {
@@ -107,7 +113,7 @@ void FaultWatch::add_news(std::size_t place, const DeviceFault& fault, bool firs
   const bool reported = fault.kind == FaultKind::error || fault.kind == FaultKind::job_error;
   if (first && (reported || known_ == Known::what_the_first_look_finds)) return;
   news.push_back({fault.kind, place, fault.code,
-                  fmt::format("{}: {}", name_for_people(given_[place]), fault.evidence)});
+                  sentence("{}: {}", name_for_people(given_[place]), fault.evidence)});
 }
 
 }  // namespace berth

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/note.h"
+#include "base/sentence.h"
 #include "snapshot/device_fault.h"
 #include "snapshot/snapshot.h"
 
@@ -26,13 +28,15 @@ struct FaultNews {
   FaultKind kind = FaultKind::failed;
   std::size_t device = 0;  // its place among the run's devices
   std::string code;        // a word for programs, no blanks
-  std::string text;        // for people, in English: "GPU 2: it fell off the bus"
+  Sentence text;           // "GPU 2: it fell off the bus"
   friend bool operator==(const FaultNews&, const FaultNews&) = default;
 };
 
 /// "gpu_lost 0 lost GPU 2: …", without a line break, and back. Nothing: not such a line.
 [[nodiscard]] std::string to_line(const FaultNews& news);
 [[nodiscard]] std::optional<FaultNews> fault_from_line(std::string_view line);
+/// The same of "event KIND TEXT".
+[[nodiscard]] std::optional<Note> note_from_line(std::string_view line);
 
 /// On a device that is shared, errors of somebody else's job are not this one's. `own`: every
 /// process that the run is known to have had. An error that names no process may be anybody's.

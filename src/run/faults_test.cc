@@ -1,4 +1,5 @@
 #include "run/faults.h"
+#include "base/sentence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,20 +23,21 @@ using testing::UnorderedElementsAre;
 Snapshot two_devices() { return SnapshotBuilder().gpu("A", 8_GiB).gpu("B", 8_GiB).build(); }
 
 DeviceFault lost(const char* device) {
-  return {DeviceId(device), FaultKind::lost, "lost", "it fell off the bus"};
+  return {DeviceId(device), FaultKind::lost, "lost", Sentence("it fell off the bus")};
 }
 DeviceFault xid(const char* device, const char* code) {
-  return {DeviceId(device), FaultKind::error, code, "XID"};
+  return {DeviceId(device), FaultKind::error, code, Sentence("XID")};
 }
 
 TEST(FaultLine, ComesBackAsItWas) {
-  const FaultNews news{FaultKind::error, 3, "xid_79", "GPU 2: XID 79: it has fallen off the bus"};
+  const FaultNews news{FaultKind::error, 3, "xid_79",
+                       Sentence("GPU 2: XID 79: it has fallen off the bus")};
   EXPECT_EQ(to_line(news), "gpu_error 3 xid_79 GPU 2: XID 79: it has fallen off the bus");
   EXPECT_EQ(fault_from_line(to_line(news)), news);
 }
 
 TEST(FaultLine, IsOneLineWhateverIsInIt) {
-  const FaultNews news{FaultKind::failed, 0, "unusable", "a\nfault gpu_lost 0 lost b"};
+  const FaultNews news{FaultKind::failed, 0, "unusable", Sentence("a\nfault gpu_lost 0 lost b")};
   EXPECT_EQ(to_line(news).find('\n'), std::string::npos);
 }
 
@@ -52,7 +54,7 @@ TEST(FaultWatch, TellsOfTheRunsDevicesWhatIsNew) {
   const auto news = watch.news({lost("A"), lost("B")}, two_devices());
   ASSERT_THAT(news, SizeIs(1));
   EXPECT_EQ(news[0].device, 0U) << "its place among the run's devices";
-  EXPECT_EQ(news[0].text, "GPU 1: it fell off the bus");
+  EXPECT_EQ(news[0].text.english(), "GPU 1: it fell off the bus");
   EXPECT_THAT(watch.news({lost("A"), lost("B")}, two_devices()), IsEmpty()) << "told once";
   EXPECT_THAT(watch.news({lost("B"), xid("B", "xid_79")}, two_devices()), SizeIs(1));
 }
@@ -88,7 +90,7 @@ TEST(FaultWatch, ADeviceThatTheDriverListsNoLongerIsLost) {
   const auto news = watch.news({}, answered(without_b));
   ASSERT_THAT(news, SizeIs(1));
   EXPECT_EQ(news[0].kind, FaultKind::lost);
-  EXPECT_EQ(news[0].text, "GPU 1: the driver lists it no longer");
+  EXPECT_EQ(news[0].text.english(), "GPU 1: the driver lists it no longer");
   EXPECT_THAT(watch.news({}, answered(without_b)), IsEmpty()) << "told once";
 }
 
@@ -105,7 +107,7 @@ TEST(FaultWatch, AnInstanceThatIsTakenAwayIsNotLostButThatOfALostCardIs) {
 
 TEST(Faults, ErrorsOfSomebodyElsesJobAreNotOurs) {
   const auto error_of = [](FaultKind kind, std::optional<std::uint64_t> pid) {
-    return DeviceFault{DeviceId("A"), kind, "xid", "XID", pid};
+    return DeviceFault{DeviceId("A"), kind, "xid", Sentence("XID"), pid};
   };
   const auto left = without_errors_of_others(
       {error_of(FaultKind::job_error, 7), error_of(FaultKind::job_error, 8),
@@ -119,7 +121,8 @@ TEST(Faults, ErrorsOfSomebodyElsesJobAreNotOurs) {
 
 TEST(FaultWatch, WhoTookAFailedDeviceIsToldOfFurtherFaultsOnly) {
   FaultWatch watch(two_devices().devices, FaultWatch::Known::what_the_first_look_finds);
-  const DeviceFault rows{DeviceId("A"), FaultKind::failed, "row_remap_failed", "no spare"};
+  const DeviceFault rows{DeviceId("A"), FaultKind::failed, "row_remap_failed",
+                         Sentence("no spare")};
   EXPECT_THAT(watch.news({rows}, two_devices()), IsEmpty());
   EXPECT_THAT(watch.news({rows, lost("A")}, two_devices()), SizeIs(1));
 }
@@ -133,7 +136,7 @@ RunOptions retried(RetryOn retry_on = RetryOn::gpu_lost) {
 LauncherReport ended(Exit exit, FaultKind kind = FaultKind::lost) {
   LauncherReport report;
   report.exit = exit;
-  report.faults = {{kind, 1, "code", "text"}};
+  report.faults = {{kind, 1, "code", Sentence("text")}};
   return report;
 }
 

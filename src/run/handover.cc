@@ -22,8 +22,8 @@ void take_line(std::string_view line, Handover& left) {
   if (words[0] == "ending") left.because = line.substr(std::min<std::size_t>(7, line.size()));
   if (words[0] == "failed" && first) {
     const std::size_t text = line.find(' ', 7);
-    left.not_started = Error(reason_of_no_start(*first),
-                             std::string(text == line.npos ? "" : line.substr(text + 1)));
+    left.not_started =
+        Error(reason_of_no_start(*first), Sentence(text == line.npos ? "" : line.substr(text + 1)));
   }
   const auto signal = number_at(words, 2);
   const auto dumped = number_at(words, 3);

@@ -30,7 +30,7 @@ TEST(Handover, TellsWhyACommandCouldNotBeRun) {
 }
 
 TEST(Handover, FitsThePipeWhateverTheCommandIsCalled) {
-  EXPECT_LT(failed_line({ErrorCode::not_found, std::string(1 << 20, 'x')}).size(), 5000U);
+  EXPECT_LT(failed_line({ErrorCode::not_found, Sentence(std::string(1 << 20, 'x'))}).size(), 5000U);
 }
 
 TEST(Handover, LeavesOutWhatIsNoWholeLine) {

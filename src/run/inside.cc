@@ -1,6 +1,5 @@
 #include "run/inside.h"
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,12 +26,12 @@ void leave_out(Bytes memory, Device& device) {
 Result<void> make_own_directory(const std::string& path) {
   if (auto made = make_directories(path, 0700); !made) return made;
   struct stat facts{};
-  if (::lstat(path.c_str(), &facts) != 0) return fail_system("examine " + path, errno);
+  if (::lstat(path.c_str(), &facts) != 0) return fail_system(errno, "examine {}", path);
   if (S_ISDIR(facts.st_mode) && facts.st_uid == ::geteuid()) return {};
   return fail(ErrorCode::no_permission,
-              trf("{} is not a directory of yours, and runs inside a lease need it: have its owner "
-                  "(user {}) or root remove it",
-                  path, facts.st_uid));
+              "{} is not a directory of yours, and runs inside a lease need it: have its owner "
+              "(user {}) or root remove it",
+              path, facts.st_uid);
 }
 
 /// The caller's own lease of that name; null: there is none.
@@ -68,9 +67,9 @@ std::unexpected<Error> hidden(const Claim& claim, const std::vector<DeviceId>& s
   std::vector<DeviceId> leased;
   for (const ClaimedDevice& device : claim.devices) leased.push_back(device.device);
   return fail(ErrorCode::invalid,
-              trf("this runs inside a lease of {}, and CUDA_VISIBLE_DEVICES shows {}: unset it to "
-                  "use what the lease has",
-                  names_of(leased), names_of(shown)));
+              "this runs inside a lease of {}, and CUDA_VISIBLE_DEVICES shows {}: unset it to use "
+              "what the lease has",
+              names_of(leased), names_of(shown));
 }
 }  // namespace
 
@@ -89,18 +88,18 @@ Result<void> narrow_to(const Claim& claim, AcquireOptions& options) {
   if (static_cast<std::size_t>(options.request.devices) > devices.size()) {
     if (devices.size() < claim.devices.size()) return hidden(claim, devices);
     return fail(ErrorCode::invalid,
-                trf("this runs inside a lease of {} device(s) and asks for {}: ask for more "
-                    "in the outer `berth run`",
-                    devices.size(), options.request.devices));
+                "this runs inside a lease of {} device(s) and asks for {}: ask for more in the "
+                "outer `berth run`",
+                devices.size(), options.request.devices);
   }
   if (smallest) {
     const auto* bytes =
         options.request.memory ? std::get_if<Bytes>(&*options.request.memory) : nullptr;
     if (bytes != nullptr && *bytes > *smallest) {
-      return fail(ErrorCode::invalid, trf("this runs inside a lease of {} per device and asks for "
-                                          "{}: ask for more in the outer "
-                                          "`berth run`",
-                                          short_size(*smallest), short_size(*bytes)));
+      return fail(ErrorCode::invalid,
+                  "this runs inside a lease of {} per device and asks for {}: ask for more in the "
+                  "outer `berth run`",
+                  short_size(*smallest), short_size(*bytes));
     }
     // A percentage of the device could be more than the lease has, and none means all of it.
     if (bytes == nullptr) options.request.memory = *smallest;

@@ -105,9 +105,9 @@ std::optional<std::string> instance_file_of(std::string_view name, const Isolati
 
 std::unexpected<Error> unknown_file(const Device& device) {
   return fail(ErrorCode::unsupported,
-              trf("cannot isolate the job: which device file is {}'s is not known; leave --isolate "
-                  "out, or give the job another device with --except",
-                  printable(device.id.text())));
+              "cannot isolate the job: which device file is {}'s is not known; leave --isolate "
+              "out, or give the job another device with --except",
+              printable(device.id.text()));
 }
 
 /// What the job needs of a device: its card's file, those of its display, those of its instance.
@@ -133,9 +133,9 @@ Result<std::vector<std::string>> files_of(const Device& device, const Device& ca
   for (const std::string& file : files) {
     if (std::ranges::find(facts.files, file) != facts.files.end()) continue;
     return fail(ErrorCode::unsupported,
-                trf("cannot isolate the job: {} is not there, and inside nobody could make it; any "
-                    "CUDA program outside makes it, or: {}{}",
-                    file, driver->maker, *minor));
+                "cannot isolate the job: {} is not there, and inside nobody could make it; any "
+                "CUDA program outside makes it, or: {}{}",
+                file, driver->maker, *minor);
   }
   for (const auto& [file, address] : facts.display_files) {
     if (card.pci_address.get() == "0000" + address) files.push_back(file);
@@ -173,7 +173,7 @@ Result<void> may_be_done(const IsolationFacts& facts) {
   if (facts.is_privileged) {
     why = trf("{}; nor does a systemd run here, whose device rules could hold root's job", why);
   }
-  return fail(ErrorCode::unsupported, trf("cannot isolate the job: {}", why));
+  return fail(ErrorCode::unsupported, "cannot isolate the job: {}", why);
 }
 }  // namespace
 
@@ -194,7 +194,7 @@ Result<IsolationPlan> plan_isolation(const std::vector<DeviceId>& given, const S
         device != nullptr && device->parent ? find_device(*device->parent, snapshot) : device;
     if (device == nullptr || card == nullptr) {
       return fail(ErrorCode::unsupported,
-                  trf("cannot isolate the job: nothing is known of its device {}", id.text()));
+                  "cannot isolate the job: nothing is known of its device {}", id.text());
     }
     auto files = files_of(*device, *card, facts);
     if (!files) return std::unexpected(std::move(files).error());
@@ -241,18 +241,16 @@ Result<void> fits_isolation(const std::vector<std::string>& command, bool is_pri
   constexpr std::array<std::string_view, 4> wants_rights = {"sudo", "doas", "pkexec", "su"};
   for (const std::string& name : programs_started_by(command)) {
     if (starts_elsewhere(name) != nullptr) {
-      return fail(
-          ErrorCode::unsupported,
-          trf("cannot isolate the job: what {} starts would be outside, or could not start; "
-              "leave --isolate out, and name the devices to {} itself",
-              name, name));
+      return fail(ErrorCode::unsupported,
+                  "cannot isolate the job: what {} starts would be outside, or could not start; "
+                  "leave --isolate out, and name the devices to {} itself",
+                  name, name);
     }
     if (!is_privileged && std::ranges::find(wants_rights, name) != wants_rights.end()) {
-      return fail(
-          ErrorCode::unsupported,
-          trf("cannot isolate the job: {} gives nobody other rights inside; write: {} berth "
-              "run --isolate -- …",
-              name, name));
+      return fail(ErrorCode::unsupported,
+                  "cannot isolate the job: {} gives nobody other rights inside; write: {} berth "
+                  "run --isolate -- …",
+                  name, name);
     }
   }
   return {};
@@ -321,7 +319,7 @@ IsolationFacts gather_isolation_facts(const std::string& root) {
 
 namespace {
 Error cannot_isolate(std::string_view attempted, int error) {
-  return system_error("isolate the job: " + std::string(attempted), error);
+  return system_error(error, "isolate the job: {}", attempted);
 }
 
 /// Nothing: it is a link, which leads to what has a rule of its own, or it has gone meanwhile.
@@ -374,9 +372,9 @@ Result<void> restrict_to(const IsolationPlan& plan) {
   }
   if (restrict()) return {};
   if (errno == E2BIG) {
-    return fail(ErrorCode::unsupported,
-                std::string(tr("cannot isolate the job: it is inside as many isolated jobs as "
-                               "Landlock can count (16)")));
+    return fail(
+        ErrorCode::unsupported,
+        "cannot isolate the job: it is inside as many isolated jobs as Landlock can count (16)");
   }
   return std::unexpected(cannot_isolate("restrict the process", errno));
 }
@@ -396,23 +394,22 @@ Result<void> try_isolation(const IsolationFacts& facts, Clock& clock) {
   if (!answer) return std::unexpected(answer.error());
   if (answer->exit == Exit{}) return {};
   if (!answer->exit) {
-    return fail(
-        ErrorCode::unsupported,
-        std::string(tr("cannot isolate the job: a file system mounted directly below / does "
-                       "not answer; see which: `ls -d /*`")));
+    return fail(ErrorCode::unsupported,
+                "cannot isolate the job: a file system mounted directly below / does not answer; "
+                "see which: `ls -d /*`");
   }
-  return fail(ErrorCode::unsupported,
-              answer->out.empty() ? std::string(tr("cannot isolate the job: the process that "
-                                                   "tried it was killed"))
-                                  : answer->out);
+  return fail(ErrorCode::unsupported, answer->out.empty()
+                                          ? sentence("cannot isolate the job: the process that "
+                                                     "tried it was killed")
+                                          : Sentence(answer->out));
 }
 
 Result<IsolationFacts> facts_to_isolate_by(const std::vector<std::string>& command,
                                            bool is_simulated, Clock& clock) {
   if (is_simulated) {
     return fail(ErrorCode::unsupported,
-                std::string(tr("cannot isolate the job: a simulated server has no device files; "
-                               "leave --isolate out, or --sim")));
+                "cannot isolate the job: a simulated server has no device files; leave --isolate "
+                "out, or --sim");
   }
   IsolationFacts facts = gather_isolation_facts();
   auto able = fits_isolation(command, facts.is_privileged);

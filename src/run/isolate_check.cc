@@ -15,6 +15,7 @@
 
 #include "base/fd.h"
 #include "base/process.h"
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "host_environment/cuda_driver.h"
@@ -82,7 +83,7 @@ Result<void> move_between(const std::string& folder) {
   if (auto written = write_new(folder + "/a/checkpoint"); !written) return written;
   const std::string from = folder + "/a/checkpoint";
   const std::string to = folder + "/b/checkpoint";
-  if (::rename(from.c_str(), to.c_str()) != 0) return fail_system("move " + from, errno);
+  if (::rename(from.c_str(), to.c_str()) != 0) return fail_system(errno, "move {}", from);
   return {};
 }
 
@@ -91,7 +92,7 @@ Result<void> link_between(const std::string& folder) {
   const std::string from = folder + "/b/checkpoint";
   const std::string to = folder + "/a/linked";
   (void)::unlink(to.c_str());
-  if (::link(from.c_str(), to.c_str()) != 0) return fail_system("link " + from, errno);
+  if (::link(from.c_str(), to.c_str()) != 0) return fail_system(errno, "link {}", from);
   return {};
 }
 
@@ -101,7 +102,7 @@ Result<void> run_new(const std::string& folder, Clock& clock) {
   const auto answer = answer_of({path}, {}, default_search_path, clock, patience_of_one);
   if (!answer) return std::unexpected(answer.error());
   if (answer->exit == Exit{}) return {};
-  return fail(ErrorCode::io, "cannot run " + path + ": " + std::string(trimmed(answer->err)));
+  return fail(ErrorCode::io, "cannot run {}: {}", path, trimmed(answer->err));
 }
 
 /// As a loader's worker gives its batch to the training: a file of /dev/shm that both have mapped.
@@ -111,9 +112,9 @@ Result<std::string> share_with_a_worker() {
   if (!file) return std::unexpected(file.error());
   (void)::unlink(path.c_str());
   constexpr std::size_t size = 4096;
-  if (::ftruncate(file->get(), size) != 0) return fail_system("enlarge " + path, errno);
+  if (::ftruncate(file->get(), size) != 0) return fail_system(errno, "enlarge {}", path);
   void* mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file->get(), 0);
-  if (mapped == MAP_FAILED) return fail_system("map " + path, errno);
+  if (mapped == MAP_FAILED) return fail_system(errno, "map {}", path);
   auto* batch = static_cast<volatile int*>(mapped);
   const auto worker = fork_process([&] {
     *batch = 7;
@@ -166,12 +167,12 @@ Result<std::string> open_own(const IsolationPlan& plan) {
 Result<std::string> fail_to_open(const std::vector<std::string>& closed, bool has_ioctl) {
   for (const std::string& path : closed) {
     const auto file = open_fd(path, O_RDWR | O_NONBLOCK | O_NOCTTY);
-    if (file) return fail(ErrorCode::io, trf("{} could be opened", path));
+    if (file) return fail(ErrorCode::io, "{} could be opened", path);
     if (file.error().code() != ErrorCode::no_permission) return std::unexpected(file.error());
     if (!has_ioctl) continue;
     const auto bare = open_fd(path, O_ACCMODE | O_NONBLOCK | O_NOCTTY);
     if (bare && (::ioctl(bare->get(), 0, nullptr) == 0 || errno != EACCES)) {
-      return fail(ErrorCode::io, trf("{} answered ioctl()", path));
+      return fail(ErrorCode::io, "{} answered ioctl()", path);
     }
   }
   std::string shut;
@@ -196,16 +197,16 @@ Result<std::string> count_by_nvml(const IsolationQuestion& question, const Devic
     listed += (listed.empty() ? "" : " ") + device.id.text();
   }
   if (is_right && !listed.empty()) return listed;
-  return fail(ErrorCode::io, trf("NVML shows: {}", listed.empty() ? "-" : listed));
+  return fail(ErrorCode::io, "NVML shows: {}", listed.empty() ? "-" : listed);
 }
 
 Result<std::string> count_by_cuda(const IsolationQuestion& question, Clock& clock) {
   const CudaAnswer answer = ask_cuda(question.cuda_library, clock, patience_of_one);
-  if (!answer.problem.empty()) return fail(ErrorCode::io, answer.problem);
+  if (!answer.problem.empty()) return fail(ErrorCode::io, Sentence(answer.problem));
   std::string listed;
   for (const auto& device : answer.devices) listed += (listed.empty() ? "" : " ") + device.uuid;
   if (answer.devices.size() == 1) return listed;
-  return fail(ErrorCode::io, trf("CUDA shows: {}", listed.empty() ? "-" : listed));
+  return fail(ErrorCode::io, "CUDA shows: {}", listed.empty() ? "-" : listed);
 }
 
 // --- trying -----------------------------------------------------------------------------------

@@ -110,7 +110,8 @@ class Keeper {
     if (manifest_.job) tell_started();
     end_left_ = end_left(task_.record);
     noted_ = events_left(task_.record);
-    note("keeper_killed", "the run's keeper was killed: another process has taken its place");
+    note({"keeper_killed",
+          sentence("the run's keeper was killed: another process has taken its place")});
     describe();
     plan_.go_on_after(left.because, clock_.now());
     watch_container();
@@ -133,12 +134,13 @@ class Keeper {
 
   void tell(const std::string& line) { (void)write_all(to_launcher_.get(), line + "\n"); }
 
+  void say(const Sentence& said) { tell("say " + printable(said.english())); }
+
   [[nodiscard]] WallTime time_now() const { return time_in(manifest_, clock_.moment()); }
 
   void complain(const Error& error) {
     if (std::exchange(complained_, true)) return;
-    tell("say the run's record can no longer be written, the job goes on: " +
-         printable(error.message()));
+    say(sentence("the run's record can no longer be written, the job goes on: {}", error.said()));
   }
 
   int give_up(const Error& error) {
@@ -159,7 +161,7 @@ class Keeper {
       const auto held_by = manifest_.cap ? std::optional(manifest_.cap->tier) : std::nullopt;
       const std::string inside = container_ ? container_->container().id : std::string();
       const auto said = task_.lease->describe(manifest_.keeper, manifest_.job, held_by, inside);
-      if (!said) note("lease_not_described", said.error().message());
+      if (!said) note({"lease_not_described", said.error().said()});
     }
     if (task_.record == nullptr) return;
     if (const auto told = task_.record->write_manifest(manifest_); !told) complain(told.error());
@@ -180,7 +182,7 @@ class Keeper {
       to_launcher_.close();
       to_heir_.close();
     });
-    if (!started) step(SamplerNotStarted{started.error().message()});
+    if (!started) step(SamplerNotStarted{started.error().said()});
   }
 
   // --- its container ---------------------------------------------------------------------------
@@ -204,7 +206,7 @@ class Keeper {
                 },
             .over = [this](const std::optional<Exit>& exit) { container_over(exit); },
             .followed = [this] { describe(); },
-            .note = [this](const std::string& kind, const std::string& text) { note(kind, text); }},
+            .note = [this](const Note& one) { note(one); }},
         clock_);
   }
 
@@ -286,16 +288,15 @@ class Keeper {
   }
 
   void on_sampler_line(const std::string& line) {
-    if (line.starts_with("lost ")) complain(Error(ErrorCode::io, line.substr(5)));
+    if (line.starts_with("lost ")) complain(Error(ErrorCode::io, Sentence(line.substr(5))));
     if (line.starts_with("fault ")) {
       if (auto news = fault_from_line(line.substr(6))) step(DeviceFaulted{*std::move(news)});
     }
     if (line == over_cap) step(OverCap{});
-    if (!line.starts_with("event ")) return;
-    const std::size_t space = line.find(' ', 6);
-    if (space == std::string::npos) return;
-    note(line.substr(6, space - 6), line.substr(space + 1));
-    tell("say " + printable(line.substr(space + 1)));
+    const auto news = note_from_line(line);
+    if (!news) return;
+    note(*news);
+    say(news->text);
   }
 
   void on_child(const ChildChange& change) {
@@ -346,8 +347,8 @@ class Keeper {
     signal_all(tree, SIGCONT);  // a stopped process could not end
   }
   void perform(const TellFault& fault) { tell("fault " + to_line(fault.news)); }
-  void perform(const TellUser& told) { tell("say " + told.text); }
-  void perform(const Note& event) { note(event.kind, event.text); }
+  void perform(const TellUser& told) { say(told.text); }
+  void perform(const Note& event) { note(event); }
   void perform(const ReleaseLease&) { (void)release(); }
   void perform(const Finish&) { finished_ = true; }
 
@@ -392,16 +393,15 @@ class Keeper {
     // The heir does not judge: where that killed its keeper, the end is written all the same.
     const bool judges = badly && task_.services->memory && to_heir_.is_open();
     if (const auto held = judges ? task_.services->memory(run) : std::nullopt) {
-      note(std::string(out_of_gpu_memory_event), *held);
+      note({std::string(out_of_gpu_memory_event), *held});
       end_.died_of = out_of_gpu_memory;
     }
     write_end();
   }
 
   void note_memory_kills(const Exit& exit) {
-    const auto event = memory_kill_event(
-        memory_kills_, count_memory_kills(task_.options->proc, task_.options->sys), exit);
-    if (event) note(event->kind, event->text);
+    const MemoryKills now = count_memory_kills(task_.options->proc, task_.options->sys);
+    if (const auto event = memory_kill_event(memory_kills_, now, exit)) note(*event);
   }
 
   void write_end() {
@@ -423,14 +423,14 @@ class Keeper {
     }
   }
 
-  void note(const std::string& kind, const std::string& text) {
+  void note(const Note& news) {
     if (task_.record == nullptr) return;
     const bool known = std::ranges::any_of(noted_, [&](const RunEvent& one) {
-      return one.kind == kind && one.text == printable(text);
+      return one.kind == news.kind && one.text == printable(news.text.english());
     });
     if (known) return;
     const auto written =
-        task_.record->append_event({.at = time_now(), .kind = kind, .text = printable(text)});
+        task_.record->append_event({.at = time_now(), .kind = news.kind, .text = news.text});
     if (!written) complain(written.error());
   }
 
@@ -461,7 +461,7 @@ class Keeper {
 
   void finish() {
     to_launcher_.close();
-    if (const auto ended = release(); !ended) note("lease_not_removed", ended.error().message());
+    if (const auto ended = release(); !ended) note({"lease_not_removed", ended.error().said()});
     if (task_.record != nullptr) write_end_at_last();
     remove_ledgers_inside(task_.own_ledger);
     sampler_.finish();

@@ -27,13 +27,15 @@ std::optional<Note> date_change(WallTime is, WallTime expected) {
   constexpr std::int64_t corrected_ms = 5000;
   const std::int64_t moved = is.unix_ms - expected.unix_ms;
   if (moved > corrected_ms) {
-    return Note{"date_changed",
-                "the machine's date was set forward (or it slept): the times here go on as if "
-                "it had not been"};
+    return Note{
+        "date_changed",
+        sentence("the machine's date was set forward (or it slept): the times here go on as if "
+                 "it had not been")};
   }
   if (moved < -corrected_ms) {
-    return Note{"date_changed",
-                "the machine's date was set back: the times here go on as if it had not been"};
+    return Note{
+        "date_changed",
+        sentence("the machine's date was set back: the times here go on as if it had not been")};
   }
   return std::nullopt;
 }
@@ -101,8 +103,9 @@ std::vector<KeeperAction> KeeperPlan::step(const KeeperEvent& event, Instant now
   } else if (const auto* failed = std::get_if<SamplerNotStarted>(&event)) {
     plan_next_sampler(now);
     if (!std::exchange(sampler_failed_, true)) {
-      actions.push_back(Note{"sampler_not_started",
-                             "nothing is sampled until it can be started: " + failed->why});
+      actions.push_back(
+          Note{"sampler_not_started",
+               sentence("nothing is sampled until it can be started: {}", failed->why)});
     }
   } else if (const auto* survey = std::get_if<TreeSurveyed>(&event)) {
     on_survey(*survey, now, actions);
@@ -110,7 +113,8 @@ std::vector<KeeperAction> KeeperPlan::step(const KeeperEvent& event, Instant now
     // Asked again, it has the new time from now.
     kill_at_.reset();
     terms_.stop_grace = stop->grace;
-    if (!ended_) end_tree(end_cause::stopped, {"stop", "its end was asked for"}, now, actions);
+    if (!ended_)
+      end_tree(end_cause::stopped, {"stop", sentence("its end was asked for")}, now, actions);
   } else if (std::holds_alternative<OverCap>(event)) {
     on_over_cap(now, actions);
   } else if (std::holds_alternative<TimePassed>(event)) {
@@ -132,8 +136,8 @@ void KeeperPlan::on_fault(const FaultNews& news, Instant now, Actions& actions) 
 }
 
 void KeeperPlan::act_on_fault(Instant now, Actions& actions) {
-  constexpr const char* signalled = "the job got a signal for it, as --on-gpu-fault says";
-  constexpr const char* stopped = "the job was asked to end for it, as --on-gpu-fault says";
+  const Sentence signalled = sentence("the job got a signal for it, as --on-gpu-fault says");
+  const Sentence stopped = sentence("the job was asked to end for it, as --on-gpu-fault says");
   switch (terms_.job.on_gpu_fault) {
     case OnGpuFault::warn:
       return;
@@ -148,7 +152,7 @@ void KeeperPlan::act_on_fault(Instant now, Actions& actions) {
 }
 
 void KeeperPlan::on_over_cap(Instant now, Actions& actions) {
-  constexpr const char* stopped = "the job was asked to end for it, as its cap_action says";
+  const Sentence stopped = sentence("the job was asked to end for it, as its cap_action says");
   if (ended_ || terms_.job.cap_action != CapAction::stop) return;
   end_tree(end_cause::memory_cap, {"cap_action", stopped}, now, actions);
 }
@@ -191,7 +195,7 @@ void KeeperPlan::on_time(Instant now, Actions& actions) {
     if (!ended_) {
       actions.push_back(SignalJob{terms_.job.warning_signal});
       because_ = end_cause::warned;
-      actions.push_back(Note{"time_limit", "warned the job: its time is nearly over"});
+      actions.push_back(Note{"time_limit", sentence("warned the job: its time is nearly over")});
     }
   }
   if (is_due(term_at_, now)) {
@@ -199,7 +203,7 @@ void KeeperPlan::on_time(Instant now, Actions& actions) {
     kill_at_ = now + terms_.stop_grace;
     because_ = end_cause::time_limit;
     actions.push_back(SignalTree{SIGTERM});
-    actions.push_back(Note{"time_limit", "the time is over: asked the job to end"});
+    actions.push_back(Note{"time_limit", sentence("the time is over: asked the job to end")});
   } else if (is_due(kill_at_, now)) {
     kill_at_ = now + kill_pause;
     actions.push_back(SignalTree{SIGKILL});
@@ -208,7 +212,8 @@ void KeeperPlan::on_time(Instant now, Actions& actions) {
     sampler_at_.reset();
     actions.push_back(StartSampler{});
     if (!sampler_failed_) {
-      actions.push_back(Note{"sampler_restarted", "the sampler had ended and was started again"});
+      actions.push_back(
+          Note{"sampler_restarted", sentence("the sampler had ended and was started again")});
     }
   }
   if (is_due(survey_at_, now)) {

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/note.h"
 #include "base/process.h"
+#include "base/sentence.h"
 #include "place/job_spec.h"
 #include "run/faults.h"
 
@@ -34,7 +35,7 @@ struct JobEnded {
 };
 struct SamplerEnded {};
 struct SamplerNotStarted {
-  std::string why;
+  Sentence why;
 };
 /// What a look at the tree told: how many live, and how many of them have (or may have, where that
 /// could not be read) a GPU device file open.
@@ -80,9 +81,8 @@ struct TellEnd {
 struct TellFault {
   FaultNews news;
 };
-/// A sentence for the user.
 struct TellUser {
-  std::string text;
+  Sentence text;
 };
 struct ReleaseLease {};
 /// Nothing is left to keep.

@@ -1,4 +1,5 @@
 #include "run/keeper_plan.h"
+#include "base/sentence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -221,14 +222,14 @@ TEST(KeeperPlan, TriesAgainToStartASamplerThatCouldNotBeAndNotesItOnce) {
   std::vector<std::string> noted;
   std::vector<Duration> pauses;
   for (int attempt = 0; attempt < 3; ++attempt) {
-    const auto told = plan.step(SamplerNotStarted{"too many open files"}, clock.now());
+    const auto told = plan.step(SamplerNotStarted{Sentence("too many open files")}, clock.now());
     pauses.push_back(*plan.next_deadline() - clock.now());
     clock.wait_until(*plan.next_deadline());
     const auto again = plan.step(TimePassed{}, clock.now());
     EXPECT_EQ(count_of<StartSampler>(again), 1U);
     for (const auto* actions : {&told, &again}) {
       for (const KeeperAction& action : *actions) {
-        if (const auto* note = std::get_if<Note>(&action)) noted.push_back(note->text);
+        if (const auto* note = std::get_if<Note>(&action)) noted.push_back(note->text.english());
       }
     }
   }
@@ -246,7 +247,8 @@ TEST(KeeperPlan, NotesADateThatWasSetAndNotWhatATimeServerCorrects) {
 }
 
 DeviceFaulted lost_device(std::size_t device = 0) {
-  return {{FaultKind::lost, device, "lost", "GPU 2: it fell off the bus and answers nobody"}};
+  return {
+      {FaultKind::lost, device, "lost", Sentence("GPU 2: it fell off the bus and answers nobody")}};
 }
 
 KeeperTerms on_fault(OnGpuFault what) {
@@ -261,7 +263,7 @@ TEST(KeeperPlan, TellsAndNotesEachDevicesFaultOnce) {
   const auto actions = plan.step(lost_device(), Instant{1s});
   ASSERT_EQ(actions.size(), 2U);
   EXPECT_EQ(std::get<Note>(actions[0]).kind, "gpu_lost");
-  EXPECT_THAT(std::get<Note>(actions[0]).text, testing::HasSubstr("fell off the bus"));
+  EXPECT_THAT(std::get<Note>(actions[0]).text.english(), testing::HasSubstr("fell off the bus"));
   EXPECT_EQ(std::get<TellFault>(actions[1]).news, lost_device().news);
   EXPECT_TRUE(plan.step(lost_device(), Instant{2s}).empty());
   EXPECT_EQ(count_of<TellFault>(plan.step(lost_device(1), Instant{2s})), 1U);
@@ -281,7 +283,7 @@ TEST(KeeperPlan, TellsOfAFaultThatTheLastLookFinds) {
 
 TEST(KeeperPlan, SignalsTheJobForAFaultOfItsDeviceOnly) {
   KeeperPlan plan(on_fault(OnGpuFault::signal), Instant{});
-  DeviceFaulted own_error{{FaultKind::job_error, 0, "xid_31", "GPU 2: XID 31: …"}};
+  DeviceFaulted own_error{{FaultKind::job_error, 0, "xid_31", Sentence("GPU 2: XID 31: …")}};
   EXPECT_EQ(count_of<SignalJob>(plan.step(own_error, Instant{1s})), 0U);
   const auto actions = plan.step(lost_device(), Instant{2s});
   ASSERT_EQ(count_of<SignalJob>(actions), 1U);

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/process_stat.h"
+#include "base/sentence.h"
 #include "base/text.h"
 #include "run/run.h"
 #include "run/tree.h"
@@ -224,7 +225,7 @@ class Launcher {
     } else if (words[0] == "failed") {
       const std::size_t text = line.find(' ', 7);
       report_.not_started =
-          Error(reason_of_no_start(static_cast<int>(number(1))), line.substr(text + 1));
+          Error(reason_of_no_start(static_cast<int>(number(1))), Sentence(line.substr(text + 1)));
       done_ = true;
     } else if (words[0] == "stopped") {
       stop_with_job(static_cast<int>(number(1)));
@@ -243,7 +244,7 @@ class Launcher {
       report_.runs_on = words.size() > 4 ? std::string(words[4]) : std::string();
       done_ = true;
     } else if (words[0] == "say") {
-      tell(RunRemark{line.substr(4)});
+      tell(RunRemark{Sentence(line.substr(4))});
     } else if (words[0] == "fault") {
       take_fault(std::string_view(line).substr(6));
     }

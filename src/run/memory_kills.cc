@@ -1,10 +1,9 @@
 #include "run/memory_kills.h"
 
-#include <fmt/format.h>
-
 #include <csignal>
 
 #include "base/fd.h"
+#include "base/sentence.h"
 #include "base/text.h"
 
 namespace berth {
@@ -66,26 +65,21 @@ MemoryKills count_memory_kills(const std::string& proc, const std::string& sys) 
   return kills;
 }
 
-std::optional<RunEvent> memory_kill_event(const MemoryKills& before, const MemoryKills& after,
-                                          const Exit& exit) {
+std::optional<Note> memory_kill_event(const MemoryKills& before, const MemoryKills& after,
+                                      const Exit& exit) {
   if (exit.signal == 0 && exit.code == 0) return std::nullopt;
   if (const auto killed = risen_by(before.of_group, after.of_group)) {
-    return RunEvent{
-        .at = {},
-        .kind = "oom_kill",
-        .text = fmt::format("the kernel killed {} of the processes of its control group "
-                            "for want of main memory",
-                            *killed)};
+    return Note{"oom_kill", sentence("the kernel killed {} of the processes of its control group "
+                                     "for want of main memory",
+                                     *killed)};
   }
   const bool was_killed = exit.signal == SIGKILL || exit.code == 128 + SIGKILL;
   if (after.of_group || !was_killed) return std::nullopt;
   if (const auto killed = risen_by(before.of_machine, after.of_machine)) {
-    return RunEvent{
-        .at = {},
-        .kind = "oom_kill_on_machine",
-        .text = fmt::format("the kernel killed {} of the machine's processes for want of "
-                            "main memory while it ran",
-                            *killed)};
+    return Note{"oom_kill_on_machine",
+                sentence("the kernel killed {} of the machine's processes for want of "
+                         "main memory while it ran",
+                         *killed)};
   }
   return std::nullopt;
 }

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/note.h"
 #include "base/process.h"
-#include "record/run_record.h"
 
 namespace berth {
 
@@ -24,8 +24,8 @@ struct MemoryKills {
 
 /// What the record is to say of it: "oom_kill", or "oom_kill_on_machine" where the group's counter
 /// could not be read and the job was killed. Nothing: none was killed, or the job ended well.
-[[nodiscard]] std::optional<RunEvent> memory_kill_event(const MemoryKills& before,
-                                                        const MemoryKills& after, const Exit& exit);
+[[nodiscard]] std::optional<Note> memory_kill_event(const MemoryKills& before,
+                                                    const MemoryKills& after, const Exit& exit);
 
 /// "oom_kill 3" among the lines of such a counter file; nothing: it has no such line.
 [[nodiscard]] std::optional<std::uint64_t> oom_kills_in(std::string_view text);

@@ -11,7 +11,6 @@
 #include "base/process_stat.h"
 #include "base/signals.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "base/variables.h"
 #include "host_environment/environment.h"
 #include "host_environment/machine_side.h"
@@ -170,7 +169,7 @@ class Run {
     options.wait = wait_for_devices(job_);
     options.on_news = [this](const WaitingNews& news) { hear_news(news); };
     options.tells_time = callbacks_.on_waiting_tells_time;
-    options.say = [this](std::string_view text) { tell(RunRemark{std::string(text)}); };
+    options.say = [this](const Sentence& said) { tell(RunRemark{said}); };
     options.interrupted = [this] { return is_interrupted(); };
     const WaitingSignals noted;
     auto answer =
@@ -207,7 +206,7 @@ class Run {
   Result<void> wait_for_runs() {
     const WaitingSignals noted;
     const auto waits = [this](const std::string& sentence) {
-      tell(RunRemark{sentence});
+      tell(RunRemark{Sentence::as_is(sentence)});
       go_on_alone();
     };
     return await_runs(
@@ -243,7 +242,7 @@ class Run {
     manifest_.waiting = true;
     const auto how = never_started_by(outcome);
     if (auto told = end_waiting(*record_, manifest_, how, services_.clock); !told) {
-      tell(RunRemark{told.error().message()});
+      tell(RunRemark{told.error().said()});
     }
     return outcome;
   }
@@ -281,7 +280,7 @@ class Run {
     if (auto plan = plan_its_isolation(devices); !plan) return std::unexpected(plan.error());
     if (lease_ && job_.bind) {
       const auto plan = plan_binding(devices, started_.snapshot);
-      plan ? void(binding_ = *plan) : tell(RunRemark{plan.error().message()});
+      plan ? void(binding_ = *plan) : tell(RunRemark{plan.error().said()});
     }
     if (lease_) {
       auto visible = visible_variables(
@@ -290,7 +289,8 @@ class Run {
       if (!visible) return std::unexpected(std::move(visible).error());
       variables = *std::move(visible);
       const auto renumber = removed_variables(devices, started_.snapshot);
-      for (std::string& remark : take_away(renumber, environment)) tell(RunRemark{remark});
+      for (std::string& remark : take_away(renumber, environment))
+        tell(RunRemark{Sentence(remark)});
     } else {
       manifest_.cpu_only = true;
       manifest_.cap.reset();
@@ -330,7 +330,7 @@ class Run {
     note_when_and_where(options_, services_.clock, manifest_);
     if (record_) {  // it has waited
       const auto told = record_->write_manifest(manifest_);
-      if (!told) tell(RunRemark{told.error().message()});
+      if (!told) tell(RunRemark{told.error().said()});
       return record_->path_of(record_file::marks);
     }
     auto record = RecordWriter::create(options_.state_directory, manifest_,

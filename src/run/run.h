@@ -39,7 +39,7 @@ using Sight = std::function<Snapshot(const std::vector<Claim>& claims, WallTime 
 using SightFactory = std::function<Result<Sight>()>;
 /// Of a run with its end: who held how much of its devices then, in English, where it died for want
 /// of their memory. Nothing: it did not, or nobody can tell.
-using MemoryJudge = std::function<std::optional<std::string>(const RunRecord&)>;
+using MemoryJudge = std::function<std::optional<Sentence>(const RunRecord&)>;
 
 /// A job, and how it is launched here and now.
 struct RunOptions {
@@ -148,14 +148,14 @@ struct ScriptWarning {
   std::string tool{};  // that makes the container: "docker"
 };
 
-/// An event as the record has it, or an error that stops nothing: English, for tr_composed().
+/// An event as the record has it, or an error that stops nothing.
 struct RunRemark {
-  std::string text;
+  Sentence text;
 };
 /// The job runs, and nothing of it is kept.
 struct RunUnrecorded {
   std::string id;
-  std::string why;
+  Sentence why;
   bool detached = false;
   bool is_noted_as_last = true;
 };

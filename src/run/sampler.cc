@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/process.h"
+#include "base/sentence.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/variables.h"
@@ -71,7 +72,8 @@ class Sampler {
     if (sight) {
       sight_ = std::move(*sight);
     } else {
-      tell("event sampler_blind the devices are not sampled: " + sight.error().message());
+      tell(
+          Note{"sampler_blind", sentence("the devices are not sampled: {}", sight.error().said())});
     }
     take_sample();
     tell("ready");
@@ -81,7 +83,9 @@ class Sampler {
 
  private:
   void tell(const std::string& line) { (void)write_all(to_keeper_.get(), line + "\n"); }
-  void tell(const Note& note) { tell(fmt::format("event {} {}", note.kind, printable(note.text))); }
+  void tell(const Note& note) {
+    tell(fmt::format("event {} {}", note.kind, printable(note.text.english())));
+  }
 
   void complain_once(const Error& error) {
     if (!std::exchange(complained_, true)) tell("lost " + error.message());
@@ -317,10 +321,9 @@ class Sampler {
       const std::string name = device != nullptr && device->index
                                    ? "GPU " + std::to_string(*device->index)
                                    : stray.device.text();
-      tell(
-          fmt::format("event outside_lease process {} of this run is on {}, which the run was not "
-                      "given",
-                      stray.pid, name));
+      tell(Note{"outside_lease",
+                sentence("process {} of this run is on {}, which the run was not given", stray.pid,
+                         name)});
     }
   }
 
@@ -421,8 +424,9 @@ WatchedMemory own_memory(const std::vector<ProcessSample>& own, std::size_t plac
     any = true;
   }
   if (!any && numbers_are_the_hosts(host)) {
-    return {.own = Absent::unsupported,
-            .unread_because = "the driver's process numbers are not those of this container"};
+    return {
+        .own = Absent::unsupported,
+        .unread_because = as_key("the driver's process numbers are not those of this container")};
   }
   if (!any && !seen->process_count.get()) return {.own = seen->process_count.why()};
   return {.own = sum};

@@ -56,7 +56,7 @@ ShimWatch::ShimWatch(const Manifest& manifest, const std::string& directory, std
     account_.emplace(*std::move(account));
     state_directory_ = state_directory_of(directory);
   } else {
-    seen_.gap = account.error().message();
+    seen_.gap = account.error().said();
   }
 }
 
@@ -71,9 +71,10 @@ std::vector<Note> ShimWatch::after_look(const std::vector<ProcessSample>& own,
   if (!account_) return {};
   const auto after = account_->told();
   if (!after) {
-    seen_.gap = after.error().message();
+    seen_.gap = after.error().said();
     account_.reset();
-    return {Note{"shim_account_lost", "the shim's account of memory cannot be read: " + seen_.gap}};
+    return {Note{"shim_account_lost",
+                 sentence("the shim's account of memory cannot be read: {}", seen_.gap)}};
   }
   tell_measured(measured, *after);
   seen_.devices.clear();
@@ -94,9 +95,8 @@ void ShimWatch::look_at_account(const std::vector<ProcessSample>& own, Clock& cl
   if (!uncounted || !seen_.gap.empty()) return;
   seen_.gap =
       sentence("process {} has {} of {} that the shim does not count", uncounted->pid,
-               short_size(uncounted->measured), name_for_people(devices_.at(uncounted->device)))
-          .english();
-  news.push_back({"memory_not_counted", seen_.gap + "; the watchdog alone holds it"});
+               short_size(uncounted->measured), name_for_people(devices_.at(uncounted->device)));
+  news.push_back({"memory_not_counted", sentence("{}; the watchdog alone holds it", seen_.gap)});
 }
 
 void ShimWatch::tell_measured(const std::vector<Reading<Bytes>>& measured,
@@ -140,11 +140,9 @@ std::vector<Note> ShimWatch::look_into(const std::vector<ProcessSample>& own, Cl
     }
     // It may have ended since the driver was asked.
     if (!identify_process(process.pid)) continue;
-    std::string gap =
-        (mapped.has_value()
-             ? sentence("process {} uses the device without the shim", process.pid)
-             : sentence("whether process {} has the shim cannot be read", process.pid))
-            .english();
+    Sentence gap = mapped.has_value()
+                       ? sentence("process {} uses the device without the shim", process.pid)
+                       : sentence("whether process {} has the shim cannot be read", process.pid);
     if (!seen_.gap.empty()) continue;
     news.push_back({"shim_missing", gap});
     seen_.gap = std::move(gap);

@@ -1,4 +1,5 @@
 #include "run/shim_watch.h"
+#include "base/sentence.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -76,7 +77,7 @@ TEST_F(ShimWatchOfUs, WhatIsMappedInAProcessOnTheDeviceIsProved) {
   ShimWatch watch = this->watch();
   EXPECT_THAT(look(watch, us(1_GiB), 1_GiB), testing::IsEmpty());
   EXPECT_TRUE(watch.seen().in_processes);
-  EXPECT_EQ(watch.seen().gap, "");
+  EXPECT_EQ(watch.seen().gap.english(), "");
   EXPECT_TRUE(watch.has_changed());
   EXPECT_THAT(look(watch, us(1_GiB), 1_GiB), testing::IsEmpty());
   EXPECT_FALSE(watch.has_changed());
@@ -90,7 +91,7 @@ TEST_F(ShimWatchOfUs, AProcessWithoutItIsToldOnceAndNothingIsProved) {
     EXPECT_EQ(news.size(), number == 0 ? 1U : 0U);
   }
   EXPECT_FALSE(watch.seen().in_processes);
-  EXPECT_THAT(watch.seen().gap, testing::HasSubstr("without the shim"));
+  EXPECT_THAT(watch.seen().gap.english(), testing::HasSubstr("without the shim"));
 }
 
 TEST_F(ShimWatchOfUs, WhatIsMeasuredAboveTheChargesCountsOnceItLasts) {
@@ -151,11 +152,11 @@ TEST_F(ShimWatchOfUs, WhereNobodyIsLeftNothingIsUnseen) {
 }
 
 TEST_F(ShimWatchOfUs, ASamplerThatIsStartedAgainKnowsTheGap) {
-  CapSeen before{.devices = {}, .in_processes = true, .gap = "process 7 uses it without"};
+  CapSeen before{.devices = {}, .in_processes = true, .gap = Sentence("process 7 uses it without")};
   ASSERT_TRUE(write_file_atomically(directory_ / "cap.json", cap_seen_to_json(before), 0600));
   ShimWatch watch = this->watch();
   (void)look(watch, us(1_GiB), 1_GiB);
-  EXPECT_EQ(watch.seen().gap, before.gap);
+  EXPECT_EQ(watch.seen().gap.english(), before.gap);
 }
 
 TEST_F(ShimWatchOfUs, ADamagedAccountIsToldOnce) {
@@ -163,7 +164,7 @@ TEST_F(ShimWatchOfUs, ADamagedAccountIsToldOnce) {
   std::filesystem::resize_file(directory_ / "account", 100);
   EXPECT_EQ(look(watch, us(1_GiB), 1_GiB).size(), 1U);
   EXPECT_EQ(look(watch, us(1_GiB), 1_GiB).size(), 0U);
-  EXPECT_NE(watch.seen().gap, "");
+  EXPECT_NE(watch.seen().gap.english(), "");
 }
 
 TEST_F(ShimWatchOfUs, AnotherTierIsNotWatched) {
@@ -181,7 +182,7 @@ TEST_F(ShimWatchOfUs, MemoryThatIsNotCountedIsToldOnceItLastsAndNothingIsProved)
     EXPECT_EQ(watch.seen().gap.empty(), number < 2) << number;
   }
   EXPECT_THAT(kinds, testing::ElementsAre("memory_not_counted"));
-  EXPECT_THAT(watch.seen().gap, testing::HasSubstr("has 3.0 GiB of GPU 0"));
+  EXPECT_THAT(watch.seen().gap.english(), testing::HasSubstr("has 3.0 GiB of GPU 0"));
 }
 
 TEST_F(ShimWatchOfUs, OfOneProcessMoreThanThereAreSlotsTheMemoryIsToldOnce) {

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "base/tr.h"
 
 namespace berth {
 
@@ -35,19 +34,19 @@ Result<std::vector<std::string>> values_of(std::string_view text) {
   const bool is_number = !text.empty() && text.find_first_not_of("0123456789.+-e") == text.npos;
   if (!first || !last) {
     if (!is_number || mark == 0) return std::vector<std::string>{std::string(text)};
-    return fail(ErrorCode::invalid,
-                trf("\"{}\" is no range of whole numbers: name each value", printable(text)));
+    return fail(ErrorCode::invalid, "\"{}\" is no range of whole numbers: name each value",
+                printable(text));
   }
   constexpr std::int64_t furthest = 1'000'000'000'000;
   const bool is_right = *first <= *last && *first > -furthest && *last < furthest;
   if (!is_right) {
-    return fail(ErrorCode::invalid,
-                trf("\"{}\" is no range; write the smaller number first: 1..3", printable(text)));
+    return fail(ErrorCode::invalid, "\"{}\" is no range; write the smaller number first: 1..3",
+                printable(text));
   }
   const std::int64_t count = *last - *first + 1;
   if (count > static_cast<std::int64_t>(most_points)) {
-    return fail(ErrorCode::invalid, trf("\"{}\" has {} values; a sweep has {} points at most",
-                                        printable(text), count, most_points));
+    return fail(ErrorCode::invalid, "\"{}\" has {} values; a sweep has {} points at most",
+                printable(text), count, most_points);
   }
   std::vector<std::string> values;
   for (std::int64_t value = *first; value <= *last; ++value) {
@@ -87,8 +86,8 @@ Result<std::string> filled(std::string_view word, const std::vector<SweepParamet
     const auto known = std::ranges::find(parameters, name, &SweepParameter::name);
     if (known == parameters.end()) {
       return fail(ErrorCode::invalid,
-                  trf("nobody sets {{{}}}: add --set {}=…, or write {{{{{}}}}} for the braces",
-                      printable(name), printable(name), printable(name)));
+                  "nobody sets {{{}}}: add --set {}=…, or write {{{{{}}}}} for the braces",
+                  printable(name), printable(name), printable(name));
     }
     const auto at = static_cast<std::size_t>(known - parameters.begin());
     used[at] = true;
@@ -104,8 +103,8 @@ Result<SweepParameter> parse_parameter(std::string_view text) {
   const std::size_t equals = text.find('=');
   const std::string_view name = text.substr(0, equals);
   if (equals == std::string_view::npos || !is_name(name) || equals + 1 == text.size()) {
-    return fail(ErrorCode::invalid,
-                trf("\"{}\" sets nothing; write lr=0.1,0.01 or seed=1..3", printable(text)));
+    return fail(ErrorCode::invalid, "\"{}\" sets nothing; write lr=0.1,0.01 or seed=1..3",
+                printable(text));
   }
   auto values = values_in(text.substr(equals + 1));
   if (!values) return std::unexpected(std::move(values).error());
@@ -120,12 +119,12 @@ Result<std::vector<SweepPoint>> points_of(const std::vector<SweepParameter>& par
   for (const SweepParameter& one : parameters) {
     count *= static_cast<double>(one.values.size());
     if (++times[one.name] > 1) {
-      return fail(ErrorCode::invalid, trf("{} is set twice", printable(one.name)));
+      return fail(ErrorCode::invalid, "{} is set twice", printable(one.name));
     }
   }
   if (count > static_cast<double>(most_points)) {
-    return fail(ErrorCode::invalid,
-                trf("the grid has {:.0f} points, and a sweep {} at most", count, most_points));
+    return fail(ErrorCode::invalid, "the grid has {} points, and a sweep {} at most",
+                fmt::format("{:.0f}", count), most_points);
   }
   std::vector<SweepPoint> points;
   std::vector<bool> used(parameters.size(), false);
@@ -146,9 +145,8 @@ Result<std::vector<SweepPoint>> points_of(const std::vector<SweepParameter>& par
   const auto unused = std::ranges::find(used, false);
   if (unused != used.end()) {
     const auto& name = parameters[static_cast<std::size_t>(unused - used.begin())].name;
-    return fail(ErrorCode::invalid,
-                trf("the command does not use {}: write {{{}}} where it belongs", printable(name),
-                    printable(name)));
+    return fail(ErrorCode::invalid, "the command does not use {}: write {{{}}} where it belongs",
+                printable(name), printable(name));
   }
   return points;
 }

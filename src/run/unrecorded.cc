@@ -1,10 +1,8 @@
 #include "run/unrecorded.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include "base/text.h"
-#include "base/tr.h"
 #include "record/record_writer.h"
 #include "run/tree.h"
 
@@ -49,9 +47,8 @@ Result<RunRecord> unrecorded_run(std::string_view name, const std::vector<Claim>
   }
   if (found.size() == 1) return run_of_claim(*found.front());
   if (found.size() > 1) {
-    return fail(ErrorCode::invalid, fmt::format("\"{}\" means several runs ({}, {}): give more of "
-                                                "the id",
-                                                name, found[0]->run, found[1]->run));
+    return fail(ErrorCode::invalid, "\"{}\" means several runs ({}, {}): give more of the id", name,
+                found[0]->run, found[1]->run);
   }
   if (!name.empty() && !processes_named_for(name, ::getpid(), proc).empty()) {
     Claim own;
@@ -59,33 +56,34 @@ Result<RunRecord> unrecorded_run(std::string_view name, const std::vector<Claim>
     own.uid = ::getuid();
     return run_of_claim(own);
   }
-  return fail(ErrorCode::not_found,
-              fmt::format("no run \"{}\" of yours is under way either", name));
+  return fail(ErrorCode::not_found, "no run \"{}\" of yours is under way either", name);
 }
 
 Result<std::string> go_without_record(const RunOptions& options, Manifest& manifest,
                                       const Error& why, bool is_container,
                                       const std::function<void(const RunNews&)>& tell) {
   if (is_container) {
-    return fail(ErrorCode::io, trf("this run cannot be recorded ({}), and a container that no "
-                                   "record names could outlive its lease: make room there",
-                                   printable(why.message())));
+    return fail(ErrorCode::io,
+                "this run cannot be recorded ({}), and a container that no record names could "
+                "outlive its lease: make room there",
+                why.said());
   }
   if (manifest.waiting) {
-    return fail(ErrorCode::io, trf("this run cannot be recorded ({}), and what waits detached "
-                                   "without a record nobody could stop: make room there",
-                                   printable(why.message())));
+    return fail(ErrorCode::io,
+                "this run cannot be recorded ({}), and what waits detached without a record nobody "
+                "could stop: make room there",
+                why.said());
   }
   if (options.detach && !options.log && options.retry_of.empty()) {
-    return fail(why.code() == ErrorCode::not_found ? ErrorCode::io : why.code(),
-                trf("the job was not started: this run cannot be recorded ({}), and detached its "
-                    "output would be lost. Make room there, or name a file elsewhere: `berth run "
-                    "-d --log FILE`",
-                    printable(why.message())));
+    return fail(
+        why.code() == ErrorCode::not_found ? ErrorCode::io : why.code(),
+        "the job was not started: this run cannot be recorded ({}), and detached its output would "
+        "be lost. Make room there, or name a file elsewhere: `berth run -d --log FILE`",
+        why.said());
   }
   tell(
       RunUnrecorded{.id = manifest.id,
-                    .why = why.message(),
+                    .why = why.said(),
                     .detached = options.detach,
                     .is_noted_as_last = note_unrecorded_run(options.state_directory, manifest.id)});
   if (options.detach && !options.log) manifest.log = "/dev/null";

@@ -1,6 +1,5 @@
 // Verbs on runs that were started elsewhere: stop, wait, logs.
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -114,12 +113,12 @@ Result<void> wait_for_heir(const RunRecord& run, Clock& clock, const std::string
       continue;
     }
     if (look_for(run, proc) != Left::unknown) break;  // who is seen can be ended
-    return fail(ErrorCode::timeout,
-                fmt::format("the keeper of run {} was killed, and the process that is to take its "
-                            "place does not: it is stopped or stuck. What is left of the job "
-                            "cannot be told from others until then; `berth support` shows that "
-                            "process, `kill -CONT` continues one that is stopped",
-                            run.manifest.id));
+    return fail(
+        ErrorCode::timeout,
+        "the keeper of run {} was killed, and the process that is to take its place does not: it "
+        "is stopped or stuck. What is left of the job cannot be told from others until then; "
+        "`berth support` shows that process, `kill -CONT` continues one that is stopped",
+        run.manifest.id);
   }
   return {};
 }
@@ -182,9 +181,10 @@ Result<Exit> wait_without_record(const RunRecord& run, Clock& clock,
     clock.wait_until(clock.now() + pause);
     pause = std::min<Duration>(pause * 2, milliseconds(500));
   }
-  return fail(ErrorCode::not_found, "run " + run.manifest.id +
-                                        " has ended; how is unknown: it has no record, as its "
-                                        "state directory could not be written when it started");
+  return fail(ErrorCode::not_found,
+              "run {} has ended; how is unknown: it has no record, as its state directory could "
+              "not be written when it started",
+              run.manifest.id);
 }
 
 /// Who waits is one process without a job, and looks at devices through children of its own. It may
@@ -220,9 +220,9 @@ Result<StopResult> stop_container_of(const RunRecord& run, const RunContainer& c
   constexpr Duration engine_patience = std::chrono::seconds(30);
   if (!container_is_gone_by(clock, clock.now() + grace + engine_patience, run)) {
     return fail(ErrorCode::timeout,
-                fmt::format("container {} of run {} does not end: {} does not end it; the run "
-                            "keeps its devices until it does",
-                            short_container_id(container.id), run.manifest.id, container.engine));
+                "container {} of run {} does not end: {} does not end it; the run keeps its "
+                "devices until it does",
+                short_container_id(container.id), run.manifest.id, container.engine);
   }
   (void)is_gone_by(clock, clock.now() + kill_patience, run, proc);  // its client, and its keeper
   return was_killed(run) ? StopResult::ended_by_kill : StopResult::ended_by_term;
@@ -233,12 +233,12 @@ Result<StopResult> stop_container_of(const RunRecord& run, const RunContainer& c
 Result<StopResult> stop_run(const RunRecord& run, milliseconds grace, Clock& clock,
                             const std::string& proc) {
   if (run.state == RunState::elsewhere) {
-    return fail(ErrorCode::unsupported,
-                "run " + run.manifest.id + " is on another machine: stop it there");
+    return fail(ErrorCode::unsupported, "run {} is on another machine: stop it there",
+                run.manifest.id);
   }
   if (run.manifest.uid != ::getuid() && ::getuid() != 0) {
-    return fail(ErrorCode::no_permission, "run " + run.manifest.id + " is " + run.manifest.user +
-                                              "'s: only they can stop it");
+    return fail(ErrorCode::no_permission, "run {} is {}'s: only they can stop it", run.manifest.id,
+                run.manifest.user);
   }
   if (run.state == RunState::waiting) return stop_waiting(run, grace, clock, proc);
   std::vector<ProcessId> left;
@@ -257,11 +257,10 @@ Result<StopResult> stop_run(const RunRecord& run, milliseconds grace, Clock& clo
   if (left.empty() && !may_come_again && !has_container) return StopResult::had_ended;
   const auto noted = note_stop_request_of(run, grace);
   if (!noted && may_come_again) {
-    return fail(
-        noted.error().code(),
-        fmt::format("that run {} is to end cannot be noted, and with --retry-on it would be "
-                    "started again ({}): make room, or end its `berth run`",
-                    run.manifest.id, noted.error().message()));
+    return fail(noted.error().code(),
+                "that run {} is to end cannot be noted, and with --retry-on it would be started "
+                "again ({}): make room, or end its `berth run`",
+                run.manifest.id, noted.error().said());
   }
   if (const auto container = living_container_of(run)) {
     if (!noted) return std::unexpected(noted.error());
@@ -284,15 +283,14 @@ Result<StopResult> stop_run(const RunRecord& run, milliseconds grace, Clock& clo
   const auto sent = send_signal(left.front(), SIGKILL);
   if (!sent && sent.error().code() == ErrorCode::no_permission) {
     return fail(ErrorCode::no_permission,
-                fmt::format("process {} of run {} is another user's by now (sudo?): only they or "
-                            "root can end it; it keeps what it holds until then",
-                            left.front().pid, run.manifest.id));
+                "process {} of run {} is another user's by now (sudo?): only they or root can end "
+                "it; it keeps what it holds until then",
+                left.front().pid, run.manifest.id);
   }
-  return fail(
-      ErrorCode::timeout,
-      fmt::format("process {} of run {} does not end even by SIGKILL: it hangs in the kernel "
-                  "(a driver or a network file system); it keeps what it holds until then",
-                  left.front().pid, run.manifest.id));
+  return fail(ErrorCode::timeout,
+              "process {} of run {} does not end even by SIGKILL: it hangs in the kernel (a driver "
+              "or a network file system); it keeps what it holds until then",
+              left.front().pid, run.manifest.id);
 }
 
 Result<StopResult> stop_run_and_begun(const std::string& state_directory, const RunRecord& run,
@@ -310,9 +308,8 @@ Result<StopResult> stop_run_and_begun(const std::string& state_directory, const 
     const auto stopped = stop_run(other, grace, clock);
     if (!stopped) {
       return std::unexpected(Error(stopped.error())
-                                 .because(fmt::format("run {} keeps its devices: {}, begun in it, "
-                                                      "does not end",
-                                                      run.manifest.id, other.manifest.id)));
+                                 .because("run {} keeps its devices: {}, begun in it, does not end",
+                                          run.manifest.id, other.manifest.id));
     }
   }
   return stop_run(run, grace, clock);
@@ -327,10 +324,10 @@ Result<Exit> wait_for_run(const RunRecord& run, Clock& clock,
     if (!now) return std::unexpected(now.error());
     if (now->state == RunState::ended && now->end) return now->end->exit;
     if (now->state == RunState::end_unknown) {
-      return fail(
-          ErrorCode::not_found,
-          "how run " + run.manifest.id +
-              " ended is unknown: its keeper did not record it (killed, or the disk was full)");
+      return fail(ErrorCode::not_found,
+                  "how run {} ended is unknown: its keeper did not record it (killed, or the disk "
+                  "was full)",
+                  run.manifest.id);
     }
     if (interrupted && interrupted()) return fail(ErrorCode::busy, "interrupted while waiting");
     clock.wait_until(clock.now() + pause);
@@ -354,7 +351,7 @@ Result<void> read_log(const RunRecord& run, Follow follow, Clock& clock,
   bool is_last_look = follow == Follow::no;
   for (;;) {
     const ssize_t got = ::read(fd->get(), piece.data(), piece.size());
-    if (got < 0) return fail_system("read " + *run.manifest.log, errno);
+    if (got < 0) return fail_system(errno, "read {}", *run.manifest.log);
     if (got > 0) {
       print({piece.data(), static_cast<std::size_t>(got)});
       continue;

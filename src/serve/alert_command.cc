@@ -26,11 +26,11 @@ constexpr std::chrono::seconds grace{5};
 /// A file of nobody's with this in it, at its beginning.
 Result<Fd> file_with(const std::string& text) {
   Fd file(::memfd_create("alert", MFD_CLOEXEC));
-  if (!file.is_open()) return fail_system("make a file in memory", errno);
+  if (!file.is_open()) return fail_system(errno, "make a file in memory");
   if (auto written = write_all(file.get(), text); !written) {
     return std::unexpected(std::move(written).error());
   }
-  if (::lseek(file.get(), 0, SEEK_SET) < 0) return fail_system("rewind a file in memory", errno);
+  if (::lseek(file.get(), 0, SEEK_SET) < 0) return fail_system(errno, "rewind a file in memory");
   return file;
 }
 
@@ -133,7 +133,7 @@ void hear(const std::shared_ptr<Watch>& watch) {
   bury(watch->loop, watch->above);
   if (word == went_well) return watch->done({});
   if (word.empty()) word = "the process that ran it ended without a word";
-  watch->done(fail(ErrorCode::io, word));
+  watch->done(fail(ErrorCode::io, Sentence(word)));
 }
 
 }  // namespace
@@ -143,7 +143,7 @@ Result<void> run_and_wait(const AlertCommand& command) {
   if (!input) return std::unexpected(input.error());
   const std::string word = supervise(command, input->get());
   if (word == went_well) return {};
-  return fail(ErrorCode::io, word);
+  return fail(ErrorCode::io, Sentence(word));
 }
 
 void run_alert_command(Loop& loop, Clock& clock, AlertCommand command,

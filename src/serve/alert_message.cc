@@ -79,14 +79,14 @@ AlertMessage test_message(std::string host, std::optional<std::string> simulated
   AlertMessage message{.event = AlertMessage::Event::test, .alert = {}, .host = std::move(host)};
   message.alert.id = fmt::format("test-{}", now.unix_ms);
   message.alert.since = message.alert.last_seen = now;
-  message.alert.summary = "this is a test: alerts arrive here";
+  message.alert.summary = sentence("this is a test: alerts arrive here");
   message.alert.simulated = std::move(simulated);
   return message;
 }
 
-std::string summary_with(const std::string& summary, const std::vector<std::string>& names) {
-  if (names.empty()) return summary;
-  std::string text = summary + ": ";
+std::string summary_with(const Sentence& summary, const std::vector<std::string>& names) {
+  if (names.empty()) return summary.english();
+  std::string text = summary.english() + ": ";
   for (const std::string& name : names) {
     if (&name != &names.front()) text += ", ";
     text += name;
@@ -102,7 +102,7 @@ std::string sentence_of(const AlertMessage& message) {
     case AlertMessage::Event::began:
       text = fmt::format("{} on {} ({}): {}", capitals(name_of(alert.severity)),
                          work_kind_of(message), name_of(alert.rule), summary);
-      if (!alert.advice.empty()) text += ". To do: " + alert.advice;
+      if (!alert.advice.empty()) text += ". To do: " + alert.advice.english();
       break;
     case AlertMessage::Event::resolved: {
       const auto lasted = std::chrono::milliseconds(
@@ -119,7 +119,7 @@ std::string sentence_of(const AlertMessage& message) {
                          summary);
       break;
     case AlertMessage::Event::test:
-      text = fmt::format("berth on {}: {}", message.host, alert.summary);
+      text = fmt::format("berth on {}: {}", message.host, summary);
       break;
   }
   if (alert.simulated) text = fmt::format("SIMULATED {}: {}", *alert.simulated, text);
@@ -127,7 +127,7 @@ std::string sentence_of(const AlertMessage& message) {
 }
 
 void write_alert(Archive& archive, Alert alert, const std::vector<std::string>& names) {
-  alert.summary = summary_with(alert.summary, names);
+  alert.summary = Sentence(summary_with(alert.summary, names));
   walk(archive, alert, AlertFields::shown);
 }
 
@@ -179,7 +179,7 @@ std::vector<std::string> variables_of(const AlertMessage& message) {
   set("SEVERITY", name_of(alert.severity));
   set("DEVICE", alert.device ? alert.device->text() : std::string());
   set("INDEX", alert.index ? std::to_string(*alert.index) : std::string());
-  set("ADVICE", alert.advice);
+  set("ADVICE", alert.advice.english());
   set("SINCE_UNIX_MS", std::to_string(alert.since.unix_ms));
   return all;
 }

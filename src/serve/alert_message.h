@@ -47,7 +47,7 @@ struct AlertMessage {
                                         const std::optional<Error>& mistake);
 
 /// The summary with the names of whom it is about: "… nothing is computed: alice, bob".
-[[nodiscard]] std::string summary_with(const std::string& summary,
+[[nodiscard]] std::string summary_with(const Sentence& summary,
                                        const std::vector<std::string>& names);
 
 /// The members of an alert as it is shown, with those names.

@@ -1,7 +1,5 @@
 #include "serve/alert_sender.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "serve/alert_command.h"
@@ -21,7 +19,7 @@ Result<void> verdict_on(const Result<HttpReply>& reply) {
       : reply->status == 401 || reply->status == 403 || reply->status == 404
           ? " (is the URL still right?)"
           : "";
-  return fail(ErrorCode::io, fmt::format("it answered {}{}", reply->status, hint));
+  return fail(ErrorCode::io, "it answered {}{}", reply->status, hint);
 }
 
 }  // namespace

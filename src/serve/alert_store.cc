@@ -51,7 +51,7 @@ AlertStore::Opened AlertStore::open(Clock& clock) {
   auto lock = open_fd(path_ + ".lock", O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
   if (!lock) return without(lock.error());
   if (const auto taken = take_flock(lock->get(), clock, clock.now()); !taken) {
-    return without({ErrorCode::busy, "another berth serve keeps its own in " + path_});
+    return without(Error(ErrorCode::busy, "another berth serve keeps its own in {}", path_));
   }
   lock_ = std::move(*lock);
   const auto text = read_file(path_, longest_alert_state);
@@ -63,12 +63,12 @@ AlertStore::Opened AlertStore::open(Clock& clock) {
   if (state) return {.state = std::move(*state), .not_kept = {}, .set_aside = {}};
   if (state.error().code() == ErrorCode::unsupported) {
     keeps_ = false;
-    return without(std::move(state).error().because(path_));
+    return without(std::move(state).error().at(path_));
   }
   const std::string aside = path_ + ".broken-" + std::to_string(clock.wall_now().unix_ms / 1000);
   if (std::rename(path_.c_str(), aside.c_str()) != 0) {
     keeps_ = false;
-    return without(system_error("set aside the unusable " + path_, errno));
+    return without(system_error(errno, "set aside the unusable {}", path_));
   }
   return {.state = {}, .not_kept = {}, .set_aside = Opened::SetAside{state.error(), aside}};
 }

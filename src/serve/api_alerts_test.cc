@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/sentence.h"
 #include "serve/alert_message.h"
 #include "serve/example_context.h"
 #include "serve/request_handler.h"
@@ -26,8 +27,8 @@ RequestContext alarmed_context(Others others = Others::open) {
              .index = 0,
              .since = {1000},
              .last_seen = {2000},
-             .summary = "it is leased and nothing is computed",
-             .advice = "ask whose it is",
+             .summary = Sentence("it is leased and nothing is computed"),
+             .advice = Sentence("ask whose it is"),
              .users = {{.uid = alice, .name = "alice"}}};
   Alert lost = idle;
   lost.id = "gpu_lost-1";

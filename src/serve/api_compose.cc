@@ -21,7 +21,7 @@ constexpr std::size_t longest_text = 4096;
 constexpr std::size_t most_words = 256;
 
 Error wrong(std::string_view key, std::string_view why) {
-  return {ErrorCode::invalid, std::string(key) + ": " + std::string(why)};
+  return Error(ErrorCode::invalid, "{}: {}", key, why);
 }
 
 /// As one would type it: "10G", "2", "true", "0,2"; nothing: it is no such value.
@@ -73,9 +73,9 @@ Result<void> known_keys_alone(const Json& body) {
   for (const auto& [key, value] : body.items()) {
     if (std::ranges::find(known, key) != known.end()) continue;
     constexpr int widest = 80;  // of a name that is as long as the whole body
-    return fail(ErrorCode::invalid,
-                fmt::format("there is no {}; there are {}",
-                            cut_to_width(printable(key), widest, true), fmt::join(known, ", ")));
+    return fail(ErrorCode::invalid, "there is no {}; there are {}",
+                cut_to_width(printable(key), widest, true),
+                fmt::format("{}", fmt::join(known, ", ")));
   }
   return {};
 }
@@ -89,7 +89,7 @@ Result<JobSpec> job_in(const Json& body) {
     if (!text) return std::unexpected(text.error());
     if (text->empty()) continue;
     if (auto parsed = key.parse(*text, job); !parsed) {
-      return std::unexpected(std::move(parsed).error().because(key.name));
+      return std::unexpected(std::move(parsed).error().at(key.name));
     }
   }
   if (auto settled = settle(job); !settled) return std::unexpected(settled.error());

@@ -108,7 +108,7 @@ ShownSpan shown_moment(const HistoryEvent& event) {
   return {.device = event.device,
           .kind = "health",
           .id = event.code,
-          .title = words_of(event),
+          .title = words_of(event).english(),
           .from_ms = event.at.unix_ms,
           .to_ms = event.at.unix_ms,
           .state = event.kind};

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/sentence.h"
 #include "serve/example_context.h"
 #include "serve/fleet.h"
 
@@ -17,7 +18,7 @@ RequestContext context_with_fleet(Policy::Others others = Policy::Others::open) 
   auto fleet = std::make_shared<FleetView>();
   HostReport well = unasked(parse_member("gpu1").value());
   well.state = HostState::ok;
-  well.why.clear();
+  well.why = {};
   well.seen = parse_overview(
                   R"({"berth_overview":1,"taken_unix_ms":5,"counts":{"busy":1},"queue":[{}],
                       "devices":[{"id":"GPU-A","index":0,"state":"busy","users":["alice"]}]})")
@@ -25,7 +26,7 @@ RequestContext context_with_fleet(Policy::Others others = Policy::Others::open) 
   well.taken = well.seen->taken;
   HostReport silent = unasked(parse_member("gpu2").value());
   silent.state = HostState::refused;
-  silent.why = "cannot open /home/alice/gpu2.token: Permission denied";
+  silent.why = Sentence("cannot open /home/alice/gpu2.token: Permission denied");
   for (const HostReport& report : {well, silent}) {
     fleet->hosts.push_back({.report = std::make_shared<const HostReport>(report)});
   }

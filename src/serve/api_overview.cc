@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/sentence.h"
 #include "health/health.h"
 #include "place/visible_devices.h"
 #include "serve/api_json.h"
@@ -348,7 +349,7 @@ HttpResponse answer_hosts(const Question& question) {
     for (const FleetView::Host& host : context.fleet->hosts) hosts.push_back(*host.report);
   }
   for (HostReport& host : hosts) {
-    if (!question.principal.admin) host.why = without_private_paths(host.why);
+    if (!question.principal.admin) host.why = Sentence(without_private_paths(host.why.english()));
     if (names_seen || !host.seen) continue;
     for (HostDevice& device : host.seen->devices) device.users.clear();
   }

@@ -1,4 +1,5 @@
 #include "serve/delivery_queue.h"
+#include "base/sentence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,8 +28,8 @@ AlertMessage message(const std::string& id, Event event = Event::began,
                     .rule = AlertRule::gpu_lost,
                     .severity = severity,
                     .index = 3,
-                    .summary = "it fell off the bus",
-                    .advice = "reboot"},
+                    .summary = Sentence("it fell off the bus"),
+                    .advice = Sentence("reboot")},
           .host = "gpu1"};
 }
 
@@ -243,7 +244,7 @@ TEST(Sentence, GivesSlackNoOrders) {
 
 TEST(Variables, HoldTheAlertAndNoLineBreak) {
   AlertMessage hostile = message("1");
-  hostile.alert.summary = "a\nPATH=/evil";
+  hostile.alert.summary = Sentence("a\nPATH=/evil");
   for (const std::string& one : variables_of(hostile)) {
     EXPECT_TRUE(one.starts_with("BERTH_ALERT_")) << one;
     EXPECT_EQ(one.find('\n'), std::string::npos) << one;

@@ -1,6 +1,5 @@
 #include "serve/dns_cache.h"
 
-#include <fmt/format.h>
 #include <netdb.h>
 
 #include <boost/asio/ip/address.hpp>
@@ -55,8 +54,7 @@ void DnsCache::find(const std::string& host, std::uint16_t port, Done done) {
     entry.waiting.emplace_back(port, std::move(done));
     return;
   }
-  done(fail(ErrorCode::busy,
-            fmt::format("cannot look up {}: too many names are being looked up", host)));
+  done(fail(ErrorCode::busy, "cannot look up {}: too many names are being looked up", host));
 }
 
 bool DnsCache::begin(const std::string& host) {
@@ -109,7 +107,7 @@ void DnsCache::found(const std::string& host, const Found& answer) {
     if (!addresses.empty()) {
       done(endpoints(addresses, port));
     } else {
-      done(fail(ErrorCode::not_found, fmt::format("cannot look up {}: {}", host, why)));
+      done(fail(ErrorCode::not_found, "cannot look up {}: {}", host, why));
     }
   }
 }

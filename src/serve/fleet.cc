@@ -22,7 +22,7 @@ Result<std::string> read_token(const std::string& path) {
   if (!text) return text;
   const std::string token(trimmed(*text));
   if (token.empty() || printable(token) != token || token.find(' ') != std::string::npos) {
-    return fail(ErrorCode::invalid, path + " holds no token");
+    return fail(ErrorCode::invalid, "{} holds no token", path);
   }
   return token;
 }

@@ -1,7 +1,5 @@
 #include "serve/fleet_members.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 
@@ -34,8 +32,7 @@ Result<Url> parse_place(std::string_view text) {
   if (!is_url && !names_port) url->port = port_of_berth;
   while (url->target.ends_with('/')) url->target.pop_back();
   if (url->target.find('?') != std::string::npos) {
-    return fail(ErrorCode::invalid,
-                fmt::format("\"{}\" names no server: it has a query", printable(text)));
+    return fail(ErrorCode::invalid, "\"{}\" names no server: it has a query", printable(text));
   }
   return url;
 }
@@ -50,9 +47,8 @@ Result<void> take_option(std::string_view word, FleetMember& member) {
   if (key == "certificate") into = &member.tls.certificate;
   if (key == "key") into = &member.tls.key;
   if (into == nullptr || value.empty()) {
-    return fail(
-        ErrorCode::invalid,
-        fmt::format("\"{}\" is none of token_file=, ca=, certificate= and key=", printable(word)));
+    return fail(ErrorCode::invalid,
+                "\"{}\" is none of token_file=, ca=, certificate= and key=", printable(word));
   }
   *into = value;
   return {};
@@ -92,8 +88,7 @@ Result<FleetMember> parse_member(std::string_view word) {
   if (!is_named) member.name = name_for(member.url);
   if (member.name.empty() || member.name.size() > longest_name ||
       printable(member.name) != member.name) {
-    return fail(ErrorCode::invalid,
-                fmt::format("\"{}\" is no name for a host", printable(member.name)));
+    return fail(ErrorCode::invalid, "\"{}\" is no name for a host", printable(member.name));
   }
   return member;
 }
@@ -109,7 +104,7 @@ Result<std::vector<FleetMember>> parse_member_file(std::string_view text) {
     std::replace(plain.begin(), plain.end(), '\t', ' ');
     auto member = parse_line(plain);
     if (!member) {
-      return std::unexpected(std::move(member).error().because(fmt::format("line {}", number)));
+      return std::unexpected(std::move(member).error().because("line {}", number));
     }
     members.push_back(*std::move(member));
   }
@@ -127,20 +122,19 @@ Result<std::vector<FleetMember>> members_of(const JoinSettings& settings) {
     const auto text = read_file(settings.file);
     if (!text) return std::unexpected(text.error());
     auto more = parse_member_file(*text);
-    if (!more) return std::unexpected(std::move(more).error().because(settings.file));
+    if (!more) return std::unexpected(std::move(more).error().at(settings.file));
     std::move(more->begin(), more->end(), std::back_inserter(members));
   }
   std::set<std::string_view> names;
   for (const FleetMember& member : members) {
     if (names.insert(member.name).second) continue;
     return fail(ErrorCode::invalid,
-                fmt::format("two hosts are called {}: give one of them another name (NAME=URL)",
-                            member.name));
+                "two hosts are called {}: give one of them another name (NAME=URL)", member.name);
   }
   if (members.size() > most_members) {
     return fail(ErrorCode::invalid,
-                fmt::format("{} hosts are too many: {} can be joined, beyond that use Prometheus",
-                            members.size(), most_members));
+                "{} hosts are too many: {} can be joined, beyond that use Prometheus",
+                members.size(), most_members);
   }
   return members;
 }

@@ -1,7 +1,6 @@
 #include "serve/fleet_report.h"
 
-#include <fmt/format.h>
-
+#include "base/sentence.h"
 #include "base/text.h"
 
 namespace berth::serve {
@@ -10,34 +9,36 @@ namespace {
 
 struct Verdict {
   HostState state = HostState::unreachable;
-  std::string why;
-  std::string remedy;
+  Sentence why;
+  Sentence remedy;
 };
 
-std::string remedy_for(ErrorCode code) {
+Sentence remedy_for(ErrorCode code) {
   switch (code) {
     case ErrorCode::not_found:
-      return "is its name right? DNS or /etc/hosts must know it here";
+      return sentence("is its name right? DNS or /etc/hosts must know it here");
     case ErrorCode::io:
-      return "is berth serve running there, at an address that others can reach (--listen)?";
+      return sentence(
+          "is berth serve running there, at an address that others can reach (--listen)?");
     case ErrorCode::timeout:
-      return "is the machine up, and is no firewall between?";
+      return sentence("is the machine up, and is no firewall between?");
     case ErrorCode::no_permission:
-      return "name the authority of its certificate (ca=FILE in the file of hosts), and ask it by "
-             "the name that the certificate is for";
+      return sentence(
+          "name the authority of its certificate (ca=FILE in the file of hosts), and ask it by "
+          "the name that the certificate is for");
     case ErrorCode::unsupported:
-      return "does it speak HTTPS there? http://… asks without";
+      return sentence("does it speak HTTPS there? http://… asks without");
     case ErrorCode::invalid:
-      return "is that a berth? It serves at port 9700 unless told otherwise";
+      return sentence("is that a berth? It serves at port 9700 unless told otherwise");
     case ErrorCode::busy:
-      return "it is asked again by itself";
+      return sentence("it is asked again by itself");
   }
   return {};
 }
 
 Verdict verdict_of_failure(const Error& error) {
   Verdict verdict{
-      .state = HostState::unreachable, .why = error.message(), .remedy = remedy_for(error.code())};
+      .state = HostState::unreachable, .why = error.said(), .remedy = remedy_for(error.code())};
   switch (error.code()) {
     case ErrorCode::no_permission:
       verdict.state = HostState::refused;
@@ -59,43 +60,48 @@ Verdict verdict_of_status(int status, bool with_token) {
   switch (status) {
     case 401:
       return with_token
-                 ? Verdict{HostState::refused, "it does not know the token",
-                           "make a new one on it with berth token create, and put it into the "
-                           "token_file"}
-                 : Verdict{HostState::refused, "it wants a token",
+                 ? Verdict{HostState::refused, sentence("it does not know the token"),
+                           sentence(
+                               "make a new one on it with berth token create, and put it into the "
+                               "token_file")}
+                 : Verdict{
+                       HostState::refused, sentence("it wants a token"),
+                       sentence(
                            "make one on it with berth token create, and name the file that holds "
-                           "it (token_file=FILE in the file of hosts)"};
+                           "it (token_file=FILE in the file of hosts)")};
     case 403:
-      return {HostState::refused, "it does not let us in", "does a proxy stand before it?"};
+      return {HostState::refused, sentence("it does not let us in"),
+              sentence("does a proxy stand before it?")};
     case 404:
-      return {HostState::incompatible, "there is no overview of berth's",
-              "is that a berth? It serves at port 9700 unless told otherwise"};
+      return {HostState::incompatible, sentence("there is no overview of berth's"),
+              sentence("is that a berth? It serves at port 9700 unless told otherwise")};
     case 421:
-      return {HostState::refused, "it does not go by that name",
-              "add the name to hosts in its serve.toml, or ask it by its own"};
+      return {HostState::refused, sentence("it does not go by that name"),
+              sentence("add the name to hosts in its serve.toml, or ask it by its own")};
     case 429:
-      return {HostState::refused, "it wants to be left alone for a while",
-              "it is asked again by itself; is the token in the token_file right?"};
+      return {HostState::refused, sentence("it wants to be left alone for a while"),
+              sentence("it is asked again by itself; is the token in the token_file right?")};
     case 502:
     case 503:
     case 504:
-      return {HostState::unreachable, "it has no answer yet", "it is asked again by itself"};
+      return {HostState::unreachable, sentence("it has no answer yet"),
+              sentence("it is asked again by itself")};
     default:
       break;
   }
   if (status >= 300 && status < 400) {
-    return {HostState::incompatible, fmt::format("it sends us elsewhere (status {})", status),
-            "name the address where berth itself answers"};
+    return {HostState::incompatible, sentence("it sends us elsewhere (status {})", status),
+            sentence("name the address where berth itself answers")};
   }
-  return {HostState::incompatible, fmt::format("it answers with status {}", status),
-          "is that a berth? It serves at port 9700 unless told otherwise"};
+  return {HostState::incompatible, sentence("it answers with status {}", status),
+          sentence("is that a berth? It serves at port 9700 unless told otherwise")};
 }
 
 /// It says of itself that it has not looked lately.
 Verdict verdict_of_overview(const HostOverview& overview) {
   if (!overview.is_stale) return {HostState::ok, {}, {}};
-  return {HostState::stale, "its newest look at its devices is old",
-          "a driver there may hang: berth health on it, or its log, say more"};
+  return {HostState::stale, sentence("its newest look at its devices is old"),
+          sentence("a driver there may hang: berth health on it, or its log, say more")};
 }
 
 HostReport with(HostReport report, Verdict verdict) {
@@ -132,7 +138,7 @@ HostReport unasked(const FleetMember& member) {
   report.address = origin_of(member.url) + member.url.target;
   if (member.url.kind != Url::Kind::unix_socket) report.page = report.address + "/";
   report.state = HostState::stale;
-  report.why = "it has not been asked yet";
+  report.why = sentence("it has not been asked yet");
   return report;
 }
 
@@ -153,15 +159,16 @@ HostReport report_after(const HostReport& before, const Result<HttpReply>& answe
   const bool is_newer = overview.error().code() == ErrorCode::unsupported;
   return without_answer(
       std::move(report),
-      {HostState::incompatible, overview.error().message(),
-       is_newer ? "put the newer berth on this machine as well"
-                : "is that a berth? It serves at port 9700 unless told otherwise"});
+      {HostState::incompatible, overview.error().said(),
+       is_newer ? sentence("put the newer berth on this machine as well")
+                : sentence("is that a berth? It serves at port 9700 unless told otherwise")});
 }
 
 HostReport report_without_token(const FleetMember& member, const Error& error) {
-  return with(unasked(member),
-              {HostState::refused, error.message(),
-               "the file holds what berth token create printed there, and berth may read it"});
+  return with(
+      unasked(member),
+      {HostState::refused, error.said(),
+       sentence("the file holds what berth token create printed there, and berth may read it")});
 }
 
 }  // namespace berth::serve

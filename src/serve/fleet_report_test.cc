@@ -1,4 +1,5 @@
 #include "serve/fleet_report.h"
+#include "base/sentence.h"
 
 #include <gmock/gmock.h>
 
@@ -24,13 +25,13 @@ HostReport first_after(const Result<HttpReply>& answer, bool with_token = false)
   return after(unasked(parse_member("gpu1").value()), answer, with_token);
 }
 Result<HttpReply> no_answer(ErrorCode code, std::string message) {
-  return fail(code, std::move(message));
+  return fail(code, Sentence(message));
 }
 
 TEST(FleetReport, IsStaleBeforeItWasAsked) {
   const HostReport report = unasked(parse_member("gpu1").value());
   EXPECT_EQ(report.state, HostState::stale);
-  EXPECT_EQ(report.why, "it has not been asked yet");
+  EXPECT_EQ(report.why.english(), "it has not been asked yet");
   EXPECT_EQ(report.page, "http://gpu1:9700/");
   EXPECT_EQ(report.asked, std::nullopt);
 }
@@ -42,7 +43,7 @@ TEST(FleetReport, HasNoPageBehindASocket) {
 TEST(FleetReport, IsOkAfterAGoodAnswer) {
   const HostReport report = first_after(overview());
   EXPECT_EQ(report.state, HostState::ok);
-  EXPECT_EQ(report.why, "");
+  EXPECT_EQ(report.why.english(), "");
   EXPECT_EQ(report.asked, asked_at);
   ASSERT_TRUE(report.seen);
   EXPECT_EQ(report.seen->devices.size(), 1U);
@@ -57,7 +58,7 @@ TEST(FleetReport, KeepsWhatWasSaidWhereNothingChanged) {
 TEST(FleetReport, IsStaleWhereItSaysSoItself) {
   const HostReport report = first_after(overview(R"(,"stale":true)"));
   EXPECT_EQ(report.state, HostState::stale);
-  EXPECT_EQ(report.why, "its newest look at its devices is old");
+  EXPECT_EQ(report.why.english(), "its newest look at its devices is old");
   EXPECT_TRUE(report.seen);
 }
 
@@ -66,12 +67,12 @@ TEST(FleetReport, IsStaleAfterOneMissedAnswerAndUnreachableAfterTwo) {
   const HostReport once = after(first_after(overview()), refused);
   EXPECT_EQ(once.state, HostState::stale);
   EXPECT_TRUE(once.seen) << "it may be a moment's trouble";
-  EXPECT_EQ(once.why, "cannot connect to gpu1:9700: Connection refused");
+  EXPECT_EQ(once.why.english(), "cannot connect to gpu1:9700: Connection refused");
   const HostReport twice = after(once, refused);
   EXPECT_EQ(twice.state, HostState::unreachable);
   EXPECT_FALSE(twice.seen) << "nobody knows what is there now";
   EXPECT_EQ(twice.taken, WallTime{1790000000000});
-  EXPECT_THAT(twice.remedy, HasSubstr("berth serve"));
+  EXPECT_THAT(twice.remedy.english(), HasSubstr("berth serve"));
 }
 
 TEST(FleetReport, ComesBack) {
@@ -79,8 +80,8 @@ TEST(FleetReport, ComesBack) {
   const HostReport back =
       after(after(after(first_after(overview()), refused), refused), overview());
   EXPECT_EQ(back.state, HostState::ok);
-  EXPECT_EQ(back.why, "");
-  EXPECT_EQ(back.remedy, "");
+  EXPECT_EQ(back.why.english(), "");
+  EXPECT_EQ(back.remedy.english(), "");
 }
 
 TEST(FleetReport, TellsFailuresApart) {
@@ -97,8 +98,8 @@ TEST(FleetReport, TellsFailuresApart) {
   for (const auto& one : cases) {
     const HostReport report = first_after(no_answer(one.code, "why"));
     EXPECT_EQ(report.state, one.state) << name_of(one.code);
-    EXPECT_EQ(report.why, "why");
-    EXPECT_THAT(report.remedy, HasSubstr(one.remedy));
+    EXPECT_EQ(report.why.english(), "why");
+    EXPECT_THAT(report.remedy.english(), HasSubstr(one.remedy));
   }
 }
 
@@ -106,8 +107,8 @@ TEST(FleetReport, TellsAWrongTokenFromNone) {
   EXPECT_EQ(first_after(reply(401)).why, "it wants a token");
   const HostReport wrong = first_after(reply(401), true);
   EXPECT_EQ(wrong.state, HostState::refused);
-  EXPECT_EQ(wrong.why, "it does not know the token");
-  EXPECT_THAT(wrong.remedy, HasSubstr("berth token create"));
+  EXPECT_EQ(wrong.why.english(), "it does not know the token");
+  EXPECT_THAT(wrong.remedy.english(), HasSubstr("berth token create"));
 }
 
 TEST(FleetReport, ForgetsAtOnceWhatARefusalTakesBack) {
@@ -131,8 +132,8 @@ TEST(FleetReport, NamesEachStatusThatHelps) {
   for (const auto& one : cases) {
     const HostReport report = first_after(reply(one.status));
     EXPECT_EQ(report.state, one.state) << one.status;
-    EXPECT_THAT(report.why, HasSubstr(one.why)) << one.status;
-    EXPECT_NE(report.remedy, "") << one.status;
+    EXPECT_THAT(report.why.english(), HasSubstr(one.why)) << one.status;
+    EXPECT_NE(report.remedy.english(), "") << one.status;
   }
 }
 
@@ -141,15 +142,15 @@ TEST(FleetReport, SaysWhatIsNoBerthAndWhatIsANewerOne) {
   EXPECT_EQ(html.state, HostState::incompatible);
   const HostReport newer = first_after(reply(200, R"({"berth_overview":7,"version":"9.0"})"));
   EXPECT_EQ(newer.state, HostState::incompatible);
-  EXPECT_THAT(newer.why, HasSubstr("newer (9.0)"));
-  EXPECT_THAT(newer.remedy, HasSubstr("newer berth"));
+  EXPECT_THAT(newer.why.english(), HasSubstr("newer (9.0)"));
+  EXPECT_THAT(newer.remedy.english(), HasSubstr("newer berth"));
 }
 
 TEST(FleetReport, SaysThatATokenCannotBeRead) {
   const HostReport report = report_without_token(
       parse_member("gpu1").value(), Error(ErrorCode::not_found, "cannot open /t: none"));
   EXPECT_EQ(report.state, HostState::refused);
-  EXPECT_EQ(report.why, "cannot open /t: none");
+  EXPECT_EQ(report.why.english(), "cannot open /t: none");
 }
 
 }  // namespace

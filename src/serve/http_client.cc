@@ -1,6 +1,5 @@
 #include "serve/http_client.h"
 
-#include <fmt/format.h>
 #include <openssl/x509v3.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -37,13 +36,13 @@ Result<SharedTls> open_client_tls(const ClientTls& files) {
   try {
     tls = std::make_shared<TlsContext>(TlsContext::tls_client);
   } catch (const std::exception& error) {  // OpenSSL's: no memory
-    return fail(ErrorCode::io, fmt::format("cannot use TLS: {}", error.what()));
+    return fail(ErrorCode::io, "cannot use TLS: {}", error.what());
   }
   ErrorOfAsio error;
   tls->set_options(TlsContext::no_tlsv1 | TlsContext::no_tlsv1_1, error);
   tls->set_verify_mode(asio::ssl::verify_peer, error);
   const auto wrong = [&](const std::string& file) {
-    return fail(ErrorCode::invalid, fmt::format("cannot use {}: {}", file, error.message()));
+    return fail(ErrorCode::invalid, "cannot use {}: {}", file, error.message());
   };
   if (files.authority.empty()) {
     tls->set_default_verify_paths(error);
@@ -87,8 +86,7 @@ Result<std::string> head_of_call(const HttpCall& call) {
           "\r\naccept-encoding: gzip\r\nconnection: close\r\n";
   for (const auto& [name, value] : call.headers) {
     if (!is_one_line(name) || !is_one_line(value)) {
-      return fail(ErrorCode::invalid,
-                  fmt::format("the header {} has more than one line", printable(name)));
+      return fail(ErrorCode::invalid, "the header {} has more than one line", printable(name));
     }
     head += name + ": " + value + "\r\n";
   }
@@ -184,14 +182,13 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
   void run_out(Duration patience) {
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(patience);
-    finish(fail(ErrorCode::timeout, fmt::format("{} does not answer within {} s", whom(),
-                                                static_cast<double>(ms.count()) / 1000)));
+    finish(fail(ErrorCode::timeout, "{} does not answer within {} s", whom(),
+                static_cast<double>(ms.count()) / 1000));
   }
 
   void connect_to_socket() {
     if (call_.url.socket.size() >= sizeof(sockaddr_un{}.sun_path)) {
-      return finish(fail(ErrorCode::invalid,
-                         fmt::format("{} is longer than a socket's path may be", whom())));
+      return finish(fail(ErrorCode::invalid, "{} is longer than a socket's path may be", whom()));
     }
     endpoints_ = {asio::local::stream_protocol::endpoint(call_.url.socket)};
     connect();
@@ -205,19 +202,18 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     const std::size_t number = tried_++;
     is_connecting_ = true;
     limit_step(call_.patience_to_connect / static_cast<int>(endpoints_.size()));
-    socket_.async_connect(
-        endpoints_[number], [self = shared_from_this()](const ErrorOfAsio& error) {
-          if (!self->done_) return;
-          self->step_.cancel();
-          self->is_connecting_ = false;
-          if (!error) return self->connected();
-          if (self->tried_ < self->endpoints_.size()) return self->connect();
-          if (error == asio::error::operation_aborted) {
-            return self->run_out(self->call_.patience_to_connect);
-          }
-          self->finish(fail(ErrorCode::io, fmt::format("cannot connect to {}: {}", self->whom(),
-                                                       error.message())));
-        });
+    socket_.async_connect(endpoints_[number], [self =
+                                                   shared_from_this()](const ErrorOfAsio& error) {
+      if (!self->done_) return;
+      self->step_.cancel();
+      self->is_connecting_ = false;
+      if (!error) return self->connected();
+      if (self->tried_ < self->endpoints_.size()) return self->connect();
+      if (error == asio::error::operation_aborted) {
+        return self->run_out(self->call_.patience_to_connect);
+      }
+      self->finish(fail(ErrorCode::io, "cannot connect to {}: {}", self->whom(), error.message()));
+    });
   }
 
   /// Closing is what ends a step that takes too long.
@@ -260,12 +256,11 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void refuse_tls(const ErrorOfAsio& error) {
     const long verdict = ::SSL_get_verify_result(tls_->native_handle());
     if (verdict != X509_V_OK) {
-      return finish(fail(ErrorCode::no_permission,
-                         fmt::format("the certificate of {} is not trusted: {}", whom(),
-                                     ::X509_verify_cert_error_string(verdict))));
+      return finish(fail(ErrorCode::no_permission, "the certificate of {} is not trusted: {}",
+                         whom(), ::X509_verify_cert_error_string(verdict)));
     }
-    finish(fail(ErrorCode::unsupported,
-                fmt::format("{} speaks no TLS with berth: {}", whom(), error.message())));
+    finish(
+        fail(ErrorCode::unsupported, "{} speaks no TLS with berth: {}", whom(), error.message()));
   }
 
   template <class Act>
@@ -296,19 +291,19 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
   void received(const ErrorOfAsio& error, std::size_t got) {
     const auto whole = reader_.feed({buffer_.data(), got});
-    if (!whole) return finish(std::unexpected(Error(whole.error()).because(whom())));
+    if (!whole) return finish(std::unexpected(Error(whole.error()).at(whom())));
     if (!*whole && !error) return read();
     // Over TLS only a proper goodbye shows that nobody cut the answer short.
     const bool ended = error == asio::error::eof;
     if (!*whole && !ended) {
-      return finish(fail(ErrorCode::io, fmt::format("the connection to {} was lost: {}", whom(),
-                                                    error.message())));
+      return finish(
+          fail(ErrorCode::io, "the connection to {} was lost: {}", whom(), error.message()));
     }
     if (const auto end = reader_.end(); !end) {
-      return finish(std::unexpected(Error(end.error()).because(whom())));
+      return finish(std::unexpected(Error(end.error()).at(whom())));
     }
     auto reply = reader_.take();
-    if (!reply) return finish(std::unexpected(std::move(reply).error().because(whom())));
+    if (!reply) return finish(std::unexpected(std::move(reply).error().at(whom())));
     finish(std::move(reply));
   }
 

@@ -1,7 +1,5 @@
 #include "serve/http_reply.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -25,7 +23,7 @@ using Parser = http::response_parser<http::string_body>;
 bool is_interim(unsigned status) { return status >= 100 && status < 200 && status != 101; }
 
 std::unexpected<Error> too_large(std::size_t most) {
-  return fail(ErrorCode::invalid, fmt::format("the answer is larger than {} bytes", most));
+  return fail(ErrorCode::invalid, "the answer is larger than {} bytes", most);
 }
 
 }  // namespace
@@ -55,7 +53,7 @@ struct ReplyReader::Parts {
     if (error == http::error::header_limit) {
       return fail(ErrorCode::invalid, "the headers of the answer are larger than 16 KiB");
     }
-    return fail(ErrorCode::invalid, fmt::format("the answer is no HTTP: {}", error.message()));
+    return fail(ErrorCode::invalid, "the answer is no HTTP: {}", error.message());
   }
 };
 
@@ -121,7 +119,7 @@ Result<HttpReply> ReplyReader::take() {
   reply.status = static_cast<int>(message.result_int());
   constexpr int least_final = 200;
   if (reply.status < least_final) {
-    return fail(ErrorCode::invalid, fmt::format("the answer has status {}", reply.status));
+    return fail(ErrorCode::invalid, "the answer has status {}", reply.status);
   }
   for (const auto& field : message) {
     const auto name = field.name_string();
@@ -135,8 +133,8 @@ Result<HttpReply> ReplyReader::take() {
     return reply;
   }
   if (!equals_ignoring_case(coding, "gzip")) {
-    return fail(ErrorCode::invalid,
-                fmt::format("the answer is packed in a way not asked for: {}", printable(coding)));
+    return fail(ErrorCode::invalid, "the answer is packed in a way not asked for: {}",
+                printable(coding));
   }
   auto unpacked = gunzipped(reply.body, parts_->most_body_bytes);
   if (!unpacked)

@@ -37,7 +37,7 @@ constexpr std::size_t part_of_socket = 8;
 constexpr std::size_t part_of_crowd = 4;
 
 Error failed_to(std::string_view attempted, const ErrorOfAsio& error) {
-  return system_error(attempted, error.value());
+  return system_error(error.value(), Sentence(attempted));
 }
 
 Result<std::shared_ptr<asio::ssl::context>> open_tls(const TlsFiles& files) {
@@ -45,8 +45,7 @@ Result<std::shared_ptr<asio::ssl::context>> open_tls(const TlsFiles& files) {
   ErrorOfAsio error;
   tls->set_options(asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1, error);
   const auto wrong = [&](std::string_view what, const std::string& file) {
-    return fail(ErrorCode::invalid,
-                fmt::format("cannot use {} as {}: {}", file, what, error.message()));
+    return fail(ErrorCode::invalid, "cannot use {} as {}: {}", file, what, error.message());
   };
   if (tls->use_certificate_chain_file(files.certificate, error)) {
     return wrong("certificate", files.certificate);
@@ -122,25 +121,25 @@ Result<void> HttpServer::Parts::open_socket(const std::string& path) {
   struct stat facts{};
   if (::lstat(path.c_str(), &facts) == 0) {
     if (!S_ISSOCK(facts.st_mode)) {
-      return fail(ErrorCode::busy, "cannot " + what + ": there is something else");
+      return fail(ErrorCode::busy, "cannot {}: there is something else", what);
     }
     if (is_alive(path)) {
-      return fail(ErrorCode::busy, "cannot " + what +
-                                       ": another berth serve answers there: `berth serve --link` "
-                                       "prints a link to its page; else give --socket another "
-                                       "path");
+      return fail(ErrorCode::busy,
+                  "cannot {}: another berth serve answers there: `berth serve --link` prints a "
+                  "link to its page; else give --socket another path",
+                  what);
     }
     ::unlink(path.c_str());
   }
   ErrorOfAsio error;
   local.emplace(context());
   if (path.size() >= sizeof(sockaddr_un{}.sun_path)) {
-    return fail(ErrorCode::invalid, "cannot " + what + ": the path is longer than 107 bytes");
+    return fail(ErrorCode::invalid, "cannot {}: the path is longer than 107 bytes", what);
   }
   local->open(Local(), error);
   if (!error) local->bind(Local::endpoint(path), error);
   // Everybody may ask: who he is, the kernel says.
-  if (!error && ::chmod(path.c_str(), 0666) != 0) return fail_system(what, errno);
+  if (!error && ::chmod(path.c_str(), 0666) != 0) return fail_system(errno, Sentence(what));
   if (!error) local->listen(most_unaccepted, error);
   if (error) return std::unexpected(failed_to(what, error));
   socket_path = path;
@@ -162,10 +161,10 @@ Result<void> HttpServer::Parts::open_address(const Address& address) {
   if (!error) listener->acceptor.listen(most_unaccepted, error);
   if (error == asio::error::address_in_use) {
     return fail(ErrorCode::busy,
-                "cannot " + what +
-                    ": something listens there already: where that is berth, `berth "
-                    "serve --link` prints a link to its page; else give --listen "
-                    "another address (127.0.0.1:0 takes any free port)");
+                "cannot {}: something listens there already: where that is berth, `berth serve "
+                "--link` prints a link to its page; else give --listen another address "
+                "(127.0.0.1:0 takes any free port)",
+                what);
   }
   if (error) return std::unexpected(failed_to(what, error));
   addresses.push_back(

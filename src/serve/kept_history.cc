@@ -18,19 +18,19 @@ constexpr std::chrono::seconds between_checks{60};
 Error for_anybody(ErrorCode code) {
   switch (code) {
     case ErrorCode::not_found:
-      return {code, "the history is still empty: ask again in a few seconds"};
+      return Error(code, "the history is still empty: ask again in a few seconds");
     case ErrorCode::busy:
     case ErrorCode::timeout:
-      return {code, "the history is busy: ask again"};
+      return Error(code, "the history is busy: ask again");
     case ErrorCode::invalid:
-      return {ErrorCode::io,
-              "the history is damaged; a file that is is set aside, and a new history begins"};
+      return Error(ErrorCode::io,
+                   "the history is damaged; a file that is is set aside, and a new history begins");
     case ErrorCode::unsupported:
     case ErrorCode::no_permission:
     case ErrorCode::io:
       break;
   }
-  return {ErrorCode::io, "the history cannot be read now; the log of berth serve says why"};
+  return Error(ErrorCode::io, "the history cannot be read now; the log of berth serve says why");
 }
 
 Result<Timeline> timeline_in(const std::string& path, WallTime since, WallTime until,
@@ -117,7 +117,7 @@ KeptHistory::State KeptHistory::give_up(const HistoryStatus& status) {
   disk_free_ = status.disk_free;
   lost_ += status.dropped + status.lost;
   State state = without_writer();
-  if (is_new) state.stopped_because = status.trouble;
+  if (is_new) state.stopped_because = Sentence(status.trouble);
   return state;
 }
 

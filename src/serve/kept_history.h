@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/sentence.h"
 #include "record/history/writer.h"
 #include "serve/history_source.h"
 #include "serve/metrics.h"
@@ -62,9 +63,9 @@ class KeptHistory {
 
   struct State {
     HistoryFigures figures;
-    std::uint64_t lost = 0;       // samples that were never written; it never falls
-    std::string stopped_because;  // none is kept since the last check; empty: no change
-    bool goes_on = false;         // one is kept again since the last check
+    std::uint64_t lost = 0;    // samples that were never written; it never falls
+    Sentence stopped_because;  // none is kept since the last check; empty: no change
+    bool goes_on = false;      // one is kept again since the last check
   };
   /// Notes what there is to note and tries again what was in vain. Nothing: no history is wanted.
   [[nodiscard]] std::optional<State> check();

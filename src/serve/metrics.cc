@@ -1,7 +1,5 @@
 #include "serve/metrics.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
@@ -87,9 +85,9 @@ Result<std::vector<MetricsProfile>> profiles_from(std::string_view list) {
                                           [](MetricsProfile profile) { return name_of(profile); });
     if (found == all_profiles.end()) {
       return fail(ErrorCode::invalid,
-                  fmt::format("there is no metrics profile \"{}\"; there are berth, dcgm and "
-                              "nvidia_smi, one or several with commas between",
-                              printable(part.substr(0, 64))));
+                  "there is no metrics profile \"{}\"; there are berth, dcgm and nvidia_smi, one "
+                  "or several with commas between",
+                  printable(part.substr(0, 64)));
     }
     if (std::ranges::find(profiles, *found) == profiles.end()) profiles.push_back(*found);
   }

@@ -1,4 +1,5 @@
 #include "serve/metrics.h"
+#include "base/sentence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -309,7 +310,7 @@ TEST(Metrics, OfALedgerThatCouldNotBeReadThereAreNoNumbers) {
 TEST(Metrics, AFailedSourceIsSaid) {
   Snapshot host = h100_builder().build();
   host.sources = {{"nvml", true}, {"pci", true}, {"nvml", false}};
-  host.problems = {{"nvml", std::nullopt, "timeout", "it hung", ""}};
+  host.problems = {{"nvml", std::nullopt, "timeout", Sentence("it hung"), {}}};
   const ReadPage page = read_metrics(host);
   EXPECT_EQ(page.value("berth_probe_success{probe=\"nvml\"}"), 0);
   EXPECT_EQ(page.value("berth_probe_success{probe=\"pci\"}"), 1);
@@ -549,7 +550,7 @@ Snapshot random_snapshot(std::mt19937& random) {
     host.processes.push_back({.id = {pid, 1}, .user = text(), .command = {{text()}}});
     host.claims.push_back({.id = text(), .user = text(), .devices = {{DeviceId(text()), {}}}});
     host.sources.push_back({text(), below(2) == 0});
-    host.problems.push_back({text(), {}, text(), "", ""});
+    host.problems.push_back({text(), {}, text(), {}, {}});
   }
   return host;
 }

@@ -21,11 +21,11 @@ Result<void> notify(const std::optional<std::string>& socket, std::string_view s
   std::copy(socket->begin(), socket->end(), address.sun_path);
   if (address.sun_path[0] == '@') address.sun_path[0] = '\0';
   const Fd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!fd.is_open()) return fail_system("open a socket to systemd", errno);
+  if (!fd.is_open()) return fail_system(errno, "open a socket to systemd");
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket->size());
   const ssize_t sent = ::sendto(fd.get(), state.data(), state.size(), MSG_NOSIGNAL | MSG_DONTWAIT,
                                 reinterpret_cast<const sockaddr*>(&address), size);
-  if (sent < 0) return fail_system("tell systemd at " + *socket, errno);
+  if (sent < 0) return fail_system(errno, "tell systemd at {}", *socket);
   return {};
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/sentence.h"
+
 namespace berth::serve {
 
 namespace {
@@ -93,8 +95,8 @@ Snapshot visible_part(Snapshot snapshot, const Principal& principal, const Polic
   // Whose descriptors these are is not known.
   if (snapshot.device_files.get()) snapshot.device_files = Absent::no_permission;
   for (Problem& problem : snapshot.problems) {
-    problem.message = without_private_paths(problem.message);
-    problem.remedy = without_private_paths(problem.remedy);
+    problem.message = Sentence(without_private_paths(problem.message.english()));
+    problem.remedy = Sentence(without_private_paths(problem.remedy.english()));
   }
   return snapshot;
 }

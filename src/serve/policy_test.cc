@@ -1,4 +1,5 @@
 #include "serve/policy.h"
+#include "base/sentence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -145,7 +146,7 @@ TEST(Token, IsFoundInBothSchemes) {
 TEST(Policy, OfARunOthersAreGivenNoValueThatIsItsOwners) {
   RunRecord run;
   run.directory = "/secret";
-  run.problems = {"secret"};
+  run.problems = {Sentence("secret")};
   run.manifest.id = "20260101-a";
   run.manifest.user = "alice";
   run.manifest.command = {"secret-command"};

@@ -25,11 +25,11 @@ uid_t whose(const StateDirectory& directory) { return owner_of(directory).uid; }
 
 Error why_not_read(const std::string& name, ErrorCode code) {
   if (code == ErrorCode::not_found || code == ErrorCode::invalid) {
-    return {ErrorCode::not_found,
-            "there is no run " + printable(name) + ": what its folder holds is no record of one"};
+    return Error(ErrorCode::not_found,
+                 "there is no run {}: what its folder holds is no record of one", printable(name));
   }
   // Not for ever: no descriptor is left, or the disk fails.
-  return {ErrorCode::io, "the record of run " + printable(name) + " cannot be read now"};
+  return Error(ErrorCode::io, "the record of run {} cannot be read now", printable(name));
 }
 
 /// Nothing: there is no such folder, or it is not wanted, or nothing of it may be shown. No error
@@ -51,8 +51,8 @@ Result<std::optional<FoundRun>> read_found(const StateDirectory& directory, cons
   // other.
   if (record->manifest.id != name) {
     return fail(ErrorCode::not_found,
-                "there is no run " + printable(name) +
-                    ": its folder holds the record of another run, copied or renamed");
+                "there is no run {}: its folder holds the record of another run, copied or renamed",
+                printable(name));
   }
   // Whose it is, its folder says. What the record says is whatever its writer wrote: it counts
   // where the machine has no name for him (a directory service has), and the uid is his own.
@@ -198,7 +198,7 @@ Result<FoundRun> RunSource::find(std::string_view id, std::optional<uid_t> princ
     if (!run && !reason) reason = std::move(run).error();
   }
   if (reason) return std::unexpected(*std::move(reason));
-  return fail(ErrorCode::not_found, "there is no run " + printable(id));
+  return fail(ErrorCode::not_found, "there is no run {}", printable(id));
 }
 
 Result<SampleTable> RunSource::samples(const FoundRun& run, std::size_t points,
@@ -243,14 +243,14 @@ Result<LogPiece> RunSource::log(const FoundRun& run, std::uint64_t offset,
   const auto fd = open_log(run.record);
   if (!fd) return std::unexpected(fd.error());
   struct stat facts{};
-  if (::fstat(fd->get(), &facts) != 0) return fail_system("examine the log", errno);
+  if (::fstat(fd->get(), &facts) != 0) return fail_system(errno, "examine the log");
   LogPiece piece;
   piece.total = static_cast<std::uint64_t>(facts.st_size);
   piece.offset = std::min(offset, piece.total);
   piece.text.resize(limit);
   const ssize_t got =
       ::pread(fd->get(), piece.text.data(), limit, static_cast<off_t>(piece.offset));
-  if (got < 0) return fail_system("read the log", errno);
+  if (got < 0) return fail_system(errno, "read the log");
   piece.text.resize(static_cast<std::size_t>(got));
   const bool is_end = piece.offset + piece.text.size() >= piece.total;
   if (!is_end) piece.text.resize(piece.text.size() - cut_character(piece.text));

@@ -39,7 +39,8 @@ std::optional<Error> read_policy(const toml::table& table, Settings& settings) {
   if (others) {
     const auto named = others_from_name(*others);
     if (named) settings.policy.others = *named;
-    if (!named) reader.refuse("others", {ErrorCode::invalid, "public, group or owner is wanted"});
+    if (!named)
+      reader.refuse("others", Error(ErrorCode::invalid, "public, group or owner is wanted"));
   }
   reader.finish(settings.unknown);
   return reader.mistake();
@@ -52,7 +53,7 @@ std::optional<Error> read_energy(const toml::table& table, Settings& settings) {
   reader.text("currency", currency);
   if (price) settings.price.per_kwh = parse_decimal(*price);
   if (price && !settings.price.per_kwh) {
-    reader.refuse("price_per_kwh", {ErrorCode::invalid, "a price is wanted: \"0.30\""});
+    reader.refuse("price_per_kwh", Error(ErrorCode::invalid, "a price is wanted: \"0.30\""));
   }
   settings.price.currency = currency.value_or("");
   reader.finish(settings.unknown);
@@ -74,7 +75,7 @@ std::optional<Error> read_history(const toml::table& table, Settings& settings) 
     if (!span) return reader.refuse(key, span.error());
     into = std::chrono::floor<std::chrono::hours>(*span);
     if (into < std::chrono::hours(1)) {
-      reader.refuse(key, {ErrorCode::invalid, "an hour is the least"});
+      reader.refuse(key, Error(ErrorCode::invalid, "an hour is the least"));
     }
   };
   HistoryOptions& kept = settings.history;
@@ -83,14 +84,14 @@ std::optional<Error> read_history(const toml::table& table, Settings& settings) 
   read_span("hours", hours, kept.hours_for);
   if (kept.minutes_for > kept.hours_for) {
     reader.refuse(minutes ? "minutes" : "hours",
-                  {ErrorCode::invalid, "hours are to be kept at least as long as minutes"});
+                  Error(ErrorCode::invalid, "hours are to be kept at least as long as minutes"));
   }
   if (at_most) {
     const auto size = parse_size(*at_most);
     if (!size) reader.refuse("at_most", size.error());
     if (size) kept.at_most = *size;
     if (kept.at_most < HistoryOptions::least_disk) {
-      reader.refuse("at_most", {ErrorCode::invalid, "2 MiB are the least"});
+      reader.refuse("at_most", Error(ErrorCode::invalid, "2 MiB are the least"));
     }
   }
   reader.finish(settings.unknown);
@@ -114,7 +115,8 @@ std::optional<Error> read_metrics(const toml::table& table, Settings& settings) 
     const bool is_label =
         hostname_label->empty() || *hostname_label == "hostname" || *hostname_label == "Hostname";
     if (!is_label) {
-      reader.refuse("dcgm_hostname_label", {ErrorCode::invalid, "hostname or Hostname is wanted"});
+      reader.refuse("dcgm_hostname_label",
+                    Error(ErrorCode::invalid, "hostname or Hostname is wanted"));
     }
   }
   reader.finish(settings.unknown);
@@ -151,9 +153,10 @@ bool could_be_host(std::string_view host) {
   });
 }
 Error no_host(std::string_view host) {
-  return {ErrorCode::invalid, "\"" + printable(host.substr(0, 80)) +
-                                  "\" is no host's name: write one as in \"gpu1.lab\", without "
-                                  "http://, paths or *"};
+  return Error(
+      ErrorCode::invalid,
+      "\"{}\" is no host's name: write one as in \"gpu1.lab\", without http://, paths or *",
+      printable(host.substr(0, 80)));
 }
 
 /// As a browser writes the header Origin. Nothing: a path, "*", or what no browser would send.
@@ -169,9 +172,10 @@ void read_origins(TableReader& reader, std::string_view key, std::vector<std::st
     const auto origin = origin_in(one);
     if (origin) one = *origin;
     if (!origin) {
-      reader.refuse(key, {ErrorCode::invalid, "\"" + printable(one.substr(0, 80)) +
-                                                  "\" is no origin: write each site as in "
-                                                  "\"https://portal.lab\", without a path or *"});
+      reader.refuse(key, Error(ErrorCode::invalid,
+                               "\"{}\" is no origin: write each site as in \"https://portal.lab\", "
+                               "without a path or *",
+                               printable(one.substr(0, 80))));
     }
   }
 }
@@ -229,8 +233,8 @@ bool is_any(const Address& address) { return address.host == "0.0.0.0" || addres
 
 Result<Address> parse_address(std::string_view text) {
   const auto refuse = [&] {
-    return fail(ErrorCode::invalid,
-                "\"" + printable(text) + "\" is no address: 127.0.0.1:9700 or [::1]:9700 is one");
+    return fail(ErrorCode::invalid, "\"{}\" is no address: 127.0.0.1:9700 or [::1]:9700 is one",
+                printable(text));
   };
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return refuse();
@@ -287,12 +291,11 @@ std::optional<Error> refused_listeners(const Settings& settings) {
   const bool asks_for_certificates = settings.tls && !settings.tls->client_ca.empty();
   for (const Address& address : settings.listen) {
     if (is_loopback(address) || settings.require_tokens || asks_for_certificates) continue;
-    return Error(
-        ErrorCode::no_permission,
-        fmt::format("will not listen on {}: {} could ask, and nothing tells who they are. Ask for "
-                    "tokens (--tokens) or client certificates (--tls-cert, --tls-key, "
-                    "--tls-client-ca), or stay on 127.0.0.1 and put a proxy in front",
-                    as_text(address), is_any(address) ? "everybody" : "others"));
+    return Error(ErrorCode::no_permission,
+                 "will not listen on {}: {} could ask, and nothing tells who they are. Ask for "
+                 "tokens (--tokens) or client certificates (--tls-cert, --tls-key, "
+                 "--tls-client-ca), or stay on 127.0.0.1 and put a proxy in front",
+                 as_text(address), is_any(address) ? "everybody" : "others");
   }
   return std::nullopt;
 }

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <utility>
 
+#include "base/sentence.h"
 #include "serve/settings_table.h"
 #include "serve/url.h"
 
@@ -72,7 +73,7 @@ void read_receiver(TableReader& reader, AlertReceiver& receiver) {
   constexpr std::chrono::milliseconds shortest{100};
   constexpr std::chrono::milliseconds longest{600'000};
   if (receiver.patience < shortest || receiver.patience > longest) {
-    reader.refuse("timeout", {ErrorCode::invalid, "100ms to 10m is wanted"});
+    reader.refuse("timeout", Error(ErrorCode::invalid, "100ms to 10m is wanted"));
   }
   if (name) receiver.name = *name;
   const bool is_name = !receiver.name.empty() && receiver.name.size() <= 64 &&
@@ -81,13 +82,14 @@ void read_receiver(TableReader& reader, AlertReceiver& receiver) {
                        });
   if (!is_name) {
     reader.refuse("name",
-                  {ErrorCode::invalid, "letters, digits, \"-\", \"_\" and \".\" are wanted"});
+                  Error(ErrorCode::invalid, "letters, digits, \"-\", \"_\" and \".\" are wanted"));
   }
   if (!least) return;
   const auto severity = severity_from_name(*least);
   if (severity) receiver.least = *severity;
   if (!severity) {
-    reader.refuse("min_severity", {ErrorCode::invalid, "notice, warning or critical is wanted"});
+    reader.refuse("min_severity",
+                  Error(ErrorCode::invalid, "notice, warning or critical is wanted"));
   }
 }
 
@@ -143,17 +145,16 @@ std::optional<Error> read_receivers(TableReader& reader, AlertReceiver::Kind kin
     if (mistake) return;
     // By its place among others it would get their messages when one of them goes.
     if (!table.contains("name") && std::exchange(had_nameless, true)) {
-      mistake = Error(
-          ErrorCode::invalid,
-          fmt::format("two [[alerts.{}]] have no name: only one may be without (name = \"team\")",
-                      name_of(kind)));
+      mistake = Error(ErrorCode::invalid,
+                      "two [[alerts.{}]] have no name: only one may be without (name = \"team\")",
+                      name_of(kind));
       return;
     }
     const bool taken = std::ranges::find(all, receiver.name, &AlertReceiver::name) != all.end();
     if (taken || all.size() >= most) {
       mistake = Error(ErrorCode::invalid,
-                      taken ? fmt::format("two receivers of alerts are named {}", receiver.name)
-                            : fmt::format("at most {} receivers of alerts are wanted", most));
+                      taken ? sentence("two receivers of alerts are named {}", receiver.name)
+                            : sentence("at most {} receivers of alerts are wanted", most));
       return;
     }
     all.push_back(std::move(receiver));

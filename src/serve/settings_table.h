@@ -115,8 +115,8 @@ class TableReader {
   }
   void refuse(std::string_view key, const toml::node& node, std::string_view why) {
     if (mistake_) return;
-    mistake_ = Error(ErrorCode::invalid,
-                     fmt::format("line {}: {}{}: {}", node.source().begin.line, name_, key, why));
+    mistake_ =
+        Error(ErrorCode::invalid, "line {}: {}{}: {}", node.source().begin.line, name_, key, why);
   }
 
   const toml::table& table_;

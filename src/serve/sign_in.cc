@@ -37,9 +37,8 @@ Result<SignIn::Made> SignIn::make_link(uid_t uid, WallTime now) {
 Result<SignIn::Made> SignIn::redeem(std::string_view secret, WallTime now) {
   const auto link = links_.find(secret, now);
   if (!link) {
-    return fail(
-        ErrorCode::not_found,
-        fmt::format("this link was used already, or is older than {} minutes", link_lasts.count()));
+    return fail(ErrorCode::not_found, "this link was used already, or is older than {} minutes",
+                link_lasts.count());
   }
   static_cast<void>(links_.revoke(link->name));
   return add(sessions_, *link->uid, now, session_lasts);

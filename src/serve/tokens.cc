@@ -67,15 +67,16 @@ static std::string text_of(std::vector<Token> tokens) {
 
 Result<void> TokenStore::add(Token token) {
   if (!is_name(token.name)) {
-    return fail(ErrorCode::invalid, "\"" + printable(token.name) +
-                                        "\" is no name for a token: letters, digits, \"-\", \"_\" "
-                                        "and \".\", at most 64");
+    return fail(
+        ErrorCode::invalid,
+        "\"{}\" is no name for a token: letters, digits, \"-\", \"_\" and \".\", at most 64",
+        printable(token.name));
   }
   const bool taken = std::any_of(tokens_.begin(), tokens_.end(),
                                  [&](const Token& one) { return one.name == token.name; });
   if (taken) {
-    return fail(ErrorCode::busy, "there is a token named " + token.name +
-                                     " already: revoke it, or take another name");
+    return fail(ErrorCode::busy,
+                "there is a token named {} already: revoke it, or take another name", token.name);
   }
   tokens_.push_back(std::move(token));
   return {};
@@ -84,8 +85,8 @@ Result<void> TokenStore::add(Token token) {
 Result<void> TokenStore::revoke(std::string_view name) {
   const auto gone = std::erase_if(tokens_, [&](const Token& one) { return one.name == name; });
   if (gone == 0) {
-    return fail(ErrorCode::not_found,
-                "there is no token named " + printable(name) + ": berth token list shows them");
+    return fail(ErrorCode::not_found, "there is no token named {}: berth token list shows them",
+                printable(name));
   }
   return {};
 }
@@ -117,7 +118,7 @@ Result<TokenStore> tokens_from_json(std::string_view text) {
   if (!read && tokens.empty()) return fail(ErrorCode::invalid, "not a file of tokens");
   // The last that was begun.
   if (!read) {
-    return fail(ErrorCode::invalid, "token " + std::to_string(tokens.size()) + " of it is none");
+    return fail(ErrorCode::invalid, "token {} of it is none", tokens.size());
   }
   TokenStore store;
   for (Token& token : tokens) {
@@ -133,16 +134,16 @@ Result<TokenStore> load_tokens(const std::string& path) {
   if (!fd && fd.error().code() == ErrorCode::not_found) return TokenStore();
   if (!fd) return std::unexpected(fd.error());
   struct stat facts{};
-  if (::fstat(fd->get(), &facts) != 0) return fail_system("look at " + path, errno);
-  if (!S_ISREG(facts.st_mode)) return fail(ErrorCode::invalid, path + " is no file");
+  if (::fstat(fd->get(), &facts) != 0) return fail_system(errno, "look at {}", path);
+  if (!S_ISREG(facts.st_mode)) return fail(ErrorCode::invalid, "{} is no file", path);
   if ((facts.st_mode & 077) != 0) {
-    return fail(ErrorCode::no_permission,
-                path + " can be read or written by others: chmod 600 " + path);
+    return fail(ErrorCode::no_permission, "{} can be read or written by others: chmod 600 {}", path,
+                path);
   }
   const auto text = read_all(fd->get(), longest_token_file);
   if (!text) return std::unexpected(text.error());
   auto store = tokens_from_json(*text);
-  if (!store) return std::unexpected(std::move(store).error().because(path));
+  if (!store) return std::unexpected(std::move(store).error().at(path));
   return store;
 }
 
@@ -155,7 +156,7 @@ Result<std::string> make_secret() {
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   std::array<unsigned char, 32> random{};
   if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) {
-    return fail_system("get random bytes", errno);
+    return fail_system(errno, "get random bytes");
   }
   std::string text = "berth_";
   unsigned held = 0;
@@ -178,7 +179,7 @@ TokenWatch::TokenWatch(std::optional<std::string> file) : file_(std::move(file))
 void TokenWatch::read(const std::string& file, Shared& shared) {
   auto tokens = load_tokens(file);
   const std::lock_guard lock(shared.mutex);
-  shared.mistake = tokens ? "" : tokens.error().message();
+  shared.mistake = tokens ? Sentence() : tokens.error().said();
   // Until a mistake is mended no token is right.
   shared.tokens = tokens ? std::move(*tokens) : TokenStore{};
   shared.is_reading = false;
@@ -196,7 +197,7 @@ TokenStore TokenWatch::tokens() const {
   return shared_->tokens;
 }
 
-std::optional<std::string> TokenWatch::take_mistake() {
+std::optional<Sentence> TokenWatch::take_mistake() {
   const std::lock_guard lock(shared_->mutex);
   if (shared_->mistake == said_) return std::nullopt;
   said_ = shared_->mistake;

@@ -74,20 +74,20 @@ class TokenWatch {
   /// As last read; none where that failed.
   [[nodiscard]] TokenStore tokens() const;
   /// What is wrong with the file, once per mistake.
-  [[nodiscard]] std::optional<std::string> take_mistake();
+  [[nodiscard]] std::optional<Sentence> take_mistake();
 
  private:
   /// What crosses between the threads.
   struct Shared {
     mutable std::mutex mutex;  // guards all below
     TokenStore tokens;
-    std::string mistake;  // empty: none
+    Sentence mistake;  // empty: none
     bool is_reading = false;
   };
   static void read(const std::string& file, Shared& shared);
 
   std::optional<std::string> file_;
-  std::string said_;  // the mistake that was told last
+  Sentence said_;  // the mistake that was told last
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
   Workers reader_{1};
 };

@@ -1,7 +1,6 @@
 #include "serve/url.h"
 
 #include <arpa/inet.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -67,8 +66,7 @@ Result<Url> refused_url(std::string_view text, std::string_view why) {
   const std::size_t scheme = text.find("://");
   std::string_view shown = text;
   if (scheme != std::string_view::npos) shown = text.substr(0, text.find('/', scheme + 3));
-  return fail(ErrorCode::invalid,
-              fmt::format("\"{}\" cannot be asked: {}", masked_text(printable(shown)), why));
+  return fail(ErrorCode::invalid, "\"{}\" cannot be asked: {}", masked_text(printable(shown)), why);
 }
 
 }  // namespace

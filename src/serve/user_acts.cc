@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/process.h"
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/user_name.h"
 #include "record/run_record.h"
@@ -40,8 +41,8 @@ std::string_view word_for(StopResult result) {
 Result<std::string> stop_in(const std::string& state_directory, const std::string& run) {
   const auto record = load_run(state_directory, run);
   if (!record) {
-    return fail(record.error().code(),
-                record.error().message() + ": its owner can end it with berth stop " + run);
+    return fail(record.error().code(), "{}: its owner can end it with berth stop {}",
+                record.error().said(), run);
   }
   SystemClock clock;
   const auto stopped = stop_run_and_begun(state_directory, *record, grace, clock);
@@ -95,18 +96,16 @@ bool become(uid_t uid) {
 Result<std::string> as_user(uid_t uid, const std::function<Result<std::string>()>& act) {
   if (uid == ::geteuid()) return act();
   if (::geteuid() != 0) {
-    return fail(
-        ErrorCode::no_permission,
-        fmt::format("berth serve runs as {} and cannot act for {}: run it as root, or let "
-                    "{} do it",
-                    local_user_name(::geteuid()), local_user_name(uid), local_user_name(uid)));
+    return fail(ErrorCode::no_permission,
+                "berth serve runs as {} and cannot act for {}: run it as root, or let {} do it",
+                local_user_name(::geteuid()), local_user_name(uid), local_user_name(uid));
   }
   auto pipe = make_pipe();
   if (!pipe) return std::unexpected(std::move(pipe).error());
   const auto child = fork_process([&] {
     pipe->read.close();
     const auto result =
-        become(uid) ? act() : Result<std::string>(fail_system("become the user", errno));
+        become(uid) ? act() : Result<std::string>(fail_system(errno, "become the user"));
     const std::string text = result ? std::string(done) + *result
                                     : fmt::format("{}\n{}", static_cast<int>(result.error().code()),
                                                   result.error().message());
@@ -123,7 +122,7 @@ Result<std::string> as_user(uid_t uid, const std::function<Result<std::string>()
   if (!code || line == std::string::npos) {
     return fail(ErrorCode::io, "the process that was to do it ended without a word");
   }
-  return fail(static_cast<ErrorCode>(*code), text->substr(line + 1));
+  return fail(static_cast<ErrorCode>(*code), Sentence(text->substr(line + 1)));
 }
 
 }  // namespace

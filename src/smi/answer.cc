@@ -41,7 +41,7 @@ std::optional<Output> failure_of(const Snapshot& snapshot) {
     }
     if (problem.code == "version_mismatch") {
       return Output{"Failed to initialize NVML: Driver/library version mismatch\n" +
-                        printable(problem.message) + "\n",
+                        printable(problem.message.english()) + "\n",
                     version_mismatch};
     }
     if (problem.code == "driver_not_loaded") {
@@ -52,8 +52,9 @@ std::optional<Output> failure_of(const Snapshot& snapshot) {
     }
     // No driver was asked: a file to be replayed cannot be read.
     if (problem.code == "look_failed")
-      return Output{printable(problem.message) + "\n", other_failure};
-    return Output{"Failed to initialize NVML: " + printable(problem.message) + "\n", other_failure};
+      return Output{printable(problem.message.english()) + "\n", other_failure};
+    return Output{"Failed to initialize NVML: " + printable(problem.message.english()) + "\n",
+                  other_failure};
   }
   return std::nullopt;
 }

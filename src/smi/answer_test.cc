@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/sentence.h"
 #include "smi/example_cards.h"
 #include "smi/fixed_source_test.h"
 #include "smi/smi.h"
@@ -35,7 +36,7 @@ Snapshot without_driver(std::string code) {
   host.problems.push_back({.source = "nvml",
                            .device = std::nullopt,
                            .code = std::move(code),
-                           .message = "what the library said",
+                           .message = Sentence("what the library said"),
                            .remedy = {}});
   return host;
 }
@@ -51,8 +52,8 @@ TEST_P(SmiSilentCard, EndsWithACodeAndIsToldBesideTheAnswer) {
   host.problems.push_back({.source = "nvml",
                            .device = host.devices[1].id,
                            .code = GetParam().problem,
-                           .message = "reading GPU 1: what the driver said",
-                           .remedy = "reboot"});
+                           .message = Sentence("reading GPU 1: what the driver said"),
+                           .remedy = Sentence("reboot")});
   for (const std::vector<std::string>& words : {std::vector<std::string>{},
                                                 {"-L"},
                                                 {"-q"},
@@ -75,11 +76,12 @@ INSTANTIATE_TEST_SUITE_P(Every, SmiSilentCard,
 TEST(SmiAnswer, OneReadingThatFailsIsItsCellsAffair) {
   Snapshot host = two_cards();
   host.devices[1].power_draw = Absent::failed;
-  host.problems.push_back({.source = "nvml",
-                           .device = host.devices[1].id,
-                           .code = "reading_failed",
-                           .message = "reading GPU 1: nvmlDeviceGetPowerUsage: Unknown Error (999)",
-                           .remedy = {}});
+  host.problems.push_back(
+      {.source = "nvml",
+       .device = host.devices[1].id,
+       .code = "reading_failed",
+       .message = Sentence("reading GPU 1: nvmlDeviceGetPowerUsage: Unknown Error (999)"),
+       .remedy = {}});
   EXPECT_EQ(of(host, {}).code, 0);
 }
 

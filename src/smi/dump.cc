@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "base/tr.h"
 #include "smi/calendar.h"
 #include "smi/dump_rows.h"
 
@@ -92,17 +91,17 @@ std::optional<Error> mistake_in_lines(const Node& log, std::size_t gpus) {
   };
   if (std::ranges::adjacent_find(log.children, no_gpu_below) != log.children.end()) {
     return Error(ErrorCode::invalid,
-                 std::string(tr("its lines have lost the spaces they began with, which tell what "
-                                "belongs to which GPU; write it anew: nvidia-smi -q > FILE")));
+                 "its lines have lost the spaces they began with, which tell what belongs to which "
+                 "GPU; write it anew: nvidia-smi -q > FILE");
   }
   // Less are told by -i; more are lines that were taken for one.
   const Node* attached = line_of(log, {heading_line::gpus});
   const auto count = attached == nullptr ? std::nullopt : parse_unsigned(trimmed(attached->value));
   if (!count || gpus <= *count) return std::nullopt;
   return Error(ErrorCode::invalid,
-               trf("it says \"Attached GPUs : {}\" and tells of {}: its lines are not those that "
-                   "nvidia-smi wrote; write it anew: nvidia-smi -q > FILE",
-                   *count, gpus));
+               "it says \"Attached GPUs : {}\" and tells of {}: its lines are not those that "
+               "nvidia-smi wrote; write it anew: nvidia-smi -q > FILE",
+               *count, gpus);
 }
 
 Device read_gpu(const Node& node, Surface surface, int index) {
@@ -167,13 +166,12 @@ Result<Snapshot> read_dump(std::string_view text, std::string_view phase) {
       if (snapshot) read_capture_parts(text, phase, *snapshot);
       return snapshot;
     }
-    return fail(ErrorCode::not_found,
-                trf("it has no nvidia-smi -q of the phase \"{}\"", printable(phase.substr(0, 64))));
+    return fail(ErrorCode::not_found, "it has no nvidia-smi -q of the phase \"{}\"",
+                printable(phase.substr(0, 64)));
   }
   if (!phase.empty()) {
-    return fail(ErrorCode::not_found,
-                trf("it is no capture of several answers and has no phase \"{}\"",
-                    printable(phase.substr(0, 64))));
+    return fail(ErrorCode::not_found, "it is no capture of several answers and has no phase \"{}\"",
+                printable(phase.substr(0, 64)));
   }
   text = dumps_in(text).front();
   if (const auto own = from_beginning(text); !own.empty()) text = own;

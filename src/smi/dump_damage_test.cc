@@ -75,7 +75,7 @@ TEST(DumpProcesses, WithoutTheSectionNobodyKnowsWhoIsThere) {
   EXPECT_EQ(state_of(gpu, host), DeviceState::unknown);
   ASSERT_THAT(host.problems, SizeIs(1));
   EXPECT_EQ(host.problems[0].code, "processes_untold");
-  EXPECT_THAT(host.problems[0].message, HasSubstr("GPU 0"));
+  EXPECT_THAT(host.problems[0].message.english(), HasSubstr("GPU 0"));
 }
 
 TEST(DumpProcesses, NoneInItIsNobody) {
@@ -114,7 +114,7 @@ TEST(DumpProcesses, OfTwoGpusTheOneThatTellsIsCounted) {
   EXPECT_FALSE(host.devices[0].process_count.get());
   EXPECT_EQ(host.devices[1].process_count, Reading<std::uint64_t>(1));
   ASSERT_THAT(host.problems, SizeIs(1));
-  EXPECT_THAT(host.problems[0].message, HasSubstr("GPU 0 is"));
+  EXPECT_THAT(host.problems[0].message.english(), HasSubstr("GPU 0 is"));
 }
 
 std::string part(const std::string& heading, std::string_view output) {

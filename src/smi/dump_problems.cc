@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "base/sentence.h"
 #include "smi/dump_rows.h"
 
 namespace berth::smi {
@@ -15,7 +16,7 @@ void report_lost(const Device& device, Snapshot& snapshot) {
       {.source = "replay",
        .device = device.id,
        .code = "device_lost",
-       .message = fmt::format("GPU {} was lost when this was written down", *device.index),
+       .message = sentence("GPU {} was lost when this was written down", *device.index),
        .remedy = {}});
 }
 
@@ -30,10 +31,10 @@ void report_untold(Snapshot& snapshot) {
       {.source = "replay",
        .device = {},
        .code = "processes_untold",
-       .message = fmt::format("who is on GPU {} is not known: it was written down without its "
-                              "list of processes",
-                              fmt::join(untold, ", ")),
-       .remedy = "nvidia-smi -q, without -d, writes all down"});
+       .message = sentence("who is on GPU {} is not known: it was written down without its "
+                           "list of processes",
+                           fmt::format("{}", fmt::join(untold, ", "))),
+       .remedy = sentence("nvidia-smi -q, without -d, writes all down")});
 }
 
 }  // namespace berth::smi

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "smi/dump.h"
 
@@ -104,10 +105,10 @@ class XmlReader {
       if (open == std::string_view::npos) break;
       keep_text(rest_.substr(0, open));
       rest_.remove_prefix(open);
-      if (!skip_markup() && !tag()) return fail(ErrorCode::invalid, mistake_);
+      if (!skip_markup() && !tag()) return fail(ErrorCode::invalid, Sentence(mistake_));
     }
     if (path_.size() > 1) {
-      return fail(ErrorCode::invalid, "the XML ends inside <" + path_.back()->name + ">");
+      return fail(ErrorCode::invalid, "the XML ends inside <{}>", path_.back()->name);
     }
     return std::move(root_);
   }

@@ -309,7 +309,7 @@ std::optional<std::string> gpustat_failure(const Snapshot& snapshot,
   if (!gpus(snapshot, {}).empty()) return std::nullopt;
   for (const Problem& problem : snapshot.problems) {
     if (problem.source == "nvml" && !problem.device) {
-      return "Error on querying NVIDIA devices. " + printable(problem.message) + "\n";
+      return "Error on querying NVIDIA devices. " + printable(problem.message.english()) + "\n";
     }
   }
   return std::nullopt;

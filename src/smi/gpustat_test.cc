@@ -1,4 +1,5 @@
 #include "smi/gpustat.h"
+#include "base/sentence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -166,7 +167,8 @@ TEST(Gpustat, WithoutCardsItSaysSo) {
   none.host.name = std::string("lab");
   EXPECT_THAT(drawn(none, {}), HasSubstr("\n(No GPUs are available)\n"));
   EXPECT_FALSE(gpustat_failure(none, {}));
-  none.problems.push_back({.source = "nvml", .code = "library_not_found", .message = "no library"});
+  none.problems.push_back(
+      {.source = "nvml", .code = "library_not_found", .message = Sentence("no library")});
   EXPECT_THAT(gpustat_failure(none, {}).value_or(""),
               StartsWith("Error on querying NVIDIA devices."));
 }

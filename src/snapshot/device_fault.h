@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/ids.h"
+#include "base/sentence.h"
 
 namespace berth {
 
@@ -33,8 +34,8 @@ enum class FaultKind { lost, failed, error, job_error };
 struct DeviceFault {
   DeviceId device;
   FaultKind kind = FaultKind::failed;
-  std::string code;      // a word for programs: "row_remap_failed", "xid_79"
-  std::string evidence;  // what was found, in English
+  std::string code;   // a word for programs: "row_remap_failed", "xid_79"
+  Sentence evidence;  // what was found
   /// The process that the driver names with an error; nothing: it names none.
   std::optional<std::uint64_t> pid;
   friend bool operator==(const DeviceFault&, const DeviceFault&) = default;

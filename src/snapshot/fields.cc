@@ -89,7 +89,7 @@ Cell read_state(const Device& device, const Snapshot& snapshot) {
 
 Cell read_failed_because(const Device& device, const Snapshot& snapshot) {
   const DeviceFault* fault = fault_of(device.id, snapshot);
-  if (fault != nullptr) return Scalar(fault->evidence);
+  if (fault != nullptr) return Scalar(fault->evidence.english());
   if (is_verdict_unread(device, snapshot)) return Absent::failed;
   return Scalar(std::string());
 }

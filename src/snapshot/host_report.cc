@@ -1,7 +1,5 @@
 #include "snapshot/host_report.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
@@ -22,6 +20,9 @@ constexpr std::array states = {HostState::ok, HostState::stale, HostState::unrea
 
 void cut(std::string& text) {
   if (text.size() > longest_word) text.resize(longest_word);
+}
+void cut(Sentence& text) {
+  if (text.english().size() > longest_word) text = Sentence(text.english().substr(0, longest_word));
 }
 void cut(std::optional<std::string>& text) {
   if (text) cut(*text);
@@ -177,8 +178,7 @@ Result<HostOverview> parse_overview(std::string_view text) {
   }
   if (*format > newest_overview) {
     const std::string version = printable(overview.version);
-    return fail(ErrorCode::unsupported,
-                fmt::format("its berth is newer ({}) than this one can read", version));
+    return fail(ErrorCode::unsupported, "its berth is newer ({}) than this one can read", version);
   }
   overview.taken = *taken;
   overview.waiting = queue ? queue->size() : 0;

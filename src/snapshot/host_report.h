@@ -53,8 +53,8 @@ struct HostReport {
   std::string address;  // "https://gpu1:9700"
   std::optional<std::string> page;
   HostState state = HostState::stale;
-  std::string why;  // empty where all is well
-  std::string remedy;
+  Sentence why;  // empty where all is well
+  Sentence remedy;
   std::optional<WallTime> asked;
   /// What it said last; nothing where that must not be taken for what is now.
   std::optional<HostOverview> seen;

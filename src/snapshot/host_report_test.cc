@@ -1,4 +1,5 @@
 #include "snapshot/host_report.h"
+#include "base/sentence.h"
 
 #include <gmock/gmock.h>
 
@@ -136,7 +137,7 @@ TEST(HostReport, StaysAsItWasWritten) {
 TEST(HostReport, SaysNothingOfDevicesOfAHostThatDoesNotAnswer) {
   HostReport report = example_report();
   report.state = HostState::unreachable;
-  report.why = "cannot connect";
+  report.why = Sentence("cannot connect");
   report.seen.reset();
   const std::string json = json_of(report);
   EXPECT_THAT(json, HasSubstr(R"("devices":[],"queue":null,)"));

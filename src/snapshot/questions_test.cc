@@ -1,4 +1,5 @@
 #include "snapshot/questions.h"
+#include "base/sentence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -91,7 +92,8 @@ TEST(StateOf, LostAndUnusableComeFirst) {
 TEST(StateOf, FailedTakesThePlaceOfFreeAndUnknownAlone) {
   const auto failed = [](SnapshotBuilder builder) {
     Snapshot host = builder.build();
-    host.faults = {{DeviceId("A"), FaultKind::failed, "row_remap_failed", "no spare is left"}};
+    host.faults = {
+        {DeviceId("A"), FaultKind::failed, "row_remap_failed", Sentence("no spare is left")}};
     return host;
   };
   const auto card = [] { return SnapshotBuilder().gpu("A", 8_GiB); };
@@ -112,7 +114,8 @@ TEST(StateOf, FailedTakesThePlaceOfFreeAndUnknownAlone) {
 }
 TEST(StateOf, WhatForbidsAJobIsAFieldWhoeverIsOnIt) {
   Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).gpu("B", 8_GiB).claim("x").build();
-  host.faults = {{DeviceId("B"), FaultKind::failed, "row_remap_failed", "no spare is left"}};
+  host.faults = {
+      {DeviceId("B"), FaultKind::failed, "row_remap_failed", Sentence("no spare is left")}};
   const Field* field = find_field("failed_because");
   ASSERT_NE(field, nullptr);
   EXPECT_EQ(field->read(host.devices[0], host), Cell(Scalar(std::string())));
@@ -131,7 +134,7 @@ TEST(StateOf, WhatCouldNotBeJudgedIsUnknownNotFree) {
     host.devices[0].details.put(verdict, Absent::failed);
     EXPECT_EQ(state(host), DeviceState::unknown);
     EXPECT_EQ(find_field("failed_because")->read(host.devices[0], host), Cell(Absent::failed));
-    host.faults = {{DeviceId("A"), FaultKind::failed, "recovery_action", "reset it"}};
+    host.faults = {{DeviceId("A"), FaultKind::failed, "recovery_action", Sentence("reset it")}};
     EXPECT_EQ(state(host), DeviceState::failed) << "another verdict was read, and is enough";
   }
 }

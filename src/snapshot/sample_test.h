@@ -1,6 +1,7 @@
 #pragma once
 // A snapshot with every member filled, for the tests of this folder.
 
+#include "base/sentence.h"
 #include "snapshot/builder.h"
 #include "snapshot/fields.h"
 
@@ -116,8 +117,9 @@ inline Snapshot full_snapshot() {
                        .gathered = {DeviceId("GPU-2")},
                        .gathers_until = WallTime{40}}};
   snapshot.sources = {{"nvml", true}, {"pci", false}};
-  snapshot.problems = {{"nvml", DeviceId("GPU-2"), "timeout", "it hung", "reset it"},
-                       {"pci", std::nullopt, "denied", "no", ""}};
+  snapshot.problems = {
+      {"nvml", DeviceId("GPU-2"), "timeout", Sentence("it hung"), Sentence("reset it")},
+      {"pci", std::nullopt, "denied", Sentence("no"), {}}};
   return snapshot;
 }
 

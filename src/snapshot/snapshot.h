@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "base/reading.h"
+#include "base/sentence.h"
 #include "snapshot/claim.h"
 #include "snapshot/device.h"
 #include "snapshot/device_fault.h"
@@ -23,9 +24,9 @@ namespace berth {
 struct Problem {
   std::string source;              // "nvml", "pci", "procfs", "ledger"
   std::optional<DeviceId> device;  // nothing: the whole source
-  std::string code;     // a word for programs: "library_not_found", "device_lost", "timeout"
-  std::string message;  // what was attempted, on what, what the system said
-  std::string remedy;   // what to do next; may be empty
+  std::string code;  // a word for programs: "library_not_found", "device_lost", "timeout"
+  Sentence message;  // what was attempted, on what, what the system said
+  Sentence remedy;   // what to do next; may be empty
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
+#include <utility>
 
-#include "base/sentence.h"
 #include "base/tr.h"
 
 namespace berth {
@@ -34,23 +35,21 @@ constexpr auto fixed_texts = std::to_array<KindOfUnusable>({
 
 }  // namespace
 
-WhyUnusable::WhyUnusable(std::string_view english) {
-  const auto found = std::ranges::find(fixed_texts, english, &KindOfUnusable::english);
+WhyUnusable::WhyUnusable(Sentence said) {
+  const auto found = std::ranges::find(fixed_texts, said.english(), &KindOfUnusable::english);
   kind_ = found == fixed_texts.end() ? Unusable::other : found->kind;
-  if (kind_ == Unusable::other) other_ = english;
+  if (kind_ == Unusable::other) other_ = std::move(said);
 }
 
-std::string_view WhyUnusable::english() const {
+Sentence WhyUnusable::said() const {
   const auto found = std::ranges::find(fixed_texts, kind_, &KindOfUnusable::kind);
-  return found == fixed_texts.end() ? std::string_view(other_) : found->english;
+  return found == fixed_texts.end() ? other_ : Sentence(found->english);
 }
-
-std::string WhyUnusable::shown() const { return Sentence(english(), {}).shown(); }
 
 void put(Archive& archive, WhyUnusable& why) {
-  std::string english(why.english());
-  put(archive, english);
-  if (archive.is_reading()) why = WhyUnusable(english);
+  Sentence said = why.said();
+  put(archive, said);
+  if (archive.is_reading()) why = WhyUnusable(std::move(said));
 }
 
 }  // namespace berth

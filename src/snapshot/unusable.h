@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/archive.h"
+#include "base/sentence.h"
 
 namespace berth {
 
@@ -33,20 +34,22 @@ class WhyUnusable {
   WhyUnusable() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): a kind says it all
   WhyUnusable(Unusable kind) : kind_(kind) {}
-  /// From the English sentence: a kind's own, or `other`.
-  explicit WhyUnusable(std::string_view english);
+  /// A kind's own sentence, or `other`.
+  explicit WhyUnusable(Sentence said);
+  explicit WhyUnusable(std::string_view english) : WhyUnusable(Sentence(english)) {}
 
   [[nodiscard]] Unusable kind() const { return kind_; }
   /// The device is usable.
   [[nodiscard]] bool empty() const { return kind_ == Unusable::none; }
-  [[nodiscard]] std::string_view english() const;
+  [[nodiscard]] Sentence said() const;
+  [[nodiscard]] std::string english() const { return said().english(); }
   /// In the chosen language.
-  [[nodiscard]] std::string shown() const;
+  [[nodiscard]] std::string shown() const { return said().shown(); }
   friend bool operator==(const WhyUnusable&, const WhyUnusable&) = default;
 
  private:
   Unusable kind_ = Unusable::none;
-  std::string other_;
+  Sentence other_;
 };
 
 [[nodiscard]] inline bool operator==(const WhyUnusable& why, Unusable kind) {

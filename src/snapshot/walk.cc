@@ -488,8 +488,7 @@ Result<Snapshot> snapshot_from_json(std::string_view text) {
   const auto read = read_json(text, [&](Archive& archive) { walk(archive, snapshot); });
   if (read) return snapshot;
   if (read.error().message().starts_with(no_json)) return std::unexpected(read.error());
-  return fail(read.error().code(),
-              trf("not a snapshot that berth can read: {}", read.error().message()));
+  return fail(read.error().code(), "not a snapshot that berth can read: {}", read.error().said());
 }
 
 }  // namespace berth

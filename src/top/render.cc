@@ -211,12 +211,12 @@ std::string what_is_wrong(const Seen& seen) {
   const Snapshot& snapshot = seen.snapshot;
   std::size_t count = snapshot.problems.size();
   std::string text;
-  if (count > 0) text = tr_composed(snapshot.problems.front().message);
+  if (count > 0) text = snapshot.problems.front().message.shown();
   for (const DeviceFault& fault : snapshot.faults) {
     const Device* device = seen.index.device(fault.device);
     if (device == nullptr || device->parent) continue;  // an instance is as well as its card
     if (count++ > 0) continue;
-    text = trf("GPU {} has failed: {}", short_name(*device), tr_composed(fault.evidence));
+    text = trf("GPU {} has failed: {}", short_name(*device), fault.evidence.shown());
   }
   if (count == 0) return {};
   if (count > 1) text += "; " + trf("{} more", count - 1);

@@ -340,9 +340,9 @@ std::vector<PanelLine> problem_lines(const Painter& painter) {
     add_health(lines, health, painter);
   }
   for (const Problem& problem : painter.state.seen->snapshot.problems) {
-    add_wrapped(lines, problem.source + ": " + tr_composed(problem.message), Tone::bad, 0, painter);
+    add_wrapped(lines, problem.source + ": " + problem.message.shown(), Tone::bad, 0, painter);
     if (!problem.remedy.empty()) {
-      add_wrapped(lines, tr_composed(problem.remedy), Tone::plain, 2, painter);
+      add_wrapped(lines, problem.remedy.shown(), Tone::plain, 2, painter);
     }
   }
   if (lines.empty()) lines.push_back({own(tr("nothing is wrong"), painter.style), Tone::good});

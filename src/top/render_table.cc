@@ -179,11 +179,11 @@ void draw_header(const Painter& painter, const std::vector<TableColumn>& columns
 /// they could be seen.
 std::optional<std::string> why_blind(const Snapshot& snapshot) {
   const auto problem = std::ranges::find_if(snapshot.problems, hides_processes);
-  if (problem != snapshot.problems.end()) return tr_composed(problem->message);
+  if (problem != snapshot.problems.end()) return problem->message.shown();
   const auto device = std::ranges::find_if(snapshot.devices, is_list_unread);
   if (device == snapshot.devices.end()) return std::nullopt;
   for (const Problem& one : snapshot.problems) {
-    if (one.device == device->id) return tr_composed(one.message);
+    if (one.device == device->id) return one.message.shown();
   }
   return std::string();
 }

@@ -1,4 +1,5 @@
 #include "top/render.h"
+#include "base/sentence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -269,7 +270,7 @@ Snapshot with_a_broken_card() {
   snapshot.faults = {
       {.device = broken.id,
        .code = "row_remap_failed",
-       .evidence = "a broken row of memory could not be replaced: no spare is left"}};
+       .evidence = Sentence("a broken row of memory could not be replaced: no spare is left")}};
   snapshot.devices[1].throttle_reasons = Absent::no_permission;
   snapshot.devices[2].ecc_uncorrected = Absent::failed;
   return snapshot;
@@ -277,7 +278,8 @@ Snapshot with_a_broken_card() {
 
 TEST(TopPicture, WhatIsWrongTellsTheHealthOfEachCardAndTheProblems) {
   Snapshot snapshot = with_a_broken_card();
-  snapshot.problems = {{.source = "ledger", .message = "no leases", .remedy = "setup"}};
+  snapshot.problems = {
+      {.source = "ledger", .message = Sentence("no leases"), .remedy = Sentence("setup")}};
   const std::string shown = picture_of(pressed(at(std::move(snapshot), {100, 60}), "!"));
   EXPECT_THAT(shown, AllOf(HasSubstr("GPU 0: failed (NVIDIA H100 80GB HBM3)"),
                            HasSubstr("  a broken row of memory could not be replaced"),
@@ -303,7 +305,7 @@ TEST(TopPicture, TheNoticeCountsBrokenCardsWithTheProblems) {
   EXPECT_THAT(picture_of(at(snapshot)),
               AllOf(HasSubstr("GPU 0 has failed: a broken row of memory"),
                     HasSubstr("(! shows all)"), Not(HasSubstr(" more  (!"))));
-  snapshot.problems = {{.source = "ledger", .message = "no leases"}};
+  snapshot.problems = {{.source = "ledger", .message = Sentence("no leases")}};
   EXPECT_THAT(picture_of(at(snapshot)), HasSubstr("no leases; 1 more  (! shows all)"));
 }
 
@@ -337,8 +339,9 @@ TEST(TopPicture, WhoCouldNotBeReadIsNotNobody) {
     snapshot.devices[0].process_count = why;
     EXPECT_THAT(picture_of(at(snapshot)), HasSubstr("Who is on the devices could not be read."));
   }
-  snapshot.problems = {
-      {.source = "nvml", .device = DeviceId("A"), .message = "the list of processes: error 999"}};
+  snapshot.problems = {{.source = "nvml",
+                        .device = DeviceId("A"),
+                        .message = Sentence("the list of processes: error 999")}};
   const std::string shown = picture_of(at(snapshot));
   EXPECT_THAT(shown, HasSubstr("could not be read: the list of processes: error 999"));
   EXPECT_THAT(shown, Not(HasSubstr("no process uses a GPU")));
@@ -347,7 +350,7 @@ TEST(TopPicture, WhoCouldNotBeReadIsNotNobody) {
 TEST(TopPicture, GpusThatCouldNotBeReadAreNotNone) {
   Snapshot snapshot;
   EXPECT_THAT(picture_of(at(snapshot)), HasSubstr("no GPU was found"));
-  snapshot.problems = {{.source = "nvml", .message = "the driver said no"}};
+  snapshot.problems = {{.source = "nvml", .message = Sentence("the driver said no")}};
   const std::string shown = picture_of(at(snapshot));
   EXPECT_THAT(shown, HasSubstr("which GPUs there are could not be read: the driver said no"));
   EXPECT_THAT(shown, Not(HasSubstr("no GPU was found")));
@@ -524,8 +527,9 @@ Snapshot random_snapshot(Random& random, std::int64_t time) {
                                .command = nasty_text(random),
                                .devices = {{DeviceId("GPU-1"), std::nullopt}}});
     snapshot.waiters.push_back({.user = nasty_text(random), .wants = nasty_text(random)});
-    snapshot.problems.push_back(
-        {.source = "nvml", .message = nasty_text(random), .remedy = nasty_text(random)});
+    snapshot.problems.push_back({.source = "nvml",
+                                 .message = Sentence(nasty_text(random)),
+                                 .remedy = Sentence(nasty_text(random))});
   }
   return snapshot;
 }

@@ -81,11 +81,11 @@ std::string alert_lines(const Alert& alert, const AlertList& list, const Style& 
   const std::string when = when_text(alert, list, style);
   if (!when.empty()) line.add("  ").add(when, Paint::dim);
   std::string text = line.text();
-  text += wrapped("    ", outside(tr_composed(alert.summary), style), 6, style,
+  text += wrapped("    ", outside(alert.summary.shown(), style), 6, style,
                   is_over ? Paint::dim : Paint::plain);
   if (is_over || alert.advice.empty()) return text;
-  return text + wrapped(style.utf8 ? "    → " : "    > ", outside(tr_composed(alert.advice), style),
-                        6, style);
+  return text +
+         wrapped(style.utf8 ? "    → " : "    > ", outside(alert.advice.shown(), style), 6, style);
 }
 
 std::string threshold_text(const AlertRuleFacts& facts, std::uint64_t threshold) {

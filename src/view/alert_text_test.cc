@@ -1,4 +1,5 @@
 #include "view/alert_text.h"
+#include "base/sentence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,13 +20,13 @@ AlertList alarming() {
                       .device = DeviceId("GPU-A"),
                       .index = 3,
                       .since = {1'760'000'000'000},
-                      .summary = "it fell off the bus and answers nobody",
-                      .advice = "reboot"},
+                      .summary = Sentence("it fell off the bus and answers nobody"),
+                      .advice = Sentence("reboot")},
                      {.id = "disk_nearly_full-1",
                       .rule = AlertRule::disk_nearly_full,
                       .since = {1'760'000'000'000},
                       .resolved = WallTime{1'760'000'030'000},
-                      .summary = "the file system of \x1b[2J is 97 % full"}},
+                      .summary = Sentence("the file system of \x1b[2J is 97 % full")}},
           .failing = {{.receiver = "team", .trouble = "it answered 500"}}};
 }
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "view/example_server.h"
@@ -23,38 +24,38 @@ TEST_F(Chinese, StatusLooksAsItDidAndKeepsWithinTheTerminal) {
 }
 
 TEST_F(Chinese, ComposedEnglishIsFoundAgainByItsWords) {
-  EXPECT_EQ(tr_composed("cannot open /tmp/a b: No such file or directory"),
+  EXPECT_EQ(Sentence("cannot open /tmp/a b: No such file or directory").shown(),
             "无法打开 /tmp/a b：No such file or directory");
-  EXPECT_EQ(tr_composed("reading GPU 3: the probe process did not answer"),
+  EXPECT_EQ(Sentence("reading GPU 3: the probe process did not answer").shown(),
             "读取 GPU 3：探测进程没有响应");
-  EXPECT_EQ(tr_composed("/a/b is not a directory"), "/a/b 不是目录");
+  EXPECT_EQ(Sentence("/a/b is not a directory").shown(), "/a/b 不是目录");
 }
 
 TEST_F(Chinese, ComposedPartsAreTranslatedEach) {
-  EXPECT_EQ(tr_composed("writing /a: cannot replace /a: Read-only file system"),
+  EXPECT_EQ(Sentence("writing /a: cannot replace /a: Read-only file system").shown(),
             "写入 /a：无法替换 /a：Read-only file system");
 }
 
 TEST_F(Chinese, WordsOfOthersStayAsTheyAre) {
-  EXPECT_EQ(tr_composed("Xid 79 on bus 3"), "Xid 79 on bus 3");
-  EXPECT_EQ(tr_composed("NVRM: Xid; nothing of ours"), "NVRM: Xid; nothing of ours");
-  EXPECT_EQ(tr_composed(""), "");
-  EXPECT_EQ(tr_composed("{} {:d} }{"), "{} {:d} }{");
+  EXPECT_EQ(Sentence("Xid 79 on bus 3").shown(), "Xid 79 on bus 3");
+  EXPECT_EQ(Sentence("NVRM: Xid; nothing of ours").shown(), "NVRM: Xid; nothing of ours");
+  EXPECT_EQ(Sentence("").shown(), "");
+  EXPECT_EQ(Sentence("{} {:d} }{").shown(), "{} {:d} }{");
 }
 
 TEST_F(Chinese, EndlessTextIsNotSearchedForSentences) {
   std::string endless = "reading GPU 3: the probe process did not answer";
   while (endless.size() < 10'000) endless += "; a b: c";
-  EXPECT_EQ(tr_composed(endless), endless);
+  EXPECT_EQ(Sentence(endless).shown(), endless);
   // Each part costs a look through the catalogue: after some the rest stays English.
   std::string many = "cannot open /a: no";
   while (many.size() < 4000) many += "; a b： c d: e f";
   many += "; reading GPU 3";
-  EXPECT_TRUE(tr_composed(many).ends_with("reading GPU 3")) << tr_composed(many);
+  EXPECT_TRUE(Sentence(many).shown().ends_with("reading GPU 3")) << Sentence(many).shown();
 }
 
 TEST(English, ComposedTextIsGivenBackAsItIs) {
-  EXPECT_EQ(tr_composed("cannot open {}: no"), "cannot open {}: no");
+  EXPECT_EQ(Sentence("cannot open {}: no").shown(), "cannot open {}: no");
 }
 
 }  // namespace

@@ -102,17 +102,16 @@ Result<std::vector<const Field*>> parse_field_list(std::string_view list) {
     }
     if (name.empty()) {
       return fail(ErrorCode::invalid,
-                  std::string(tr("an empty field in the list; write for example "
-                                 "index,name,memory_used_bytes (all of them: berth --fields)")));
+                  "an empty field in the list; write for example index,name,memory_used_bytes (all "
+                  "of them: berth --fields)");
     }
     if (const auto mistake = typographic_mistake(name)) {
-      return fail(ErrorCode::invalid,
-                  trf("\"{}\" has the character \"{}\" in it; did you mean {}?", printable(name),
-                      mistake->found, printable(without_quotes(mistake->corrected))));
+      return fail(ErrorCode::invalid, "\"{}\" has the character \"{}\" in it; did you mean {}?",
+                  printable(name), mistake->found, printable(without_quotes(mistake->corrected)));
     }
     return fail(ErrorCode::invalid,
-                trf("there is no field \"{}\"; near it: {} (all of them: berth --fields)",
-                    printable(name), near_matches(name)));
+                "there is no field \"{}\"; near it: {} (all of them: berth --fields)",
+                printable(name), near_matches(name));
   }
   return columns;
 }

@@ -1,6 +1,7 @@
 // What doctor saw and found, for programs.
 
 #include "base/json_archive.h"
+#include "base/sentence.h"
 #include "diagnose/doctor/gpu_speed.h"
 #include "snapshot/questions.h"
 #include "view/doctor_text.h"
@@ -178,7 +179,7 @@ void write_host_facts(Archive& archive, const Examined& host) {
 std::string doctor_json(const Examined& host, const Findings& findings) {
   const Snapshot& snapshot = host.snapshot;
   const auto worst = worst_of(findings);
-  std::vector<std::string> problems;
+  std::vector<Sentence> problems;
   for (const Problem& problem : snapshot.problems) problems.push_back(problem.message);
   return write_json(JsonLayout::indented,
                     [&](Archive& archive) {

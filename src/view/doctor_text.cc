@@ -66,7 +66,7 @@ std::string step_line(const ProofStep& step, const GpuProof& test, const Device&
 }
 
 std::string verdict(const GpuProof& test) {
-  if (!test.left_out.empty()) return trf("not tested: {}", tr_composed(test.left_out));
+  if (!test.left_out.empty()) return trf("not tested: {}", test.left_out.shown());
   const bool well = std::ranges::all_of(
       test.steps, [](const ProofStep& step) { return step.end == ProofEnd::passed; });
   return std::string(well ? tr("computes, and every result that was checked was right")
@@ -174,7 +174,7 @@ std::string framework_line(const Examined& host) {
     }
     return host.facts.python_problem.empty()
                ? std::string(tr("No Python was looked at."))
-               : trf("No Python was looked at: {}", tr_composed(host.facts.python_problem));
+               : trf("No Python was looked at: {}", host.facts.python_problem.shown());
   }
   std::string text;
   for (const FrameworkBuild& build : python->frameworks) {

@@ -1,6 +1,7 @@
 // The five lines that doctor opens with, each at most a line of 80 columns.
 
 #include "view/doctor_text.h"
+#include "base/sentence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -142,7 +143,8 @@ TEST(DoctorText, SaysNothingOfFrameworksWhereTheInterpreterDidNotAnswer) {
 TEST(DoctorText, TestOfASimulatedGpuIsNoAllClear) {
   Examined host = host_with({"NVIDIA H100 80GB HBM3"});
   const auto text = [&] { return render_doctor(host, {}, Style{}); };
-  host.gpu_proofs = {{.device = host.snapshot.devices[0].id, .left_out = "not of this machine"}};
+  host.gpu_proofs = {
+      {.device = host.snapshot.devices[0].id, .left_out = Sentence("not of this machine")}};
   host.facts.kernel.emplace();
   EXPECT_THAT(text(), HasSubstr("Nothing found to be wrong."));
   EXPECT_THAT(doctor_json(host, {}), HasSubstr("\"not_examined\": null"));

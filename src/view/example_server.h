@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/sentence.h"
 #include "snapshot/builder.h"
 
 namespace berth::example {
@@ -113,8 +114,8 @@ inline Snapshot server() {
                               .wants = "-n 4",
                               .since = {taken_ms - 754'000}});
   snapshot.problems.push_back({"nvml", DeviceId("GPU-5f"), "device_lost",
-                               "cannot read GPU 5: it has fallen off the bus",
-                               "look into `dmesg | grep Xid`; a reboot brings it back"});
+                               Sentence("cannot read GPU 5: it has fallen off the bus"),
+                               Sentence("look into `dmesg | grep Xid`; a reboot brings it back")});
   return snapshot;
 }
 

@@ -1,5 +1,6 @@
 #include "view/findings_text.h"
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "view/values.h"
@@ -89,11 +90,6 @@ std::string render_fixes(const Findings& findings, const Style& style) {
   return text;
 }
 
-static void put(Archive& archive, Sentence& sentence) {
-  std::string english = sentence.english();
-  archive.scalar(english);
-}
-
 static void walk(Archive& archive, Finding::Step& step) {
   archive.derived("what", step.what);
   archive.derived("command", step.command, Form::nullable);
@@ -106,7 +102,7 @@ void walk(Archive& archive, Finding& finding) {
   archive.derived("evidence", finding.evidence);
   archive.derived("meaning", finding.meaning);
   archive.derived("steps", finding.steps);
-  archive.derived("doubt", finding.doubt.english(), Form::nullable);
+  archive.derived("doubt", finding.doubt, Form::nullable);
 }
 
 }  // namespace berth

@@ -136,12 +136,12 @@ std::string notes_of(const HostReport& host, const Style& style) {
   }
   if (host.state != HostState::ok) {
     std::string line = own(host_state_word(host.state), style);
-    if (!host.why.empty()) line += own(tr(": "), style) + outside(tr_composed(host.why), style);
+    if (!host.why.empty()) line += own(tr(": "), style) + outside(host.why.shown(), style);
     note(line, host.state == HostState::stale ? Paint::yellow : Paint::red);
   }
   if (!host.remedy.empty()) {
-    text += wrapped(style.utf8 ? "    → " : "    > ", outside(tr_composed(host.remedy), style), 6,
-                    style);
+    text +=
+        wrapped(style.utf8 ? "    → " : "    > ", outside(host.remedy.shown(), style), 6, style);
   }
   if (!host.seen) return text;
   const Sum sum = sum_of(*host.seen);

@@ -1,4 +1,5 @@
 #include "view/fleet_text.h"
+#include "base/sentence.h"
 
 #include <gmock/gmock.h>
 
@@ -35,8 +36,9 @@ HostReport answering(std::string name, std::vector<HostDevice> devices) {
 HostReport silent() {
   HostReport host{.name = "gpu3", .address = "http://gpu3:9700", .page = {}};
   host.state = HostState::unreachable;
-  host.why = "cannot connect to gpu3:9700: Connection refused";
-  host.remedy = "is berth serve running there, at an address that others can reach (--listen)?";
+  host.why = Sentence("cannot connect to gpu3:9700: Connection refused");
+  host.remedy =
+      Sentence("is berth serve running there, at an address that others can reach (--listen)?");
   return host;
 }
 
@@ -111,7 +113,7 @@ TEST(FleetText, NamesBrokenCardsAndAlerts) {
 TEST(FleetText, EscapesWhatOthersSay) {
   auto hosts = example();
   hosts[0].seen->devices[1].users = {"\x1b[2J\x1b[31mroot"};
-  hosts[2].why = "\x1b]0;owned\a";
+  hosts[2].why = Sentence("\x1b]0;owned\a");
   EXPECT_THAT(render_fleet(hosts, wide()), Not(HasSubstr("\x1b")));
 }
 

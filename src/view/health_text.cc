@@ -1,6 +1,7 @@
 #include "view/health_text.h"
 
 #include "base/json_archive.h"
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/questions.h"
@@ -40,8 +41,8 @@ std::string findings_text(const DeviceHealth& health, const Style& style) {
 
 std::string not_examined_text(const DeviceHealth& health) {
   std::string what;
-  for (const std::string& one : health.not_examined) {
-    what += (what.empty() ? "" : std::string(tr("; "))) + tr_composed(one);
+  for (const Sentence& one : health.not_examined) {
+    what += (what.empty() ? "" : std::string(tr("; "))) + one.shown();
   }
   return what.empty() ? what : trf("could not be examined: {}", what);
 }
@@ -99,7 +100,7 @@ std::string render_health(const std::vector<DeviceHealth>& devices, const Snapsh
     text += line.text() + findings_text(health, style);
   }
   for (const Problem& problem : snapshot.problems) {
-    text += warning_line(outside(tr_composed(problem.message), style), style);
+    text += warning_line(outside(problem.message.shown(), style), style);
   }
   return text;
 }
@@ -128,7 +129,7 @@ std::string health_json(const std::vector<DeviceHealth>& devices, const Snapshot
   const auto worst = worst_of(devices);
   std::optional<std::string> state;
   if (worst) state = std::string(name_of(*worst));
-  std::vector<std::string> problems;
+  std::vector<Sentence> problems;
   for (const Problem& problem : snapshot.problems) problems.push_back(problem.message);
   return write_json(JsonLayout::indented,
                     [&](Archive& archive) {

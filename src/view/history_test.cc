@@ -83,7 +83,7 @@ TEST(HistoryText, SaysInTheCataloguesWordsWhatTheDriverToldAsANumber) {
   const auto json = nlohmann::json::parse(history_json(view));
   EXPECT_EQ(json["events"][0]["text"], "it has fallen off the bus");
   view.events[0].kind = "health";
-  EXPECT_EQ(words_of(view.events[0]), "") << "numbers of other kinds are not NVIDIA's";
+  EXPECT_EQ(words_of(view.events[0]).english(), "") << "numbers of other kinds are not NVIDIA's";
 }
 
 TEST(HistoryText, IsOfAUserWithoutTheDevicesOfAll) {

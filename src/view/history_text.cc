@@ -275,18 +275,17 @@ std::string events_text(const HistoryView& view, const Style& style) {
         fmt::format("! {} GPU {} {} {}: ", since_text(event.at, view.now, style),
                     device_word(view.facts, event.device, style), outside(event.kind, style),
                     outside(event.code, style));
-    text +=
-        wrapped("", head + outside(tr_composed(words_of(event)), style), 2, style, Paint::yellow);
+    text += wrapped("", head + outside(words_of(event).shown(), style), 2, style, Paint::yellow);
   }
   return text.empty() ? text : "\n" + text;
 }
 
 }  // namespace
 
-std::string words_of(const HistoryEvent& event) {
-  if (event.kind != "xid" || !event.text.empty()) return event.text;
+Sentence words_of(const HistoryEvent& event) {
+  if (event.kind != "xid" || !event.text.empty()) return Sentence(event.text);
   const auto code = parse_unsigned(event.code);
-  return code ? std::string(xid_facts(*code).meaning) : event.text;
+  return Sentence(code ? xid_facts(*code).meaning : event.text);
 }
 
 std::string_view advice_of(const HistoryEvent& event) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sentence.h"
 #include "record/history/reader.h"
 #include "view/style.h"
 
@@ -25,7 +26,7 @@ struct HistoryView {
 };
 
 /// What an event says; of an error that the driver told by its number alone, NVIDIA's words for it.
-[[nodiscard]] std::string words_of(const HistoryEvent& event);
+[[nodiscard]] Sentence words_of(const HistoryEvent& event);
 /// What to do about an error of the driver; empty: nothing, or it is no such event. What the rules
 /// of health find is told with its advice as long as they find it, and is over afterwards.
 [[nodiscard]] std::string_view advice_of(const HistoryEvent& event);

@@ -140,9 +140,9 @@ std::string render_leases(const Snapshot& snapshot, const std::optional<LedgerPl
   text += scope_text(place, style);
   for (const Problem& problem : snapshot.problems) {
     if (problem.source != "ledger") continue;
-    text += warning_line(outside(tr_composed(problem.message), style), style);
+    text += warning_line(outside(problem.message.shown(), style), style);
     if (problem.remedy.empty()) continue;
-    text += advice_line(outside(tr_composed(problem.remedy), style), style);
+    text += advice_line(outside(problem.remedy.shown(), style), style);
   }
   return text;
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/json_archive.h"
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/device_kind.h"
@@ -200,7 +201,7 @@ std::string render_manifest(const Manifest& manifest, const Style& style) {
     }
   }
   for (const Problem& problem : manifest.given.problems) {
-    text += "\n" + warning_line(outside(tr_composed(problem.message), style), style);
+    text += "\n" + warning_line(outside(problem.message.shown(), style), style);
   }
   return text;
 }

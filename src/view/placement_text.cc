@@ -313,10 +313,10 @@ std::string render_refusals(const Placement& placement, const Snapshot& snapshot
                     own(tr("which devices this machine has cannot be told, because its driver "
                            "does not say:"),
                         style) +
-                        " " + outside(tr_composed(why->message), style),
+                        " " + outside(why->message.shown(), style),
                     2, style, Paint::yellow);
     if (!why->remedy.empty()) {
-      text += advice_line(outside(tr_composed(why->remedy), style), style);
+      text += advice_line(outside(why->remedy.shown(), style), style);
     }
   } else if (placement.refused.empty() && placement.available.empty() && placement.chosen.empty()) {
     text += wrapped("  ",

@@ -421,7 +421,7 @@ std::string notes(const std::vector<ProcessRow>& rows, const std::vector<GhostRo
     }
   }
   for (const Problem& problem : index.snapshot().problems) {
-    text += bullet(outside(tr_composed(problem.message), style), style);
+    text += bullet(outside(problem.message.shown(), style), style);
   }
   return text.empty() ? text : "\n" + text;
 }

@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "diagnose/postmortem/evidence.h"
@@ -50,7 +51,7 @@ std::string sentence(const RanksKilled& news) {
 }
 
 std::string sentence(const RanksUnrecorded& news) {
-  return trf("the run's record does not show its ranks: {}", tr_composed(news.why));
+  return trf("the run's record does not show its ranks: {}", news.why.shown());
 }
 
 }  // namespace

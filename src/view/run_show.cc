@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json_archive.h"
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "record/run_container.h"
@@ -141,11 +142,10 @@ void add_cap(Facts& facts, const RunRecord& run, const Summary& summary, const S
   facts.add(tr("Cap"), held);
   if (manifest.cap->tier == CapTier::none) return;
   const CapProof& proof = outcome.proof;
-  facts.add(tr("Proved"),
-            own(proof.proved == Proved::yes  ? std::string(tr("yes"))
-                : proof.proved == Proved::no ? trf("no: {}", tr_composed(proof.why))
-                                             : trf("unknown: {}", tr_composed(proof.why)),
-                style));
+  facts.add(tr("Proved"), own(proof.proved == Proved::yes  ? std::string(tr("yes"))
+                              : proof.proved == Proved::no ? trf("no: {}", proof.why.shown())
+                                                           : trf("unknown: {}", proof.why.shown()),
+                              style));
   facts.add(tr("No stronger"), own(stronger_tiers_text(*manifest.cap), style));
   facts.add(tr("Said"), own(said_text(*manifest.cap), style));
 }
@@ -315,7 +315,7 @@ std::string events_text(const std::vector<RunEvent>& events, WallTime now, const
   std::string text = "\n" + Line(style).add(own(tr("Noticed"), style), Paint::bold).text();
   for (const RunEvent& event : events) {
     text += wrapped("  " + since_text(event.at, now, style) + "  ",
-                    outside(tr_composed(event.text), style), 4, style, Paint::yellow);
+                    outside(event.text.shown(), style), 4, style, Paint::yellow);
   }
   return text;
 }
@@ -356,8 +356,8 @@ std::string render_run(const RunRecord& run, const RunDetails& details, const Mo
   text += tree_text(details.summary, style);
   text += marks_text(details.marks, now.wall, style);
   text += events_text(details.events, now.wall, style);
-  for (const std::string& problem : run.problems) {
-    text += warning_line(outside(tr_composed(problem), style), style);
+  for (const Sentence& problem : run.problems) {
+    text += warning_line(outside(problem.shown(), style), style);
   }
   return text;
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "run/isolate.h"
@@ -36,15 +37,15 @@ std::string stronger_tiers_text(const RunCap& cap) {
   std::string text;
   for (const auto& [tier, why] : cap.not_held_by) {
     text += (text.empty() ? "" : std::string(tr("; "))) + printable(tier) + std::string(tr(": ")) +
-            tr_composed(printable(why));
+            Sentence(printable(why)).shown();
   }
   return text;
 }
 
 std::string said_text(const RunCap& cap) {
   std::string text;
-  for (const std::string& one : cap.said) {
-    text += (text.empty() ? "" : std::string(tr("; "))) + tr_composed(printable(one));
+  for (const Sentence& one : cap.said) {
+    text += (text.empty() ? "" : std::string(tr("; "))) + printable(one.shown());
   }
   return text;
 }
@@ -106,12 +107,12 @@ std::string sentence_of(const ScriptWarning& warning) {
 
 class Sentences {
  public:
-  void add(const RunRemark& remark) { all_.push_back(tr_composed(remark.text)); }
+  void add(const RunRemark& remark) { all_.push_back(remark.text.shown()); }
   void add(const ScriptWarning& warning) { all_.push_back(sentence_of(warning)); }
 
   void add(const RunUnrecorded& run) {
-    all_.push_back(trf("this run is not recorded: {}; the job runs all the same",
-                       tr_composed(printable(run.why))));
+    all_.push_back(
+        trf("this run is not recorded: {}; the job runs all the same", printable(run.why.shown())));
     if (run.detached) {
       all_.push_back(trf("`berth stop {}` ends it and `berth wait {}` waits for it all the same",
                          run.id, run.id));

@@ -1,4 +1,5 @@
 #include "view/run_text.h"
+#include "base/sentence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,7 +37,7 @@ TEST(RunText, WarningAboutAScriptNamesItsLine) {
 }
 
 TEST(RunText, UnrecordedRunSaysHowToFindItAndThatLastIsAnother) {
-  RunUnrecorded run{.id = "r1", .why = "cannot write x: No space left on device"};
+  RunUnrecorded run{.id = "r1", .why = Sentence("cannot write x: No space left on device")};
   EXPECT_THAT(sentences_of(run),
               ElementsAre("this run is not recorded: cannot write x: No space left on device; the "
                           "job runs all the same"));

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "record/run_slurm.h"
@@ -53,7 +54,7 @@ std::string cause_text(const RunEnd& end) {
   }
   if (because == end_cause::gpu_fault) return std::string(tr("GPU fault"));
   if (because == end_cause::memory_cap) return std::string(tr("above its share of memory"));
-  return tr_composed(printable(because));
+  return Sentence(printable(because)).shown();
 }
 
 std::string wanted_gpus(const RunRecord& run) {
@@ -64,7 +65,7 @@ std::string wanted_gpus(const RunRecord& run) {
 
 std::string never_started_text(const RunRecord& run) {
   const std::string& because = run.end->because;
-  if (!run.end->known) return trf("never started: {}", tr_composed(printable(because)));
+  if (!run.end->known) return trf("never started: {}", Sentence(printable(because)).shown());
   std::string text =
       trf("never started: waited {} for {}", short_duration(waited(run, {})), wanted_gpus(run));
   if (because == end_cause::no_device) return text + std::string(tr(", no device came"));
@@ -369,8 +370,8 @@ std::string render_runs(const RunList& list, const Moment& now, const Style& sty
     const std::string mark = "SIMULATED: ";  // also where it is of some of the rows alone
     text += wrapped("", mark + own(invented_figures_text(), style), 2, style, Paint::dim);
   }
-  for (const std::string& problem : list.problems) {
-    text += warning_line(outside(tr_composed(problem), style), style);
+  for (const Sentence& problem : list.problems) {
+    text += warning_line(outside(problem.shown(), style), style);
   }
   return text;
 }

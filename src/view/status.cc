@@ -217,17 +217,17 @@ std::string problems_text(const Snapshot& snapshot, const Style& style) {
   std::set<std::string> said;
   for (std::size_t i = 0; i < snapshot.problems.size(); ++i) {
     const Problem& problem = snapshot.problems[i];
-    if (!said.insert(problem.message).second) continue;
+    if (!said.insert(problem.message.english()).second) continue;
     if (text.empty()) text = "\n";
-    text += warning_line(outside(tr_composed(problem.message), style), style);
+    text += warning_line(outside(problem.message.shown(), style), style);
     // A remedy shared by several stands once, under the last of them.
-    const bool follows =
-        std::any_of(snapshot.problems.begin() + static_cast<std::ptrdiff_t>(i) + 1,
-                    snapshot.problems.end(), [&](const Problem& later) {
-                      return later.remedy == problem.remedy && !said.contains(later.message);
-                    });
+    const bool follows = std::any_of(snapshot.problems.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                                     snapshot.problems.end(), [&](const Problem& later) {
+                                       return later.remedy == problem.remedy &&
+                                              !said.contains(later.message.english());
+                                     });
     if (problem.remedy.empty() || follows) continue;
-    text += advice_line(outside(tr_composed(problem.remedy), style), style);
+    text += advice_line(outside(problem.remedy.shown(), style), style);
   }
   return text;
 }
@@ -284,10 +284,10 @@ Result<void> check_patterns(const Snapshot& snapshot, const StatusOptions& optio
     std::string known;
     for (const std::string& name : device_names(snapshot)) known += " " + printable(name);
     return fail(ErrorCode::not_found,
-                known.empty() ? trf("no device matches \"{}\": there is none on this machine",
-                                    printable(pattern.text))
-                              : trf("no device matches \"{}\"; there are:{}",
-                                    printable(pattern.text), known));
+                known.empty() ? sentence("no device matches \"{}\": there is none on this machine",
+                                         printable(pattern.text))
+                              : sentence("no device matches \"{}\"; there are:{}",
+                                         printable(pattern.text), known));
   }
   return {};
 }

@@ -1,4 +1,5 @@
 #include "view/status.h"
+#include "base/sentence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -267,8 +268,11 @@ TEST(Status, MarksASimulatedServerFirstOfAllAlsoWithoutDevices) {
 TEST(Status, WithoutDevicesSaysWhatWasLookedAtAndWhatToDo) {
   Snapshot host;
   host.sources = {{"nvml", false}, {"pci", true}};
-  host.problems.push_back(
-      {"nvml", {}, "library_not_found", "cannot open libnvidia-ml.so.1", "install the driver"});
+  host.problems.push_back({"nvml",
+                           {},
+                           "library_not_found",
+                           Sentence("cannot open libnvidia-ml.so.1"),
+                           Sentence("install the driver")});
   const std::string text = render_status(host, {});
   EXPECT_TRUE(text.starts_with("No GPU found")) << text;
   EXPECT_THAT(text, HasSubstr("Looked at: nvml (could not be asked), pci (nothing there)."));
@@ -279,16 +283,16 @@ TEST(Status, WithoutDevicesSaysWhatWasLookedAtAndWhatToDo) {
 TEST(Status, SaysAProblemAndASharedRemedyOnce) {
   Snapshot host = example::server();
   host.problems.push_back(host.problems[0]);
-  host.problems.push_back({"nvml", {}, "x", "another message", host.problems[0].remedy});
+  host.problems.push_back({"nvml", {}, "x", Sentence("another message"), host.problems[0].remedy});
   const std::string text = render_status(host, {.width = 200});
   const auto count = [&](const std::string& what) {
     int found = 0;
     for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++found;
     return found;
   };
-  EXPECT_EQ(count(host.problems[0].message), 1);
-  EXPECT_EQ(count(host.problems[0].remedy), 1);
-  EXPECT_GT(text.find(host.problems[0].remedy), text.find("another message"));
+  EXPECT_EQ(count(host.problems[0].message.english()), 1);
+  EXPECT_EQ(count(host.problems[0].remedy.english()), 1);
+  EXPECT_GT(text.find(host.problems[0].remedy.english()), text.find("another message"));
 }
 
 TEST(Status, ShowsAbsentReadingsAsADashNeverAsZero) {
@@ -363,7 +367,7 @@ TEST(Status, NeverSendsControlBytesFromStrangersToTheTerminal) {
     }
     for (Claim& claim : host.claims) claim.user = claim.command = evil;
     host.waiters[0].user = host.waiters[0].wants = host.waiters[0].command = evil;
-    host.problems[0].message = host.problems[0].remedy = evil;
+    host.problems[0].message = host.problems[0].remedy = Sentence(evil);
     host.host.name = host.host.software_of(Runtime::cuda).driver =
         host.host.software_of(Runtime::cuda).runtime = evil;
     host.simulated = evil;
@@ -432,7 +436,7 @@ Snapshot random_snapshot(std::mt19937& random) {
   if (below(2) == 0) made.host.name = text();
   for (std::uint64_t i = below(3); i > 0; --i) {
     made.waiters.push_back({.id = text(), .user = text(), .command = text(), .wants = text()});
-    made.problems.push_back({text(), {}, text(), text(), text()});
+    made.problems.push_back({text(), {}, text(), Sentence(text()), Sentence(text())});
   }
   return made;
 }

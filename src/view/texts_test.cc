@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "view/example_server.h"
 #include "view/leases_text.h"
@@ -292,7 +293,7 @@ TEST(RunsText, WhatASimulatedServerInventedIsNotToldAsMeasured) {
 TEST(RunsText, TableKeepsTheIdWholeAndFits) {
   RunRecord odd = ended_run();
   odd.manifest.command = {"\033[2J", "训练"};
-  const RunList list{{ended_run(), odd}, {"a record\ncannot be read"}};
+  const RunList list{{ended_run(), odd}, {Sentence("a record\ncannot be read")}};
   for (const int width : {40, 80, 132}) {
     const std::string text = render_runs(list, {now}, {.width = width});
     EXPECT_THAT(text, HasSubstr("20251009-065020-k3f9q2"));
@@ -302,7 +303,7 @@ TEST(RunsText, TableKeepsTheIdWholeAndFits) {
 }
 
 TEST(RunsText, JsonNamesWhatCouldNotBeRead) {
-  const RunList list{.runs = {}, .problems = {"the record \"a\" is torn"}};
+  const RunList list{.runs = {}, .problems = {Sentence("the record \"a\" is torn")}};
   const std::string text = runs_json(list);
   EXPECT_THAT(text, HasSubstr(R"("runs": [)"));
   EXPECT_THAT(text, HasSubstr(R"("the record \"a\" is torn")"));

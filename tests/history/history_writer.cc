@@ -82,7 +82,7 @@ int check(const std::string& path, std::int64_t from, std::int64_t to) {
     const auto verified = store->verify();
     if (!verified) return complain(verified.error());
     const auto notes = store->take_notes();
-    if (!notes.empty()) return complain(Error(ErrorCode::invalid, notes.front()));
+    if (!notes.empty()) return complain(Error(ErrorCode::invalid, Sentence(notes.front())));
   }
   auto reader = HistoryReader::open(path);
   if (!reader) return complain(reader.error());

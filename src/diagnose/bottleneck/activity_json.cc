@@ -263,7 +263,7 @@ Result<Activity> activity_from_lines(std::string_view text) {
   if (version == 0) {
     return fail(ErrorCode::invalid,
                 "this is no series of berth explain: its first line must be a header "
-                "({\"berth_activity\":1, …}), as --save writes it");
+                "({{\"berth_activity\":1, …}}), as --save writes it");
   }
   if (version != Activity::format_version) {
     return fail(ErrorCode::invalid,

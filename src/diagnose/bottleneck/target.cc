@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/process_stat.h"
-#include "base/tr.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 
@@ -98,9 +97,9 @@ Result<Target> process_target(pid_t pid, const Snapshot& snapshot, const std::st
   const auto stat = read_process_stat(pid, proc);
   if (!stat) {
     return fail(ErrorCode::not_found,
-                trf("there is no process {} that can be seen here, and no GPU of that number; "
-                    "`berth ps` lists what is on the GPUs",
-                    pid));
+                "there is no process {} that can be seen here, and no GPU of that number; `berth "
+                "ps` lists what is on the GPUs",
+                pid);
   }
   Target target{.subject = "process " + std::to_string(pid), .roots = {pid}};
   target.ends_with_job = true;

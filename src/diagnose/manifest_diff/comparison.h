@@ -16,10 +16,8 @@ struct Told {
   Sentence because;
 };
 
-/// Text from outside, as it is.
-[[nodiscard]] inline Sentence verbatim(std::string text) { return {"{}", {std::move(text)}}; }
 [[nodiscard]] inline Told told(std::string text) {
-  return {.value = verbatim(std::move(text)), .because = {}};
+  return {.value = Sentence::as_is(std::move(text)), .because = {}};
 }
 [[nodiscard]] inline Told told(Sentence words) {
   return {.value = std::move(words), .because = {}};

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "diagnose/manifest_diff/comparison.h"
@@ -47,7 +48,7 @@ std::set<Runtime> vendors_of(const Manifest& a, const Manifest& b) {
 }
 
 Told told_driver(Runtime vendor, const Host& host) {
-  if (has_in_tree_driver(vendor, host)) return told(Sentence(in_tree_driver, {}));
+  if (has_in_tree_driver(vendor, host)) return told(Sentence(in_tree_driver));
   return told(host.software_of(vendor).driver);
 }
 
@@ -70,7 +71,7 @@ void compare_machines(const Manifest& a, const Manifest& b, Comparison& into) {
     compare(driver, sentence("{} driver", facts.vendor),
             [&](const Manifest& of) { return told_driver(vendor, of.given.host); });
     if (facts.runtime_version == RuntimeVersion::supported) continue;  // it follows from the driver
-    compare(runtime, verbatim(std::string(facts.runtime_name)), [&](const Manifest& of) {
+    compare(runtime, Sentence::as_is(std::string(facts.runtime_name)), [&](const Manifest& of) {
       return told_runtime(of.given.host.software_of(vendor).runtime);
     });
   }
@@ -89,7 +90,7 @@ void compare_machines(const Manifest& a, const Manifest& b, Comparison& into) {
           [](const Manifest& of) { return told(of.machine.instance_type); });
   compare(container, sentence("container"), [](const Manifest& of) {
     return told(of.machine.container, [](const std::string& name) {
-      return name.empty() ? sentence("none") : verbatim(name);
+      return name.empty() ? sentence("none") : Sentence::as_is(name);
     });
   });
   compare(who, sentence("host"), [](const Manifest& of) { return told(of.given.host.name); });

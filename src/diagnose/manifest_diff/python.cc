@@ -61,7 +61,8 @@ void compare_packages(const PythonFacts& a, const PythonFacts& b, Comparison& in
   Versions all = of_a;
   all.insert(of_b.begin(), of_b.end());
   for (const auto& [name, unused] : all) {
-    into.compare(kind_of(name), verbatim(name), version_in(of_a, name), version_in(of_b, name));
+    into.compare(kind_of(name), Sentence::as_is(name), version_in(of_a, name),
+                 version_in(of_b, name));
   }
 }
 
@@ -79,7 +80,7 @@ void compare_versions(const PythonFacts& a, const PythonFacts& b, Comparison& in
 
 Told cuda_of(const FrameworkFacts& framework) {
   return told(framework.cuda, [](const std::string& cuda) {
-    return cuda.empty() ? sentence("none: built without CUDA") : verbatim(cuda);
+    return cuda.empty() ? sentence("none: built without CUDA") : Sentence::as_is(cuda);
   });
 }
 
@@ -102,7 +103,8 @@ void compare_toolkits(const ToolkitFacts& a, const ToolkitFacts& b, Comparison& 
   for (const auto& [name, unused] : all) {
     // The driver's own come and go with the driver.
     if (name == "libcuda" || name == "libnvidia-ml") continue;
-    into.compare(cuda_library, verbatim(name), version_in(of_a, name), version_in(of_b, name));
+    into.compare(cuda_library, Sentence::as_is(name), version_in(of_a, name),
+                 version_in(of_b, name));
   }
 }
 

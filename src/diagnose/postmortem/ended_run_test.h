@@ -38,8 +38,8 @@ inline RunRecord ended_run(Exit exit, std::string_view because = "") {
   return run;
 }
 
-inline RunEvent event_at_the_end(std::string kind, std::string text) {
-  return {.at = run_over, .kind = std::move(kind), .text = std::move(text)};
+inline RunEvent event_at_the_end(std::string kind, std::string_view text) {
+  return {.at = run_over, .kind = std::move(kind), .text = Sentence(text)};
 }
 
 /// The log's are the catalogue's, which the row only points to.

@@ -61,7 +61,7 @@ void add_events(std::string_view kind, const PostmortemEvidence& evidence, Findi
   constexpr std::size_t most = 8;
   for (const RunEvent& event : evidence.events) {
     if (event.kind == kind && finding.evidence.size() < most) {
-      finding.evidence.push_back(Sentence(event.text, {}));
+      finding.evidence.push_back(event.text);
     }
   }
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "diagnose/postmortem/catalogue.h"
 #include "diagnose/postmortem/sibling_ranks.h"
@@ -152,14 +153,14 @@ Finding finding_of(const Seen& seen, const LogText& log) {
   const LogEntry& entry = *seen.entry;
   Finding finding{.rule = std::string(entry.code),
                   .severity = entry.severity,
-                  .title = Sentence(entry.title, {}),
+                  .title = Sentence(entry.title),
                   .evidence = {place_of(log, seen.first)},
-                  .meaning = Sentence(entry.meaning, {}),
+                  .meaning = Sentence(entry.meaning),
                   .steps = {},
                   .doubt = {}};
   for (const LogEntry::Step& step : entry.steps) {
     if (step.what.empty()) continue;
-    finding.steps.push_back({Sentence(step.what, {}), std::string(step.command)});
+    finding.steps.push_back({Sentence(step.what), std::string(step.command)});
   }
   if (entry.code == "killed_line") {
     finding.doubt = sentence("the log says only that it was killed, not by whom");
@@ -318,8 +319,8 @@ Finding finding_of_xid(const XidEvent& xid, Sentence title, Sentence evidence) {
           .severity = Severity::error,
           .title = std::move(title),
           .evidence = {std::move(evidence)},
-          .meaning = Sentence(facts.meaning, {}),
-          .steps = {{Sentence(advice_for(facts.action), {}), ""}},
+          .meaning = Sentence(facts.meaning),
+          .steps = {{Sentence(advice_for(facts.action)), ""}},
           .doubt = {}};
 }
 

@@ -40,18 +40,19 @@ std::string parts_text(const Manifest& manifest, std::size_t device, const Sampl
 
 }  // namespace
 
-std::string holders_text(const Manifest& manifest, const Sample& last) {
-  std::string text;
+Sentence holders_text(const Manifest& manifest, const Sample& last) {
+  Sentence text;
   for (std::size_t i = 0; i < last.devices.size() && i < manifest.given.devices.size(); ++i) {
     const Device& device = manifest.given.devices[i];
     const auto& used = last.devices[i].memory_used.get();
     const auto& total = device.memory_total.get();
     if (!used || !total) continue;
-    if (!text.empty()) text += "; ";
-    text += fmt::format("{}: {} of {} were in use ({})", name_for_people(device), short_size(*used),
-                        short_size(*total), parts_text(manifest, i, last));
+    const Sentence one =
+        sentence("{}: {} of {} were in use ({})", name_for_people(device), short_size(*used),
+                 short_size(*total), parts_text(manifest, i, last));
+    text = text.empty() ? one : sentence("{}; {}", text, one);
   }
-  return text.empty() ? "who held the memory was not sampled" : text;
+  return text.empty() ? sentence("who held the memory was not sampled") : text;
 }
 
 }  // namespace berth

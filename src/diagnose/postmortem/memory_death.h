@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/sentence.h"
 #include "diagnose/postmortem/evidence.h"
 #include "record/sample.h"
 
@@ -15,6 +16,6 @@ namespace berth {
 
 /// "GPU 0: 23.0 GiB of 24.0 GiB were in use (RUN 20.0 GiB, anna 3.0 GiB)" by the run's last sample.
 /// English, for the record; "?": nobody can be named.
-[[nodiscard]] std::string holders_text(const Manifest& manifest, const Sample& last);
+[[nodiscard]] Sentence holders_text(const Manifest& manifest, const Sample& last);
 
 }  // namespace berth

@@ -50,12 +50,12 @@ TEST(MemoryDeath, SaysWhoHeldHowMuchOfTheDeviceAndNothingThatWasNotSeen) {
   last.processes = {{.device = 0, .pid = 4711, .memory = Bytes(20_GiB)}};
   last.others = {{.device = 0, .user = "anna", .memory = Bytes(40_GiB)},
                  {.device = 0, .user = "", .memory = Absent::no_permission}};
-  const std::string text = holders_text(run.manifest, last);
+  const std::string text = holders_text(run.manifest, last).english();
   EXPECT_THAT(
       text,
       HasSubstr(
           "79.0 GiB of 80.0 GiB were in use (20251121-014946-k3f9q2 20.0 GiB, anna 40.0 GiB)"));
-  EXPECT_THAT(holders_text(run.manifest, Sample{}), HasSubstr("was not sampled"));
+  EXPECT_THAT(holders_text(run.manifest, Sample{}).english(), HasSubstr("was not sampled"));
 }
 
 }  // namespace

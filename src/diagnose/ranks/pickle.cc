@@ -77,7 +77,7 @@ class PickleReader {
   static constexpr const char* underflow = "an opcode wants more than there is";
 
   static std::unexpected<Error> wrong(const char* what) {
-    return fail(ErrorCode::invalid, std::string("no pickle of plain data: ") + what);
+    return fail(ErrorCode::invalid, "no pickle of plain data: {}", what);
   }
 
   /// Little-endian.

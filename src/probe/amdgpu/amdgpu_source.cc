@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "probe/amdgpu/processes.h"
@@ -90,8 +91,8 @@ std::expected<int, Problem> AmdgpuSource::open() {
     return std::unexpected(
         Problem{.source = std::string(facts_of(driver_.kind).source),
                 .code = "driver_not_loaded",
-                .message = trf("the {} driver has no GPU any more", driver_.names.front()),
-                .remedy = trf("look for \"{}\" in the kernel log", driver_.names.front())});
+                .message = sentence("the {} driver has no GPU any more", driver_.names.front()),
+                .remedy = sentence("look for \"{}\" in the kernel log", driver_.names.front())});
   }
   return static_cast<int>(known_.size());
 }

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/fd.h"
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "probe/pci/parse.h"
@@ -71,11 +72,11 @@ bool may_be_told(const Reading<std::string>& reading) {
   return !reading.get() && reading.why() != Absent::unsupported;
 }
 
-Problem problem(std::string code, std::string message, std::string_view remedy) {
+Problem problem(std::string code, Sentence message, std::string_view remedy) {
   return {.source = "dcmi",
           .code = std::move(code),
           .message = std::move(message),
-          .remedy = std::string(tr(remedy))};
+          .remedy = Sentence(remedy)};
 }
 
 }  // namespace
@@ -116,8 +117,10 @@ std::optional<Problem> DcmiSource::load() {
 #undef BERTH_DCMI_RESOLVE
     return std::nullopt;
   }
-  if (!said.empty()) return problem("library_not_loadable", std::move(said), install);
-  return problem("library_not_found", trf("{} is not there", places_of_library.front()), install);
+  if (!said.empty())
+    return problem("library_not_loadable", Sentence::as_is(std::move(said)), install);
+  return problem("library_not_found", sentence("{} is not there", places_of_library.front()),
+                 install);
 }
 
 std::expected<int, Problem> DcmiSource::open() {
@@ -126,7 +129,7 @@ std::expected<int, Problem> DcmiSource::open() {
   constexpr std::string_view look = as_key("look at `npu-smi info` and the kernel log");
   const int code = api_->dcmi_init == nullptr ? dcmi::not_supported : api_->dcmi_init();
   if (code != dcmi::succeeded) {
-    return std::unexpected(problem("init_failed", trf("dcmi_init failed: {}", code), look));
+    return std::unexpected(problem("init_failed", sentence("dcmi_init failed: {}", code), look));
   }
   constexpr int most = 64;
   std::array<int, most> cards{};
@@ -144,7 +147,7 @@ std::expected<int, Problem> DcmiSource::open() {
     }
   }
   if (chips_.empty()) {
-    return std::unexpected(problem("no_devices", std::string(tr("libdcmi lists no chip")), look));
+    return std::unexpected(problem("no_devices", sentence("libdcmi lists no chip"), look));
   }
   return static_cast<int>(chips_.size());
 }

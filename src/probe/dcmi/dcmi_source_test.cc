@@ -167,7 +167,7 @@ TEST_F(Ascend, WithoutTheLibraryItsAbsenceIsTheReason) {
   const auto count = source.open();
   ASSERT_FALSE(count);
   EXPECT_EQ(count.error().code, "library_not_found");
-  EXPECT_THAT(count.error().message, HasSubstr("libdcmi.so"));
+  EXPECT_THAT(count.error().message.english(), HasSubstr("libdcmi.so"));
 }
 
 TEST_F(Ascend, TheDriversVersionIsItsFiles) {

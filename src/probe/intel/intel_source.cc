@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/sentence.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "probe/pci/parse.h"
 #include "probe/sysfs/files.h"
 #include "snapshot/device_kind.h"
@@ -166,8 +166,8 @@ std::expected<int, Problem> IntelSource::open() {
     return std::unexpected(
         Problem{.source = "intel",
                 .code = "driver_not_loaded",
-                .message = std::string(tr("the xe and i915 drivers have no GPU any more")),
-                .remedy = std::string(tr("look for \"xe\" and \"i915\" in the kernel log"))});
+                .message = sentence("the xe and i915 drivers have no GPU any more"),
+                .remedy = sentence("look for \"xe\" and \"i915\" in the kernel log")});
   }
   return static_cast<int>(cards_.size());
 }

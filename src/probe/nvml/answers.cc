@@ -64,39 +64,46 @@ struct Advice {
   std::string_view remedy;
 };
 
-constexpr std::string_view ask_admin_for_log =
-    "look for NVRM and Xid lines in the kernel log (journalctl -k) and tell the administrator";
+constexpr std::string_view ask_admin_for_log = as_key(
+    "look for NVRM and Xid lines in the kernel log (journalctl -k) and tell the administrator");
 
 constexpr std::array<Advice, 8> source_advice = {{
     {driver_not_loaded, "driver_not_loaded",
-     "load the NVIDIA kernel module (sudo modprobe nvidia); where that fails, look at "
-     "`journalctl -k`: Secure Boot or a kernel update without a rebuilt module are the usual "
-     "causes"},
+     as_key(
+         "load the NVIDIA kernel module (sudo modprobe nvidia); where that fails, look at "
+         "`journalctl -k`: Secure Boot or a kernel update without a rebuilt module are the usual "
+         "causes")},
     {version_mismatch, "version_mismatch",
-     "the driver was updated while the old kernel module stayed loaded: reboot, or end all GPU "
-     "programs and reload the module"},
+     as_key(
+         "the driver was updated while the old kernel module stayed loaded: reboot, or end all GPU "
+         "programs and reload the module")},
     {no_permission, "no_permission",
-     "this user may not open /dev/nvidiactl: compare `ls -l /dev/nvidia*` with your groups"},
+     as_key(
+         "this user may not open /dev/nvidiactl: compare `ls -l /dev/nvidia*` with your groups")},
     {operating_system, "no_permission",
-     "the devices are blocked for this process (container or cgroup): start it with access to the "
-     "GPUs"},
+     as_key("the devices are blocked for this process (container or cgroup): start it with access "
+            "to the "
+            "GPUs")},
     {gpu_is_lost, "device_lost",
-     "a GPU fell off the bus and takes the driver along: save work elsewhere, then reboot"},
-    {insufficient_power, "no_power", "connect the power cables of the card"},
+     as_key("a GPU fell off the bus and takes the driver along: save work elsewhere, then reboot")},
+    {insufficient_power, "no_power", as_key("connect the power cables of the card")},
     {irq_issue, "driver_failed", ask_admin_for_log},
-    {gpu_not_found, "no_devices", "the driver is loaded and drives no GPU: see `lspci -k`"},
+    {gpu_not_found, "no_devices", as_key("the driver is loaded and drives no GPU: see `lspci -k`")},
 }};
 
 constexpr std::array<Advice, 5> device_advice = {{
     {gpu_is_lost, "device_lost",
-     "it fell off the bus: look for Xid lines in the kernel log (journalctl -k), then reboot; "
-     "if it comes back, suspect power, heat or the slot"},
+     as_key(
+         "it fell off the bus: look for Xid lines in the kernel log (journalctl -k), then reboot; "
+         "if it comes back, suspect power, heat or the slot")},
     {reset_required, "reset_required",
-     "end the programs on it and reset it (sudo nvidia-smi --gpu-reset -i INDEX), or reboot"},
-    {insufficient_power, "no_power", "connect the power cables of the card"},
+     as_key(
+         "end the programs on it and reset it (sudo nvidia-smi --gpu-reset -i INDEX), or reboot")},
+    {insufficient_power, "no_power", as_key("connect the power cables of the card")},
     {irq_issue, "driver_failed", ask_admin_for_log},
     {operating_system, "no_permission",
-     "the device is blocked for this process (container or cgroup): start it with access to it"},
+     as_key("the device is blocked for this process (container or cgroup): start it with access to "
+            "it")},
 }};
 
 }  // namespace
@@ -130,19 +137,23 @@ bool wants_initialising(Return code) {
   return code == uninitialized || code == driver_not_loaded || code == version_mismatch;
 }
 
-Problem source_problem(Return code, std::string_view attempted,
+void add(Problem& problem, const Sentence& more) {
+  problem.message = sentence("{}; {}", problem.message, more);
+}
+
+Problem source_problem(Return code, const Sentence& attempted,
                        const std::optional<std::string>& module_version) {
   Problem problem{.source = "nvml",
                   .code = "driver_failed",
-                  .message = fmt::format("{} failed: {}", attempted, words(code)),
-                  .remedy = std::string(ask_admin_for_log)};
+                  .message = sentence("{} failed: {}", attempted, words(code)),
+                  .remedy = Sentence(ask_admin_for_log)};
   for (const Advice& advice : source_advice) {
     if (advice.code != code) continue;
     problem.code = advice.problem;
-    problem.remedy = advice.remedy;
+    problem.remedy = Sentence(advice.remedy);
   }
   if (module_version && (code == version_mismatch || code == driver_not_loaded)) {
-    problem.message += fmt::format("; the loaded kernel module is {}", *module_version);
+    add(problem, sentence("the loaded kernel module is {}", *module_version));
   }
   return problem;
 }
@@ -154,8 +165,8 @@ std::optional<Problem> device_problem(Return code, const DeviceId& device,
     return Problem{.source = "nvml",
                    .device = device,
                    .code = std::string(advice.problem),
-                   .message = fmt::format("reading {}: {}", shown_as, words(code)),
-                   .remedy = std::string(advice.remedy)};
+                   .message = sentence("reading {}: {}", shown_as, words(code)),
+                   .remedy = Sentence(advice.remedy)};
   }
   return std::nullopt;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/reading.h"
+#include "base/sentence.h"
 #include "probe/nvml/abi.h"
 #include "snapshot/snapshot.h"
 
@@ -29,9 +30,12 @@ namespace berth::nvml {
 /// The library itself has to be initialised again: the driver was reloaded under it.
 [[nodiscard]] bool wants_initialising(Return code);
 
+/// Says more behind its message.
+void add(Problem& problem, const Sentence& more);
+
 /// Why the whole source is silent. `attempted` as in "initialising NVML".
 /// `module_version`: the kernel module's, by /proc/driver/nvidia/version, where readable.
-[[nodiscard]] Problem source_problem(Return code, std::string_view attempted,
+[[nodiscard]] Problem source_problem(Return code, const Sentence& attempted,
                                      const std::optional<std::string>& module_version);
 
 /// Why a device is not to be used at all, for the codes that say so (lost, reset required, blocked

@@ -20,8 +20,9 @@ std::expected<Library, LoadFailure> Library::open(const std::string& path) {
   library.handle_.reset(dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL));
   if (!library.handle_) {
     const char* said = dlerror();
-    std::string message = said != nullptr ? said : path + ": cannot be loaded";
-    const bool absent = message.find("No such file or directory") != std::string::npos;
+    Sentence message =
+        said != nullptr ? Sentence::as_is(said) : sentence("{}: cannot be loaded", path);
+    const bool absent = message.english().find("No such file or directory") != std::string::npos;
     return std::unexpected(LoadFailure{absent, std::move(message)});
   }
 #define BERTH_NVML_RESOLVE(name, ...) library.api_.name.call.look_in(library.handle_.get(), #name);

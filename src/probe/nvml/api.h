@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/sentence.h"
 #include "probe/nvml/abi_details.h"
 
 namespace berth::nvml {
@@ -249,7 +250,7 @@ struct Api {
 /// Why the library could not be used, as the loader put it.
 struct LoadFailure {
   bool absent = false;  // there is no such file; false: it is there and unusable
-  std::string message;
+  Sentence message;
 };
 
 /// An open libnvidia-ml. Closes it; does not call nvmlShutdown.

@@ -356,8 +356,11 @@ TEST_F(NvmlFaultsOfInstances, ACardThatSaysItCanHaveNoneIsNotBelieved) {
   faults("nvmlDeviceGetMaxMigDeviceCount@0=lie:0");
   const Snapshot got = look_in_process();
   EXPECT_EQ(got.devices.size(), 2U);
-  EXPECT_THAT(got.problems, ElementsAre(::testing::Field(
-                                &Problem::message, HasSubstr("nvmlDeviceGetMaxMigDeviceCount"))));
+  EXPECT_THAT(
+      got.problems,
+      ElementsAre(::testing::Field(
+          &Problem::message,
+          ::testing::Property(&Sentence::english, HasSubstr("nvmlDeviceGetMaxMigDeviceCount")))));
 }
 
 // Through the probe process, which is what gives up: real time passes, little of it.
@@ -384,14 +387,14 @@ class NvmlHangs : public NvmlFaults {
   }
   static bool was_given_up(const Snapshot& got, std::string_view name) {
     return std::ranges::any_of(got.problems, [&](const Problem& problem) {
-      return was_given_up(problem) && problem.message.find(name) != std::string::npos;
+      return was_given_up(problem) && problem.message.english().find(name) != std::string::npos;
     });
   }
   /// Whether something sound was given up, too: on a machine that does not get to run the probe
   /// process for as long as a stall, nobody can tell it from what hangs.
   static bool was_given_up_beside(const Snapshot& got, std::string_view name) {
     return std::ranges::any_of(got.problems, [&](const Problem& problem) {
-      return was_given_up(problem) && problem.message.find(name) == std::string::npos;
+      return was_given_up(problem) && problem.message.english().find(name) == std::string::npos;
     });
   }
   Snapshot look_with(Duration stall, std::string_view function) {

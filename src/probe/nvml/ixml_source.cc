@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/sentence.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "probe/pci/parse.h"
 #include "probe/sysfs/files.h"
 #include "snapshot/device_kind.h"
@@ -39,7 +39,7 @@ Device as_iluvatars(Device device) {
 
 Problem as_iluvatars(Problem problem) {
   problem.source = std::string(facts_of(DeviceKind::iluvatar_gpu).source);
-  problem.remedy = std::string(tr("look at what ixsmi and the kernel log say"));
+  problem.remedy = sentence("look at what ixsmi and the kernel log say");
   return problem;
 }
 

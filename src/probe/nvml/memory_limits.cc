@@ -45,7 +45,7 @@ std::optional<unsigned long long> hard_limit_of(const Api& api, Handle device,
 Result<std::map<std::string, Handle>> devices_of(const Api& api) {
   unsigned count = 0;
   if (api.nvmlInit_v2.call() != success || api.nvmlDeviceGetCount_v2.call(&count) != success) {
-    return fail(ErrorCode::unsupported, std::string(not_asked));
+    return fail(ErrorCode::unsupported, Sentence(std::string(not_asked)));
   }
   std::map<std::string, Handle> devices;
   for (unsigned i = 0; i < count; ++i) {
@@ -93,13 +93,12 @@ std::vector<std::string> groups_of(std::string_view text, const std::string& cgr
 Result<std::map<std::string, Bytes>> memory_limits_of(const Sources& sources,
                                                       const std::vector<std::string>& groups) {
   if (groups.empty() || !is_of_version_2(std::string(cgroups))) {
-    return fail(ErrorCode::unsupported,
-                std::string(as_key("the job's control group is not of version 2")));
+    return fail(ErrorCode::unsupported, "the job's control group is not of version 2");
   }
   const auto library = Library::open(sources.nvml_library);
   if (!library || library->api().nvmlDeviceGetMemoryLimits_v1.call == nullptr) {
     return fail(ErrorCode::unsupported,
-                std::string(as_key("this driver sets no limits of the kernel; 615 and newer do")));
+                "this driver sets no limits of the kernel; 615 and newer do");
   }
   const auto devices = devices_of(library->api());
   if (!devices) return std::unexpected(devices.error());
@@ -109,8 +108,7 @@ Result<std::map<std::string, Bytes>> memory_limits_of(const Sources& sources,
     if (hard) limits.emplace(uuid, Bytes(*hard));
   }
   if (!limits.empty()) return limits;
-  return fail(ErrorCode::not_found,
-              std::string(as_key("no limit of the kernel is set for the job's control group")));
+  return fail(ErrorCode::not_found, "no limit of the kernel is set for the job's control group");
 }
 
 Result<void> set_memory_limits(const Sources& sources, const std::string& group,
@@ -124,16 +122,15 @@ Result<void> set_memory_limits(const Sources& sources, const std::string& group,
   for (const auto& [uuid, bytes] : limits) {
     const auto device = devices->find(uuid);
     if (device == devices->end() && !bytes) continue;
-    if (device == devices->end()) return fail(ErrorCode::not_found, "there is no device " + uuid);
+    if (device == devices->end()) return fail(ErrorCode::not_found, "there is no device {}", uuid);
     // Soft: what the group is sure to get. Nobody asked for that, and it is kept in each group
     // above until it is taken back.
     SetMemoryLimitsV1 set{
         .group = group.c_str(), .soft = 0, .hard = bytes ? bytes->count() : memory_unlimited};
     const Return code = library->api().nvmlDeviceSetMemoryLimits_v1.call(device->second, &set);
     if (code == success) continue;
-    return fail(
-        ErrorCode::io,
-        fmt::format("nvmlDeviceSetMemoryLimits_v1 on {} for {}: NVML error {}", uuid, group, code));
+    return fail(ErrorCode::io, "nvmlDeviceSetMemoryLimits_v1 on {} for {}: NVML error {}", uuid,
+                group, code);
   }
   return {};
 }
@@ -153,7 +150,7 @@ Result<std::map<std::string, Bytes>> memory_limits(const Sources& sources, Clock
       if (bytes) limits.emplace(words[1], Bytes(*bytes));
     }
   }
-  if (limits.empty()) return fail(code, std::move(why));
+  if (limits.empty()) return fail(code, Sentence(std::move(why)));
   return limits;
 }
 

@@ -312,8 +312,8 @@ TEST_F(NvmlFake, AVersionMismatchNamesTheKernelModuleOfProc) {
   NvmlProbe probe({.library = library("all"), .proc = proc});
   const Problem problem = probe.open().error();
   EXPECT_EQ(problem.code, "version_mismatch");
-  EXPECT_THAT(problem.message, ::testing::HasSubstr("kernel module is 595.80"));
-  EXPECT_THAT(problem.message, ::testing::HasSubstr("library is 610.10"));
+  EXPECT_THAT(problem.message.english(), ::testing::HasSubstr("kernel module is 595.80"));
+  EXPECT_THAT(problem.message.english(), ::testing::HasSubstr("library is 610.10"));
 }
 
 // All codes and all readings: faults_test.cc. Here the same through dlopen, for a few.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/sentence.h"
 #include "base/text.h"
 #include "probe/device_source.h"
 #include "probe/nvml/device_details.h"
@@ -103,13 +104,13 @@ Problem load_problem(const LoadFailure& failure, const std::optional<std::string
   Problem problem{
       .source = "nvml",
       .code = failure.absent ? "library_not_found" : "library_unusable",
-      .message = fmt::format("loading {}'s management library: {}", maker, failure.message),
-      .remedy = fmt::format("install the {} driver, its libraries included", maker)};
+      .message = sentence("loading {}'s management library: {}", maker, failure.message),
+      .remedy = sentence("install the {} driver, its libraries included", maker)};
   if (module) {
-    problem.message += fmt::format("; the loaded kernel module is {}", *module);
-    problem.remedy =
+    add(problem, sentence("the loaded kernel module is {}", *module));
+    problem.remedy = sentence(
         "install the driver's libraries of the same version as the kernel module; in a container, "
-        "start it with the NVIDIA runtime and NVIDIA_DRIVER_CAPABILITIES=compute,utility";
+        "start it with the NVIDIA runtime and NVIDIA_DRIVER_CAPABILITIES=compute,utility");
   }
   return problem;
 }
@@ -117,16 +118,16 @@ Problem load_problem(const LoadFailure& failure, const std::optional<std::string
 Problem failures_problem(const std::vector<std::string>& failures, const DeviceId& device,
                          std::string_view shown) {
   constexpr std::size_t most = 3;
-  std::string listed;
-  for (std::size_t i = 0; i < std::min(failures.size(), most); ++i) {
-    listed += (i == 0 ? "" : "; ") + failures[i];
+  const auto end = failures.begin() + std::min<std::ptrdiff_t>(std::ssize(failures), most);
+  Sentence listed = Sentence::as_is(fmt::format("{}", fmt::join(failures.begin(), end, "; ")));
+  if (end != failures.end()) {
+    listed = sentence("{}; {}", listed, sentence("and {} more", failures.size() - most));
   }
-  if (failures.size() > most) listed += fmt::format("; and {} more", failures.size() - most);
   return {.source = "nvml",
           .device = device,
           .code = "reading_failed",
-          .message = fmt::format("reading {}: {}", shown, listed),
-          .remedy = "look for NVRM and Xid lines in the kernel log (journalctl -k)"};
+          .message = sentence("reading {}: {}", shown, listed),
+          .remedy = sentence("look for NVRM and Xid lines in the kernel log (journalctl -k)")};
 }
 
 Problem processes_problem(Return code, bool is_any_listed, const DeviceId& device,
@@ -134,9 +135,10 @@ Problem processes_problem(Return code, bool is_any_listed, const DeviceId& devic
   return {.source = "nvml",
           .device = device,
           .code = "processes_unreadable",
-          .message = fmt::format("listing the processes on {}: {}", shown, words(code)),
-          .remedy = is_any_listed ? "there may be more of them than are shown"
-                                  : "its processes are not shown; nvidia-smi may say more"};
+          .message = sentence("listing the processes on {}: {}", shown, words(code)),
+          .remedy = is_any_listed
+                        ? sentence("there may be more of them than are shown")
+                        : sentence("its processes are not shown; nvidia-smi may say more")};
 }
 
 /// The device as one that cannot be used or read: facts stay, readings go.
@@ -145,7 +147,7 @@ Device lost_device(const Device& facts, const Wanted& wanted) {
   if (wanted.has_details()) device.details = failed_details();
   if (wanted.has_lists()) device.lists = failed_lists();
   device.lost = true;
-  device.unusable_because = WhyUnusable("it fell off the bus");
+  device.unusable_because = WhyUnusable(as_key("it fell off the bus"));
   return device;
 }
 
@@ -217,9 +219,10 @@ std::optional<Problem> NvmlProbe::Parts::load() {
       (api().nvmlDeviceGetHandleByIndex_v2.call || api().nvmlDeviceGetHandleByIndex.call);
   if (complete) return std::nullopt;
   library.reset();
-  return load_problem({.message = source.library + ": it lacks NVML's first functions (nvmlInit, "
-                                                   "nvmlDeviceGetCount)"},
-                      std::nullopt, source.maker);
+  return load_problem(
+      {.message = sentence("{}: it lacks NVML's first functions (nvmlInit, nvmlDeviceGetCount)",
+                           source.library)},
+      std::nullopt, source.maker);
 }
 
 std::optional<Problem> NvmlProbe::Parts::initialise() {
@@ -231,12 +234,12 @@ std::optional<Problem> NvmlProbe::Parts::initialise() {
     return std::nullopt;
   }
   Problem problem =
-      source_problem(code, fmt::format("initialising the {} driver's library", source.maker),
+      source_problem(code, sentence("initialising the {} driver's library", source.maker),
                      kernel_module_version(source.proc));
   // Needs no initialised library, and is then the only thing that tells the library's version.
   const auto own = system_text(api().nvmlSystemGetNVMLVersion);
   if (code == version_mismatch && own.get()) {
-    problem.message += fmt::format("; the library is {}", driver_part(*own.get()));
+    add(problem, sentence("the library is {}", driver_part(*own.get())));
   }
   close();
   return problem;
@@ -381,7 +384,7 @@ std::expected<int, Problem> NvmlProbe::open() {
   const auto count = parts_->count();
   if (!count) {
     Problem problem =
-        source_problem(count.error(), fmt::format("counting the {} devices", parts_->source.maker),
+        source_problem(count.error(), sentence("counting the {} devices", parts_->source.maker),
                        kernel_module_version(parts_->source.proc));
     parts_->close();
     return std::unexpected(std::move(problem));
@@ -412,10 +415,10 @@ void NvmlProbe::observe_host(Host& host, const Wanted& wanted, std::vector<Probl
   problems.push_back(
       {.source = "nvml",
        .code = "version_mismatch",
-       .message =
-           fmt::format("the loaded kernel module is {}, the library is {}", *module, library),
-       .remedy = "programs started from now on may not find the GPUs: reboot, or end all GPU "
-                 "programs and reload the module"});
+       .message = sentence("the loaded kernel module is {}, the library is {}", *module, library),
+       .remedy =
+           sentence("programs started from now on may not find the GPUs: reboot, or end all GPU "
+                    "programs and reload the module")});
 }
 
 void NvmlProbe::wake_device(int index) { static_cast<void>(parts_->handle_of(index)); }
@@ -444,7 +447,7 @@ DeviceLook NvmlProbe::observe_device(int index, const Wanted& wanted, WallTime t
       device.unusable_because = Unusable::must_be_reset;
     } else if (code != gpu_is_lost) {
       device.unusable_because =
-          WhyUnusable("the driver gives no access to it: " + std::string(words(code)));
+          WhyUnusable(sentence("the driver gives no access to it: {}", words(code)));
     }
     look.problems.push_back(device_problem(code, device.id, shown)
                                 .value_or(failures_problem({words(code)}, device.id, shown)));

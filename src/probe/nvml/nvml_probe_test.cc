@@ -195,7 +195,8 @@ TEST_F(NvmlProbeTest, AFailedReadingIsNamedInAProblemOfItsDevice) {
   const Snapshot got = look();
   ASSERT_EQ(got.problems.size(), 1U);
   EXPECT_EQ(got.problems[0].device, DeviceId("GPU-1"));
-  EXPECT_THAT(got.problems[0].message, HasSubstr("nvmlDeviceGetTemperature: Unknown Error (999)"));
+  EXPECT_THAT(got.problems[0].message.english(),
+              HasSubstr("nvmlDeviceGetTemperature: Unknown Error (999)"));
 }
 
 TEST_F(NvmlProbeTest, OneLostAnswerMakesTheDeviceLostAndHidesNoOther) {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/sentence.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "probe/device_source.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/fields.h"
@@ -39,11 +39,10 @@ std::string pci_id_of(const pci::Function& function) {
 }
 
 Problem cannot_list(const Error& error) {
-  return {
-      .source = "pci",
-      .code = "not_readable",
-      .message = error.message(),
-      .remedy = std::string(tr("PCI devices without a driver are not shown; is /sys mounted?"))};
+  return {.source = "pci",
+          .code = "not_readable",
+          .message = error.said(),
+          .remedy = sentence("PCI devices without a driver are not shown; is /sys mounted?")};
 }
 
 /// What PCI does not tell: all that is still unasked after it, of a device that only it knows.

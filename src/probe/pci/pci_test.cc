@@ -300,7 +300,7 @@ TEST(PciProbe, MachineWithoutAPciBusIsAProblem) {
   PciProbe({.sys = "/nowhere"}).observe(got);
   EXPECT_EQ(got.sources.back(), (SourceReport{"pci", false}));
   ASSERT_EQ(got.problems.size(), 1U);
-  EXPECT_THAT(got.problems[0].message, HasSubstr("/nowhere"));
+  EXPECT_THAT(got.problems[0].message.english(), HasSubstr("/nowhere"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/fd.h"
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "probe/amdgpu/cards.h"
@@ -198,11 +199,10 @@ std::expected<int, Problem> PresenceSource::open() {
   find_files(found);
   found_ = std::move(found);
   if (found_.empty()) {
-    return std::unexpected(
-        Problem{.source = "device_files",
-                .code = "device_gone",
-                .message = std::string(tr("the bus has no accelerator any more")),
-                .remedy = ""});
+    return std::unexpected(Problem{.source = "device_files",
+                                   .code = "device_gone",
+                                   .message = sentence("the bus has no accelerator any more"),
+                                   .remedy = Sentence()});
   }
   return static_cast<int>(found_.size());
 }

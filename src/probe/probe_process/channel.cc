@@ -13,7 +13,7 @@ namespace berth {
 Result<Channel> Channel::open() {
   void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return fail_system("share memory with the probe process", errno);
+  if (memory == MAP_FAILED) return fail_system(errno, "share memory with the probe process");
   ::new (memory) Shared{};
   return Channel(memory);
 }

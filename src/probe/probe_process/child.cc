@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "base/signals.h"
-#include "base/tr.h"
 
 namespace berth {
 
@@ -42,9 +41,9 @@ Result<ProbeChild> start_probe_child(const std::function<void()>& body, Requests
   constexpr rlim_t fewest_files = 32;
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < fewest_files) {
-    return fail(ErrorCode::io, trf("starting the probe process: {} files may be open at once, and "
-                                   "it needs {}",
-                                   files.rlim_cur, fewest_files));
+    return fail(ErrorCode::io,
+                "starting the probe process: {} files may be open at once, and it needs {}",
+                files.rlim_cur, fewest_files);
   }
   auto answers = make_pipe();
   if (!answers) return std::unexpected(std::move(answers).error());
@@ -73,10 +72,10 @@ EndingChild::~EndingChild() {
   (void)reap_if_ended(pid_);
 }
 
-std::string how_it_ended(const Result<std::optional<Exit>>& ended) {
-  if (ended && *ended && (*ended)->signal != 0) return trf("signal {}", (*ended)->signal);
-  if (ended && *ended) return trf("exit code {}", (*ended)->code);
-  return std::string(tr("an unknown cause"));
+Sentence how_it_ended(const Result<std::optional<Exit>>& ended) {
+  if (ended && *ended && (*ended)->signal != 0) return sentence("signal {}", (*ended)->signal);
+  if (ended && *ended) return sentence("exit code {}", (*ended)->code);
+  return sentence("an unknown cause");
 }
 
 }  // namespace berth

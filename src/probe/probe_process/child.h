@@ -48,6 +48,6 @@ class EndingChild {
 };
 
 /// "signal 11", "exit code 3", in the reader's language; nothing: it has not ended yet.
-[[nodiscard]] std::string how_it_ended(const Result<std::optional<Exit>>& ended);
+[[nodiscard]] Sentence how_it_ended(const Result<std::optional<Exit>>& ended);
 
 }  // namespace berth

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/process.h"
+#include "base/sentence.h"
 #include "base/signals.h"
-#include "base/tr.h"
 #include "probe/device_source.h"
 #include "probe/procfs/procfs_probe.h"
 
@@ -310,9 +310,9 @@ ProbeWatch::Looked ProbeWatch::finish() {
     apply(progress_,
           Problem{.source = "probe",
                   .code = "too_much",
-                  .message = std::string(
-                      tr("there is more to tell of this machine than fits: the last is missing")),
-                  .remedy = std::string(tr("a process with a command of megabytes may be why"))});
+                  .message = sentence(
+                      "there is more to tell of this machine than fits: the last is missing"),
+                  .remedy = sentence("a process with a command of megabytes may be why")});
   }
   if (options_->looks == Looks::once && child_) {
     ending_ = EndingChild(child_->pid);

@@ -6,7 +6,6 @@
 #include <tuple>
 #include <utility>
 
-#include "base/tr.h"
 #include "probe/device_source.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/fields.h"
@@ -145,30 +144,30 @@ void fill(Host& known, Host told) {
 
 namespace {
 
-std::string what_of(const ProbeStep& step, const Progress& progress) {
+Sentence what_of(const ProbeStep& step, const Progress& progress) {
   switch (step.kind) {
     case StepKind::driver:
-      return progress.driver ? std::string(tr(source_of(*progress.driver).opening)) : "";
+      return progress.driver ? Sentence(source_of(*progress.driver).opening) : Sentence();
     case StepKind::device:
-      return trf("asking GPU {}", step.number);
+      return sentence("asking GPU {}", step.number);
     case StepKind::pci:
-      return std::string(tr("listing the PCI devices"));
+      return sentence("listing the PCI devices");
     case StepKind::process:
-      return trf("reading /proc/{}", step.number);
+      return sentence("reading /proc/{}", step.number);
     case StepKind::command:
-      return trf("reading the command line of process {}", step.number);
+      return sentence("reading the command line of process {}", step.number);
     case StepKind::user:
-      return trf("asking for the name of user {}", step.number);
+      return sentence("asking for the name of user {}", step.number);
     case StepKind::files:
-      return std::string(tr("looking for who has the device files open"));
+      return sentence("looking for who has the device files open");
     case StepKind::enclosure:
-      return trf("reading the name of the container of process {}", step.number);
+      return sentence("reading the name of the container of process {}", step.number);
     case StepKind::events:
-      return std::string(tr("asking the driver for the errors it has reported"));
+      return sentence("asking the driver for the errors it has reported");
     case StepKind::runtime:
       return progress.driver
-                 ? trf("reading the version of {}", facts_of(*progress.driver).runtime_name)
-                 : "";
+                 ? sentence("reading the version of {}", facts_of(*progress.driver).runtime_name)
+                 : Sentence();
   }
   return {};
 }
@@ -194,24 +193,23 @@ std::string_view source_of(const ProbeStep& step, const Progress& progress) {
   return "";
 }
 
-std::string remedy_of(const ProbeStep& step, const Progress& progress) {
+Sentence remedy_of(const ProbeStep& step, const Progress& progress) {
   switch (step.kind) {
     case StepKind::driver:
     case StepKind::device:
     case StepKind::events:
-      return progress.driver ? std::string(tr(facts_of(*progress.driver).log_advice)) : "";
+      return progress.driver ? Sentence(facts_of(*progress.driver).log_advice) : Sentence();
     case StepKind::user:
-      return std::string(
-          tr("the directory service does not answer; user numbers are shown instead"));
+      return sentence("the directory service does not answer; user numbers are shown instead");
     case StepKind::enclosure:
-      return std::string(tr("a file system behind it does not answer; its id is shown instead"));
+      return sentence("a file system behind it does not answer; its id is shown instead");
     case StepKind::runtime:
-      return std::string(tr("the file system behind it does not answer"));
+      return sentence("the file system behind it does not answer");
     case StepKind::pci:
     case StepKind::process:
     case StepKind::command:
     case StepKind::files:
-      return std::string(tr("the process or the file system behind it is stuck in the kernel"));
+      return sentence("the process or the file system behind it is stuck in the kernel");
   }
   return {};
 }
@@ -219,21 +217,21 @@ std::string remedy_of(const ProbeStep& step, const Progress& progress) {
 Problem problem_of(const ProbeStep& step, const GivenUp& reason, const Progress& progress) {
   Problem problem{.source = std::string(source_of(step, progress)),
                   .remedy = remedy_of(step, progress)};
-  const std::string what = what_of(step, progress);
+  const Sentence what = what_of(step, progress);
   switch (reason.why) {
     case GivenUp::Why::stalled: {
       const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(reason.waited).count();
       problem.code = "timeout";
-      problem.message = trf("{}: no answer for {} ms, given up", what, ms);
+      problem.message = sentence("{}: no answer for {} ms, given up", what, ms);
       break;
     }
     case GivenUp::Why::died:
       problem.code = "crashed";
-      problem.message = trf("{}: the probe process died of {}", what, reason.how);
+      problem.message = sentence("{}: the probe process died of {}", what, reason.how);
       break;
     case GivenUp::Why::out_of_time:
       problem.code = "timeout";
-      problem.message = trf("{}: no time was left for it", what);
+      problem.message = sentence("{}: no time was left for it", what);
       break;
   }
   return problem;
@@ -265,7 +263,7 @@ void leave_enclosure_unnamed(Progress& progress, pid_t pid) {
 }
 
 /// What was said of devices before they had said who they are is said of the rows they got.
-void name_devices(const std::map<std::uint64_t, std::string>& unnamed, Snapshot& snapshot) {
+void name_devices(const std::map<std::uint64_t, Sentence>& unnamed, Snapshot& snapshot) {
   for (const auto& [index, message] : unnamed) {
     const auto row = std::ranges::find_if(snapshot.devices, [&](const Device& device) {
       return !device.parent && device.index && std::cmp_equal(*device.index, index);
@@ -348,8 +346,8 @@ bool give_up_current(Progress& progress, const GivenUp& reason, bool driver_is_l
     const bool died = reason.why == GivenUp::Why::died;
     apply(progress, Problem{.source = "probe",
                             .code = died ? "crashed" : "timeout",
-                            .message = died ? trf("the probe process died of {}", reason.how)
-                                            : std::string(tr("the probe process did not answer"))});
+                            .message = died ? sentence("the probe process died of {}", reason.how)
+                                            : sentence("the probe process did not answer")});
     return false;
   }
   const ProbeStep step = *progress.current;
@@ -361,16 +359,15 @@ bool give_up_current(Progress& progress, const GivenUp& reason, bool driver_is_l
 }
 
 GivenUp scribbled() {
-  return {.why = GivenUp::Why::died,
-          .how = std::string(tr("bytes that are not its own in its pipe"))};
+  return {.why = GivenUp::Why::died, .how = sentence("bytes that are not its own in its pipe")};
 }
 
 void tell_of_no_process(Progress& progress, const Error& why) {
   apply(progress,
         Problem{.source = "probe",
                 .code = "no_process",
-                .message = why.message(),
-                .remedy = std::string(tr("see ulimit -u (processes) and ulimit -n (open files)"))});
+                .message = why.said(),
+                .remedy = sentence("see ulimit -u (processes) and ulimit -n (open files)")});
 }
 
 void sort_devices(std::vector<Device>& devices) {

@@ -27,7 +27,7 @@ struct Progress {
   std::optional<int> device_count;             // once the driver has told
   std::optional<wire::Identified> identified;  // the device being asked
   /// What was said of devices that were given up before they had said who they are.
-  std::map<std::uint64_t, std::string> unnamed;
+  std::map<std::uint64_t, Sentence> unnamed;
   /// What the driver has told by its events since the look before; whoever looks again and again
   /// keeps it (probe/xid_memory.h).
   Reading<std::vector<XidEvent>> driver_events;
@@ -53,7 +53,7 @@ void apply(Progress& progress, wire::Message&& message);
 struct GivenUp {
   enum class Why { stalled, died, out_of_time } why = Why::stalled;
   Duration waited{};  // stalled: for so long
-  std::string how;    // died: "signal 11"
+  Sentence how;       // died: "signal 11"
 };
 
 /// Leaves a step out for good: what it would have told is `failed`, and a Problem says why.

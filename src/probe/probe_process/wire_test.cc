@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/language_here.h"
+#include "base/tr.h"
 #include "probe/sim/scenario.h"
 #include "probe/sources.h"
 
@@ -55,6 +57,17 @@ TEST(Wire, EveryMessageComesBackAsItWas) {
     ASSERT_TRUE(back) << "message of kind " << message.index();
     EXPECT_EQ(*back, message) << "message of kind " << message.index();
   }
+}
+
+TEST(Wire, AProblemsNamesAreNotTakenForWordsOfOurs) {
+  const Problem problem{
+      .source = "nvml",
+      .message = sentence("{} was there before: the driver lists it no longer", "an unknown user")};
+  const auto back = decode(body_of(problem));
+  ASSERT_TRUE(back);
+  const LanguageHere chinese(Language::simplified_chinese);
+  EXPECT_EQ(std::get<Problem>(*back).message.shown(), problem.message.shown());
+  EXPECT_NE(Sentence(problem.message.english()).shown(), problem.message.shown());
 }
 
 TEST(Wire, EveryDeviceOfEveryScenarioComesBackAsItWas) {

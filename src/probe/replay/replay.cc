@@ -53,7 +53,7 @@ Result<Spec> parse_spec(const std::string& spec) {
   }
   if (!number) return Spec{.file = spec};  // a '#' of the file's own name
   if (*number == 0) {
-    return fail(ErrorCode::invalid, trf("{}: snapshots are counted from 1", spec));
+    return fail(ErrorCode::invalid, "{}: snapshots are counted from 1", spec);
   }
   return Spec{.file = spec.substr(0, hash), .first = *number};
 }
@@ -64,15 +64,15 @@ bool begins_like_json(std::string_view line) {
 
 /// What JSON's reader would say of an arbitrary file helps nobody.
 std::unexpected<Error> nothing_known(const std::string& name) {
-  return fail(ErrorCode::invalid,
-              trf("cannot replay {}: it is none of the files that --replay reads: berth status "
-                  "--json, berth record, nvidia-smi -q, nvidia-smi -q -x, or a capture of several "
-                  "of nvidia-smi's answers",
-                  name));
+  return fail(
+      ErrorCode::invalid,
+      "cannot replay {}: it is none of the files that --replay reads: berth status --json, berth "
+      "record, nvidia-smi -q, nvidia-smi -q -x, or a capture of several of nvidia-smi's answers",
+      name);
 }
 
 std::unexpected<Error> cannot_replay(const std::string& what, const Error& why) {
-  return fail(ErrorCode::invalid, trf("cannot replay {}: {}", what, why.message()));
+  return fail(ErrorCode::invalid, "cannot replay {}: {}", what, why.said());
 }
 
 /// Whether the file begins as a recording does and is too long for memory.
@@ -92,7 +92,7 @@ bool is_long_recording(int fd) {
 std::unexpected<Error> unreadable(const std::string& why, const std::string& name,
                                   std::size_t line) {
   if (!why.starts_with("not valid JSON")) {
-    return fail(ErrorCode::invalid, trf("{}, line {}: {}", name, line, why));
+    return fail(ErrorCode::invalid, "{}, line {}: {}", name, line, why);
   }
   const auto number_after = [&](std::string_view words) -> std::optional<std::uint64_t> {
     const std::size_t at = why.find(words);
@@ -103,15 +103,15 @@ std::unexpected<Error> unreadable(const std::string& why, const std::string& nam
   const auto within = number_after("parse error at line ");
   const auto column = number_after(", column ");
   if (!within || !column) {
-    return fail(ErrorCode::invalid,
-                trf("{}, line {}: not valid JSON: the file was cut short or damaged; have it "
-                    "written again",
-                    name, line));
+    return fail(
+        ErrorCode::invalid,
+        "{}, line {}: not valid JSON: the file was cut short or damaged; have it written again",
+        name, line);
   }
   return fail(ErrorCode::invalid,
-              trf("{}, line {}: not valid JSON from column {} on: the file was cut short or "
-                  "damaged; have it written again, or begin at another snapshot of it: FILE#N",
-                  name, line + *within - 1, *column));
+              "{}, line {}: not valid JSON from column {} on: the file was cut short or damaged; "
+              "have it written again, or begin at another snapshot of it: FILE#N",
+              name, line + *within - 1, *column);
 }
 
 /// A file may hold times whose difference fits into no number: then it is the largest there is.
@@ -150,7 +150,7 @@ Result<void> Recording::find_lines() {
     const ssize_t got =
         ::pread(file_.get(), block.data(), block.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail_system("read " + name_, errno);
+    if (got < 0) return fail_system(errno, "read {}", name_);
     if (got == 0) {
       if (line.begin < offset) end_line(offset);
       return {};
@@ -170,7 +170,7 @@ Result<void> Recording::find_lines() {
       rest.remove_prefix(1);
     }
   }
-  return fail(ErrorCode::invalid, trf("{} has more than {} lines", name_, most_lines));
+  return fail(ErrorCode::invalid, "{} has more than {} lines", name_, most_lines);
 }
 
 Result<Recording> Recording::parse(std::string text, std::string name, RecordingPart part) {
@@ -186,8 +186,8 @@ Result<Recording> Recording::parse(std::string text, std::string name, Recording
     return recording;
   }
   if (!part.phase.empty()) {
-    return fail(ErrorCode::invalid,
-                trf("{} is no capture file: it has no phase \"{}\"", name, part.phase));
+    return fail(ErrorCode::invalid, "{} is no capture file: it has no phase \"{}\"", name,
+                part.phase);
   }
   Recording recording(std::move(text), std::move(name), part.first - 1);
   recording.split_lines();
@@ -206,12 +206,12 @@ Result<Recording> Recording::parse(std::string text, std::string name, Recording
 
 Result<void> Recording::check() const {
   if (size() == 0) {
-    return fail(ErrorCode::invalid, trf("{} holds no snapshot: it is empty", name_));
+    return fail(ErrorCode::invalid, "{} holds no snapshot: it is empty", name_);
   }
   if (foreign_.empty() && std::ranges::none_of(lines_, &Line::is_json)) return nothing_known(name_);
   if (first_ >= size()) {
-    return fail(ErrorCode::invalid,
-                trf("{} holds {} snapshots, there is no number {}", name_, size(), first_ + 1));
+    return fail(ErrorCode::invalid, "{} holds {} snapshots, there is no number {}", name_, size(),
+                first_ + 1);
   }
   auto readable = at(first_);
   if (!readable) return std::unexpected(std::move(readable).error());
@@ -234,7 +234,7 @@ Result<Recording> Recording::open_file(const std::string& file, RecordingPart pa
   std::error_code unknown;
   const auto kind = std::filesystem::status(file, unknown).type();
   if (kind == std::filesystem::file_type::character || kind == std::filesystem::file_type::block) {
-    return fail(ErrorCode::invalid, trf("cannot replay {}: it is a device, not a file", file));
+    return fail(ErrorCode::invalid, "cannot replay {}: it is a device, not a file", file);
   }
   auto fd = open_fd(file, O_RDONLY | O_NONBLOCK);
   if (!fd) return cannot_replay(file, fd.error());
@@ -271,7 +271,7 @@ Result<std::string> Recording::line(std::size_t position) const {
     return std::string(trimmed(std::string_view(text_).substr(line.begin, line.length)));
   }
   if (line.length > longest_line) {
-    return fail(ErrorCode::invalid, trf("{}, line {}: it is no snapshot", name_, line.number));
+    return fail(ErrorCode::invalid, "{}, line {}: it is no snapshot", name_, line.number);
   }
   std::string text(line.length, '\0');
   std::size_t have = 0;
@@ -279,7 +279,7 @@ Result<std::string> Recording::line(std::size_t position) const {
     const ssize_t got = ::pread(file_.get(), text.data() + have, text.size() - have,
                                 static_cast<off_t>(line.begin + have));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail_system("read " + name_, errno);
+    if (got < 0) return fail_system(errno, "read {}", name_);
     if (got == 0) break;  // somebody has cut the file meanwhile
     have += static_cast<std::size_t>(got);
   }
@@ -291,7 +291,7 @@ Result<Snapshot> Recording::at(std::size_t position) const {
   if (!foreign_.empty()) return foreign_.at(position);
   const Line& one = lines_.at(position);
   if (!one.is_json) {
-    return fail(ErrorCode::invalid, trf("{}, line {}: it is no snapshot", name_, one.number));
+    return fail(ErrorCode::invalid, "{}, line {}: it is no snapshot", name_, one.number);
   }
   const auto text = line(position);
   if (!text) return std::unexpected(text.error());
@@ -314,7 +314,7 @@ Snapshot Player::look(WallTime now) {
     auto next = recording_.at(position_);
     if (!next) {
       unreadable.push_back(
-          {.source = "replay", .code = "unreadable", .message = next.error().message()});
+          {.source = "replay", .code = "unreadable", .message = next.error().said()});
     } else if (milliseconds_from(*recorded_, next->taken) <= elapsed) {
       shown_ = std::move(*next);
     } else {

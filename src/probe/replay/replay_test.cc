@@ -88,7 +88,7 @@ std::optional<Result<std::vector<Snapshot>>> read_foreign(std::string_view text,
   const std::size_t at = text.find("DUMP ");
   if (at == std::string_view::npos) return std::nullopt;
   if (!phase.empty() && text.find(phase) == std::string_view::npos) {
-    return fail(ErrorCode::not_found, "it has no phase " + std::string(phase));
+    return fail(ErrorCode::not_found, "it has no phase {}", phase);
   }
   std::vector<Snapshot> snapshots;
   for (const std::string_view word : split(text.substr(at), ' ')) {
@@ -200,7 +200,7 @@ TEST(Player, LeavesOutABrokenLineAndSaysSo) {
   Player player(std::move(*recording));
   const Snapshot first = player.look({0});  // looks one line ahead
   ASSERT_EQ(first.problems.size(), 1U);
-  EXPECT_THAT(first.problems[0].message, HasSubstr("line 2"));
+  EXPECT_THAT(first.problems[0].message.english(), HasSubstr("line 2"));
   EXPECT_EQ(player.look({1000}), at_second(1));
 }
 

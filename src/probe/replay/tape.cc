@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/tr.h"
+#include "base/sentence.h"
 
 namespace berth {
 
@@ -31,11 +31,11 @@ Tape::TapedLook Tape::now() {
   if (look.stands_in) {
     auto& problems = look.snapshot.problems;
     // The first is what the picture has room for.
-    problems.insert(
-        problems.begin(),
-        {.source = "replay",
-         .code = "unreadable",
-         .message = trf("the nearest line that can be read is shown: {}", here.error().message())});
+    problems.insert(problems.begin(),
+                    {.source = "replay",
+                     .code = "unreadable",
+                     .message = sentence("the nearest line that can be read is shown: {}",
+                                         here.error().shown())});
   }
   return look;
 }

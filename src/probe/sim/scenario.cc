@@ -172,14 +172,14 @@ Result<Scenario> scenario_from_json(std::string_view text, std::string name) {
   };
   try {
     Json root = Json::parse(text, too_deep);
-    if (depth > deepest) return fail(ErrorCode::invalid, trf("it is nested too deeply"));
+    if (depth > deepest) return fail(ErrorCode::invalid, "it is nested too deeply");
     return scenario_from(std::move(root), std::move(name));
   } catch (const Mistake& mistake) {
-    return fail(ErrorCode::invalid, mistake.what);
+    return fail(ErrorCode::invalid, Sentence(mistake.what));
   } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::io, std::string(memory_ran_out()));
+    return fail(ErrorCode::io, Sentence(std::string(memory_ran_out())));
   } catch (const std::exception& error) {  // nlohmann's: says line and column
-    return fail(ErrorCode::invalid, trf("it is not valid JSON: {}", error.what()));
+    return fail(ErrorCode::invalid, "it is not valid JSON: {}", error.what());
   }
 }
 
@@ -191,9 +191,8 @@ Result<Scenario> load_scenario(const std::string& name_or_path) {
   if (!text) {
     return fail(
         text.error().code() == ErrorCode::not_found ? ErrorCode::invalid : text.error().code(),
-        trf("\"{}\" is neither a built-in scenario nor a scenario file ({}); built in are: "
-            "{}",
-            name_or_path, text.error().message(), known_names()));
+        "\"{}\" is neither a built-in scenario nor a scenario file ({}); built in are: {}",
+        name_or_path, text.error().said(), known_names());
   }
   const std::size_t slash = name_or_path.rfind('/');
   std::string name = slash == std::string::npos ? name_or_path : name_or_path.substr(slash + 1);
@@ -201,7 +200,7 @@ Result<Scenario> load_scenario(const std::string& name_or_path) {
   auto scenario = scenario_from_json(*text, name);
   if (!scenario) {
     return std::unexpected(
-        std::move(scenario).error().because(trf("reading the scenario {}", name_or_path)));
+        std::move(scenario).error().because(sentence("reading the scenario {}", name_or_path)));
   }
   return scenario;
 }

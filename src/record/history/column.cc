@@ -89,7 +89,7 @@ void put_numbers(std::string& body, const std::vector<std::int64_t>& numbers) {
 }
 
 std::unexpected<Error> damaged(std::string_view what) {
-  return fail(ErrorCode::invalid, "a block of the history is damaged: " + std::string(what));
+  return fail(ErrorCode::invalid, "a block of the history is damaged: {}", what);
 }
 
 std::optional<std::vector<std::uint64_t>> read_varints(std::string_view bytes, std::size_t count) {

@@ -38,15 +38,13 @@ ErrorCode code_of(int code, int system_errno) {
   }
 }
 
-Error error_about(const std::string& path, int code, int system_errno, std::string_view says,
-                  std::string_view attempted) {
-  std::string message = "cannot " + std::string(attempted) + " the history " + path + ": ";
-  message += says;
+Error error_about(int code, int system_errno, std::string_view says, const Sentence& attempted) {
+  std::string why(says);
   // SQLite says "unable to open database file" of everything that open(2) refuses.
   if (system_errno != 0 && ((code & 0xFF) == SQLITE_CANTOPEN || (code & 0xFF) == SQLITE_IOERR)) {
-    message += std::string(" (") + std::strerror(system_errno) + ")";
+    why += std::string(" (") + std::strerror(system_errno) + ")";
   }
-  return {code_of(code, system_errno), std::move(message)};
+  return Error(code_of(code, system_errno), Sentence::as_is(std::move(why))).because(attempted);
 }
 
 }  // namespace
@@ -73,9 +71,9 @@ void Database::FinishStatement::operator()(sqlite3_stmt* statement) const {
   sqlite3_finalize(statement);
 }
 
-Error Database::error(int code, std::string_view attempted) const {
-  return error_about(path_, code, sqlite3_system_errno(handle_.get()),
-                     sqlite3_errmsg(handle_.get()), attempted);
+Error Database::error(int code, const Sentence& attempted) const {
+  return error_about(code, sqlite3_system_errno(handle_.get()), sqlite3_errmsg(handle_.get()),
+                     attempted);
 }
 
 Result<Database> Database::open(const std::string& path, Access access) {
@@ -90,8 +88,9 @@ Result<Database> Database::open(const std::string& path, Access access) {
   std::unique_ptr<sqlite3, CloseDatabase> handle(raw);
   if (code != SQLITE_OK) {
     const int system_errno = raw == nullptr ? 0 : sqlite3_system_errno(raw);
-    return std::unexpected(error_about(path, code, system_errno,
-                                       raw == nullptr ? "no memory" : sqlite3_errmsg(raw), "open"));
+    return std::unexpected(error_about(code, system_errno,
+                                       raw == nullptr ? "no memory" : sqlite3_errmsg(raw),
+                                       sentence("cannot open the history {}", path)));
   }
   sqlite3_extended_result_codes(raw, 1);
   sqlite3_busy_timeout(raw, patience_ms);
@@ -103,7 +102,8 @@ Result<Database> Database::open(const std::string& path, Access access) {
 
 Result<void> Database::execute(const std::string& sql) {
   const int code = sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr);
-  if (code != SQLITE_OK) return std::unexpected(error(code, "use"));
+  if (code != SQLITE_OK)
+    return std::unexpected(error(code, sentence("cannot use the history {}", path_)));
   return {};
 }
 
@@ -114,7 +114,8 @@ Result<sqlite3_stmt*> Database::prepared(std::string_view sql) {
   const int code = sqlite3_prepare_v3(handle_.get(), sql.data(), static_cast<int>(sql.size()),
                                       SQLITE_PREPARE_PERSISTENT, &raw, nullptr);
   Statement statement(raw);
-  if (code != SQLITE_OK) return std::unexpected(error(code, "read"));
+  if (code != SQLITE_OK)
+    return std::unexpected(error(code, sentence("cannot read the history {}", path_)));
   statements_.emplace(sql, std::move(statement));
   return raw;
 }
@@ -143,7 +144,7 @@ Result<void> Database::each(std::string_view sql, std::initializer_list<Value> v
     if (row) row(current);
   }
   std::optional<Error> failure;
-  if (code != SQLITE_DONE) failure = error(code, "use");
+  if (code != SQLITE_DONE) failure = error(code, sentence("cannot use the history {}", path_));
   sqlite3_reset(*statement);
   sqlite3_clear_bindings(*statement);
   if (failure) return std::unexpected(*std::move(failure));

@@ -78,7 +78,7 @@ class Database {
   Database(std::string path, std::unique_ptr<sqlite3, CloseDatabase> handle)
       : path_(std::move(path)), handle_(std::move(handle)) {}
   [[nodiscard]] Result<sqlite3_stmt*> prepared(std::string_view sql);
-  [[nodiscard]] Error error(int code, std::string_view attempted) const;
+  [[nodiscard]] Error error(int code, const Sentence& attempted) const;
 
   std::string path_;
   std::unique_ptr<sqlite3, CloseDatabase> handle_;

@@ -1,7 +1,5 @@
 #include "record/history/reader.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -211,8 +209,8 @@ Result<HistorySeries> HistoryReader::series(const SeriesQuery& query) {
     for (const MetricFacts& one : history::metrics()) {
       if (one.read != nullptr) known += (known.empty() ? "" : ", ") + std::string(one.key);
     }
-    return fail(ErrorCode::invalid, fmt::format("the history keeps no metric \"{}\"; it has {}",
-                                                printable(query.metric), known));
+    return fail(ErrorCode::invalid, "the history keeps no metric \"{}\"; it has {}",
+                printable(query.metric), known);
   }
   const auto reading = Transaction::begin(*database_, Transaction::Kind::read);
   if (!reading) return std::unexpected(reading.error());

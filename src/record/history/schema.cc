@@ -63,15 +63,14 @@ Result<std::int64_t> version_of(Database& database) {
   if (!id) return id;
   if (*version > format_version && *id == application_id) {
     return fail(ErrorCode::unsupported,
-                fmt::format("the history {} has format {}, this berth knows {} at most: use the "
-                            "berth that wrote it, or name another file with --store",
-                            database.path(), *version, format_version));
+                "the history {} has format {}, this berth knows {} at most: use the berth that "
+                "wrote it, or name another file with --store",
+                database.path(), *version, format_version);
   }
   if (*id == application_id && *version == format_version) return *version;
   if (*id == application_id && *version > 0) {
-    return fail(ErrorCode::invalid,
-                fmt::format("the history {} has format {}, which no released berth wrote",
-                            database.path(), *version));
+    return fail(ErrorCode::invalid, "the history {} has format {}, which no released berth wrote",
+                database.path(), *version);
   }
   const auto pages = pragma(database, "PRAGMA page_count");
   if (!pages) return pages;
@@ -80,7 +79,7 @@ Result<std::int64_t> version_of(Database& database) {
   const auto objects = pragma(database, "SELECT count(*) FROM sqlite_schema");
   if (!objects) return objects;
   if (*objects == 0) return std::int64_t{0};
-  return fail(ErrorCode::invalid, database.path() + " is a database, but no history of berth");
+  return fail(ErrorCode::invalid, "{} is a database, but no history of berth", database.path());
 }
 
 }  // namespace
@@ -112,7 +111,7 @@ Result<void> check_for_reading(Database& database) {
   const auto version = version_of(database);
   if (!version) return std::unexpected(version.error());
   if (*version == 0) {
-    return fail(ErrorCode::not_found, "the history " + database.path() + " is still empty");
+    return fail(ErrorCode::not_found, "the history {} is still empty", database.path());
   }
   return {};
 }

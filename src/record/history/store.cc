@@ -108,9 +108,9 @@ Result<HistoryStore> HistoryStore::open(const std::string& link, const HistoryOp
   const auto taken = take_ofd_lock(lock->get());
   if (!taken && taken.error().code() == ErrorCode::busy) {
     return fail(ErrorCode::busy,
-                fmt::format("another process already writes the history {}: one berth serve per "
-                            "file; stop that one, or set XDG_STATE_HOME to keep another",
-                            path));
+                "another process already writes the history {}: one berth serve per file; stop "
+                "that one, or set XDG_STATE_HOME to keep another",
+                path);
   }
   if (!taken) return std::unexpected(taken.error());
   HistoryStore store(path, options, clock, *std::move(lock));
@@ -190,7 +190,7 @@ Result<void> HistoryStore::set_aside(const Error& because) {
   database_.reset();
   const std::string aside = path_ + ".broken-" + date_in_name(clock_->wall_now());
   if (::rename(path_.c_str(), aside.c_str()) != 0) {
-    return std::unexpected(system_error("set aside the unusable history " + path_, errno));
+    return std::unexpected(system_error(errno, "set aside the unusable history {}", path_));
   }
   for (const char* beside : {"-wal", "-shm"}) {
     ::rename((path_ + beside).c_str(), (aside + beside).c_str());
@@ -249,9 +249,8 @@ Result<void> HistoryStore::check_kind(const Snapshot& snapshot) {
     return one.empty() ? std::string("a real machine") : "the simulated server " + one;
   };
   return fail(ErrorCode::invalid,
-              fmt::format("the history {} is of {}, this look of {}: set XDG_STATE_HOME "
-                          "to keep another",
-                          path_, name(*simulated_), name(kind)));
+              "the history {} is of {}, this look of {}: set XDG_STATE_HOME to keep another", path_,
+              name(*simulated_), name(kind));
 }
 
 Result<SampleRow> HistoryStore::row_of(const SnapshotIndex& index) {
@@ -351,7 +350,7 @@ Result<void> HistoryStore::add(const HistoryEvent& event) {
 }
 
 Result<void> HistoryStore::flush() {
-  if (!database_) return fail(ErrorCode::io, "the history " + path_ + " is not open");
+  if (!database_) return fail(ErrorCode::io, "the history {} is not open", path_);
   return recovered(write_pending());
 }
 
@@ -365,7 +364,7 @@ Result<void> HistoryStore::verify() {
                                      [&](const history::ResultRow& row) { said = row.text(0); });
   if (!checked) return checked.error().code() == ErrorCode::invalid ? recovered(checked) : checked;
   if (said == "ok") return {};
-  return recovered(fail(ErrorCode::invalid, "the history " + path_ + " is damaged: " + said));
+  return recovered(fail(ErrorCode::invalid, "the history {} is damaged: {}", path_, said));
 }
 
 Bytes HistoryStore::disk_used() const {

@@ -84,9 +84,10 @@ Result<void> HistoryStore::keep_log_short(std::uint64_t at_most) {
   // Fails where a reader still needs what is in it: then it grows until it may not.
   static_cast<void>(database_->run("PRAGMA wal_checkpoint(TRUNCATE)"));
   if (size() <= log_allowance()) return {};
-  return fail(ErrorCode::io, fmt::format("cannot write the history {}: a program has been reading "
-                                         "it for long, and {} may not grow further",
-                                         path_, log));
+  return fail(ErrorCode::io,
+              "cannot write the history {}: a program has been reading it for long, and {} may not "
+              "grow further",
+              path_, log);
 }
 
 Result<void> HistoryStore::forget_chunks(std::int64_t before_ms, std::int64_t at_most) {

@@ -115,10 +115,10 @@ std::string name_of_letter(Part part, std::string_view engine, char letter) {
 }
 
 Error unknown_option(std::string_view engine, std::string_view word, std::string_view as) {
-  return {ErrorCode::invalid,
-          trf("berth does not know {}'s option {}, and so not whether the next word is its value: "
-              "write {}",
-              engine, printable(word), printable(as))};
+  return Error(
+      ErrorCode::invalid,
+      "berth does not know {}'s option {}, and so not whether the next word is its value: write {}",
+      engine, printable(word), printable(as));
 }
 
 /// The options from `at` on, up to the first word that is none.

@@ -1,7 +1,5 @@
 #include "run/container/engine.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -50,16 +48,15 @@ Result<std::string> printed_by(const ContainerCommand& command, std::vector<std:
                 clock, patience);
   if (!answer) return std::unexpected(answer.error());
   if (!answer->exit) {
-    return fail(ErrorCode::timeout, trf("{} does not answer: `{}` took longer than {}",
-                                        command.engine, printable(shell_joined(whole)), "20s"));
+    return fail(ErrorCode::timeout, "{} does not answer: `{}` took longer than {}", command.engine,
+                printable(shell_joined(whole)), "20s");
   }
   if (shell_exit_code(*answer->exit) != 0) {
     const std::string_view said = trimmed(answer->err);
-    return fail(ErrorCode::io,
-                trf("{} does not answer: {}", command.engine,
-                    said.empty() ? trf("`{}` ended with {}", printable(shell_joined(whole)),
-                                       shell_exit_code(*answer->exit))
-                                 : printable(said)));
+    return fail(ErrorCode::io, "{} does not answer: {}", command.engine,
+                said.empty() ? trf("`{}` ended with {}", printable(shell_joined(whole)),
+                                   shell_exit_code(*answer->exit))
+                             : printable(said));
   }
   return answer->out;
 }
@@ -149,8 +146,8 @@ Result<std::vector<std::string>> docker_cdi_folders(const ContainerCommand& comm
   // The client has printed what it knows, and the daemon's mistakes in it.
   const json& mistakes = member(info, "ServerErrors");
   if (mistakes.is_array() && !mistakes.empty()) {
-    return fail(ErrorCode::io, trf("{} does not answer: {}", command.engine,
-                                   printable(text_of(mistakes.front()))));
+    return fail(ErrorCode::io, "{} does not answer: {}", command.engine,
+                printable(text_of(mistakes.front())));
   }
   std::vector<std::string> folders;
   const json& named = member(info, "CDISpecDirs");

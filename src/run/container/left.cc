@@ -34,13 +34,12 @@ Result<ChildAnswer> answer_to(const RunContainer& container, std::vector<std::st
   auto answer = answer_of(engine_command(container, std::move(words)), environment_of(container),
                           search_path(container), clock, patience);
   if (!answer || answer->exit) return answer;
-  return fail(ErrorCode::timeout, container.engine + " does not answer");
+  return fail(ErrorCode::timeout, "{} does not answer", container.engine);
 }
 
 Error refused(const RunContainer& container, const ChildAnswer& answer) {
-  return {ErrorCode::io,
-          fmt::format("{} does not end container {}: {}", container.engine,
-                      short_container_id(container.id), printable(trimmed(answer.err)))};
+  return Error(ErrorCode::io, "{} does not end container {}: {}", container.engine,
+               short_container_id(container.id), printable(trimmed(answer.err)));
 }
 
 /// As the engine has it now; nothing: it knows none of that id.
@@ -79,9 +78,9 @@ Result<StopResult> end_left_container(const RunRecord& run, const RunContainer& 
   // What to execute stands in a file that its owner may write.
   if (run.owner.uid != ::geteuid()) {
     return fail(ErrorCode::no_permission,
-                fmt::format("the container of run {} is left without a keeper: only {} can end it, "
-                            "with `berth stop {}` (or ask {} itself)",
-                            run.manifest.id, run.manifest.user, run.manifest.id, container.engine));
+                "the container of run {} is left without a keeper: only {} can end it, with `berth "
+                "stop {}` (or ask {} itself)",
+                run.manifest.id, run.manifest.user, run.manifest.id, container.engine);
   }
   const auto seen = inspect(container, clock);
   if (!seen) return std::unexpected(seen.error());
@@ -90,11 +89,9 @@ Result<StopResult> end_left_container(const RunRecord& run, const RunContainer& 
     return StopResult::had_ended;
   }
   if ((*seen)->run != run.manifest.id || (*seen)->id != container.id) {
-    return fail(
-        ErrorCode::invalid,
-        fmt::format("container {} is not that of run {}: its label says \"{}\"; nothing was "
-                    "done to it",
-                    short_container_id(container.id), run.manifest.id, printable((*seen)->run)));
+    return fail(ErrorCode::invalid,
+                "container {} is not that of run {}: its label says \"{}\"; nothing was done to it",
+                short_container_id(container.id), run.manifest.id, printable((*seen)->run));
   }
   const auto whole = std::chrono::ceil<std::chrono::seconds>(grace).count();
   const auto stopped = answer_to(container, {"stop", "-t", std::to_string(whole), container.id},

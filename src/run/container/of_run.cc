@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/sentence.h"
 #include "base/text.h"
-#include "base/tr.h"
 
 namespace berth {
 
@@ -20,10 +20,10 @@ Result<void> ContainerOfRun::read(const RunOptions& options, const RunServices& 
   if (!tell || !options.retry_of.empty() || options.job.where == RunWhere::cpu) return {};
   const auto baked_in = devices_set_by_image(*command_, options.environment, services.clock);
   if (!baked_in) return {};
-  tell(
-      RunRemark{trf("image {} sets CUDA_VISIBLE_DEVICES=\"{}\": a container counts its own cards "
-                    "from 0, and this hides the others (leave the line out of its Dockerfile)",
-                    printable(command_->image_name()), printable(*baked_in))});
+  tell(RunRemark{
+      sentence("image {} sets CUDA_VISIBLE_DEVICES=\"{}\": a container counts its own cards "
+               "from 0, and this hides the others (leave the line out of its Dockerfile)",
+               printable(command_->image_name()), printable(*baked_in))});
   return {};
 }
 

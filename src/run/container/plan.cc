@@ -189,8 +189,8 @@ Error no_device_way(const ContainerCommand& command, std::string_view device,
             "those that are there",
             folders, device.empty() ? tr("a GPU") : std::string_view(printable(device)));
   }
-  return {ErrorCode::io,
-          trf("nothing here gives a container of {} its GPU: {}", command.engine, why)};
+  return Error(ErrorCode::io, "nothing here gives a container of {} its GPU: {}", command.engine,
+               why);
 }
 
 namespace {
@@ -227,11 +227,10 @@ Result<std::vector<std::string>> device_words(const ContainerCommand& command,
   const auto files = files_for_container(by_files);
   if (!files) {
     const Device& one = *by_files.front();
-    return std::unexpected(
-        Error(ErrorCode::io,
-              trf("which files give a container the device {} of {} is not known: start it by the "
-                  "maker's own runtime, without berth run",
-                  printable(one.id.text()), facts_of(one.kind).vendor)));
+    return std::unexpected(Error(ErrorCode::io,
+                                 "which files give a container the device {} of {} is not known: "
+                                 "start it by the maker's own runtime, without berth run",
+                                 printable(one.id.text()), facts_of(one.kind).vendor));
   }
   std::vector<std::string> words;
   for (const std::string& file : *files) {
@@ -296,8 +295,8 @@ std::optional<Error> contradiction_in(const ContainerCommand& command,
     const bool is_variable = engine.endpoint_by.find(' ') == std::string::npos;
     line = (is_variable ? "env -u " + engine.endpoint_by : "DOCKER_CONTEXT=default") + " " + line;
   }
-  return Error(ErrorCode::invalid,
-               trf("{} run: {}. Write: {}", command.engine, reasons, printable(line)));
+  return Error(ErrorCode::invalid, "{} run: {}. Write: {}", command.engine, reasons,
+               printable(line));
 }
 
 std::vector<Variable> with_cards_for_tools(std::vector<Variable> variables,

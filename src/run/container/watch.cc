@@ -9,6 +9,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/sentence.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "host_environment/environment.h"
@@ -138,9 +139,9 @@ bool ContainerWatch::takes_end_of(pid_t child, const Exit& exit) {
   }
   if (answer.is_good || !plan_.may_live()) return true;
   if (!std::exchange(has_warned_, true)) {
-    told_.note("container_not_stopped",
-               fmt::format("{} could not signal or stop the container: {}", container_.engine,
-                           printable(trimmed(answer.err))));
+    told_.note(
+        {"container_not_stopped", sentence("{} could not signal or stop the container: {}",
+                                           container_.engine, printable(trimmed(answer.err)))});
   }
   // The engine does not do it: the container's first process is known for certain.
   if (kills_ && container_.process) (void)send_signal(*container_.process, SIGKILL);
@@ -180,7 +181,7 @@ void ContainerWatch::start(EngineCall& call, std::vector<std::string> words,
       call.start(engine_command(container_, std::move(words)), terms_.environment,
                  patience ? std::optional(clock_.now() + *patience) : std::nullopt);
   if (started || std::exchange(has_warned_, true)) return;
-  told_.note("engine_not_asked", started.error().message());
+  told_.note({"engine_not_asked", started.error().said()});
 }
 
 void ContainerWatch::perform(const FindContainer&) {
@@ -353,7 +354,8 @@ void ContainerWatch::perform(const TellRunsOn& order) {
 void ContainerWatch::perform(const RunOver& order) {
   if (wait_.is_under_way()) wait_.end();
   if (container_.oom_killed.get().value_or(false)) {
-    told_.note("oom_kill", "the kernel killed a process of the container for want of main memory");
+    told_.note({"oom_kill",
+                sentence("the kernel killed a process of the container for want of main memory")});
   }
   told_.over(order.exit);
 }

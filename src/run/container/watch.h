@@ -64,7 +64,7 @@ class ContainerWatch {
     std::function<void(const std::optional<Exit>&)> over;
     /// It is followed by its process.
     std::function<void()> followed;
-    std::function<void(const std::string& kind, const std::string& text)> note;
+    std::function<void(const Note& note)> note;
   };
   ContainerWatch(Terms terms, Told told, Clock& clock);
 

@@ -1,7 +1,6 @@
 #include "run/ranks/rank_launcher.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,7 +11,6 @@
 #include "base/port.h"
 #include "base/signals.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "host_environment/machine_side.h"
 #include "record/record_writer.h"
 #include "run/ranks/other_nodes.h"
@@ -81,9 +79,9 @@ class RankLauncher {
     if (const auto chosen = value_of(environment_, "MASTER_PORT")) {
       const auto number = parse_unsigned(*chosen);
       if (!number || *number < 1 || *number > 65535) {
-        return fail(ErrorCode::invalid, trf("MASTER_PORT=\"{}\" is no TCP port: unset it, and a "
-                                            "free one is taken",
-                                            printable(*chosen)));
+        return fail(ErrorCode::invalid,
+                    "MASTER_PORT=\"{}\" is no TCP port: unset it, and a free one is taken",
+                    printable(*chosen));
       }
       wanted = static_cast<std::uint16_t>(*number);
     }
@@ -115,11 +113,10 @@ class RankLauncher {
   Result<void> take_port(std::optional<std::uint16_t> wanted) {
     auto held = hold_port(wanted);
     if (!held && wanted && held.error().code() == ErrorCode::busy) {
-      return fail(
-          ErrorCode::busy,
-          trf("TCP port {} (MASTER_PORT) is taken, perhaps by another job: `ss -ltnp` names "
-              "who has it; unset MASTER_PORT, and a free one is taken",
-              *wanted));
+      return fail(ErrorCode::busy,
+                  "TCP port {} (MASTER_PORT) is taken, perhaps by another job: `ss -ltnp` names "
+                  "who has it; unset MASTER_PORT, and a free one is taken",
+                  *wanted);
     }
     if (!held) return std::unexpected(std::move(held).error());
     port_ = *std::move(held);
@@ -182,7 +179,7 @@ class RankLauncher {
     (void)write_all(STDERR_FILENO, "berth: " + printable(error.message()) + "\n");
     return exit_code_of_no_start(error.code() == ErrorCode::not_found
                                      ? error
-                                     : Error(ErrorCode::no_permission, error.message()));
+                                     : Error(ErrorCode::no_permission, error.said()));
   }
 
   /// What comes through a terminal or a pipe has one reader: rank 0. A terminal none: a process
@@ -353,7 +350,7 @@ class RankLauncher {
         write_file_atomically(plan_.record + "/" + name, run_ranks_to_json(table_), 0600);
     if (written) return;
     is_unrecorded_ = true;
-    tell_(RanksUnrecorded{written.error().message()});
+    tell_(RanksUnrecorded{written.error().said()});
   }
 
   /// As any job waits for the reader of what it printed last; who wants its end does not.

@@ -38,7 +38,7 @@ struct RanksKilled {
 };
 /// What cannot be written goes on unseen.
 struct RanksUnrecorded {
-  std::string why;
+  Sentence why;
 };
 using RankNews = std::variant<RankFailed, RankNodeFailed, RanksKilled, RanksUnrecorded>;
 

@@ -6,7 +6,6 @@
 #include <iterator>
 
 #include "base/text.h"
-#include "base/tr.h"
 #include "run/command_words.h"
 #include "run/container/command.h"
 
@@ -37,8 +36,8 @@ Result<std::vector<std::string>> command_with_ranks(const JobSpec& job,
   const auto container = read_container_command(command);
   if (!container || *container) {
     return fail(ErrorCode::invalid,
-                std::string(tr("--ddp cannot start ranks in a container of their own each: leave "
-                               "it out, and start them inside by torchrun")));
+                "--ddp cannot start ranks in a container of their own each: leave it out, and "
+                "start them inside by torchrun");
   }
   if (command.front().ends_with(".py") && !is_program(command.front())) {
     command.insert(command.begin(), is_program("python") ? "python" : "python3");
@@ -134,17 +133,17 @@ int nodes_given(const std::vector<std::string>& environment) {
 Result<void> check_nodes(const JobSpec& job, int given) {
   if (job.nodes == 1) return {};
   if (job.ranks_by != RanksBy::berth) {
-    return fail(ErrorCode::invalid,
-                std::string(tr("--nodes is for --ddp, which starts ranks on each node: add --ddp, "
-                               "without torchrun")));
+    return fail(
+        ErrorCode::invalid,
+        "--nodes is for --ddp, which starts ranks on each node: add --ddp, without torchrun");
   }
   if (given == 1) {
     return fail(ErrorCode::invalid,
-                std::string(tr("--nodes is for Slurm, which gives the machines: add --on slurm")));
+                "--nodes is for Slurm, which gives the machines: add --on slurm");
   }
   if (given < job.nodes) {
-    return fail(ErrorCode::invalid,
-                trf("--nodes {} is more than Slurm gave this job: it has {}", job.nodes, given));
+    return fail(ErrorCode::invalid, "--nodes {} is more than Slurm gave this job: it has {}",
+                job.nodes, given);
   }
   return {};
 }

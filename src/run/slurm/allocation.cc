@@ -76,11 +76,11 @@ Snapshot as_allocated(Snapshot snapshot, const std::vector<DeviceId>& devices, u
   return snapshot;
 }
 
-std::vector<std::string> leftovers_on(const std::vector<Choice>& chosen, const Snapshot& snapshot,
-                                      uid_t uid) {
+std::vector<Sentence> leftovers_on(const std::vector<Choice>& chosen, const Snapshot& snapshot,
+                                   uid_t uid) {
   std::vector<Claim> own = snapshot.claims;
   std::erase_if(own, [&](const Claim& claim) { return claim.uid != uid; });
-  std::vector<std::string> sentences;
+  std::vector<Sentence> sentences;
   for (const Choice& choice : chosen) {
     for (const GpuProcess& process : snapshot.gpu_processes) {
       if (process.device != choice.device || is_background(process)) continue;
@@ -89,19 +89,21 @@ std::vector<std::string> leftovers_on(const std::vector<Choice>& chosen, const S
       const std::string user = known != nullptr ? known->user.get().value_or("") : "";
       const std::string command =
           known != nullptr && known->command.get() ? shell_joined(*known->command.get()) : "";
-      sentences.push_back(trf(
-          "Slurm gave this job {}, and process {} of {} is on it ({}): a leftover of an "
-          "earlier job, or of somebody who did not ask Slurm",
-          device_name(choice), process.pid,
-          user.empty() ? std::string(tr("an unknown user")) : printable(user),
-          command.empty() ? std::string(tr("its command cannot be seen")) : printable(command)));
+      sentences.push_back(
+          sentence("Slurm gave this job {}, and process {} of {} is on it ({}): a leftover of an "
+                   "earlier job, or of somebody who did not ask Slurm",
+                   device_name(choice), process.pid,
+                   user.empty() ? sentence("an unknown user") : Sentence::as_is(printable(user)),
+                   command.empty() ? sentence("its command cannot be seen")
+                                   : Sentence::as_is(printable(command))));
     }
     for (const Claim& claim : snapshot.claims) {
       const bool is_there = std::ranges::any_of(
           claim.devices, [&](const ClaimedDevice& one) { return one.device == choice.device; });
       if (claim.uid == uid || !is_there) continue;
-      sentences.push_back(trf("Slurm gave this job {}, and {} has leased it without Slurm (run {})",
-                              device_name(choice), printable(claim.user), printable(claim.run)));
+      sentences.push_back(
+          sentence("Slurm gave this job {}, and {} has leased it without Slurm (run {})",
+                   device_name(choice), printable(claim.user), printable(claim.run)));
     }
   }
   return sentences;
@@ -143,7 +145,7 @@ Result<std::variant<Acquired, NotAcquired>> claim_allocated(Ledger& ledger,
   auto lease = ledger.claim(*lock, terms);
   if (!lease) return std::unexpected(std::move(lease).error());
   if (options.say) {
-    for (const std::string& leftover : leftovers_on(placement.chosen, whole, limits.uid)) {
+    for (const Sentence& leftover : leftovers_on(placement.chosen, whole, limits.uid)) {
       options.say(leftover);
     }
   }

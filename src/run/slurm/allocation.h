@@ -36,8 +36,8 @@ struct SlurmAllocation {
                                     uid_t uid);
 
 /// Who is on the devices that were chosen, and should not be: a sentence each. Pure.
-[[nodiscard]] std::vector<std::string> leftovers_on(const std::vector<Choice>& chosen,
-                                                    const Snapshot& snapshot, uid_t uid);
+[[nodiscard]] std::vector<Sentence> leftovers_on(const std::vector<Choice>& chosen,
+                                                 const Snapshot& snapshot, uid_t uid);
 
 /// As acquire() does, for devices (`options.limits.visible`) that Slurm has given: at once or not.
 /// Leftovers are told by `options.say`.

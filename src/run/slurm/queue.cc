@@ -1,7 +1,5 @@
 #include "run/slurm/queue.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -67,14 +65,14 @@ Result<Said> said_by(std::vector<std::string> words, const RunSlurm& slurm,
   const auto answer = answer_of(words, client.environment, path, client.clock, slurm_patience);
   if (!answer) return std::unexpected(answer.error());
   if (!answer->exit) {
-    return fail(ErrorCode::timeout,
-                trf("Slurm does not answer: {} took longer than {}", words.front(), "20s"));
+    return fail(ErrorCode::timeout, "Slurm does not answer: {} took longer than {}", words.front(),
+                "20s");
   }
   return Said{shell_exit_code(*answer->exit), answer->out, std::string(trimmed(answer->err))};
 }
 
 std::unexpected<Error> unanswered(const Said& said) {
-  return fail(ErrorCode::io, trf("Slurm does not answer: {}", printable(said.err)));
+  return fail(ErrorCode::io, "Slurm does not answer: {}", printable(said.err));
 }
 
 bool is_unknown_job(const Said& said) {
@@ -139,7 +137,7 @@ void write_end_of(const RunRecord& run, const RunSlurm& slurm, const std::string
   } else {
     end.known = exit->has_value();
     end.exit = exit->value_or(Exit{});
-    end.because = "Slurm: " + (state.empty() ? "the job is forgotten" : state);
+    end.because = sentence("Slurm: {}", state.empty() ? "the job is forgotten" : state).english();
   }
   (void)write_end_into(run.directory, end);
 }
@@ -243,8 +241,8 @@ Result<void> scancel(std::vector<std::string> words, const RunSlurm& slurm,
   const auto said = said_by(std::move(words), slurm, client);
   if (!said) return std::unexpected(said.error());
   if (said->code == 0 || is_unknown_job(*said)) return {};
-  return fail(ErrorCode::io,
-              trf("scancel does not end Slurm job {}: {}", slurm.job, printable(said->err)));
+  return fail(ErrorCode::io, "scancel does not end Slurm job {}: {}", slurm.job,
+              printable(said->err));
 }
 
 }  // namespace
@@ -254,8 +252,8 @@ Result<StopResult> stop_slurm_run(const RunRecord& run, const RunSlurm& slurm,
   // Where its keeper is on this machine, that ends it as any run, container and all.
   if (run.end || run.state == RunState::running) return stop_run(run, grace, client.clock);
   if (run.owner.uid != FileOwner::ourselves().uid) {
-    return fail(ErrorCode::no_permission, trf("run {} is {}'s: only they can stop it",
-                                              run.manifest.id, printable(run.manifest.user)));
+    return fail(ErrorCode::no_permission, "run {} is {}'s: only they can stop it", run.manifest.id,
+                printable(run.manifest.user));
   }
   const auto noted = note_stop_request(run.directory, grace, StopFrom::another_machine);
   if (!noted) return std::unexpected(noted.error());
@@ -283,9 +281,9 @@ Result<StopResult> stop_slurm_run(const RunRecord& run, const RunSlurm& slurm,
     if (now) (void)ask_slurm(*now, slurm, client);
     if (clock.now() < deadline) continue;
     return fail(ErrorCode::timeout,
-                trf("Slurm job {} of run {} was cancelled and has not ended: squeue -j {} shows "
-                    "what it waits for",
-                    slurm.job, run.manifest.id, slurm.job));
+                "Slurm job {} of run {} was cancelled and has not ended: squeue -j {} shows what "
+                "it waits for",
+                slurm.job, run.manifest.id, slurm.job);
   }
   return began ? StopResult::ended_by_kill : StopResult::ended_by_term;
 }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "base/tr.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/topology.h"
 
@@ -116,9 +115,8 @@ Result<SlurmSite> slurm_site(const Snapshot& snapshot, const std::string& node,
                              const std::string& program) {
   const auto cards = cards_of(snapshot);
   if (cards.empty()) {
-    return fail(
-        ErrorCode::unsupported,
-        std::string(tr("there is no card here that gres.conf could name by its device file")));
+    return fail(ErrorCode::unsupported,
+                "there is no card here that gres.conf could name by its device file");
   }
   SlurmSite site;
   site.gres = "AutoDetect=off\n";

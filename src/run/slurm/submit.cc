@@ -68,8 +68,8 @@ bool is_plain_name(std::string_view id) {
 
 Result<std::vector<std::string>> sbatch_options(const JobSpec& job, const SlurmWishes& wishes) {
   if (const auto option = slurms_own(job)) {
-    return fail(ErrorCode::invalid, trf("{} is not for Slurm, which chooses the cards itself: {}",
-                                        *option, instead_of(*option)));
+    return fail(ErrorCode::invalid, "{} is not for Slurm, which chooses the cards itself: {}",
+                *option, instead_of(*option));
   }
   if (auto nodes = check_nodes(job, job.nodes); !nodes) return std::unexpected(nodes.error());
   std::vector<std::string> words;
@@ -124,29 +124,29 @@ Result<RunSlurm> ask_sbatch(const Submission& submission, const std::vector<std:
   const std::string path = value_of(environment, "PATH").value_or(default_search_path);
   if (const auto found = find_executable("sbatch", path); !found) {
     return fail(ErrorCode::not_found,
-                std::string(tr("there is no sbatch in PATH: this machine is none of Slurm's, or "
-                               "its programs are elsewhere")));
+                "there is no sbatch in PATH: this machine is none of Slurm's, or its programs are "
+                "elsewhere");
   }
   const auto answer = answer_of(words, environment, path, clock, sbatch_patience);
   if (!answer) return std::unexpected(answer.error());
   const std::string said(trimmed(answer->err));
   if (!answer->exit) {
-    return fail(ErrorCode::timeout,
-                trf("Slurm does not answer: {} took longer than {}", "sbatch", "60s"));
+    return fail(ErrorCode::timeout, "Slurm does not answer: {} took longer than {}", "sbatch",
+                "60s");
   }
   if (*answer->exit != Exit{}) {
     const bool is_never = said.find("node configuration is not available") != std::string::npos ||
                           said.find("specification can not be satisfied") != std::string::npos;
-    return fail(is_never ? ErrorCode::unsupported : ErrorCode::io,
-                trf("Slurm refuses the job: {}", printable(said)));
+    return fail(is_never ? ErrorCode::unsupported : ErrorCode::io, "Slurm refuses the job: {}",
+                printable(said));
   }
   const std::string printed(trimmed(answer->out));
   const std::size_t semicolon = printed.find(';');
   RunSlurm slurm{.job = printed.substr(0, semicolon), .asked = words};
   if (semicolon != std::string::npos) slurm.cluster = printed.substr(semicolon + 1);
   if (parse_unsigned(slurm.job)) return slurm;
-  return fail(ErrorCode::io,
-              trf("sbatch printed \"{}\" where its job's number was expected", printable(printed)));
+  return fail(ErrorCode::io, "sbatch printed \"{}\" where its job's number was expected",
+              printable(printed));
 }
 
 }  // namespace

@@ -167,7 +167,7 @@ void add_times(const Report& report, Chart& chart) {
   int number = 0;
   for (const ReportMark& mark : run.marks) chart.marks.push_back({mark.at_ms, ++number, mark.text});
   for (const ReportEvent& event : run.events) {
-    chart.events.push_back({event.at_ms, 0, tr_composed(event.text)});
+    chart.events.push_back({event.at_ms, 0, event.text.shown()});
   }
   std::vector<std::string> names;
   for (const ReportPhase& phase : run.phases) {

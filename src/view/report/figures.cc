@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/device_name.h"
@@ -121,7 +122,7 @@ int units_of(std::int64_t ms) {
 std::string state_words(const ReportRun& run) {
   std::string text = state_text(run.record);
   if (run.record.end && !run.record.end->because.empty() && !was_never_started(run.record)) {
-    text += " (" + tr_composed(run.record.end->because) + ")";
+    text += " (" + Sentence(run.record.end->because).shown() + ")";
   }
   return text;
 }
@@ -276,7 +277,7 @@ std::vector<std::string> notes_on(const ReportRun& run, const Style& style) {
   if (has_no_job(run.record)) {
     note(std::string(tr("It has not started: there is nothing to draw.")));
   } else if (run.samples_unreadable) {
-    note(trf("Its samples could not be read: {}", tr_composed(*run.samples_unreadable)));
+    note(trf("Its samples could not be read: {}", run.samples_unreadable->shown()));
   } else if (run.curves.samples() == 0) {
     note(std::string(tr("No samples were taken: there is nothing to draw.")));
   } else {
@@ -306,7 +307,7 @@ std::vector<std::string> notes_on(const ReportRun& run, const Style& style) {
                               "it: of the whole device, whoever else was on it.")));
   }
   if (const std::string missing = facts_missing_text(run.record); !missing.empty()) note(missing);
-  for (const std::string& problem : run.record.problems) note(tr_composed(problem));
+  for (const Sentence& problem : run.record.problems) note(problem.shown());
   return notes;
 }
 

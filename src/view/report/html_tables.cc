@@ -125,7 +125,7 @@ std::string events_html(const Report& report) {
                     .columns = {std::string(tr("Since the start")), std::string(tr("Kind")),
                                 std::string(tr("What berth noticed"))}};
     for (const ReportEvent& event : run.events) {
-      table.rows.push_back({elapsed_text(event.at_ms), {event.kind, tr_composed(event.text)}});
+      table.rows.push_back({elapsed_text(event.at_ms), {event.kind, event.text.shown()}});
     }
     return table_html(table);
   });

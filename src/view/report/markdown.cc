@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "view/findings_text.h"
@@ -124,7 +125,7 @@ std::string times_text(const Report& report) {
       marks.push_back({letter + elapsed_text(mark.at_ms, mark.exact), {mark.text}});
     }
     for (const ReportEvent& event : report.runs[i].events) {
-      events.push_back({letter + elapsed_text(event.at_ms), {tr_composed(event.text)}});
+      events.push_back({letter + elapsed_text(event.at_ms), {event.text.shown()}});
     }
   }
   std::string text;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/sentence.h"
 #include "base/tr.h"
 #include "diagnose/bottleneck/phases.h"
 #include "diagnose/manifest_diff/manifest_diff.h"
@@ -173,7 +174,7 @@ struct ReportPhase {
 struct ReportEvent {
   std::int64_t at_ms = 0;
   std::string kind;
-  std::string text;  // English
+  Sentence text;
 };
 
 /// The figures that runs are compared by. Absent where one is missing, with the reason.
@@ -209,9 +210,9 @@ struct ReportRun {
   std::vector<ReportPhase> phases;
   std::optional<RunRanks> ranks;  // of a run of several
   Findings findings;
-  std::string why_no_log;                         // translated
-  std::uint64_t torn_lines = 0;                   // of samples
-  std::optional<std::string> samples_unreadable;  // why, for people
+  std::string why_no_log;                      // translated
+  std::uint64_t torn_lines = 0;                // of samples
+  std::optional<Sentence> samples_unreadable;  // why, for people
   /// How long its charts' axis is.
   [[nodiscard]] std::int64_t length_ms() const;
 };
@@ -221,7 +222,7 @@ struct ReportSource {
   RunRecord record;
   RunCurves curves;
   std::uint64_t torn_lines = 0;
-  std::optional<std::string> samples_unreadable;
+  std::optional<Sentence> samples_unreadable;
   std::vector<Mark> marks;
   std::vector<RunEvent> events;
   std::vector<ReportPhase> phases;

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/sentence.h"
 #include "snapshot/builder.h"
 #include "view/golden_file.h"
 #include "view/report/chart.h"
@@ -329,8 +330,8 @@ TEST(ReportChart, StepsAreRound) {
 
 TEST(ReportChart, PhasesAreShadedUnderTheLines) {
   ReportSource source = a_source();
-  source.phases = {{.from_ms = 0, .to_ms = 30'000, .name = Sentence("starting", {})},
-                   {.from_ms = 30'000, .to_ms = 60'000, .name = Sentence("computing", {})}};
+  source.phases = {{.from_ms = 0, .to_ms = 30'000, .name = Sentence("starting")},
+                   {.from_ms = 30'000, .to_ms = 60'000, .name = Sentence("computing")}};
   const Report report = report_of(std::move(source));
   const std::string svg = chart_svg(chart_named(charts_of(report), "power"), "c");
   EXPECT_EQ(times_in(svg, "class=\"phase p"), 2U);
@@ -348,13 +349,13 @@ TEST(ReportHtml, WhatComesFromOutsideStaysText) {
   run.manifest.variables = {{"NCCL_X", hostile}};
   run.manifest.given.simulated = hostile;
   run.manifest.given.devices.front().name = hostile;
-  run.problems = {hostile};
+  run.problems = {Sentence(hostile)};
   source.marks = {mark(1000, hostile), mark(2000, "\"><script>=1 <script>=2")};
-  source.events = {{.at = run_begun, .kind = hostile, .text = hostile}};
+  source.events = {{.at = run_begun, .kind = hostile, .text = Sentence(hostile)}};
   source.findings = {{.rule = "x",
-                      .title = Sentence("{}", {hostile}),
-                      .evidence = {Sentence("{}", {hostile})},
-                      .steps = {{Sentence("{}", {hostile}), hostile}}}};
+                      .title = Sentence::as_is(hostile),
+                      .evidence = {Sentence::as_is(hostile)},
+                      .steps = {{Sentence::as_is(hostile), hostile}}}};
   std::vector<ReportSource> two = {source, source};
   two[1].record.manifest.user = "bob";
   const Report report = make_report(std::move(two), {}, later);
@@ -505,9 +506,9 @@ TEST(Markup, MarkdownIsText) {
 TEST(ReportMarkdown, SaysOfAGuessThatItIsOne) {
   ReportSource source = a_source();
   source.findings = {{.rule = "serial_python",
-                      .title = Sentence("one thread", {}),
-                      .evidence = {Sentence("seen", {})},
-                      .doubt = Sentence("nobody looked", {})}};
+                      .title = Sentence("one thread"),
+                      .evidence = {Sentence("seen")},
+                      .doubt = Sentence("nobody looked")}};
   EXPECT_THAT(report_markdown(report_of(std::move(source)), Style{}),
               ::testing::HasSubstr("nobody looked"));
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "diagnose/doctor/doctor.h"
 #include "snapshot/device_kind.h"
@@ -132,7 +133,7 @@ Findings used_memory_hidden(const Examined& host) {
              .severity = Severity::hint,
              .title = sentence("how much memory is used of {}'s cards is not told to you",
                                facts_of(device.kind).vendor),
-             .evidence = {sentence("some processes' files cannot be seen"), Sentence(why, {})},
+             .evidence = {sentence("some processes' files cannot be seen"), Sentence(why)},
              .meaning = sentence("berth gives no job such a card: somebody may be on it."),
              .steps = {{sentence("look as root"), "sudo berth"}}}};
   }

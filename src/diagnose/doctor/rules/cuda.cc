@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/sentence.h"
 #include "diagnose/doctor/doctor.h"
 
 namespace berth::doctor {
@@ -80,11 +81,11 @@ Findings cuda_refuses(const Examined& host) {
   Finding finding{.rule = "cuda_refuses",
                   .severity = Severity::error,
                   .title = sentence("CUDA itself cannot use the GPUs although the driver answers"),
-                  .evidence = {Sentence(cuda->problem, {})},
+                  .evidence = {Sentence(cuda->problem)},
                   .meaning = sentence("Every framework fails in the same place.")};
   if (const auto at = std::ranges::find(codes, cuda->code, &Code::code); at != codes.end()) {
-    finding.evidence.emplace_back(at->meaning, std::vector<std::string>{});
-    finding.steps.push_back({Sentence(at->step, {}), std::string(at->command)});
+    finding.evidence.emplace_back(at->meaning);
+    finding.steps.push_back({Sentence(at->step), std::string(at->command)});
   } else if (cuda->took_too_long) {
     tell_slow(finding);
   } else if (cuda->is_absent) {

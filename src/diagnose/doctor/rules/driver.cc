@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/sentence.h"
 #include "diagnose/doctor/doctor.h"
 #include "snapshot/device_fault.h"
 
@@ -15,7 +16,7 @@ Findings devices_not_seen(const Examined& host) {
   return {{.rule = "devices_not_seen",
            .severity = Severity::error,
            .title = sentence("this machine's devices could not be looked at"),
-           .evidence = {Sentence(problem->message, {})},
+           .evidence = {problem->message},
            .meaning = sentence("What is said here of devices, or not said, rests on nothing."),
            .steps = {
                {sentence("see what the process that looks may use: open files, processes, memory"),
@@ -118,7 +119,7 @@ Findings driver_versions_differ(const Examined& host) {
       .rule = "driver_versions_differ",
       .severity = Severity::error,
       .title = sentence("the driver's library and its kernel module are of different versions"),
-      .evidence = {Sentence(problem->message, {})},
+      .evidence = {problem->message},
       .meaning = sentence("The driver was updated while the old module stayed loaded; until "
                           "both are the same, nothing can use the GPUs."),
       .steps = {{sentence("reboot; that is the sure way"), "sudo reboot"},
@@ -149,14 +150,13 @@ Findings driver_silent(const Examined& host) {
            *device.kernel_driver.get() == "nvidia";
   });
   if (!has_card && !(kernel && kernel->module_version.get())) return {};
-  return {
-      {.rule = "driver_silent",
-       .severity = Severity::error,
-       .title = sentence("the driver is loaded and its library does not answer"),
-       .evidence = {Sentence(problem->message, {})},
-       .meaning = sentence("Programs that ask for a GPU fail or hang in the same place."),
-       .steps = {{Sentence(problem->remedy.empty() ? "read the kernel log" : problem->remedy, {}),
-                  "sudo dmesg | grep -iE 'nvrm|xid' | tail"}}}};
+  return {{.rule = "driver_silent",
+           .severity = Severity::error,
+           .title = sentence("the driver is loaded and its library does not answer"),
+           .evidence = {problem->message},
+           .meaning = sentence("Programs that ask for a GPU fail or hang in the same place."),
+           .steps = {{problem->remedy.empty() ? sentence("read the kernel log") : problem->remedy,
+                      "sudo dmesg | grep -iE 'nvrm|xid' | tail"}}}};
 }
 
 const DeviceFile* first_with(const Examined& host, FileAccess access) {

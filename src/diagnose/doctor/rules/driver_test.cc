@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/sentence.h"
 #include "diagnose/doctor/healthy_host_test.h"
 
 namespace berth::doctor {
@@ -14,8 +15,9 @@ using ::testing::Not;
 TEST(DoctorDevicesNotSeen, DevicesThatCouldNotBeLookedAtAreAnErrorAndNotNone) {
   Examined host = healthy();
   host.snapshot.devices.clear();
-  host.snapshot.problems = {
-      {.source = "probe", .code = "crashed", .message = "the probe process died of signal 11"}};
+  host.snapshot.problems = {{.source = "probe",
+                             .code = "crashed",
+                             .message = Sentence("the probe process died of signal 11")}};
   const Findings findings = findings_of(host);
   ASSERT_FALSE(findings.empty());
   EXPECT_EQ(told(findings[0]), "error devices_not_seen: the probe process died of signal 11");
@@ -23,7 +25,7 @@ TEST(DoctorDevicesNotSeen, DevicesThatCouldNotBeLookedAtAreAnErrorAndNotNone) {
 
 TEST(DoctorDevicesNotSeen, AProblemBesideDevicesThatWereSeenIsNotThis) {
   Examined host = healthy();
-  host.snapshot.problems = {{.source = "probe", .code = "slow", .message = "took long"}};
+  host.snapshot.problems = {{.source = "probe", .code = "slow", .message = Sentence("took long")}};
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 
@@ -67,7 +69,8 @@ TEST(DoctorDriverVersionsDiffer, LibraryAndModuleOfDifferentVersions) {
   host.facts.device_files = healthy().facts.device_files;
   host.facts.libraries->found.push_back(
       {"libnvidia-ml", "/usr/lib64/libnvidia-ml.so.580.65.06", "580.65.06", "loader"});
-  host.snapshot.problems.push_back({.source = "nvml", .code = "version_mismatch", .message = "18"});
+  host.snapshot.problems.push_back(
+      {.source = "nvml", .code = "version_mismatch", .message = Sentence("18")});
   EXPECT_EQ(told(host),
             "error driver_versions_differ: 18; the loaded module is 575.51.03; the library is "
             "/usr/lib64/libnvidia-ml.so.580.65.06");
@@ -86,7 +89,7 @@ Examined silent_host() {
   host.facts.kernel->module_version = std::string("580.65.06");
   host.facts.device_files = healthy().facts.device_files;
   host.snapshot.problems.push_back(
-      {.source = "nvml", .code = "driver_failed", .message = "nvmlInit failed"});
+      {.source = "nvml", .code = "driver_failed", .message = Sentence("nvmlInit failed")});
   return host;
 }
 
@@ -94,7 +97,7 @@ TEST(DoctorDriverSilent, ModuleIsLoadedAndTheLibraryDoesNotAnswer) {
   Examined host = silent_host();
   EXPECT_EQ(told(host), "error driver_silent: nvmlInit failed");
   EXPECT_EQ(only(host).steps.at(0).what.english(), "read the kernel log");
-  host.snapshot.problems[0].remedy = "load the module";
+  host.snapshot.problems[0].remedy = Sentence("load the module");
   EXPECT_EQ(only(host).steps.at(0).what.english(), "load the module");
 }
 

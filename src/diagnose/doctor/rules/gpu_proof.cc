@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sentence.h"
 #include "diagnose/doctor/doctor.h"
 #include "diagnose/doctor/examined.h"
 #include "diagnose/doctor/gpu_speed.h"
@@ -129,7 +130,7 @@ Findings gpu_not_tested(const Examined& host) {
         {.rule = "gpu_not_tested",
          .severity = Severity::hint,
          .title = sentence("GPU {} was not tested", gpu.name),
-         .evidence = {Sentence(gpu.test.left_out, {})},
+         .evidence = {gpu.test.left_out},
          .meaning = sentence("A test would slow down whoever is on it."),
          .steps = {{sentence("test it all the same, beside whoever is there"),
                     fmt::format("berth doctor --gpu-test --force -i {}", gpu.name)}}});

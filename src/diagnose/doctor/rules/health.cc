@@ -1,6 +1,7 @@
 // What berth health finds, for who wants to compute here.
 
 #include "health/health.h"
+#include "base/sentence.h"
 #include "diagnose/doctor/doctor.h"
 #include "snapshot/device_fault.h"
 #include "snapshot/questions.h"
@@ -65,8 +66,8 @@ Finding not_judged(const DeviceHealth& health, bool is_passed_over) {
                      : sentence("`berth health` says so; `berth run` gives the card out all the "
                                 "same."),
       .steps = {ask_the_kernel()}};
-  for (const std::string& missing : health.not_examined) {
-    finding.evidence.push_back(Sentence(missing, {}));
+  for (const Sentence& missing : health.not_examined) {
+    finding.evidence.push_back(missing);
   }
   return finding;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "diagnose/doctor/doctor.h"
 #include "snapshot/device_kind.h"
@@ -148,7 +149,7 @@ Findings visible_list_broken(const Examined& host) {
         .meaning = sentence("Its runtime reads the rest as best it can, without a word."),
         .steps = {{sentence("write numbers that are there, ascending and without blanks"), ""}}};
     for (const std::string& remark : one.list.remarks) {
-      finding.evidence.push_back(Sentence(remark, {}));
+      finding.evidence.push_back(Sentence(remark));
     }
     findings.push_back(std::move(finding));
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "diagnose/postmortem/postmortem.h"
 
@@ -75,7 +76,7 @@ Finding time_limit(const PostmortemEvidence& evidence) {
   Finding finding{.rule = "time_limit", .severity = Severity::warning, .evidence = {}, .steps = {}};
   finding.title = title_of(run);
   for (const RunEvent& event : evidence.events) {
-    if (event.kind == "time_limit") finding.evidence.push_back(Sentence(event.text, {}));
+    if (event.kind == "time_limit") finding.evidence.push_back(event.text);
   }
   if (finding.evidence.empty()) {
     finding.evidence.push_back(sentence("the record says that berth ended it for that"));
@@ -105,7 +106,7 @@ Finding stopped(const PostmortemEvidence& evidence) {
 
 Sentence title_of_never_started(const RunRecord& run) {
   const RunEnd& end = *run.end;
-  if (!end.known) return Sentence(end.because, {});
+  if (!end.known) return Sentence(end.because);
   if (end.because == end_cause::no_device) {
     return sentence("no device came for it within {}", short_duration(waited(run, {})));
   }
@@ -146,7 +147,7 @@ Finding memory_cap(const PostmortemEvidence& evidence) {
                             {sentence("see what a model takes"), "berth fit --help"}},
                   .doubt = {}};
   for (const RunEvent& event : evidence.events) {
-    if (event.kind == "memory_over_cap") finding.evidence.push_back(Sentence(event.text, {}));
+    if (event.kind == "memory_over_cap") finding.evidence.push_back(event.text);
   }
   if (finding.evidence.empty()) finding.evidence.push_back(sentence("the record says so"));
   return finding;

@@ -4,6 +4,7 @@
 #include <array>
 #include <csignal>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "diagnose/postmortem/explain_log.h"
@@ -77,11 +78,11 @@ constexpr auto meanings = std::to_array<SignalMeaning>({
 Finding finding_of(const SignalMeaning& meaning, const RunRecord& run) {
   Finding finding{.rule = std::string(meaning.rule),
                   .severity = meaning.severity,
-                  .title = Sentence(meaning.title, {}),
+                  .title = Sentence(meaning.title),
                   .evidence = {},
-                  .meaning = Sentence(meaning.meaning, {}),
+                  .meaning = Sentence(meaning.meaning),
                   .steps = {},
-                  .doubt = Sentence(meaning.doubt, {})};
+                  .doubt = Sentence(meaning.doubt)};
   finding.evidence.push_back(
       run.end->exit.signal != 0
           ? sentence("it was ended by {}", signal_name(meaning.signal))
@@ -89,7 +90,7 @@ Finding finding_of(const SignalMeaning& meaning, const RunRecord& run) {
                      run.end->exit.code, signal_name(meaning.signal)));
   if (run.end->exit.dumped) finding.evidence.push_back(sentence("its memory was dumped (core)"));
   if (!meaning.step.empty()) {
-    finding.steps.push_back({Sentence(meaning.step, {}), std::string(meaning.command)});
+    finding.steps.push_back({Sentence(meaning.step), std::string(meaning.command)});
   }
   return finding;
 }
@@ -109,7 +110,7 @@ Findings ended_by_signal(const PostmortemEvidence& evidence) {
            .evidence = {sentence("the record of the run")},
            .meaning = sentence("berth sent no such signal."),
            .steps = {},
-           .doubt = Sentence(who_sent_it, {})}};
+           .doubt = Sentence(who_sent_it)}};
 }
 
 /// Ranks that one launcher ends together are this close to each other, and clocks of two machines
@@ -229,7 +230,7 @@ Findings last_lines(const PostmortemEvidence& evidence) {
                   .steps = {},
                   .doubt = {}};
   for (const std::string& line : last_lines(*evidence.log, most_lines)) {
-    finding.evidence.push_back(Sentence("{}", {line}));
+    finding.evidence.push_back(Sentence::as_is(line));
   }
   return {std::move(finding)};
 }

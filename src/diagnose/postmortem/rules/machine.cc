@@ -5,6 +5,7 @@
 #include <array>
 #include <csignal>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "diagnose/postmortem/explain_log.h"
@@ -47,9 +48,9 @@ void add_end(const PostmortemEvidence& evidence, Finding& finding) {
 Finding of_events(const Kind& kind, const PostmortemEvidence& evidence) {
   Finding finding{.rule = std::string(kind.rule),
                   .severity = Severity::error,
-                  .title = Sentence(kind.title, {}),
+                  .title = Sentence(kind.title),
                   .evidence = {},
-                  .meaning = Sentence(kind.meaning, {}),
+                  .meaning = Sentence(kind.meaning),
                   .steps = {},
                   .doubt = {}};
   add_events(kind.event, evidence, finding);
@@ -241,7 +242,7 @@ Findings oom_killer(const PostmortemEvidence& evidence) {
   Finding finding = killed_by_kernel();
   bool elsewhere = false;
   for (const RunEvent& event : evidence.events) {
-    if (event.kind == "oom_kill") finding.evidence.push_back(Sentence(event.text, {}));
+    if (event.kind == "oom_kill") finding.evidence.push_back(event.text);
     elsewhere = elsewhere || event.kind == "oom_kill_on_machine";
   }
   const bool counted = !finding.evidence.empty();
@@ -264,7 +265,7 @@ Findings oom_killer(const PostmortemEvidence& evidence) {
   finding.title = sentence("it was killed, probably by the kernel for want of main memory");
   finding.evidence.push_back(sentence("it was ended by {}", signal_name(SIGKILL)));
   for (const RunEvent& event : evidence.events) {
-    if (event.kind == "oom_kill_on_machine") finding.evidence.push_back(Sentence(event.text, {}));
+    if (event.kind == "oom_kill_on_machine") finding.evidence.push_back(event.text);
   }
   add_peak(run, finding);
   finding.doubt = sentence("neither its control group nor the kernel log names the run");
