@@ -97,7 +97,7 @@ RULES = [
     ),
     OnlyHere(
         "which vendor it is says the table: ask facts_of(kind) or facts_of(runtime)",
-        re.compile(r"\b(?:DeviceKind::(?:nvidia_|amd_|intel_|ascend_)\w+|Runtime::(?:cuda|rocm|level_zero|cann)\b)"),
+        re.compile(r"\b(?:DeviceKind::(?!other\b)\w+|Runtime::(?!none\b)\w+)"),
         # The sources, what the formats leave unsaid, and what is about NVIDIA's own software: its
         # cards, nvidia-smi, CUDA's variable, programs of CUDA.
         re.compile(

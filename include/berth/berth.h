@@ -154,10 +154,11 @@ typedef struct {
   berth_f64 utilization_percent;        /* share of time in which any kernel ran */
   int32_t compute_major, compute_minor; /* 0.0: not told */
   uint64_t cuda_cores;                  /* from the table of cards; 0: not in it */
-  int32_t visible_ordinal; /* cuda:N in this process; -1: hidden; -2: not known, as where a list
-                            * counts different cards and CUDA_DEVICE_ORDER is not PCI_BUS_ID */
-  int32_t zero;
-  const char* kind; /* "nvidia-gpu", "amd-gpu", … (doc/METRICS.md, `kind`) */
+  int32_t visible_ordinal; /* cuda:N (xpu:N, npu:N) in this process; -1: hidden; -2: not known, as
+                            * where a list counts different cards and CUDA_DEVICE_ORDER is not
+                            * PCI_BUS_ID */
+  int32_t memory_used_is_bound; /* 1: at least so much is used (Intel) */
+  const char* kind;             /* "nvidia-gpu", "amd-gpu", … (doc/METRICS.md, `kind`) */
 } berth_device;
 
 typedef struct {

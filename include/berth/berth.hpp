@@ -59,7 +59,8 @@ struct Device {
   Reading<Percent> utilization;  ///< the share of time in which any kernel ran
   std::optional<std::pair<int, int>> compute;
   std::optional<std::uint64_t> cuda_cores;
-  std::optional<int> ordinal;  ///< cuda:N in this process; none: hidden, or not known
+  std::optional<int> ordinal;  ///< cuda:N, xpu:N in this process; none: hidden, or not known
+  bool memory_used_is_bound;   ///< at least so much is used (Intel)
   std::string kind;            ///< "nvidia-gpu", "amd-gpu"
 };
 
@@ -109,6 +110,7 @@ inline Device device_of(const berth_device& raw) {
       unless<std::pair<int, int>>(raw.compute_major == 0, {raw.compute_major, raw.compute_minor}),
       unless<std::uint64_t>(raw.cuda_cores == 0, raw.cuda_cores),
       unless<int>(raw.visible_ordinal < 0, raw.visible_ordinal),
+      raw.memory_used_is_bound != 0,
       raw.kind != nullptr ? raw.kind : ""};
 }
 

@@ -79,7 +79,7 @@ class DeviceStruct(ctypes.Structure):
         ("compute_minor", c_int32),
         ("cuda_cores", c_uint64),
         ("visible_ordinal", c_int32),
-        ("zero", c_int32),
+        ("memory_used_is_bound", c_int32),
         ("kind", c_char_p),
     ]
 

@@ -47,12 +47,16 @@ class Process:
         return f"<berth.Process {self.pid} {self.user or '?'}: {self.command or '?'}>"
 
 
+# By the maker, as a device's kind begins. AMD's speaks of cuda; Ascend's wants torch_npu.
+TORCH_TYPES = {"nvidia": "cuda", "amd": "cuda", "hygon": "cuda", "intel": "xpu", "ascend": "npu"}
+
+
 class Device:
     """A GPU, or an instance of one that MIG divides, as a look saw it."""
 
     index: Optional[int]  # as nvidia-smi numbers them; None: it is lost
     id: str  # its UUID, which lasts
-    ordinal: Optional[int]  # cuda:ordinal in this process; None: hidden, or it cannot be told
+    ordinal: Optional[int]  # cuda:ordinal (Intel xpu, Ascend npu) in this process; None: hidden, or it cannot be told
     name: str
     pci: Optional[str]
     state: str  # "free", "reserved", "leased", "busy", "held", … (doc/METRICS.md, state)
@@ -61,6 +65,7 @@ class Device:
     simulated: bool
     memory_total: Reading[int]  # bytes
     memory_used: Reading[int]
+    memory_used_is_bound: bool  # at least so much is used (Intel)
     memory_free: Reading[int]
     utilization: Reading[float]  # percent of the time in which a kernel ran
     power: Reading[float]  # watts
@@ -83,6 +88,7 @@ class Device:
         self.ordinal = raw.visible_ordinal if raw.visible_ordinal >= 0 else None
         self.memory_total = _read(raw.memory_total_bytes, in_bytes=True)
         self.memory_used = _read(raw.memory_used_bytes, in_bytes=True)
+        self.memory_used_is_bound = bool(raw.memory_used_is_bound)
         self.memory_free = _read(raw.memory_free_bytes, in_bytes=True)
         self.utilization = _read(raw.utilization_percent)
         self.power = _read(raw.power_draw_milliwatts, 1000)
@@ -108,18 +114,28 @@ class Device:
         if self.simulated:
             return torch.device("cpu")
         if self.ordinal is None:
+            told = sorted(name for name in os.environ if "_VISIBLE_" in name or name == "ZE_AFFINITY_MASK")
+            why = ", ".join(f"{name}={os.environ[name]}" for name in told) or "only its runtime knows how it counts"
             raise Error(
-                f"{self} has no number in this process: CUDA_VISIBLE_DEVICES={os.environ.get('CUDA_VISIBLE_DEVICES')}",
+                f"{self} has no number in this process: {why}",
                 code="not_found",
                 remedy="berth.devices(visible=True) has those that it sees",
             )
-        return torch.device("cuda", self.ordinal)
+        if self.torch_type is None:
+            raise Error(f"berth does not know what PyTorch calls a device of kind {self.kind}", code="unsupported")
+        return torch.device(self.torch_type, self.ordinal)
+
+    @property
+    def torch_type(self) -> Optional[str]:
+        """ "cuda", "xpu", …: before PyTorch's number of it."""
+        return TORCH_TYPES.get(self.kind.split("-")[0])
 
     def __str__(self) -> str:
         return f"GPU {self.index}" if self.index is not None else self.id
 
     def __repr__(self) -> str:
-        return f"<berth.Device {self}: {self.name}, {self.state}, {self.memory_used} of {self.memory_total}>"
+        used = f"≥ {self.memory_used}" if self.memory_used_is_bound else self.memory_used
+        return f"<berth.Device {self}: {self.name}, {self.state}, {used} of {self.memory_total}>"
 
 
 class _Seen:
@@ -267,7 +283,9 @@ def look(
 
 
 def devices(*, visible: bool = False, sim: Optional[str] = None, replay: Optional[str] = None) -> List[Device]:
-    """The devices of a look; `visible`: of NVIDIA's, those that this process is shown, cuda:0 first.
+    """The devices of a look; `visible`: those that this process is shown, of each maker number 0 first.
+
+    Each maker's own variable counts, as its runtime reads it.
 
     >>> [device.index for device in devices(sim="server-8xh100") if device.state == "free"]
     [3, 4, 5, 6, 7]
@@ -275,7 +293,9 @@ def devices(*, visible: bool = False, sim: Optional[str] = None, replay: Optiona
     found = look(sim=sim, replay=replay).devices
     if not visible:
         return found
-    return sorted((one for one in found if one.ordinal is not None), key=lambda one: one.ordinal or 0)
+    makers = list(dict.fromkeys(one.kind.split("-")[0] for one in found))
+    shown = [one for one in found if one.ordinal is not None]
+    return sorted(shown, key=lambda one: (makers.index(one.kind.split("-")[0]), one.ordinal or 0))
 
 
 class Watch:

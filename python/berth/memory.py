@@ -152,7 +152,7 @@ def _own_device() -> Optional[Device]:
     seen = {one.id: one for one in look(sim=lease.sim if lease else None).devices}
     if lease is not None and ordinal < len(lease.devices):
         return seen.get(lease.devices[ordinal].id)
-    return next((one for one in seen.values() if one.ordinal == ordinal), None)
+    return next((one for one in seen.values() if one.ordinal == ordinal and one.torch_type == "cuda"), None)
 
 
 def _steps_to_try(now: Memory, has_others: bool) -> List[str]:

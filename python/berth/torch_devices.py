@@ -136,8 +136,11 @@ def _why_not(count: int) -> str:
 
 
 def _warn_of_others(i: int) -> None:
+    import torch
+
+    makers = ("amd", "hygon") if getattr(torch.version, "hip", None) else ("nvidia",)
     try:
-        visible = devices(visible=True)
+        visible = [one for one in devices(visible=True) if one.kind.startswith(makers)]
     except Error:
         return  # the tutorials' function works without berth's program, too
     if i >= len(visible):

@@ -116,6 +116,18 @@ TEST(RuleMatches, DoNotKnowWhatWasNotRead) {
   EXPECT_TRUE(is_unknown(found, AlertRule::ghost_memory));
 }
 
+TEST(RuleMatches, SayNothingOfMemoryOfNobodyWhereUsedIsTheSumOfWhatProcessesHold) {
+  const auto of = [](DeviceKind kind) {
+    return seen_in(host_with([&](Device& device) {
+      device.kind = kind;
+      device.memory_used = 8_GiB;
+    }));
+  };
+  EXPECT_THAT(rules_of(of(DeviceKind::amd_gpu)), ElementsAre("ghost_memory"));
+  EXPECT_THAT(rules_of(of(DeviceKind::intel_gpu)), IsEmpty());
+  EXPECT_FALSE(is_unknown(of(DeviceKind::intel_gpu), AlertRule::ghost_memory));
+}
+
 TEST(RuleMatches, SeeHeatAndPowerAndNotAFullLoad) {
   const auto throttled = [](std::uint64_t mask) {
     return rules_of(

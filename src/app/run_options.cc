@@ -302,30 +302,14 @@ std::optional<std::string> cards_of_slurm(const Context& context) {
 }  // namespace
 
 VisibleSettings visible_settings(const Context& context) {
-  constexpr const char* cuda_variable = "CUDA_VISIBLE_DEVICES";
-  auto cuda = context.variable(cuda_variable);
-  auto order = context.variable("CUDA_DEVICE_ORDER");
+  VisibleSettings settings =
+      visible_settings_in([&](const char* name) { return context.variable(name); });
   if (const auto cards = cards_of_slurm(context)) {
     // In the job itself that variable counts what the job can see; Slurm numbers by PCI address.
-    if (!cuda) cuda = cards;
-    if (!order) order = "PCI_BUS_ID";
+    if (!settings.cuda) settings.cuda = cards;
+    if (!settings.cuda_order) settings.cuda_order = "PCI_BUS_ID";
   }
-  std::map<DeviceKind, std::string> plain;
-  for (const DeviceKindFacts& facts : device_kinds()) {
-    if (!is_plainly_numbered(facts) || facts.visible_variable == cuda_variable) continue;
-    auto value = context.variable(std::string(facts.visible_variable).c_str());
-    if (!value && !facts.earlier_variable.empty()) {
-      value = context.variable(std::string(facts.earlier_variable).c_str());
-    }
-    if (value) plain.emplace(facts.kind, *std::move(value));
-  }
-  return {.cuda = std::move(cuda),
-          .cuda_order = std::move(order),
-          .rocr = context.variable("ROCR_VISIBLE_DEVICES"),
-          .hip = context.variable("HIP_VISIBLE_DEVICES"),
-          .affinity_mask = context.variable("ZE_AFFINITY_MASK"),
-          .ascend = context.variable("ASCEND_RT_VISIBLE_DEVICES"),
-          .plain = std::move(plain)};
+  return settings;
 }
 
 bool limits_devices(const VisibleSettings& settings) {

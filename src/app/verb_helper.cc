@@ -228,17 +228,15 @@ class Helper {
     return live_->look(wanted);
   }
 
-  /// In the order in which a program of these variables numbers them; null: it cannot be told.
+  /// What a program of these variables calls each device; null: it cannot be told.
   [[nodiscard]] Json visible_in(const Snapshot& snapshot) const {
-    const auto visible = parse_visible_devices(
-        context_.variable("CUDA_VISIBLE_DEVICES"),
-        context_.variable("CUDA_DEVICE_ORDER") == "PCI_BUS_ID" ? DeviceOrder::pci_bus_id
-                                                               : DeviceOrder::fastest_first,
-        snapshot);
-    if (!visible) return nullptr;
-    Json ids = Json::array();
-    for (const DeviceId& device : visible->devices) ids.push_back(device.text());
-    return ids;
+    const auto told = numbers_in_program(
+        visible_settings_in([&](const char* name) { return context_.variable(name); }), snapshot);
+    Json numbers = Json::object();
+    for (const auto& [device, number] : told.numbers) {
+      numbers[device.text()] = number ? Json(*number) : Json();
+    }
+    return numbers;
   }
 
   [[nodiscard]] std::string members_of_look(const Snapshot& snapshot, FieldList asked) const {

@@ -238,6 +238,11 @@ TEST(Cards, ChipsOfAscendAreFoundByTheNameThatTheirLibraryTells) {
   EXPECT_EQ(cards_called("910B").size(), 5U);
   EXPECT_EQ(one("910b3").memory_gib, 64);
   EXPECT_EQ(one("910b4").memory_gib, 32);
+  // Ascend910B1.ini, …: cube_freq.
+  EXPECT_EQ(one("910b1").boost_mhz, 1850);
+  EXPECT_EQ(one("910b2").boost_mhz, 1800);
+  EXPECT_EQ(one("910b4").boost_mhz, 1500);
+  EXPECT_EQ(one("310p3").boost_mhz, 1060);
   EXPECT_EQ(peak_rates(one("910a")).fp16, 256);
   EXPECT_FALSE(peak_rates(one("910b2")).fp16) << "nothing of Huawei's own says it";
   EXPECT_FALSE(one("910b2").bandwidth || one("910b2").memory);
@@ -248,6 +253,7 @@ TEST(Cards, WhatNoSourceSaysOfARadeonOrAnArcIsAbsent) {
   EXPECT_FALSE(one("7900 xtx").bus_bits);
   EXPECT_EQ(one("rx 6950 xt").bus_bits, 256);
   EXPECT_FALSE(one("rx 6600").watts);
+  EXPECT_EQ(one("b570").watts, 150) << "XPU Manager: 0xE20C";
   EXPECT_FALSE(one("max 1100").bus_bits);
   EXPECT_FALSE(peak_rates(one("rx 9070 xt")).fp16);
   for (const char* name : {"rx 6700", "rx 7700 xt", "rx 9070 gre", "r9700"}) {

@@ -12,15 +12,13 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "place/order.h"
 #include "snapshot/claim.h"
 
 namespace berth {
 
 /// The newest format this program writes and understands beyond line 1.
 constexpr unsigned ledger_format = 1;
-/// How its writer orders the queue: 1 by arrival alone (berth 0.1.0), 2 as place/order.h has it.
-/// For people: each keeps to its own rule, and who disagrees about a turn takes it 4.5 s later.
-constexpr unsigned order_rule = 2;
 
 /// A lease file's content. Line 1 gives the claim; the rest only describes.
 struct LeaseText {

@@ -19,6 +19,7 @@
 
 #include "base/process.h"
 #include "base/text.h"
+#include "base/visible_variables.h"
 
 extern char** environ;
 
@@ -378,11 +379,13 @@ Result<std::optional<Message>> HelperClient::receive() {
 
 Json own_variables() {
   Json all = Json::object();
-  for (const char* name : {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "BERTH_LEASE",
-                           "PYTORCH_NVML_BASED_CUDA_CHECK"}) {
+  const auto tell = [&](const char* name) {
     const char* value = std::getenv(name);
     all[name] = value == nullptr ? Json() : Json(value);
-  }
+  };
+  for (const std::string_view name : visible_variables) tell(name.data());
+  tell("BERTH_LEASE");
+  tell("PYTORCH_NVML_BASED_CUDA_CHECK");
   return all;
 }
 

@@ -67,9 +67,10 @@ berth_state state_in(const Json& device) {
 
 /// -1: hidden; -2: not known.
 int ordinal_of(const char* id, const Json& visible) {
-  if (!visible.is_array()) return -2;
-  const auto found = std::find(visible.begin(), visible.end(), id);
-  return found == visible.end() ? -1 : static_cast<int>(found - visible.begin());
+  if (!visible.is_object()) return -2;
+  const auto found = visible.find(id);
+  if (found == visible.end()) return -1;
+  return found->is_number_unsigned() ? static_cast<int>(found->get<std::uint32_t>()) : -2;
 }
 
 const Json* process_of(const Json& snapshot, std::int64_t pid) {
@@ -131,6 +132,7 @@ Outcome device_at(const berth_look& look, std::size_t at, berth_device* device,
       .compute_minor = 0,
       .cuda_cores = size_in(one, "cuda_cores").value,
       .visible_ordinal = ordinal ? *ordinal : ordinal_of(text_in(one, "id"), look.visible),
+      .memory_used_is_bound = one.value("memory_used_is_bound", Json()) == true,
       .kind = text_in(one, "kind")};
   if (dot != std::string_view::npos) {
     known.compute_major =

@@ -29,7 +29,7 @@ struct berth_error {
 struct berth_look {
   std::shared_ptr<const berth::lib::Seen> seen;
 
-  /// The ids of the devices that this process sees, as CUDA numbers them; null: not known.
+  /// What this process calls the devices that it sees, by their ids; null: not known.
   berth::lib::Json visible;
   pid_t host = 0;
   [[nodiscard]] const berth::lib::Json& snapshot() const { return seen->known(); }

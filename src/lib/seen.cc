@@ -50,6 +50,7 @@ constexpr auto known_members = std::to_array<std::string_view>({"id",
                                                                 "compute_capability",
                                                                 "memory_total_bytes",
                                                                 "temperature_celsius",
+                                                                "memory_used_is_bound",
                                                                 "power_draw_milliwatts",
                                                                 "utilization_gpu_percent"});
 static_assert(std::is_sorted(known_members.begin(), known_members.end(), stands_before));

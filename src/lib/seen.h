@@ -18,8 +18,8 @@ using Json = nlohmann::basic_json<JsonMembers>;
 /// The readings that berth_device has, by their keys in doc/METRICS.md.
 inline constexpr auto fields_of_device = std::to_array<std::string_view>(
     {"name", "pci_address", "state", "failed_because", "users", "memory_total_bytes",
-     "memory_used_bytes", "memory_free_bytes", "power_draw_milliwatts", "temperature_celsius",
-     "utilization_gpu_percent", "compute_capability", "cuda_cores"});
+     "memory_used_bytes", "memory_used_is_bound", "memory_free_bytes", "power_draw_milliwatts",
+     "temperature_celsius", "utilization_gpu_percent", "compute_capability", "cuda_cores"});
 
 class Seen {
  public:

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/visible_variables.h"
 
 namespace berth::lib {
 
@@ -167,11 +168,10 @@ bool ServeClient::fetch() {
 const std::optional<Json>& ServeClient::visible() {
   std::string asked = "/api/v1/visible-devices";
   char separator = '?';
-  for (const auto& [name, variable] :
-       {std::pair("list=", "CUDA_VISIBLE_DEVICES"), std::pair("order=", "CUDA_DEVICE_ORDER")}) {
-    const char* value = std::getenv(variable);
+  for (const std::string_view name : visible_variables) {
+    const char* value = std::getenv(name.data());
     if (value == nullptr) continue;  // another thing than empty
-    asked += separator + std::string(name) + escaped(value);
+    asked += separator + std::string(name) + '=' + escaped(value);
     separator = '&';
   }
   if (asked == visible_for_) return visible_;
@@ -181,7 +181,8 @@ const std::optional<Json>& ServeClient::visible() {
   if (!answer) socket_.close();  // what it says yet is no answer to the next question
   if (answer && answer->is_given && nesting_depth(answer->body) <= deepest_answer) {
     const Json told = Json::parse(answer->body, nullptr, false);
-    if (told.is_object()) visible_.emplace(told.value("devices", Json()));
+    const auto numbers = told.is_object() ? told.find("numbers") : told.end();
+    if (told.is_object() && numbers != told.end()) visible_.emplace(*numbers);
   }
   return visible_;
 }

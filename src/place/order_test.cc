@@ -2,6 +2,7 @@
 
 #include "place/order.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -96,6 +97,24 @@ TEST(Order, WithoutCountedHoursTheShareMovesNobody) {
   policy.fair_share = hours(0);
   EXPECT_THAT(in_order({ticket("a", 0, Priority::normal, 1), ticket("b", 1)}, policy),
               ElementsAre("a", "b"));
+}
+
+/// Where this fails, the order has changed: raise `order_rule`, by which an older berth knows that
+/// another order counts, and write down here what it is now.
+TEST(Order, AnotherOrderHasAnotherNumber) {
+  std::vector<TicketFacts> tickets;
+  for (int i = 0; i < 12; ++i) {
+    const auto asked = static_cast<Priority>(static_cast<int>(Priority::low) + i % 3);
+    tickets.push_back(ticket(std::string(1, static_cast<char>('a' + i)), i, asked,
+                             static_cast<uid_t>(1 + i % 4)));
+  }
+  Policy policy = allows(Priority::high);
+  policy.priority_step = hours(3);
+  policy.fair_share = hours(6);
+  policy.hours_used = std::map<uid_t, double>{{1, 100.0}, {2, 50.0}, {3, 25.0}};
+  std::string names;
+  for (const std::string& name : in_order(tickets, policy)) names += name;
+  EXPECT_EQ(fmt::format("{} {}", order_rule, names), "2 cbfdhlaegikj");
 }
 
 TEST(Policy, TheUsersOwnTableCountsBeforeThoseOfGroupsAndOfAll) {

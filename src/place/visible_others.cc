@@ -197,15 +197,39 @@ class Left {
   std::optional<VisibleDevices> all() && {
     if (!is_any_) return std::nullopt;
     for (const Device& device : snapshot_.devices) {
-      const bool is_limited = std::ranges::find(limited_, &device) != limited_.end();
-      if (is_supported(device) && !is_limited) {
-        left_.devices.push_back(device.id);
-      }
+      if (is_supported(device) && !is_limited(device)) left_.devices.push_back(device.id);
     }
     return std::move(left_);
   }
 
+  /// As a program counts those of each runtime; where that is not known, of each kind.
+  ProgramNumbers numbers() && {
+    ProgramNumbers told{.numbers = {}, .remarks = std::move(left_.remarks)};
+    std::map<std::pair<Runtime, DeviceKind>, int> next;
+    const auto add = [&](const Device& device) {
+      const Runtime runtime = facts_of(device.kind).runtime;
+      const DeviceKind apart = runtime == Runtime::none ? device.kind : DeviceKind::other;
+      told.numbers.emplace(device.id, next[{runtime, apart}]++);
+    };
+    for (const DeviceId& id : left_.devices) {
+      if (const Device* device = find_device(id, snapshot_)) add(*device);
+    }
+    Devices others;
+    for (const Device& device : snapshot_.devices) {
+      const bool is_whole = division_of(device) != Division::divided;
+      const bool is_counted = is_supported(device) && is_whole && runtime_number(device);
+      if (is_counted && !is_limited(device)) others.push_back(&device);
+    }
+    std::ranges::stable_sort(others, {}, [](const Device* one) { return runtime_number(*one); });
+    for (const Device* device : others) add(*device);
+    return told;
+  }
+
  private:
+  [[nodiscard]] bool is_limited(const Device& device) const {
+    return std::ranges::find(limited_, &device) != limited_.end();
+  }
+
   const Snapshot& snapshot_;
   Devices limited_;
   bool is_any_ = false;
@@ -263,20 +287,18 @@ bool take_plain(const VisibleSettings& settings, Left& left, const Snapshot& sna
   return is_cudas_meant;
 }
 
-}  // namespace
+DeviceOrder order_in(const VisibleSettings& settings) {
+  return settings.cuda_order == "PCI_BUS_ID" ? DeviceOrder::pci_bus_id : DeviceOrder::fastest_first;
+}
 
-Result<std::optional<VisibleDevices>> devices_left_by(const VisibleSettings& settings,
-                                                      const Snapshot& snapshot,
-                                                      std::string_view user) {
+Result<Left> left_by(const VisibleSettings& settings, const Snapshot& snapshot,
+                     std::string_view user) {
   Left left(snapshot);
   const bool has_rocm = has_any(Runtime::rocm, snapshot);
   const bool has_plain = take_plain(settings, left, snapshot);
   // Where nothing is known of any device, it is CUDA's all the same.
   if (settings.cuda && (has_any(Runtime::cuda, snapshot) || !(has_rocm || has_plain))) {
-    auto visible = parse_visible_devices(
-        settings.cuda,
-        settings.cuda_order == "PCI_BUS_ID" ? DeviceOrder::pci_bus_id : DeviceOrder::fastest_first,
-        snapshot, user);
+    auto visible = parse_visible_devices(settings.cuda, order_in(settings), snapshot, user);
     if (!visible) return std::unexpected(std::move(visible).error());
     // What was meant needs no remark on how CUDA reads it.
     if (hides_devices_on_purpose(*settings.cuda)) visible->remarks.clear();
@@ -292,7 +314,60 @@ Result<std::optional<VisibleDevices>> devices_left_by(const VisibleSettings& set
     left.take(those_of(Runtime::cann), "ASCEND_RT_VISIBLE_DEVICES",
               parse_ascend_visible_devices(*settings.ascend, snapshot));
   }
-  return std::move(left).all();
+  return left;
+}
+
+}  // namespace
+
+VisibleSettings visible_settings_in(
+    const std::function<std::optional<std::string>(const char*)>& value_of) {
+  const std::string_view cudas = facts_of(Runtime::cuda).visible_variable;
+  std::map<DeviceKind, std::string> plain;
+  for (const DeviceKindFacts& facts : device_kinds()) {
+    if (!is_plainly_numbered(facts) || facts.visible_variable == cudas) continue;
+    auto value = value_of(facts.visible_variable.data());
+    if (!value && !facts.earlier_variable.empty()) value = value_of(facts.earlier_variable.data());
+    if (value) plain.emplace(facts.kind, *std::move(value));
+  }
+  return {.cuda = value_of("CUDA_VISIBLE_DEVICES"),
+          .cuda_order = value_of("CUDA_DEVICE_ORDER"),
+          .rocr = value_of("ROCR_VISIBLE_DEVICES"),
+          .hip = value_of("HIP_VISIBLE_DEVICES"),
+          .affinity_mask = value_of("ZE_AFFINITY_MASK"),
+          .ascend = value_of("ASCEND_RT_VISIBLE_DEVICES"),
+          .plain = std::move(plain)};
+}
+
+Result<std::optional<VisibleDevices>> devices_left_by(const VisibleSettings& settings,
+                                                      const Snapshot& snapshot,
+                                                      std::string_view user) {
+  auto left = left_by(settings, snapshot, user);
+  if (!left) return std::unexpected(std::move(left).error());
+  return (*std::move(left)).all();
+}
+
+ProgramNumbers numbers_in_program(const VisibleSettings& settings, const Snapshot& snapshot) {
+  if (!has_any(Runtime::cuda, snapshot)) {
+    auto left = left_by(settings, snapshot, {});
+    return left ? (*std::move(left)).numbers() : ProgramNumbers{};
+  }
+  // CUDA counts in its own order also where nothing is set.
+  VisibleSettings others = settings;
+  others.cuda.reset();
+  auto left = left_by(others, snapshot, {});
+  if (!left) return {};
+  auto cuda = parse_visible_devices(settings.cuda, order_in(settings), snapshot);
+  const bool is_known = cuda.has_value();
+  VisibleDevices visible;
+  if (is_known) visible = *std::move(cuda);
+  left->take(those_of(Runtime::cuda), "CUDA_VISIBLE_DEVICES", std::move(visible));
+  ProgramNumbers told = (*std::move(left)).numbers();
+  if (is_known) return told;
+  told.remarks.push_back(cuda.error().message());
+  for (const Device& device : snapshot.devices) {
+    if (is_of(Runtime::cuda, device)) told.numbers.emplace(device.id, std::nullopt);
+  }
+  return told;
 }
 
 }  // namespace berth

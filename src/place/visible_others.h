@@ -3,6 +3,7 @@
 // all variables of an environment leave of a machine's devices. Each rule is a test in
 // visible_others_test.cc.
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -47,6 +48,9 @@ struct VisibleSettings {
   std::map<DeviceKind, std::string> plain = {};  // is_plainly_numbered(), but CUDA's variable
   friend bool operator==(const VisibleSettings&, const VisibleSettings&) = default;
 };
+/// Those of an environment; `value_of` a variable is nothing where it is not set.
+[[nodiscard]] VisibleSettings visible_settings_in(
+    const std::function<std::optional<std::string>(const char*)>& value_of);
 
 /// What they leave of all devices: of a maker whose variable is not set, all. Nothing: none of them
 /// is set. CUDA_VISIBLE_DEVICES is HIP's as well, and theirs whose own it is (Iluvatar, MetaX),
@@ -55,5 +59,14 @@ struct VisibleSettings {
 [[nodiscard]] Result<std::optional<VisibleDevices>> devices_left_by(const VisibleSettings& settings,
                                                                     const Snapshot& snapshot,
                                                                     std::string_view user = {});
+
+/// What a program with these variables calls each device: its number among those of its runtime
+/// that it is shown. Hidden ones are missing.
+struct ProgramNumbers {
+  std::map<DeviceId, std::optional<int>> numbers;  // nothing: only its runtime knows
+  std::vector<std::string> remarks;
+};
+[[nodiscard]] ProgramNumbers numbers_in_program(const VisibleSettings& settings,
+                                                const Snapshot& snapshot);
 
 }  // namespace berth

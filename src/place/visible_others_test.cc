@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "place/placement.h"
 #include "snapshot/builder.h"
 #include "snapshot/device_kind.h"
@@ -311,6 +313,76 @@ TEST(Needs, OfAmdAreByChip) {
   };
   EXPECT_EQ(first(Need::bf16), "GPU-aa00");
   EXPECT_EQ(first(Need::fp8), "GPU-ab11");
+}
+
+VisibleSettings settings_of(std::map<std::string, std::string> variables) {
+  return visible_settings_in([variables](const char* name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
+  });
+}
+
+/// Two of NVIDIA's, one of AMD's, Huawei's and Intel's each, two of a maker without a runtime.
+Snapshot of_all_makers() {
+  return SnapshotBuilder()
+      .gpu("N0", 64_GiB)
+      .gpu("N1", 64_GiB)
+      .gpu("A0", 64_GiB)
+      .with(of_kind(DeviceKind::amd_gpu, 0))
+      .gpu("A1", 64_GiB)
+      .with(of_kind(DeviceKind::amd_gpu, 1))
+      .gpu("H0", 64_GiB)
+      .with(of_kind(DeviceKind::ascend_npu, 0))
+      .gpu("I0", 64_GiB)
+      .with(of_kind(DeviceKind::intel_gpu, 0))
+      .gpu("M0", 64_GiB)
+      .with(of_kind(DeviceKind::cambricon_mlu, 0))
+      .gpu("M1", 64_GiB)
+      .with(of_kind(DeviceKind::cambricon_mlu, 1))
+      .build();
+}
+
+std::map<std::string, std::optional<int>> numbers(std::map<std::string, std::string> variables,
+                                                  const Snapshot& snapshot = of_all_makers()) {
+  std::map<std::string, std::optional<int>> told;
+  for (const auto& [id, number] : numbers_in_program(settings_of(variables), snapshot).numbers) {
+    told.emplace(id.text(), number);
+  }
+  return told;
+}
+
+TEST(NumbersInProgram, OfEachRuntimeBeginWithZero) {
+  EXPECT_THAT(numbers({}), ElementsAre(Pair("A0", 0), Pair("A1", 1), Pair("H0", 0), Pair("I0", 0),
+                                       Pair("M0", 0), Pair("M1", 1), Pair("N0", 0), Pair("N1", 1)));
+}
+
+TEST(NumbersInProgram, FollowEachMakersOwnVariable) {
+  EXPECT_THAT(numbers({{"CUDA_VISIBLE_DEVICES", "1"},
+                       {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},
+                       {"ROCR_VISIBLE_DEVICES", "1,0"},
+                       {"ASCEND_RT_VISIBLE_DEVICES", ""},
+                       {"ZE_AFFINITY_MASK", "-1"},
+                       {"MLU_VISIBLE_DEVICES", "1"}}),
+              ElementsAre(Pair("A0", 1), Pair("A1", 0), Pair("M1", 0), Pair("N1", 0)));
+}
+
+TEST(NumbersInProgram, ThatOnlyCudaKnowsAreNotToldAndThoseOfOthersAre) {
+  Snapshot snapshot = of_all_makers();
+  snapshot.devices[0].name = std::string("L4");
+  snapshot.devices[1].name = std::string("H100");
+  const auto told =
+      numbers({{"CUDA_VISIBLE_DEVICES", "1"}, {"ROCR_VISIBLE_DEVICES", "1"}}, snapshot);
+  EXPECT_EQ(told.at("N0"), std::nullopt);
+  EXPECT_EQ(told.at("N1"), std::nullopt);
+  EXPECT_EQ(told.at("A1"), 0);
+  EXPECT_FALSE(told.contains("A0"));
+}
+
+TEST(VisibleSettings, HaveTheEarlierNameOfAVariableWhereTheNewOneIsNotSet) {
+  EXPECT_EQ(settings_of({{"TPU_VISIBLE_DEVICES", "1"}}).plain.at(DeviceKind::google_tpu), "1");
+  EXPECT_EQ(settings_of({{"TPU_VISIBLE_DEVICES", "1"}, {"TPU_VISIBLE_CHIPS", "2"}})
+                .plain.at(DeviceKind::google_tpu),
+            "2");
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ namespace berth {
 
 namespace {
 
-constexpr std::array<SourceFacts, 7> sources_known = {{
+constexpr auto sources_known = std::to_array<SourceFacts>({
     {.kind = DeviceKind::nvidia_gpu,
      .kernel_drivers = {"nvidia"},
      .pci_vendor = "0x10de",
@@ -84,7 +84,7 @@ constexpr std::array<SourceFacts, 7> sources_known = {{
          [](const Sources& sources, const pci::Makers& makers) {
            return PresenceSource::sees_any(sources.sys, makers, sources.root);
          }},
-}};
+});
 
 /// One file for all functions: a server has hundreds, and each file of theirs in /sys takes 8 µs
 /// (AMD EPYC, 2026-11-26). Not known beside a /sys that is not the machine's.
@@ -126,6 +126,8 @@ Device nothing_read(Absent why) {
 }
 
 }  // namespace
+
+std::span<const SourceFacts> all_sources() { return sources_known; }
 
 const SourceFacts& source_of(DeviceKind kind) {
   for (const SourceFacts& facts : sources_known) {

@@ -14,6 +14,7 @@
 #include <expected>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -92,6 +93,7 @@ struct SourceFacts {
   /// Of one that goes by the bus: whether that has any.
   bool (*sees_any)(const Sources& sources, const pci::Makers& makers) = nullptr;
 };
+[[nodiscard]] std::span<const SourceFacts> all_sources();
 [[nodiscard]] const SourceFacts& source_of(DeviceKind kind);
 /// Sets GpuProcess::server where a vendor's server is seen. Who takes its name for a job of his own
 /// gains nothing that he could not take: a job may then be given the device beside him.

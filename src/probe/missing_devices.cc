@@ -40,15 +40,14 @@ bool is_excluded(const Device& device, const Snapshot& snapshot) {
 }
 
 Problem problem_of(const Device& device, int index) {
-  const std::string name = device.pci_address.get()
-                               ? fmt::format("GPU {} ({})", index, *device.pci_address.get())
-                               : fmt::format("GPU {}", index);
-  return {.source = std::string(facts_of(device.kind).source),
+  const DeviceKindFacts& facts = facts_of(device.kind);
+  return {.source = std::string(facts.source),
           .device = device.id,
           .code = "device_gone",
-          .message = sentence("{} was there before: the driver lists it no longer", name),
-          .remedy = sentence("look for \"NVRM\" and \"Xid\" in the kernel log; the other devices "
-                             "may have other numbers now")};
+          .message = sentence("{} was there before: the driver lists it no longer",
+                              shown_as(index, device)),
+          .remedy = sentence("{}; {}", Sentence(facts.log_advice),
+                             sentence("the other devices may have other numbers now"))};
 }
 
 /// The card's row among those that the PCI bus alone told of; the end: it is gone from there, too.
@@ -66,7 +65,8 @@ void add_missing(const Device& known, Snapshot& snapshot) {
   const auto by_pci = found_by_pci(known, snapshot.devices);
   if (by_pci == snapshot.devices.end()) {
     snapshot.devices.push_back(std::move(row));
-  } else if (by_pci->kernel_driver.get() == std::string("nvidia")) {
+  } else if (!known.kernel_driver.get() ||
+             by_pci->kernel_driver.get() == known.kernel_driver.get()) {
     *by_pci = std::move(row);
   } else {
     return;  // taken away: its row says by whom
@@ -77,14 +77,23 @@ void add_missing(const Device& known, Snapshot& snapshot) {
 }  // namespace
 
 void MissingDevices::call(Snapshot& snapshot) {
-  if (!has_driver_answered(snapshot)) return;
+  // Of one maker's silence another's answer says nothing.
+  const auto has_answered = [&](const Device& device) {
+    return std::ranges::any_of(snapshot.sources, [&](const SourceReport& report) {
+      return report.succeeded && report.source == facts_of(device.kind).source;
+    });
+  };
   const std::vector<Device>& now = snapshot.devices;
   // One that did not say who it is may be the one that is missing.
-  const bool any_nameless = std::ranges::any_of(
-      now, [](const Device& device) { return is_listed(device) && !has_a_name(device); });
+  const auto may_be = [&](const Device& known) {
+    return std::ranges::any_of(now, [&](const Device& device) {
+      const bool is_its_makers = facts_of(device.kind).source == facts_of(known.kind).source;
+      return is_its_makers && is_listed(device) && !has_a_name(device);
+    });
+  };
   std::vector<Device> missing;
   for (const Device& known : present_) {
-    if (any_nameless) break;
+    if (!has_answered(known) || may_be(known)) continue;
     const bool there = std::ranges::any_of(
         now, [&](const Device& device) { return is_listed(device) && is_same(device, known); });
     if (!there && !is_excluded(known, snapshot)) missing.push_back(known);

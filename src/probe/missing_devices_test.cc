@@ -75,6 +75,32 @@ TEST(MissingDevices, MissesNobodyWhileTheDriverDoesNotAnswer) {
   EXPECT_THAT(after(roll, silent).devices, IsEmpty());
 }
 
+/// Two of NVIDIA's and two of Huawei's.
+Snapshot of_two_makers(bool has_last, bool has_answered = true) {
+  Snapshot look = seen(has_last ? std::vector<std::string>{"A", "B", "C", "D"}
+                                : std::vector<std::string>{"A", "B", "C"});
+  for (std::size_t i = 2; i < look.devices.size(); ++i) {
+    look.devices[i].kind = DeviceKind::ascend_npu;
+    look.devices[i].kernel_driver = std::string("devdrv_device_driver");
+  }
+  look.sources.push_back({"dcmi", has_answered});
+  return look;
+}
+
+TEST(MissingDevices, AChipOfAnyMakerIsMissedByItsOwnDriversAnswerAlone) {
+  MissingDevices roll;
+  after(roll, of_two_makers(true));
+  EXPECT_THAT(ids_of(after(roll, of_two_makers(false, false))), ElementsAre("A", "B", "C"))
+      << "another driver's answer says nothing of it";
+  const Snapshot look = after(roll, of_two_makers(false));
+  ASSERT_THAT(ids_of(look), ElementsAre("A", "B", "C", "D"));
+  EXPECT_TRUE(look.devices[3].lost);
+  ASSERT_THAT(look.problems, SizeIs(1));
+  EXPECT_EQ(look.problems[0].source, "dcmi");
+  EXPECT_THAT(look.problems[0].remedy, ::testing::HasSubstr("npu-smi"));
+  EXPECT_THAT(look.problems[0].remedy, ::testing::Not(::testing::HasSubstr("NVRM")));
+}
+
 TEST(MissingDevices, MigInstancesComeAndGo) {
   MissingDevices roll;
   Snapshot divided = seen({"A", "M"});

@@ -6,7 +6,7 @@
 
 #include "base/sentence.h"
 #include "health/health.h"
-#include "place/visible_devices.h"
+#include "place/visible_others.h"
 #include "serve/api_json.h"
 #include "serve/fleet.h"
 #include "smi/smi.h"
@@ -63,6 +63,7 @@ void write_device(Archive& archive, const Device& device, const Snapshot& seen,
   archive.derived("health", health_word(device, states), Form::nullable);
   archive.derived("utilization_gpu_percent", load_now(device));
   archive.derived("memory_used_bytes", device.memory_used);
+  archive.derived("memory_used_is_bound", is_used_a_bound(device));
   archive.derived("memory_total_bytes", device.memory_total);
   archive.derived("temperature_celsius", device.temperature);
   archive.derived("heat", heat ? name_of(*heat) : std::string_view(), Form::nullable);
@@ -278,22 +279,20 @@ HttpResponse answer_devices(const Question& question) {
       });
 }
 
-/// As a program numbers them that has these variables.
+/// What a program calls them that has these variables.
 HttpResponse answer_visible_devices(const Question& question) {
   const auto seen = seen_by(question.principal, question.context);
-  const auto list = parameter_of(question.request, "list");
-  const bool by_pci = parameter_of(question.request, "order") == "PCI_BUS_ID";
-  const auto visible =
-      parse_visible_devices(list ? std::optional<std::string>(*list) : std::nullopt,
-                            by_pci ? DeviceOrder::pci_bus_id : DeviceOrder::fastest_first, *seen);
+  auto told = numbers_in_program(visible_settings_in([&](const char* name) {
+                                   const auto value = parameter_of(question.request, name);
+                                   return value ? std::optional<std::string>(*value) : std::nullopt;
+                                 }),
+                                 *seen);
   return json_answer([&](Archive& archive) {
     archive.derived("simulated", simulated_in(question.context));
-    std::optional<std::vector<DeviceId>> devices;
-    if (visible) devices = visible->devices;
-    archive.member("devices", devices);
-    std::vector<std::string> remarks;
-    visible ? void(remarks = visible->remarks) : remarks.push_back(visible.error().message());
-    archive.member("remarks", remarks);
+    archive.derived_object("numbers", true, [&] {
+      for (const auto& [device, number] : told.numbers) archive.derived(device.text(), number);
+    });
+    archive.member("remarks", told.remarks);
   });
 }
 

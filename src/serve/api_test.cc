@@ -132,18 +132,19 @@ TEST(VisibleDevices, AreCountedAsTheAskersVariablesSay) {
   const auto seen = [&](const std::string& query) {
     return answered("/api/v1/visible-devices" + query, nobody(), context);
   };
-  EXPECT_EQ(seen("")["devices"], Json({"GPU-a", "GPU-b", "GPU-c"}));
-  EXPECT_EQ(seen("?list=2%2C0&order=PCI_BUS_ID")["devices"], Json({"GPU-c", "GPU-a"}));
-  EXPECT_EQ(seen("?list=&order=PCI_BUS_ID")["devices"], Json::array());
-  const Json beyond = seen("?list=1%2C7&order=PCI_BUS_ID");
-  EXPECT_EQ(beyond["devices"], Json({"GPU-b"}));
+  const std::string by_pci = "CUDA_DEVICE_ORDER=PCI_BUS_ID&CUDA_VISIBLE_DEVICES=";
+  EXPECT_EQ(seen("")["numbers"], Json({{"GPU-a", 0}, {"GPU-b", 1}, {"GPU-c", 2}}));
+  EXPECT_EQ(seen("?" + by_pci + "2%2C0")["numbers"], Json({{"GPU-c", 0}, {"GPU-a", 1}}));
+  EXPECT_EQ(seen("?" + by_pci)["numbers"], Json::object());
+  const Json beyond = seen("?" + by_pci + "1%2C7");
+  EXPECT_EQ(beyond["numbers"], Json({{"GPU-b", 0}}));
   EXPECT_THAT(beyond["remarks"].dump(), HasSubstr("beyond the last device"));
 }
 
 TEST(VisibleDevices, AreNullWhereOnlyCudaKnows) {
-  const Json told =
-      answered("/api/v1/visible-devices?list=0", nobody(), context_of({"L4", "H100"}));
-  EXPECT_TRUE(told["devices"].is_null());
+  const Json told = answered("/api/v1/visible-devices?CUDA_VISIBLE_DEVICES=0", nobody(),
+                             context_of({"L4", "H100"}));
+  EXPECT_EQ(told["numbers"], Json({{"GPU-a", nullptr}, {"GPU-b", nullptr}}));
   EXPECT_THAT(told["remarks"].dump(), HasSubstr("CUDA_DEVICE_ORDER"));
 }
 

@@ -37,7 +37,7 @@ enum class DeviceKind {
   google_tpu,
   tenstorrent,
   aws_neuron,
-  other
+  other  // the last
 };
 
 /// Why clocks are not as high as they could be. The numbers stand in formats

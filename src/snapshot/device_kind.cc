@@ -6,10 +6,20 @@
 
 #include "base/check.h"
 #include "base/tr.h"
+#include "base/visible_variables.h"
 
 namespace berth {
 
 namespace {
+using Name = std::string_view;
+using Setting = std::pair<std::string_view, std::string_view>;
+
+constexpr std::array<Name, 2> files_nvidia = {"/dev/nvidia", "/dev/dxg"};  // that is WSL's
+// -1 is what the CUDA guide itself recommends for "none"; an empty value is dropped by some
+// launchers (mpirun, docker -e).
+constexpr std::array<Setting, 2> hiding_nvidia = {
+    {{"CUDA_VISIBLE_DEVICES", "-1"}, {"NVIDIA_VISIBLE_DEVICES", "void"}}};
+
 constexpr DeviceKindFacts nvidia{
     .kind = DeviceKind::nvidia_gpu,
     .name = "nvidia-gpu",
@@ -26,6 +36,8 @@ constexpr DeviceKindFacts nvidia{
     .order_variable = "CUDA_DEVICE_ORDER",
     .order_value = "PCI_BUS_ID",
     .is_supported = true,
+    .file_beginnings = files_nvidia,
+    .hiding = hiding_nvidia,
     .card_file = "/dev/nvidia",
     .cdi_kind = "nvidia.com/gpu",
     .word = "nvidia",
@@ -46,6 +58,12 @@ constexpr std::array<std::string_view, 3> renumber_amd = {
 // As ROCm's documents of containers say.
 constexpr std::array<std::string_view, 1> further_amd = {"/dev/kfd"};
 
+constexpr std::array<Name, 2> files_amd = {"/dev/kfd", "/dev/dri/"};
+// HIP reads CUDA's variable too.
+constexpr std::array<Setting, 3> hiding_amd = {{{"ROCR_VISIBLE_DEVICES", "-1"},
+                                                {"HIP_VISIBLE_DEVICES", "-1"},
+                                                {"CUDA_VISIBLE_DEVICES", "-1"}}};
+
 constexpr DeviceKindFacts amd{
     .kind = DeviceKind::amd_gpu,
     .name = "amd-gpu",
@@ -62,6 +80,8 @@ constexpr DeviceKindFacts amd{
     .order_variable = "",
     .order_value = "",
     .is_supported = true,
+    .file_beginnings = files_amd,
+    .hiding = hiding_amd,
     .card_file = "/dev/dri/renderD",
     .cdi_kind = "amd.com/gpu",
     .word = "amd",
@@ -82,6 +102,9 @@ constexpr DeviceKindFacts partition_of_amd() {
 
 constexpr std::array<std::string_view, 1> renumber_intel = {"ONEAPI_DEVICE_SELECTOR"};
 
+constexpr std::array<Name, 1> files_of_drm = {"/dev/dri/"};
+constexpr std::array<Setting, 1> hiding_intel = {{{"ZE_AFFINITY_MASK", "-1"}}};
+
 // With FLAT, the default, a number is a tile of a card, with COMPOSITE a card.
 constexpr DeviceKindFacts intel{
     .kind = DeviceKind::intel_gpu,
@@ -99,6 +122,8 @@ constexpr DeviceKindFacts intel{
     .order_variable = "ZE_FLAT_DEVICE_HIERARCHY",
     .order_value = "COMPOSITE",
     .is_supported = true,
+    .file_beginnings = files_of_drm,
+    .hiding = hiding_intel,
     .card_file = "/dev/dri/renderD",
     .cdi_kind = "intel.com/gpu",
     .word = "intel",
@@ -111,6 +136,9 @@ constexpr DeviceKindFacts intel{
 // As mind-cluster's container runtime gives them.
 constexpr std::array<std::string_view, 3> further_ascend = {"/dev/davinci_manager",
                                                             "/dev/devmm_svm", "/dev/hisi_hdc"};
+
+constexpr std::array<Name, 2> files_ascend = {"/dev/davinci", "/dev/vdavinci"};
+constexpr std::array<Setting, 1> hiding_ascend = {{{"ASCEND_RT_VISIBLE_DEVICES", "-1"}}};
 
 constexpr DeviceKindFacts ascend{
     .kind = DeviceKind::ascend_npu,
@@ -128,6 +156,8 @@ constexpr DeviceKindFacts ascend{
     .order_variable = "",
     .order_value = "",
     .is_supported = true,
+    .file_beginnings = files_ascend,
+    .hiding = hiding_ascend,
     .card_file = "/dev/davinci",
     .word = "ascend",
     .idle_memory = Bytes{std::uint64_t{4} << 30U},  // 3.1 to 3.4 GB of an idle 910B
@@ -136,9 +166,12 @@ constexpr DeviceKindFacts ascend{
     .further_files = further_ascend,
 };
 
-/// A kind of which only presence is known: a row here and one in probe/presence.
+/// A kind of which only presence is known: a row here and one in probe/presence. What hides all of
+/// them is not known, unless it is said.
 constexpr DeviceKindFacts presence(DeviceKind kind, std::string_view name, std::string_view vendor,
-                                   std::string_view word, std::string_view variable) {
+                                   std::string_view word, std::string_view variable,
+                                   std::span<const Name> file_beginnings,
+                                   std::span<const Setting> hiding = {}) {
   return {.kind = kind,
           .name = name,
           .vendor = vendor,
@@ -153,14 +186,30 @@ constexpr DeviceKindFacts presence(DeviceKind kind, std::string_view name, std::
           .order_variable = "",
           .order_value = "",
           .is_supported = true,
+          .file_beginnings = file_beginnings,
+          .hiding = hiding,
           .word = word,
           .may_be_presence = true};
 }
 
+constexpr std::array<Name, 3> files_hygon = {"/dev/kfd", "/dev/mkfd", "/dev/dri/"};
+constexpr std::array<Name, 1> files_cambricon = {"/dev/cambricon"};
+constexpr std::array<Setting, 1> hiding_cambricon = {{{"MLU_VISIBLE_DEVICES", "-1"}}};
+constexpr std::array<Name, 2> files_mthreads = {"/dev/mtgpu", "/dev/dri/"};
+constexpr std::array<Setting, 1> hiding_mthreads = {{{"MUSA_VISIBLE_DEVICES", "-1"}}};
+constexpr std::array<Name, 2> files_metax = {"/dev/mxcd", "/dev/dri/"};
+constexpr std::array<Name, 2> files_iluvatar = {"/dev/iluvatar", "/dev/itrctl"};
+constexpr std::array<Setting, 1> hiding_like_cudas = {{{"CUDA_VISIBLE_DEVICES", "-1"}}};
+constexpr std::array<Name, 1> files_gaudi = {"/dev/accel"};
+constexpr std::array<Name, 2> files_tpu = {"/dev/accel",
+                                           "/dev/vfio/"};  // the newer ones' are there
+constexpr std::array<Name, 1> files_tenstorrent = {"/dev/tenstorrent/"};
+constexpr std::array<Name, 1> files_neuron = {"/dev/neuron"};
+
 /// Read as AMD's where its driver has amdgpu's files.
 constexpr DeviceKindFacts hygon() {
-  DeviceKindFacts facts =
-      presence(DeviceKind::hygon_dcu, "hygon-dcu", "Hygon", "hygon", "ROCR_VISIBLE_DEVICES");
+  DeviceKindFacts facts = presence(DeviceKind::hygon_dcu, "hygon-dcu", "Hygon", "hygon",
+                                   "ROCR_VISIBLE_DEVICES", files_hygon, hiding_amd);
   facts.source = "hycu";
   facts.runtime = Runtime::rocm;
   facts.runtime_name = "ROCm";
@@ -172,7 +221,7 @@ constexpr DeviceKindFacts hygon() {
 /// Read as NVIDIA's where its library is there.
 constexpr DeviceKindFacts iluvatar() {
   DeviceKindFacts facts = presence(DeviceKind::iluvatar_gpu, "iluvatar-gpu", "Iluvatar", "iluvatar",
-                                   "CUDA_VISIBLE_DEVICES");
+                                   "CUDA_VISIBLE_DEVICES", files_iluvatar, hiding_like_cudas);
   facts.source = "ixml";
   facts.card_file = "/dev/iluvatar";
   return facts;
@@ -182,14 +231,14 @@ constexpr DeviceKindFacts iluvatar() {
 constexpr std::array<std::string_view, 1> renumber_tpu = {"TPU_VISIBLE_DEVICES"};
 
 constexpr DeviceKindFacts tpu() {
-  DeviceKindFacts facts =
-      presence(DeviceKind::google_tpu, "google-tpu", "Google", "tpu", "TPU_VISIBLE_CHIPS");
+  DeviceKindFacts facts = presence(DeviceKind::google_tpu, "google-tpu", "Google", "tpu",
+                                   "TPU_VISIBLE_CHIPS", files_tpu);
   facts.removed_variables = renumber_tpu;
   facts.earlier_variable = renumber_tpu.front();
   return facts;
 }
 
-constexpr std::array<DeviceKindFacts, 16> kinds = {{
+constexpr auto kinds = std::to_array<DeviceKindFacts>({
     nvidia,
     instance_of_nvidia(),
     amd,
@@ -209,44 +258,80 @@ constexpr std::array<DeviceKindFacts, 16> kinds = {{
      .visible_variable = "",
      .order_variable = "",
      .order_value = "",
-     .is_supported = false},
+     .is_supported = false,
+     .file_beginnings = {},
+     .hiding = {}},
     hygon(),
     presence(DeviceKind::cambricon_mlu, "cambricon-mlu", "Cambricon", "cambricon",
-             "MLU_VISIBLE_DEVICES"),
+             "MLU_VISIBLE_DEVICES", files_cambricon, hiding_cambricon),
     presence(DeviceKind::mthreads_gpu, "mthreads-gpu", "Moore Threads", "mthreads",
-             "MUSA_VISIBLE_DEVICES"),
-    presence(DeviceKind::metax_gpu, "metax-gpu", "MetaX", "metax", "CUDA_VISIBLE_DEVICES"),
+             "MUSA_VISIBLE_DEVICES", files_mthreads, hiding_mthreads),
+    presence(DeviceKind::metax_gpu, "metax-gpu", "MetaX", "metax", "CUDA_VISIBLE_DEVICES",
+             files_metax, hiding_like_cudas),
     iluvatar(),
-    presence(DeviceKind::habana_gaudi, "habana-gaudi", "Habana", "gaudi", "HABANA_VISIBLE_MODULES"),
+    presence(DeviceKind::habana_gaudi, "habana-gaudi", "Habana", "gaudi", "HABANA_VISIBLE_MODULES",
+             files_gaudi),
     tpu(),
     presence(DeviceKind::tenstorrent, "tenstorrent", "Tenstorrent", "tenstorrent",
-             "TT_VISIBLE_DEVICES"),
+             "TT_VISIBLE_DEVICES", files_tenstorrent),
     // Its variable counts cores, and how many a device has is not read: no job is given one.
-    presence(DeviceKind::aws_neuron, "aws-neuron", "AWS", "neuron", ""),
-}};
+    presence(DeviceKind::aws_neuron, "aws-neuron", "AWS", "neuron", "", files_neuron),
+});
 
-// HIP reads CUDA_VISIBLE_DEVICES too; -1 is what the CUDA guide itself recommends for "none", and
-// an empty value is dropped by some launchers (mpirun, docker -e).
-constexpr std::array<std::pair<std::string_view, std::string_view>, 9> cpu_only = {{
-    {"CUDA_VISIBLE_DEVICES", "-1"},
-    {"ROCR_VISIBLE_DEVICES", "-1"},
-    {"HIP_VISIBLE_DEVICES", "-1"},
-    {"ZE_AFFINITY_MASK", "-1"},
-    {"ASCEND_RT_VISIBLE_DEVICES", "-1"},
-    {"MLU_VISIBLE_DEVICES", "-1"},
-    {"MUSA_VISIBLE_DEVICES", "-1"},
-    {"JAX_PLATFORMS", "cpu"},
-    {"NVIDIA_VISIBLE_DEVICES", "void"},
-}};
+// --- what the table has to have, so that the compiler names what a new kind lacks ----------------
 
-// NVIDIA; amdgpu's compute and render nodes, which Intel and others have too; Hygon; WSL; Ascend;
-// the kernel's accel subsystem (Gaudi) and TPUs, the newer of which are in VFIO; Cambricon; Moore
-// Threads; MetaX; Iluvatar; Tenstorrent; Neuron.
-constexpr std::array<std::string_view, 16> file_beginnings = {
-    "/dev/nvidia",   "/dev/kfd",       "/dev/mkfd",         "/dev/dri/",
-    "/dev/dxg",      "/dev/davinci",   "/dev/vdavinci",     "/dev/accel",
-    "/dev/vfio/",    "/dev/cambricon", "/dev/mtgpu",        "/dev/mxcd",
-    "/dev/iluvatar", "/dev/itrctl",    "/dev/tenstorrent/", "/dev/neuron"};
+constexpr bool has_one_row(DeviceKind kind) {
+  return std::ranges::count(kinds, kind, &DeviceKindFacts::kind) == 1;
+}
+constexpr bool each_kind_has_one_row() {
+  for (int kind = 0; kind <= static_cast<int>(DeviceKind::other); ++kind) {
+    if (!has_one_row(static_cast<DeviceKind>(kind))) return false;
+  }
+  return kinds.size() == static_cast<std::size_t>(DeviceKind::other) + 1;
+}
+static_assert(each_kind_has_one_row());
+
+/// Else a process on it would be nobody, and `--cpu` would leave it visible to a job. That nobody
+/// knows how its maker hides all is said by `may_be_presence`.
+constexpr bool is_complete(const DeviceKindFacts& facts) {
+  const bool is_seen = !facts.file_beginnings.empty() && !facts.source.empty();
+  const bool is_hidden = !facts.hiding.empty() || facts.may_be_presence;
+  return !facts.is_supported || (is_seen && is_hidden);
+}
+static_assert(std::ranges::all_of(kinds, is_complete));
+
+constexpr bool is_told(Name variable) {
+  return variable.empty() ||
+         std::ranges::find(visible_variables, variable) != visible_variables.end();
+}
+static_assert(std::ranges::all_of(kinds,
+                                  [](const DeviceKindFacts& facts) {
+                                    return is_told(facts.visible_variable) &&
+                                           is_told(facts.order_variable) &&
+                                           is_told(facts.earlier_variable);
+                                  }),
+              "base/visible_variables.h has each");
+
+/// Of a list of each kind, what is in any, once.
+template <auto List>
+constexpr auto all_of_kinds() {
+  using Entry =
+      typename std::remove_cvref_t<decltype(std::declval<DeviceKindFacts>().*List)>::value_type;
+  constexpr std::size_t enough = 64;
+  std::array<Entry, enough> all{};
+  std::size_t count = 0;
+  for (const DeviceKindFacts& facts : kinds) {
+    for (const Entry& entry : facts.*List) {
+      const auto end = all.begin() + count;
+      if (std::find(all.begin(), end, entry) == end) all[count++] = entry;
+    }
+  }
+  return std::pair(all, count);
+}
+constexpr auto file_beginnings = all_of_kinds<&DeviceKindFacts::file_beginnings>();
+constexpr auto hiding = all_of_kinds<&DeviceKindFacts::hiding>();
+// JAX takes a TPU, or complains, all the same.
+constexpr Setting framework_without_devices = {"JAX_PLATFORMS", "cpu"};
 }  // namespace
 
 std::span<const DeviceKindFacts> device_kinds() { return kinds; }
@@ -317,9 +402,17 @@ std::optional<std::vector<std::string>> files_for_container(
 }
 
 std::span<const std::pair<std::string_view, std::string_view>> cpu_only_variables() {
-  return cpu_only;
+  static constexpr auto all = [] {
+    std::array<Setting, hiding.second + 1> settings{};
+    std::copy_n(hiding.first.begin(), hiding.second, settings.begin());
+    settings.back() = framework_without_devices;
+    return settings;
+  }();
+  return all;
 }
 
-std::span<const std::string_view> device_file_beginnings() { return file_beginnings; }
+std::span<const std::string_view> device_file_beginnings() {
+  return std::span(file_beginnings.first).first(file_beginnings.second);
+}
 
 }  // namespace berth

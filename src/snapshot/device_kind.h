@@ -40,7 +40,11 @@ struct DeviceKindFacts {
   std::string_view visible_variable;  // "CUDA_VISIBLE_DEVICES"
   std::string_view order_variable;    // "CUDA_DEVICE_ORDER"; empty: the kind has none
   std::string_view order_value;       // "PCI_BUS_ID": indices then mean what the tools show
-  bool is_supported;                // false: no job is given one yet, and its health is not judged
+  bool is_supported;  // false: no job is given one yet, and its health is not judged
+  /// What the paths of its files begin with: a process that has one open may compute.
+  std::span<const std::string_view> file_beginnings;
+  /// What keeps programs off all of its devices: {variable, value} each.
+  std::span<const std::pair<std::string_view, std::string_view>> hiding;
   std::string_view card_file = {};  // a card's own, before its minor number; empty: not known
   std::string_view cdi_kind = {};   // how CDI calls them: "nvidia.com/gpu"; empty: it does not
   std::string_view word = {};       // of `--kind`, a maker's for all its kinds; empty: none

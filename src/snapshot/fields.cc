@@ -128,6 +128,12 @@ Cell read_leases(const Device& device, const Snapshot& snapshot) {
   return Scalar(static_cast<std::uint64_t>(claims_on(device.id, snapshot).size()));
 }
 
+/// Absent where nothing is told that could be one.
+Cell read_used_is_bound(const Device& device, const Snapshot&) {
+  if (!device.memory_used.get()) return device.memory_used.why();
+  return Scalar(is_used_a_bound(device));
+}
+
 Cell read_unexplained(const Device& device, const Snapshot& snapshot) {
   const Reading<Bytes> unexplained = unexplained_memory(device, snapshot);
   if (!unexplained.get()) return unexplained.why();
@@ -254,7 +260,12 @@ constexpr auto table = std::to_array<Field>({
                              "berth_device_memory_total_bytes", bytes, "All of its memory."),
     stored<&D::memory_used>("memory_used_bytes", "Used", "memory.used",
                             "berth_device_memory_used_bytes", bytes,
-                            "Memory allocated, without what the driver reserves for itself."),
+                            "Memory allocated, without what the driver reserves for itself; at "
+                            "least so much where memory_used_is_bound."),
+    {"memory_used_is_bound", "Used is bound", "", "berth_device_memory_used_is_bound", none,
+     "Whether memory used is what its processes hold and so a lower bound: Intel's driver tells it "
+     "to CAP_PERFMON alone.",
+     read_used_is_bound, nullptr, std::nullopt, want_members<&D::memory_used>},
     stored<&D::memory_free>("memory_free_bytes", "Free", "memory.free",
                             "berth_device_memory_free_bytes", bytes, "Memory nobody holds."),
     stored<&D::memory_reserved>("memory_reserved_bytes", "Reserved", "memory.reserved",

@@ -73,6 +73,7 @@ static void walk(Archive& archive, HostDevice& device) {
   word(archive, "health", device.health);
   archive.member("utilization_gpu_percent", device.utilization_percent);
   archive.member("memory_used_bytes", device.memory_used_bytes);
+  archive.member("memory_used_is_bound", device.memory_used_is_bound, Form::sparse);
   archive.member("memory_total_bytes", device.memory_total_bytes);
   archive.member("users", users, most_users);
   if (!archive.is_reading()) return;

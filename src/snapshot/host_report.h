@@ -33,6 +33,7 @@ struct HostDevice {
   std::optional<std::string> health;  // name_of(HealthState)
   std::optional<double> utilization_percent;
   std::optional<std::uint64_t> memory_used_bytes;
+  bool memory_used_is_bound = false;
   std::optional<std::uint64_t> memory_total_bytes;
   std::vector<std::string> users;
 };

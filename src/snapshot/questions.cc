@@ -392,10 +392,12 @@ Reading<Bytes> beyond_the_driver(const Device& device, const Reading<Bytes>& une
 }  // namespace
 
 Reading<Bytes> unexplained_memory(const Device& device, const Snapshot& snapshot) {
+  if (is_used_a_bound(device)) return Absent::unsupported;  // its processes make it up
   if (is_list_unread(device)) return device.process_count.why();
   return beyond_the_driver(device, unexplained_by(device, processes_possibly_on(device, snapshot)));
 }
 Reading<Bytes> unexplained_memory(const Device& device, const SnapshotIndex& index) {
+  if (is_used_a_bound(device)) return Absent::unsupported;
   if (is_list_unread(device)) return device.process_count.why();
   return beyond_the_driver(device, unexplained_by(device, processes_possibly_on(device, index)));
 }

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/device_name.h"
 #include "snapshot/heat.h"
 #include "snapshot/questions.h"
@@ -35,7 +36,7 @@ std::string memory_of(const Device& device, const Style& style) {
   if (!device.memory_used.get() || !device.memory_total.get()) {
     return std::string(absent_mark(style));
   }
-  return (is_used_a_bound(device) ? style.utf8 ? "≥" : ">=" : "") +
+  return std::string(is_used_a_bound(device) ? bound_mark(style) : "") +
          bytes_of_total(*device.memory_used.get(), *device.memory_total.get());
 }
 
@@ -253,7 +254,8 @@ std::string full_text(const Device& device, const Painter& painter) {
   if (!device.memory_used.get() || !device.memory_total.get()) {
     return std::string(absent_mark(painter.style));
   }
-  return percent_text(Percent(100 * memory_share(device)));
+  return std::string(is_used_a_bound(device) ? bound_mark(painter.style) : "") +
+         percent_text(Percent(100 * memory_share(device)));
 }
 std::string draw_text(const Device& device, const Painter& painter) {
   return reading_text(device.power_draw, painter.style, power_text);

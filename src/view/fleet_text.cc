@@ -87,15 +87,18 @@ std::string load_text(const HostOverview& overview, const Style& style) {
 std::string memory_text(const HostOverview& overview, const Style& style) {
   std::uint64_t used = 0;
   std::uint64_t total = 0;
+  bool is_bound = false;
   for (const HostDevice& device : overview.devices) {
     if (device.parent) continue;
     if (!device.memory_used_bytes || !device.memory_total_bytes) {
       return std::string(absent_mark(style));
     }
     used += *device.memory_used_bytes;
+    is_bound |= device.memory_used_is_bound;
     total += *device.memory_total_bytes;
   }
-  return total == 0 ? std::string() : bytes_of_total(Bytes(used), Bytes(total));
+  if (total == 0) return {};
+  return std::string(is_bound ? bound_mark(style) : "") + bytes_of_total(Bytes(used), Bytes(total));
 }
 
 std::string users_text(const HostOverview& overview, const Style& style) {

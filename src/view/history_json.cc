@@ -20,6 +20,7 @@ void write_device(Archive& archive, const HistoryDevice& device) {
   archive.derived("index", device.index);
   archive.derived("name", device.name, Form::nullable);
   archive.derived("parent", device.parent);
+  archive.derived("memory_used_is_bound", device.used_is_bound);
 }
 
 void write_series(Archive& archive, const HistorySeries& series) {

@@ -146,13 +146,22 @@ std::string tall_chart(const HistorySeries& series, const HistoryView& view, con
   return text;
 }
 
+/// "≥" where all its points are lower bounds.
+std::string_view mark_of(const HistorySeries& series, const HistoryView& view, const Style& style) {
+  const auto device = std::ranges::find(view.devices, series.device, &HistoryDevice::id);
+  const bool is_bound = device != view.devices.end() && device->used_is_bound;
+  return is_bound && series.metric == "memory_used_bytes" ? bound_mark(style) : std::string_view();
+}
+
 std::string series_text(const HistorySeries& series, const HistoryView& view, const Style& style) {
   const auto all = overall(series);
   const std::string title = own(tr(words_for(series.metric).title), style);
   if (!all) {
     return Line(style).add("  " + title + "  ").add(own(tr("nothing is known"), style)).text();
   }
-  const auto word = [&](double number) { return number_text(number, series.unit, style); };
+  const auto word = [&](double number) {
+    return std::string(mark_of(series, view, style)) + number_text(number, series.unit, style);
+  };
   const std::string numbers = own(trf("mean {}, 95 % up to {}, most {}", word(all->values.mean()),
                                       word(all->p95), word(all->values.most())),
                                   style);
@@ -199,7 +208,9 @@ std::string overview(const HistoryView& view, const Style& style) {
     const auto number = [&](std::string_view metric, auto part) {
       const HistorySeries* series = of(device.id, metric);
       const auto all = series == nullptr ? std::nullopt : overall(*series);
-      return all ? number_text(part(*all), series->unit, style) : absent;
+      if (!all) return absent;
+      return std::string(mark_of(*series, view, style)) +
+             number_text(part(*all), series->unit, style);
     };
     const auto mean = [](const Overall& all) { return all.values.mean(); };
     const auto p95 = [](const Overall& all) { return all.p95; };

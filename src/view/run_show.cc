@@ -9,6 +9,7 @@
 #include "record/run_container.h"
 #include "record/run_ranks.h"
 #include "record/run_slurm.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/device_name.h"
 #include "view/paint.h"
 #include "view/ranks_text.h"
@@ -259,7 +260,10 @@ std::string device_text(std::size_t i, const RunRecord& run, const RunDetails& d
                  with_reason(tr("mean of the run"), summary.mean_utilization, percent_text), style);
   const auto total = device.memory_total.get();
   const double top = total ? static_cast<double>(total->count()) : 0;
-  std::string peak = with_reason(tr("peak"), summary.memory_peak, bytes_text);
+  std::string peak = with_reason(tr("peak"), summary.memory_peak, [&](Bytes most) {
+    const bool is_bound = is_used_a_bound(device);
+    return std::string(is_bound ? bound_mark(style) : "") + bytes_text(most);
+  });
   if (summary.memory_peak.get() && summary.memory_source == MemorySource::whole_device) {
     peak += own(tr(" (all on the device)"), style);
   }

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/device_name.h"
 #include "snapshot/heat.h"
 #include "view/health_text.h"
@@ -81,7 +82,7 @@ std::string short_name(const Device& device, const Style& style) {
 std::string memory_text(const Device& device, const Style& style) {
   const auto& used = device.memory_used.get();
   const auto& total = device.memory_total.get();
-  const std::string bound = is_used_a_bound(device) ? style.utf8 ? "≥" : ">=" : "";
+  const std::string bound(is_used_a_bound(device) ? bound_mark(style) : "");
   if (used && total) return bound + bytes_of_total(*used, *total);
   if (!used && !total) return std::string(absent_mark(style));
   return bound + reading_text(device.memory_used, style, bytes_short) + "/" +

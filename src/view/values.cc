@@ -130,6 +130,8 @@ std::string clock_text(Megahertz clock) { return fmt::format("{} MHz", clock.cou
 
 std::string_view absent_mark(const Style& style) { return style.utf8 ? "–" : "-"; }
 
+std::string_view bound_mark(const Style& style) { return style.utf8 ? "≥" : ">="; }
+
 std::string_view reason_text(Absent why) { return tr(reason_of(why)); }
 
 std::string_view invented_figures_text() {

@@ -33,6 +33,8 @@ namespace berth {
 
 /// "–"; "-" in ASCII.
 [[nodiscard]] std::string_view absent_mark(const Style& style);
+/// "≥" before a lower bound; ">=" in ASCII.
+[[nodiscard]] std::string_view bound_mark(const Style& style);
 /// The reason in words for people (translated): "not supported by this device".
 [[nodiscard]] std::string_view reason_text(Absent why);
 

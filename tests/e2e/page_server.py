@@ -105,7 +105,7 @@ class Past:
 class Served:
     abilities = (
         "act alert change containers embed faults freeze hang history hostile hosts mig no-history problem read-only real"
-        " restart runs sign-in simulated unanswered xid"
+        " restart runs sign-in simulated sweep unanswered xid bound"
     )
     cannot = {
         "script-link": "it makes the links itself, from the addresses that it was given",
@@ -328,6 +328,21 @@ class Served:
         self.machine.env.pop("BERTH_SIM", None)
         self.words = ["--replay", str(self.directory / "recorded.json")]
         self.again()
+
+    def tell_sweep(self):
+        """Three points, one of which fails."""
+        job = "test $2 != 0.5 || exit 3"
+        done = self.machine.run("sweep", "--set", "lr=0.1,0.25,0.5", "--memory", "1G", "--", "sh", "-c", job, "train",
+                                "--lr", "{lr}", timeout=PATIENCE)
+        assert done.returncode == 1, done.stderr
+        return {"values": ["0.1", "0.25", "0.5"], "failed": "0.5"}
+
+    def tell_bound(self):
+        """A card of Intel's whose driver tells what its processes hold."""
+        snapshot = scenario("arc-mixed")
+        [card] = [one for one in snapshot["devices"] if one["kind"] == "intel-gpu"]
+        card |= {"integrated": False, "name": "Arc B580", "memory_total_bytes": 12 << 30, "memory_used_bytes": 3 << 30}
+        self.replay(json.dumps(snapshot))
 
     def tell_embed(self):
         self.settings["embed"] = "embed = true\n"

@@ -214,6 +214,45 @@ def test_what_is_used_of_a_card_of_intels_is_a_bound_or_says_whose_right_it_want
         assert refused.returncode != 0 and "CAP_PERFMON" in refused.stderr, refused.stderr
 
 
+def test_a_lower_bound_is_told_as_one_to_programs_too(tmp_path):
+    snapshot = scenario("arc-mixed")
+    [card] = [one for one in snapshot["devices"] if one["kind"] == "intel-gpu"]
+    card |= {"integrated": False, "name": "Arc B580", "memory_total_bytes": 12 << 30, "memory_used_bytes": 3 << 30}
+    file = tmp_path / "arc.json"
+    file.write_text(json.dumps(snapshot), encoding="utf-8")
+    machine = Machine(tmp_path, sim=str(file))
+    told = {one["kind"]: one for one in devices_of(machine)}
+    assert told["intel-gpu"]["memory_used_is_bound"] is True and told["nvidia-gpu"]["memory_used_is_bound"] is False
+    assert told["intel-gpu"]["memory_unexplained_bytes"] is None, "of a sum of what processes hold nothing is left"
+    server = Server(machine)
+    try:
+        page = server.get("/metrics", over="unix").body.decode()
+        overview = server.get("/api/v1/overview", over="unix").json
+
+        def kept():
+            done = machine.run("history", "--json", "--since", "1h")
+            return json.loads(done.stdout) if done.returncode == 0 and '"memory_used_bytes"' in done.stdout else None
+
+        kept_of = wait_until(kept, "the history has it")
+    finally:
+        server.stop()
+    bounds = dict(re.findall(r'^berth_device_memory_used_is_bound\{[^}]*uuid="([^"]*)"[^}]*\} (\d)', page, re.M))
+    assert bounds[told["intel-gpu"]["id"]] == "1" and bounds[told["nvidia-gpu"]["id"]] == "0"
+    assert re.search(r"^# HELP berth_device_memory_used_bytes .*at least so much", page, re.M)
+    assert [one["kind"] for one in overview["devices"] if one["memory_used_is_bound"]] == ["intel-gpu"]
+    assert [one["id"] for one in kept_of["devices"] if one["memory_used_is_bound"]] == [told["intel-gpu"]["id"]]
+    lines = machine.run("history", "--since", "1h", env=WIDE).stdout.splitlines()
+    assert [line for line in lines if "B580" in line and "≥3.0" in line], lines
+    assert not [line for line in lines if "≥" in line and "B580" not in line]
+    terminal = Terminal(160)
+    top = machine.start_on(terminal, "top")
+    try:
+        wait_until(lambda: "≥3.0" in without_escapes(terminal.read().decode(errors="replace")), "top says it")
+    finally:
+        end(top)
+        terminal.close()
+
+
 @pytest.mark.parametrize("scenario", ALL)
 def test_fit_says_of_each_device_whether_it_fits_or_that_nobody_knows(on, scenario):
     machine = on(scenario)

@@ -199,12 +199,22 @@ def test_what_changes_between_looks_and_a_chip_that_is_pulled_out(ascend):
     shutil.rmtree(server.tree.folder(first[3]["pci_address"][4:]))
     last = json.loads([*lines][-1])["devices"]
     assert len(last) == 8
+    assert [one["lost"] for one in last] == [number == 3 for number in range(8)]
     for key in ("memory_used_bytes", "utilization_gpu_percent", "process_count"):
         assert last[3][key] is None and last[3]["why"][key] == "failed", key
         assert all(one[key] is not None for one in [*last[:3], *last[4:]])
     (server.directory / "seen.json").write_text(lines.last, encoding="utf-8")
     refused = server.machine.run("pick", "--only", "3")
     assert refused.returncode != 0 and refused.stdout == "", "what does not answer is not given"
+    assert [one["state"] for one in json.loads(server.machine.run("status", "--json").stdout)["devices"]][3] == "lost"
+
+
+def test_a_chip_that_the_driver_calls_not_ready_is_lost_and_no_other(ascend):
+    server = ascend()
+    chips = server.looks("dcmi_get_device_health@2.0=-8012;dcmi_get_device_health@4.0=-8006")
+    assert [chip["lost"] for chip in chips] == [number == 2 for number in range(8)]
+    assert "fell off the bus" in chips[2]["unusable_because"] and chips[2]["memory_used_bytes"] is None
+    assert chips[4]["memory_used_bytes"] is not None, "a call that fails for a moment"
 
 
 def test_a_library_that_never_starts_leaves_other_makers_alone(ascend):

@@ -74,9 +74,9 @@ class Mock:
 
     abilities = (
         "act alert change containers embed faults freeze hang history hostile hosts mig no-history problem read-only real"
-        " restart runs script-link simulated stale still thousand unanswered xid"
+        " restart runs script-link simulated stale still thousand unanswered xid bound"
     )
-    cannot = {"sign-in": "it gives no tokens"}
+    cannot = {"sign-in": "it gives no tokens", "sweep": "its runs are invented, a sweep's are not"}
 
     def __init__(self, _):
         snapshot = scenario("server-8xh100")
@@ -132,6 +132,9 @@ class Mock:
             return room.alert(**(query | over))
         elif what == "problem":
             room.snapshot["problems"] = [{"code": "no_permission"} | query | {"device": room.snapshot["devices"][1]["id"]}]
+        elif what == "bound":
+            card = room.snapshot["devices"][7]
+            card |= {"kind": "intel-gpu", "memory_used_is_bound": True, "memory_used_bytes": 3 << 30, "memory_total_bytes": 12 << 30}
         elif what == "mig":
             room.divide(int(query["device"]))
         elif what == "xid":

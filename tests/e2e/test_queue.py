@@ -282,13 +282,6 @@ def test_no_more_jobs_share_a_device_than_the_policy_allows(lab):
     assert third.wait(timeout=LONG) == 0
 
 
-def test_quiet_hours_hold_a_job_back(lab):
-    lab.policy('[everybody]\nquiet_hours = "00:00-23:59"\n[user.nobody]\nquiet_hours = "00:00-00:01"\n')
-    done = lab.run("run", "--", "true", env={"TZ": "UTC"})
-    # For one minute of the day nothing is to be seen.
-    assert done.returncode == 0 or "quiet hours of the policy" in done.stderr, done.stderr
-
-
 def test_config_installs_a_policy_that_is_right_and_no_other(lab):
     file = lab.directory / "mine.toml"
     file.write_text("[everybody]\ndevices_at_most = 1\n")

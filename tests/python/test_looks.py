@@ -129,6 +129,24 @@ def test_visible_devices_come_in_cudas_order(desk):
     assert told == [[5, 0], [3, 1], [0, None]]
 
 
+OF_EACH_MAKER = [
+    ("mi300x-8", {"ROCR_VISIBLE_DEVICES": "5,3"}, [[5, 0], [3, 1]]),
+    ("mi300x-8", {"ROCR_VISIBLE_DEVICES": "5,3,1", "HIP_VISIBLE_DEVICES": "2,0"}, [[1, 0], [5, 1]]),
+    ("mi300x-8", {"CUDA_VISIBLE_DEVICES": "6"}, [[6, 0]]),
+    ("ascend-910b-8", {"ASCEND_RT_VISIBLE_DEVICES": "2,7"}, [[2, 0], [7, 1]]),
+    ("ascend-910b-8", {"ASCEND_RT_VISIBLE_DEVICES": "7,2"}, []),
+    ("arc-mixed", {"ZE_AFFINITY_MASK": "-1", "CUDA_VISIBLE_DEVICES": "0"}, [[0, 0], [1, 0]]),
+]
+
+
+@pytest.mark.parametrize(("sim", "env", "shown"), OF_EACH_MAKER)
+def test_each_makers_own_variable_says_what_a_program_sees(desk, sim, env, shown):
+    ask = "print(json.dumps([[[d.index, d.ordinal] for d in berth.devices(visible=True)], [d.torch_type for d in berth.devices()][-1]]))"
+    told, last = desk.told(ask, env={"BERTH_SIM": sim, **env})
+    assert told == shown
+    assert last == {"mi300x-8": "cuda", "ascend-910b-8": "npu", "arc-mixed": "xpu"}[sim]
+
+
 def test_a_picked_device_is_what_berth_pick_says(desk):
     picked = desk.told("""
         found = berth.pick(2, memory="10G", prefer="most-free", except_=[3], only=[2, 3, 4, 5])

@@ -87,7 +87,7 @@ class Server(socketserver.StreamRequestHandler):
             known = b"/gpu-status" in line or knows_more == "yes" and b"/api/v1/visible-devices" in line
             taken = int(time.time() * 1000) - int(age_ms)
             body = b'{"devices":[{"id":"GPU-theirs","index":0}],"taken_unix_ms":%d,"simulated":"%s"}' % (taken, simulated.encode())
-            if b"visible" in line: body = answer.encode() if answer else b'{"devices":["GPU-theirs"],"remarks":[]}'
+            if b"visible" in line: body = answer.encode() if answer else b'{"numbers":{"GPU-theirs":0},"remarks":[]}'
             self.wfile.write(b"HTTP/1.1 %s\\r\\nContent-Length: %d\\r\\n\\r\\n%s" % (b"200 OK" if known else b"404 Not Found", len(body), body))
 
 os.setuid(int(uid))

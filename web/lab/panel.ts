@@ -2,7 +2,7 @@
 // text nodes alone (src/dom/element.ts): a job may call itself whatever it likes.
 
 import { Parts, el, set_attribute, set_hidden, set_share, set_text, type Part } from "../src/dom/element";
-import { bytes, duration, percent, short_name, used_of } from "../src/model/format";
+import { bytes, duration, memory_of, percent, short_name } from "../src/model/format";
 import {
   idle_holders,
   numbers_of,
@@ -254,7 +254,7 @@ function device_part(say: Say): Part<LabDevice> {
     ),
     update: (device) => {
       const gpu = String(device.index ?? "?");
-      const used = used_of(device.memory_used_bytes, device.memory_total_bytes);
+      const used = memory_of(device);
       const busy = percent(device.utilization_gpu_percent);
       const { memory_used_bytes: have, memory_total_bytes: all } = device;
       set_text(name, `GPU ${gpu} · ${short_name(device.name)}`);

@@ -7,6 +7,7 @@ export interface LabDevice {
   state: string;
   utilization_gpu_percent: number | null;
   memory_used_bytes: number | null;
+  memory_used_is_bound: boolean;
   memory_total_bytes: number | null;
   temperature_celsius: number | null;
   power_draw_milliwatts: number | null;

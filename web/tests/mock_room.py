@@ -6,7 +6,7 @@ import math
 import time
 
 READINGS = (
-    "id index kind parent mig name state utilization_gpu_percent memory_used_bytes memory_total_bytes"
+    "id index kind parent mig name state utilization_gpu_percent memory_used_bytes memory_used_is_bound memory_total_bytes"
     " temperature_celsius power_draw_milliwatts power_limit_milliwatts"
 ).split()
 STATES = "free reserved leased busy held unknown divided lost unusable".split()
@@ -180,6 +180,7 @@ class Room:
         states = {device["id"]: device["state"] for device in self.health["devices"]}
         for place, raw in enumerate(self.snapshot["devices"]):
             device = {key: raw.get(key) for key in READINGS}
+            device["memory_used_is_bound"] = bool(device["memory_used_is_bound"])
             device["why"] = {k: v for k, v in (raw.get("why") or {}).items() if k in READINGS}
             device |= {"heat": "normal", "reserved_for": []}
             device["users"] = [name for name in str(raw.get("users") or "").replace(",", " ").split()]

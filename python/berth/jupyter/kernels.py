@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     Json = Dict[str, Any]
 
 DEVICE_KEYS = (
-    "id", "index", "name", "state", "utilization_gpu_percent", "memory_used_bytes", "memory_total_bytes",
-    "temperature_celsius", "power_draw_milliwatts",
+    "id", "index", "name", "state", "utilization_gpu_percent", "memory_used_bytes", "memory_used_is_bound",
+    "memory_total_bytes", "temperature_celsius", "power_draw_milliwatts",
 )  # fmt: skip
 
 

@@ -16,6 +16,7 @@
 #include "probe/amdgpu/fake_sys_test.h"
 #include "probe/collector.h"
 #include "probe/nvml/fake_machine_test.h"
+#include "probe/presence/presence_source.h"
 #include "snapshot/device_kind.h"
 
 namespace berth {
@@ -303,15 +304,23 @@ TEST_F(TwoMakers, ALibraryIsNotOpenedWhileAllItsCardsSleep) {
 }
 
 TEST(DriversHere, EachKindWithASourceHasItsRow) {
-  for (const DeviceKind kind :
-       {DeviceKind::nvidia_gpu, DeviceKind::amd_gpu, DeviceKind::intel_gpu, DeviceKind::ascend_npu,
-        DeviceKind::hygon_dcu, DeviceKind::iluvatar_gpu, DeviceKind::other}) {
-    if (facts_of(kind).source.empty()) continue;
-    const SourceFacts& source = source_of(kind);  // aborts where there is none
-    EXPECT_TRUE(is_asked(source.kernel_drivers.front()) || source.sees_any != nullptr)
-        << facts_of(kind).name;
-    EXPECT_NE(source.make, nullptr);
-    EXPECT_TRUE(source.pci_vendor.starts_with("0x"));
+  for (const DeviceKindFacts& facts : device_kinds()) {
+    if (facts.source.empty()) continue;
+    const auto source = std::ranges::find_if(all_sources(), [&](const SourceFacts& one) {
+      return facts_of(one.kind).source == facts.source;
+    });
+    ASSERT_NE(source, all_sources().end()) << facts.name << ": no row in device_source.cc";
+    EXPECT_TRUE(is_asked(source->kernel_drivers.front()) || source->sees_any != nullptr)
+        << facts.name;
+    EXPECT_NE(source->make, nullptr);
+    EXPECT_TRUE(source->pci_vendor.starts_with("0x"));
+    if (!facts.may_be_presence) continue;
+    const auto row = std::ranges::find(presence_rows(), facts.kind, &PresenceRow::kind);
+    ASSERT_NE(row, presence_rows().end()) << facts.name << ": no row in presence_source.cc";
+    EXPECT_TRUE(std::ranges::any_of(
+        facts.file_beginnings,
+        [&](std::string_view beginning) { return row->file.starts_with(beginning); }))
+        << facts.name << ": who has its file open would be nobody";
   }
   EXPECT_FALSE(is_asked("vfio-pci"));
 }

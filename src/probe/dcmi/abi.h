@@ -92,6 +92,11 @@ namespace berth::dcmi {
 enum : int {
   succeeded = 0,
   not_supported = -8255,
+  // What tells of a chip that has gone: not ready is what mind-cluster's device plug-in takes for a
+  // card that dropped off (devmanager/dcmi, DcGetDeviceAllErrorCode).
+  invalid_device = -8007,
+  no_such_device = -8008,
+  not_ready = -8012,
   die_of_the_chip = 1,  // VDIE
   unit_is_npu = 0,
   memory_hbm = 2,     // of errors

@@ -124,32 +124,47 @@ std::optional<Problem> DcmiSource::load() {
 }
 
 std::expected<int, Problem> DcmiSource::open() {
-  if (!chips_.empty()) return static_cast<int>(chips_.size());
   if (auto failure = load()) return std::unexpected(*std::move(failure));
   constexpr std::string_view look = as_key("look at `npu-smi info` and the kernel log");
-  const int code = api_->dcmi_init == nullptr ? dcmi::not_supported : api_->dcmi_init();
-  if (code != dcmi::succeeded) {
-    return std::unexpected(problem("init_failed", sentence("dcmi_init failed: {}", code), look));
-  }
-  constexpr int most = 64;
-  std::array<int, most> cards{};
-  int count = 0;
-  if (api_->dcmi_get_card_list != nullptr &&
-      api_->dcmi_get_card_list(&count, cards.data(), most) == dcmi::succeeded) {
-    for (int i = 0; i < std::clamp(count, 0, most); ++i) {
-      const int card = cards[static_cast<std::size_t>(i)];
-      constexpr int most_chips = 8;
-      const auto chips = asked<int>(api_->dcmi_get_device_num_in_card, card);
-      for (int chip = 0; chip < std::clamp(chips.get().value_or(0), 0, most_chips); ++chip) {
-        const auto type = asked<int>(api_->dcmi_get_device_type, card, chip);
-        if (type.get() == dcmi::unit_is_npu) chips_.push_back({.card = card, .number = chip});
-      }
+  if (!is_started_) {
+    const int code = api_->dcmi_init == nullptr ? dcmi::not_supported : api_->dcmi_init();
+    if (code != dcmi::succeeded) {
+      return std::unexpected(problem("init_failed", sentence("dcmi_init failed: {}", code), look));
     }
+    is_started_ = true;
   }
+  // What could not be listed for a moment is not gone.
+  if (auto listed = list_chips()) chips_ = *std::move(listed);
   if (chips_.empty()) {
     return std::unexpected(problem("no_devices", sentence("libdcmi lists no chip"), look));
   }
   return static_cast<int>(chips_.size());
+}
+
+std::optional<std::vector<DcmiSource::Chip>> DcmiSource::list_chips() const {
+  constexpr int most = 64;
+  std::array<int, most> cards{};
+  int count = 0;
+  if (api_->dcmi_get_card_list == nullptr ||
+      api_->dcmi_get_card_list(&count, cards.data(), most) != dcmi::succeeded) {
+    return std::nullopt;
+  }
+  std::vector<Chip> listed;
+  for (int i = 0; i < std::clamp(count, 0, most); ++i) {
+    const int card = cards[static_cast<std::size_t>(i)];
+    constexpr int most_chips = 8;
+    const auto chips = asked<int>(api_->dcmi_get_device_num_in_card, card);
+    if (!chips.get()) return std::nullopt;
+    for (int number = 0; number < std::clamp(*chips.get(), 0, most_chips); ++number) {
+      const auto type = asked<int>(api_->dcmi_get_device_type, card, number);
+      if (!type.get()) return std::nullopt;
+      if (*type.get() != dcmi::unit_is_npu) continue;
+      const auto known = std::ranges::find_if(
+          chips_, [&](const Chip& one) { return one.card == card && one.number == number; });
+      listed.push_back(known != chips_.end() ? *known : Chip{.card = card, .number = number});
+    }
+  }
+  return listed;
 }
 
 void DcmiSource::observe_host(Host& host, const Wanted& wanted, std::vector<Problem>&) {
@@ -207,6 +222,7 @@ void DcmiSource::read_facts(Chip& chip) const {
   const bool is_unread = may_be_told(device.uuid) ||
                          (!device.uuid.get() && may_be_told(device.pci_address)) || !has_logic;
   device.unusable_because = is_unread ? Unusable::unanswered : Unusable::none;
+  chip.was_on_bus = chip.was_on_bus || is_on_bus(chip);
   chip.is_told = !is_unread && (physical.get() || physical.why() != Absent::failed);
 }
 
@@ -291,6 +307,23 @@ void DcmiSource::read_processes(const Chip& chip, DeviceLook& look) const {
   device.process_count = look.processes.size();
 }
 
+std::pair<std::optional<unsigned>, bool> DcmiSource::health_of(const Chip& chip) const {
+  if (api_->dcmi_get_device_health == nullptr) return {};
+  unsigned health = 0;
+  const int code = api_->dcmi_get_device_health(chip.card, chip.number, &health);
+  if (code == dcmi::succeeded) return {health, false};
+  const bool is_said =
+      code == dcmi::invalid_device || code == dcmi::no_such_device || code == dcmi::not_ready;
+  return {std::nullopt, is_said || (chip.was_on_bus && !is_on_bus(chip))};
+}
+
+bool DcmiSource::is_on_bus(const Chip& chip) const {
+  const auto& address = chip.facts.pci_address.get();
+  constexpr std::size_t digits_left_out = 4;  // of the domain, in /sys
+  return address &&
+         is_there(sys_ + "/bus/pci/devices/" + std::string(address->substr(digits_left_out)));
+}
+
 DeviceLook DcmiSource::observe_device(int index, const Wanted& wanted, WallTime) {
   DeviceLook look;
   look.devices.push_back(only_facts(identify_device(index, wanted), Absent::unsupported));
@@ -301,6 +334,13 @@ DeviceLook DcmiSource::observe_device(int index, const Wanted& wanted, WallTime)
   constexpr std::uint64_t most_tenths = 50'000;
   constexpr std::uint64_t most_megahertz = 20'000;
   constexpr std::uint64_t milliwatts = 100;  // in a tenth of a watt
+  const auto [health, is_gone] = health_of(chip);
+  if (is_gone) {
+    device = only_facts(chip.facts, Absent::failed);
+    device.lost = true;
+    device.unusable_because = WhyUnusable("it fell off the bus");
+    return look;
+  }
   const auto load = asked<unsigned>(api_->dcmi_get_device_utilization_rate, chip.card, chip.number,
                                     static_cast<int>(dcmi::load_of_cores));
   device.utilization_gpu = load.get() && *load.get() <= most_percent
@@ -321,8 +361,7 @@ DeviceLook DcmiSource::observe_device(int index, const Wanted& wanted, WallTime)
   device.clock_graphics_max = clock(dcmi::clock_max);
   read_memory(chip, device);
   read_errors(chip, device);
-  const auto health = asked<unsigned>(api_->dcmi_get_device_health, chip.card, chip.number);
-  if (health.get() && *health.get() == dcmi::health_critical) {
+  if (health == dcmi::health_critical) {
     device.unusable_because =
         WhyUnusable(as_key("its own health is critical (npu-smi info -t health)"));
   }

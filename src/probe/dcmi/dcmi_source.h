@@ -19,9 +19,11 @@ namespace berth {
 class DcmiSource final : public DeviceSource {
  public:
   /// `root`: before the places where the driver is installed.
-  explicit DcmiSource(std::string root) : root_(std::move(root)) {}
+  explicit DcmiSource(std::string root, std::string sys = "/sys")
+      : root_(std::move(root)), sys_(std::move(sys)) {}
   /// Asks these functions.
-  DcmiSource(std::string root, const dcmi::Api& api) : root_(std::move(root)), api_(api) {}
+  DcmiSource(std::string root, const dcmi::Api& api, std::string sys = "/sys")
+      : root_(std::move(root)), sys_(std::move(sys)), api_(api) {}
 
   /// Whether the bus has such a chip.
   [[nodiscard]] static bool sees_any(const Sources& sources, const pci::Makers& makers);
@@ -40,20 +42,29 @@ class DcmiSource final : public DeviceSource {
     int number = 0;  // of its card
     Device facts;
     bool is_told = false;
+    bool was_on_bus = false;
   };
   [[nodiscard]] std::optional<Problem> load();
+  /// Nothing: the library could not list all.
+  [[nodiscard]] std::optional<std::vector<Chip>> list_chips() const;
   void read_facts(Chip& chip) const;
+  /// As the chip says, and whether the driver says that there is none any more.
+  [[nodiscard]] std::pair<std::optional<unsigned>, bool> health_of(const Chip& chip) const;
   void read_memory(const Chip& chip, Device& device) const;
   void read_errors(const Chip& chip, Device& device) const;
   void read_processes(const Chip& chip, DeviceLook& look) const;
 
+  [[nodiscard]] bool is_on_bus(const Chip& chip) const;
+
   std::string root_;
+  std::string sys_;
   std::optional<dcmi::Api> api_;
   std::vector<Chip> chips_;
+  bool is_started_ = false;
 };
 
 [[nodiscard]] inline std::unique_ptr<DeviceSource> make_dcmi_source(const Sources& sources) {
-  return std::make_unique<DcmiSource>(sources.root);
+  return std::make_unique<DcmiSource>(sources.root, sources.sys);
 }
 
 }  // namespace berth

@@ -22,7 +22,8 @@ struct FakeChips {
   int processes = 1;
   unsigned health = 0;
   int initialised = 0;
-  int die = 0, logic = 0;  // what these calls answer
+  int die = 0, logic = 0, health_code = 0, list = 0;  // what these calls answer
+  int cards = 2;
 };
 FakeChips fake;
 
@@ -31,10 +32,10 @@ dcmi::Api fake_api() {
   dcmi::Api api;
   api.dcmi_init = [] { return ++fake.initialised, fake.initialised > 0 ? 0 : -8005; };
   api.dcmi_get_card_list = [](int* count, int* cards, int) {
-    *count = 2;
+    *count = fake.cards;
     cards[0] = 0;
     cards[1] = 3;
-    return 0;
+    return fake.list;
   };
   api.dcmi_get_device_num_in_card = [](int card, int* count) {
     *count = card == 3 ? 3 : 1;
@@ -91,7 +92,7 @@ dcmi::Api fake_api() {
   };
   api.dcmi_get_device_health = [](int, int, unsigned* health) {
     *health = fake.health;
-    return 0;
+    return fake.health_code;
   };
   api.dcmi_get_device_resource_info = [](int, int chip, dcmi_proc_mem_info* told, int* count) {
     *count = chip == 0 ? fake.processes : 0;
@@ -145,6 +146,35 @@ TEST_F(Ascend, AChipThatIsCriticalIsNotGiven) {
   ASSERT_TRUE(source.open());
   EXPECT_THAT(source.observe_device(0, Depth::state, {}).devices[0].unusable_because.english(),
               HasSubstr("critical"));
+}
+
+TEST_F(Ascend, AChipThatTheDriverHasNoLongerIsLost) {
+  for (const int code : {-8012, -8008, -8007}) {
+    DcmiSource source(root.path(), fake_api());
+    ASSERT_TRUE(source.open());
+    (void)source.observe_device(0, Depth::state, {});
+    fake.health_code = code;
+    const Device gone = source.observe_device(0, Depth::state, {}).devices[0];
+    EXPECT_TRUE(gone.lost) << code;
+    EXPECT_EQ(gone.id.text(), "NPU-e0f4ee64-802061b1-6a691492-89528485-104301e3");
+    EXPECT_EQ(gone.memory_used, Reading<Bytes>(Absent::failed)) << "its readings are no more";
+    fake.health_code = -8006;  // it took too long
+    EXPECT_FALSE(source.observe_device(0, Depth::state, {}).devices[0].lost);
+    fake.health_code = 0;
+    EXPECT_FALSE(source.observe_device(0, Depth::state, {}).devices[0].lost) << "it is back";
+  }
+}
+
+TEST_F(Ascend, ChipsAreListedAnewAtEachLook) {
+  DcmiSource source(root.path(), fake_api());
+  ASSERT_EQ(source.open().value_or(0), 3);
+  fake.cards = 1;
+  EXPECT_EQ(source.open().value_or(0), 1) << "MissingDevices calls the others lost";
+  fake.cards = 2;
+  EXPECT_EQ(source.open().value_or(0), 3);
+  fake.list = -8005;
+  EXPECT_EQ(source.open().value_or(0), 3) << "who cannot list for a moment misses nobody";
+  EXPECT_EQ(fake.initialised, 1);
 }
 
 TEST_F(Ascend, AChipWhoseNumbersCannotBeReadForAMomentIsNoOtherChip) {

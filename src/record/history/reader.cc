@@ -79,6 +79,15 @@ Result<HistoryFacts> HistoryReader::facts() {
         facts.devices.push_back(std::move(device));
       });
   if (!read) return std::unexpected(std::move(read).error());
+  read = database_->each(
+      "SELECT key FROM meta WHERE key LIKE ?", {std::string_view(history::used_is_bound_key + "%")},
+      [&](const ResultRow& row) {
+        const std::string id = row.text(0).substr(history::used_is_bound_key.size());
+        for (HistoryDevice& device : facts.devices) {
+          device.used_is_bound |= device.id.text() == id;
+        }
+      });
+  if (!read) return std::unexpected(std::move(read).error());
   return facts;
 }
 

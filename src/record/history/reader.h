@@ -31,6 +31,7 @@ struct HistoryDevice {
   std::string name;                   // empty: not known
   std::optional<DeviceId> parent;
   std::optional<Bytes> memory_total;
+  bool used_is_bound = false;  // memory_used_bytes: at least so much was used
   WallTime first;
   WallTime last;
 };

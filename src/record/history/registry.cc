@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "record/history/schema.h"
+#include "snapshot/device_kind.h"
+
 namespace berth::history {
 
 namespace {
@@ -70,6 +73,7 @@ Result<std::int64_t> Registry::device(Database& database, const Device& device,
   if (device.memory_total.get()) {
     row.memory_total = static_cast<std::int64_t>(device.memory_total.get()->count());
   }
+  row.used_is_bound = row.used_is_bound || is_used_a_bound(device);
   if (row != known.row) {
     known.row = std::move(row);
     changed_devices_.insert(known.row.uuid);
@@ -131,6 +135,10 @@ Result<void> Registry::write(Database& database) {
         {known.id, std::string_view(known.row.uuid), value_of(known.row.number),
          std::string_view(known.row.name), std::string_view(known.row.parent),
          value_of(known.row.memory_total), known.first_ms, known.last_ms});
+    if (done && known.row.used_is_bound) {
+      done = database.run("INSERT OR REPLACE INTO meta VALUES(?,'1')",
+                          {std::string_view(used_is_bound_key + uuid)});
+    }
     if (!done) return done;
   }
   for (const ProcessKey& key : new_processes_) {

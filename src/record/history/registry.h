@@ -47,6 +47,7 @@ class Registry {
     std::string name;
     std::string parent;
     std::optional<std::int64_t> memory_total;
+    bool used_is_bound = false;  // of this run of the program: the file keeps it
     friend bool operator==(const DeviceRow&, const DeviceRow&) = default;
   };
 

@@ -1,10 +1,15 @@
 #pragma once
 // The tables of a history file, and its version.
 
+#include <string>
+
 #include "base/result.h"
 #include "record/history/database.h"
 
 namespace berth::history {
+
+/// In `meta`, before the id of a device of which what is used is a lower bound.
+inline const std::string used_is_bound_key = "used_is_bound ";
 
 /// Kept as SQLite's user_version; the application_id says that it is ours ("bert").
 inline constexpr std::int64_t format_version = 2;

@@ -1,5 +1,7 @@
 // Numbers as people read them. What is absent is a dash; units are written once, here.
 
+import type { Device } from "./wire";
+
 export const dash = "–";
 type Maybe = number | null | undefined;
 
@@ -31,9 +33,18 @@ export const gib_steps = [0.25, 0.5, 1, 2, 4, 5, 8, 10, 16, 20, 32, 40, 64, 80, 
   (n) => n * 2 ** 30,
 );
 
-export function used_of(used: Maybe, total: Maybe): string {
+/// `is_bound`: at least so much is used.
+export function used_of(used: Maybe, total: Maybe, is_bound = false): string {
   if ((used ?? null) === null && (total ?? null) === null) return dash;
-  return `${gib(used)} / ${gib(total)} GiB`;
+  return at_least(`${gib(used)} / ${gib(total)} GiB`, is_bound && (used ?? null) !== null);
+}
+
+/// What is used of a card's memory, of what there is.
+export function memory_of(
+  device: Pick<Device, "memory_used_bytes" | "memory_used_is_bound" | "memory_total_bytes">,
+): string {
+  const { memory_used_bytes: used, memory_total_bytes: total } = device;
+  return used_of(used, total, device.memory_used_is_bound);
 }
 
 export function watts(milliwatts: Maybe): string {

@@ -13,7 +13,7 @@ interface Look {
   /// The top of its chart, and what it is a part of; null: as the values want it.
   top: (device: Device) => number | null;
   /// With what it is a part of, where that says more than the value alone.
-  text?: (value: number | null, top: number | null) => string;
+  text?: (value: number | null, top: number | null, device: Device) => string;
 }
 
 /// The readings that are drawn over time: those that berth itself marks as live, each one row. A
@@ -25,7 +25,7 @@ export const readings = {
     format: gib_axis,
     steps: gib_steps,
     top: (device) => device.memory_total_bytes,
-    text: used_of,
+    text: (value, top, device) => used_of(value, top, device.memory_used_is_bound),
   },
   power_draw_milliwatts: {
     colour: "--chart-power",

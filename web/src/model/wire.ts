@@ -93,6 +93,8 @@ export interface Device {
   health: HealthState | null;
   utilization_gpu_percent: number | null;
   memory_used_bytes: number | null;
+  /// Used is what its processes hold, a lower bound.
+  memory_used_is_bound: boolean;
   memory_total_bytes: number | null;
   temperature_celsius: number | null;
   /// How near it is to slowing itself down, by its own limits; null: it tells none.
@@ -296,6 +298,8 @@ export interface HostDevice {
   health: string | null;
   utilization_gpu_percent: number | null;
   memory_used_bytes: number | null;
+  /// Missing: false.
+  memory_used_is_bound?: boolean;
   memory_total_bytes: number | null;
   users: string[];
 }
@@ -608,9 +612,9 @@ export interface DeviceHealth {
 
 export interface VisibleDevices {
   simulated: string | null;
-  /// Their ids; null: only CUDA knows how it numbers them, and `remarks` says why.
-  devices: string[] | null;
-  /// Of what CUDA does not read in the list.
+  /// By the ids of those that it sees; null: only CUDA knows, and `remarks` says why.
+  numbers: Record<string, number | null>;
+  /// Of what is not read in the lists.
   remarks: string[];
 }
 

@@ -3,8 +3,25 @@
 
 import { el, set_attribute, set_hidden, set_share, set_text } from "../dom/element";
 import { change_shape, shape_of } from "../dom/shapes";
-import { celsius, clock_time, dash, gib, percent, short_name, used_of, watts } from "../model/format";
-import { find_device, heat_of, label_of, standing_of, sum_of } from "../model/state";
+import {
+  at_least,
+  celsius,
+  clock_time,
+  dash,
+  gib,
+  memory_of,
+  percent,
+  short_name,
+  watts,
+} from "../model/format";
+import {
+  find_device,
+  heat_of,
+  label_of,
+  memory_used_by,
+  standing_of,
+  sum_of,
+} from "../model/state";
 import type { Device, Overview } from "../model/wire";
 import { t } from "../words/translate";
 
@@ -50,9 +67,8 @@ export function embed(up: string, of: string | null): HTMLElement {
     set_standing(now, t(`standing.${now}`));
     set_text(load, percent(device.utilization_gpu_percent));
     set_memory(device.memory_used_bytes, device.memory_total_bytes);
-    const memory = used_of(device.memory_used_bytes, device.memory_total_bytes);
     const heat = celsius(device.temperature_celsius);
-    set_text(line, [memory, watts(device.power_draw_milliwatts), heat].join("  ·  "));
+    set_text(line, [memory_of(device), watts(device.power_draw_milliwatts), heat].join("  ·  "));
     set_attribute(line, "data-heat", heat_of(device));
   }
 
@@ -65,12 +81,13 @@ export function embed(up: string, of: string | null): HTMLElement {
     );
     const mean = sum_of(cards.map((card) => card.utilization_gpu_percent));
     set_text(load, mean.parts ? percent(mean.value / mean.parts) : dash);
-    const used = sum_of(cards.map((card) => card.memory_used_bytes)).value;
+    const { value: used, partial } = memory_used_by(cards);
     const total = sum_of(cards.map((card) => card.memory_total_bytes)).value;
     set_memory(used, total);
     const power = sum_of(cards.map((card) => card.power_draw_milliwatts));
     const drawn = power.parts ? watts(power.value) : dash;
-    set_text(line, [`${gib(used, 0)} / ${gib(total, 0)} GiB`, drawn].join("  ·  "));
+    const memory = at_least(`${gib(used, 0)} / ${gib(total, 0)} GiB`, partial);
+    set_text(line, [memory, drawn].join("  ·  "));
   }
 
   function set_standing(now: ReturnType<typeof standing_of>, text: string): void {

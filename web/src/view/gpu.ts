@@ -168,7 +168,7 @@ class Gauge {
     const { top: top_of, text, format } = look_of(this.metric);
     const top = top_of(device);
     const why = device.why[this.metric];
-    const told_as = text ? text(value, top) : format(value);
+    const told_as = text ? text(value, top, device) : format(value);
     set_text(this.value, value === null && why ? `${dash} (${why})` : told_as);
     // What is not known is no meter at 0, and without a top there is nothing to be a share of.
     const meter = value === null || top === null ? null : { value, top };

@@ -7,6 +7,7 @@ import { address_of } from "../model/route";
 import {
   by_card,
   is_firing,
+  memory_used_by,
   room_counts,
   standing_of,
   sum_of,
@@ -198,7 +199,7 @@ function sums_text(overview: Overview): string {
   const mean = load.length ? load.reduce((a, b) => a + b, 0) / load.length : null;
   return t("room.sums", {
     load: percent(mean),
-    used: at_least(sum_of(cards.map((card) => card.memory_used_bytes)), (value) => gib(value, 0)),
+    used: at_least(memory_used_by(cards), (value) => gib(value, 0)),
     total: at_least(sum_of(cards.map((card) => card.memory_total_bytes)), (value) => gib(value, 0)),
     power: at_least(sum_of(cards.map((card) => card.power_draw_milliwatts)), watts),
   });

@@ -3,7 +3,7 @@
 import { get } from "../api";
 import { Chart } from "../dom/chart";
 import { el, section, set_hidden } from "../dom/element";
-import { percent } from "../model/format";
+import { at_least, percent } from "../model/format";
 import { overlaid, type Column, type Drawn } from "../model/series";
 import { standing_of, type State } from "../model/state";
 import type { Device, Recent, Timeline } from "../model/wire";
@@ -38,6 +38,7 @@ export class ServerChart {
   private stop = new AbortController();
   private asked_ms = -Infinity;
   private drawn_ms = -Infinity;
+  private is_bound = false; // of the memory that is used
 
   constructor(private readonly world: World) {
     const pick = choice(
@@ -62,6 +63,7 @@ export class ServerChart {
     if (!overview) return;
     const cards = overview.devices.filter((device) => device.parent === null);
     set_hidden(this.root, cards.length === 0);
+    this.is_bound = cards.some((card) => card.memory_used_is_bound);
     const at = overview.taken_unix_ms;
     const last = this.live.at(-1)?.at ?? -Infinity;
     if (at < last) this.live = [];
@@ -105,7 +107,7 @@ export class ServerChart {
     ];
     const labels = [
       t("metric.utilization_gpu_percent"),
-      t("metric.memory_used_bytes"),
+      at_least(t("metric.memory_used_bytes"), this.is_bound),
       t("metric.power_draw_milliwatts"),
       t("room.free"),
     ];

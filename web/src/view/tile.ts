@@ -16,10 +16,10 @@ import {
   celsius,
   dash,
   duration,
+  memory_of,
   mig_profile,
   percent,
   short_name,
-  used_of,
   watts,
 } from "../model/format";
 import { address_of } from "../model/route";
@@ -99,7 +99,7 @@ class InstanceTile implements Part<Device> {
     change_shape(this.shape, standing);
     set_text(this.word, t(`tile.${standing}`));
     set_text(this.users, people_of(device).join(", ") || mig_profile(device.name));
-    set_text(this.memory, used_of(device.memory_used_bytes, device.memory_total_bytes));
+    set_text(this.memory, memory_of(device));
     const { memory_used_bytes: used, memory_total_bytes: total } = device;
     set_share(this.bar, "--share", used !== null && total ? Math.min(1, used / total) : 0);
   }
@@ -157,7 +157,7 @@ class Tile implements Part<Device> {
     set_text(this.word, t(`tile.${standing}`));
     set_text(this.name, short_name(device.name));
     set_text(this.load, percent(device.utilization_gpu_percent));
-    set_text(this.memory, used_of(device.memory_used_bytes, device.memory_total_bytes));
+    set_text(this.memory, memory_of(device));
     set_text(this.power, watts(device.power_draw_milliwatts));
     set_text(this.heat, celsius(device.temperature_celsius));
     set_attribute(this.heat, "data-heat", heat_of(device));

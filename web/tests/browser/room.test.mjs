@@ -95,6 +95,34 @@ test("a tile tells of its GPU what the overview does", {}, async (page, server) 
   });
 });
 
+test(
+  "memory used that is a lower bound says so wherever it stands",
+  { needs: ["bound"], told: [["bound"]], noisy: true }, // a recording has no history
+  async (page, server) => {
+    const { devices } = await server.ask("api/v1/overview");
+    const card = devices.find((device) => device.kind === "intel-gpu");
+    check(card.memory_used_is_bound === true, "the server says it");
+    const exact = devices.find((device) => device.kind !== "intel-gpu");
+    check(exact.memory_used_is_bound === false, "of NVIDIA's the driver tells it");
+    await until("the tile and the sum", async () => {
+      const tiles = await page.locator("a.tile").evaluateAll((all) =>
+        all.map((tile) => [
+          tile.querySelector(".tile-index").textContent,
+          tile.querySelector(".tile-row").textContent,
+        ]),
+      );
+      const bounds = tiles.filter(([, memory]) => memory.includes("≥"));
+      if (bounds.length !== 1) throw new Error(JSON.stringify(tiles));
+      check(bounds[0][0] === `GPU ${card.index}` && bounds[0][1].includes("≥ 3.0 / 12.0"), bounds[0]);
+      return (await page.locator("main").innerText()).match(/≥ [\d.]+ (?:of|\/) /) !== null;
+    });
+    await server.go(page, `#/gpu/${encodeURIComponent(card.id)}`, ".gauge-value");
+    await until("the gauge", async () =>
+      (await page.locator(".gauge-value").allInnerTexts()).some((one) => one.startsWith("≥ 3.0 / 12.0")),
+    );
+  },
+);
+
 test("what somebody calls himself is text, never markup", { needs: ["hostile"], told: [["hostile"]], noisy: true }, async (page) => {
   await page.getByText("<img src=x onerror=alert(1)>").first().waitFor();
   check((await page.locator("main img").count()) === 0, "an element was made of a name");

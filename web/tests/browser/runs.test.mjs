@@ -89,3 +89,37 @@ test("runs that are compared lie over one another", { needs: ["runs"] }, async (
     check(went[head].includes(String(both[i].end.exit_code ?? both[i].end.signal)), went[head]);
   check((await text(page, "h1")) === "Runs side by side", "what it is");
 });
+
+test(
+  "a sweep's runs stand side by side with what each was given and how it went",
+  { needs: ["sweep"], own: true },
+  async (page, server) => {
+    const { values, failed } = await server.tell("sweep");
+    const who = await server.tell("who");
+    await log_in(page, who);
+    const { runs } = await server.ask("api/v1/runs?limit=50", who.token);
+    const own = runs.filter(({ command, end }) => end && command?.includes("--lr"));
+    check(own.length === values.length, `${own.length} runs of ${values.length} points`);
+    // As somebody does it: each is ticked in the list, then they are compared.
+    await server.go(page, "#/runs", "table");
+    for (const { id } of own) {
+      await page.locator("tr", { has: page.locator(`a[href*="${id}"]`) }).getByRole("checkbox").check();
+    }
+    await page.getByRole("link", { name: /^Compare/ }).click();
+    await page.waitForSelector(".differences table");
+    const table = await rows(page, "What is not alike");
+    const heads = Object.keys(table[0]).slice(1);
+    check(heads.length === values.length, `${heads.length} columns`);
+    const given = table.find((row) => row[""] === "--lr");
+    const went = table.find((row) => row[""] === "How it went");
+    check(given && went, JSON.stringify(table.map((row) => row[""])));
+    check(
+      heads.map((head) => given[head]).sort().join() === values.join(),
+      `parameters: ${JSON.stringify(given)}`,
+    );
+    for (const head of heads) {
+      const is_failed = given[head] === failed;
+      check(/3/.test(went[head]) === is_failed, `${given[head]}: ${went[head]}`);
+    }
+  },
+);

@@ -13,6 +13,7 @@ import {
   is_mended,
   label_of,
   may_act_for,
+  memory_used_by,
   room_counts,
   server_time,
   sorted_alerts,
@@ -34,6 +35,7 @@ function device(part: Partial<Device> = {}): Device {
     health: "ok",
     utilization_gpu_percent: 5,
     memory_used_bytes: 1,
+    memory_used_is_bound: false,
     memory_total_bytes: 2,
     temperature_celsius: 30,
     heat: null,
@@ -182,6 +184,9 @@ test("before the first look nothing is claimed", () => {
 
 test("a sum over missing parts says that it is partial", () => {
   assert.deepEqual(sum_of([1, null, 2]), { value: 3, partial: true, parts: 2 });
+  const intels = device({ memory_used_is_bound: true });
+  assert.deepEqual(memory_used_by([device(), intels]), { value: 2, partial: true, parts: 2 });
+  assert.equal(memory_used_by([device()]).partial, false);
 });
 
 test("only cards that changed their standing are told of", () => {

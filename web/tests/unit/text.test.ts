@@ -70,6 +70,8 @@ test("numbers have the unit that fits", () => {
   assert.equal(bytes(51_312_485_990), "47.8 GiB");
   assert.equal(used_of(64_242_057_216, 85_520_809_984), "59.8 / 79.6 GiB");
   assert.equal(used_of(null, null), dash);
+  assert.equal(used_of(3_328_599_655, 12 * 2 ** 30, true), "≥ 3.1 / 12.0 GiB");
+  assert.equal(used_of(null, 12 * 2 ** 30, true), "– / 12.0 GiB", "nothing is no bound");
   assert.equal(watts(640_453), "640 W");
   assert.equal(energy(7.2e6), "2.0 kWh");
   assert.equal(short_name("NVIDIA H100 80GB HBM3"), "H100 80GB HBM3");
