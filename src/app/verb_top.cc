@@ -25,13 +25,14 @@ class TopVerb final : public Verb {
     options.filled_value("-u,--user", user_, "only this user's processes", "USER");
     options.filled_value("-s,--sort", sort_,
                          "columns to sort by, the first counts most: device, memory, utilization, "
-                         "cpu, age, user, pid, command",
+                         "cpu, age, user, pid, command, bandwidth, encoder, decoder, host-memory",
                          "COLUMNS");
     options.flag("-t,--tree", tree_, "processes as a tree");
     options.filled_value("--theme", theme_, "dark, light, colour-blind or mono", "NAME");
     options.filled_value("--speed", speed_, "of a recording (--replay FILE): 2 is twice as fast",
                          "FACTOR");
     options.flag("--ascii", ascii_, "ASCII characters alone");
+    options.flag("--read-only", read_only_, "no signals and no nice values");
     options.filled_value("--join", join_,
                          "other servers beside this one, a line each, with commas "
                          "(gpu1,gpu2:9700,NAME=URL)",
@@ -69,6 +70,7 @@ class TopVerb final : public Verb {
   std::optional<Error> set_up(Context& context, TopOptions& options) {
     top::State& state = options.state;
     state.viewer.uid = ::geteuid();
+    state.viewer.read_only = read_only_;
     state.user = user_;
     state.language = current_language();
     state.theme = context.out().colour ? top::Theme::dark : top::Theme::mono;
@@ -130,6 +132,7 @@ class TopVerb final : public Verb {
   std::string speed_ = "1";
   bool tree_ = false;
   bool ascii_ = false;
+  bool read_only_ = false;
 };
 
 }  // namespace

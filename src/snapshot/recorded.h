@@ -69,6 +69,7 @@ struct RecordedReading {
   /// Its number in files of the history, which no other is ever given; 0: it is not kept there.
   std::uint8_t history_number;
   Cell (*read)(const DeviceSample&);
+  Cell (*read_device)(const Device&);
   void (*fill)(DeviceSample&, const Device&);
   void (*put)(Archive&, DeviceSample&);
   void (*want)(Wanted&);
@@ -86,6 +87,7 @@ constexpr RecordedReading recorded(std::string_view key, SeriesKind kind, Drawn 
           drawn,
           history_number,
           [](const DeviceSample& sample) { return cell_of(sample.*InSample); },
+          [](const Device& device) { return cell_of(device.*InDevice); },
           [](DeviceSample& sample, const Device& device) { sample.*InSample = device.*InDevice; },
           [](Archive& archive, DeviceSample& sample) { berth::put(archive, sample.*InSample); },
           [](Wanted& wanted) { wanted.add<InDevice>(); }};

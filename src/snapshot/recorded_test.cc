@@ -17,6 +17,7 @@ TEST(Recorded, EachIsTheFieldWhoseKeyItHas) {
     const Field* field = find_field(one.key);
     ASSERT_NE(field, nullptr) << one.key;
     EXPECT_EQ(one.read(sample_of(device)), field->read(device, host)) << one.key;
+    EXPECT_EQ(one.read_device(device), field->read(device, host)) << one.key;
   }
 }
 
@@ -35,7 +36,7 @@ TEST(Recorded, EachIsAskedForByALookOfASampler) {
 }
 
 TEST(Recorded, NumbersInFilesAreTheirOwn) {
-  std::set<int> numbers = {32, 33};  // of processes
+  std::set<int> numbers = {9, 10, 11, 12, 13, 32, 33};  // of details and processes
   for (const RecordedReading& one : recorded_readings) {
     if (one.history_number == 0) continue;
     EXPECT_TRUE(numbers.insert(one.history_number).second) << one.key;

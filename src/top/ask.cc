@@ -68,6 +68,11 @@ std::vector<const UseRow*> chosen_rows(const State& state) {
 
 /// The targets; nothing: one is refused, and why has been said.
 std::optional<std::vector<Target>> targets(State& state) {
+  if (state.viewer.read_only) {
+    say(state, std::string(tr("this was started with --read-only: nothing is changed from here")),
+        false);
+    return std::nullopt;
+  }
   const auto rows = chosen_rows(state);
   if (rows.empty()) {
     say(state, std::string(tr("no process is selected")), false);

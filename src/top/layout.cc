@@ -93,11 +93,11 @@ std::vector<TableColumn> table_columns(const State& state) {
       {What::type, tr("TYPE"), std::nullopt, false},
       {What::memory, tr("GPU MEM"), SortKey::memory, true},
       {What::sm, tr("SM%"), SortKey::utilization, true},
-      {What::bandwidth, tr("MEM%"), std::nullopt, true},
-      {What::encoder, tr("ENC%"), std::nullopt, true},
-      {What::decoder, tr("DEC%"), std::nullopt, true},
+      {What::bandwidth, tr("MEM%"), SortKey::bandwidth, true},
+      {What::encoder, tr("ENC%"), SortKey::encoder, true},
+      {What::decoder, tr("DEC%"), SortKey::decoder, true},
       {What::cpu, tr("CPU%"), SortKey::cpu, true},
-      {What::resident, tr("HOST MEM"), std::nullopt, true},
+      {What::resident, tr("HOST MEM"), SortKey::resident, true},
       {What::age, tr("AGE"), SortKey::age, true},
       {What::state, tr("S"), std::nullopt, false},
       {What::command, tr("COMMAND"), SortKey::command, false},
@@ -106,7 +106,7 @@ std::vector<TableColumn> table_columns(const State& state) {
   const int rare = state.size.columns >= room_for_rare_columns ? 5 : 0;
   std::vector<ColumnWidth> wanted = {{4, 4, 0}, {8, 7, 0},    {10, 6, 1},   {4, 4, 8},    {8, 8, 0},
                                      {5, 5, 3}, {rare, 5, 9}, {rare, 5, 9}, {rare, 5, 9}, {6, 6, 5},
-                                     {8, 8, 7}, {6, 6, 4},    {1, 1, 6},    {0, 0, 0}};
+                                     {9, 8, 7}, {6, 6, 4},    {1, 1, 6},    {0, 0, 0}};
   constexpr int command_minimum = 10;
   wanted.back() = {command_minimum, command_minimum, 0};
   const auto widths = fitted(wanted, state.size.columns - 1, 1);

@@ -33,8 +33,21 @@ struct Seen {
 
 // --- what the table shows --------------------------------------------------------------------
 
-enum class SortKey { device, memory, utilization, cpu, age, user, pid, command };
-inline constexpr int sort_key_count = 8;
+enum class SortKey {
+  device,
+  memory,
+  utilization,
+  cpu,
+  age,
+  user,
+  pid,
+  command,
+  bandwidth,
+  encoder,
+  decoder,
+  resident
+};
+inline constexpr int sort_key_count = 12;
 
 struct SortLevel {
   SortKey key = SortKey::device;
@@ -132,7 +145,7 @@ using Event =
 
 // --- the state ----------------------------------------------------------------------------------
 
-enum class Panel { none, help, details, leases, problems, host };
+enum class Panel { none, help, details, leases, problems, host, device };
 /// Which processes are shown, by what they do on a device.
 enum class UseKind { all, compute, graphics };
 /// What the keys mean now.
@@ -145,7 +158,8 @@ struct Question {
 
 struct Viewer {
   uid_t uid = 0;
-  bool replay = false;  // a recording: there is nobody to signal
+  bool replay = false;     // a recording: there is nobody to signal
+  bool read_only = false;  // nothing is ended or changed from here
 };
 
 struct Message {

@@ -70,5 +70,6 @@ void draw_panel(const Painter& painter);
 [[nodiscard]] std::vector<PanelLine> lease_lines(const Painter& painter);
 [[nodiscard]] std::vector<PanelLine> problem_lines(const Painter& painter);
 [[nodiscard]] std::vector<PanelLine> detail_lines(const Painter& painter);
+[[nodiscard]] std::vector<PanelLine> device_lines(const Painter& painter);
 
 }  // namespace berth::top

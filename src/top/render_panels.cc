@@ -30,6 +30,8 @@ std::string title_of(Panel panel) {
       return std::string(tr("What is wrong"));
     case Panel::host:
       return std::string(tr("This host, and the mean of its devices"));
+    case Panel::device:
+      return std::string(tr("All readings of the device"));
     case Panel::none:
       break;
   }
@@ -50,6 +52,8 @@ std::vector<PanelLine> lines_of(const Painter& painter) {
       return problem_lines(painter);
     case Panel::host:
       return host_lines(painter);
+    case Panel::device:
+      return device_lines(painter);
     case Panel::none:
       break;
   }
@@ -233,6 +237,7 @@ std::vector<PanelLine> help_lines(const Painter& painter) {
       {"z  r", tr("freeze or continue; change the nice value")},
       {"m", tr("charts: all of a device, or one reading with its axis")},
       {"H", tr("charts of this host, and of the mean of its devices")},
+      {"d", tr("all readings of the device that the charts begin with")},
       {"T", tr("all processes, those that compute, those that draw")},
       {"F", tr("temperatures in Fahrenheit or Celsius")},
       {"g  w", tr("charts on or off; more time per column (1, 4, 16, 64 samples)")},

@@ -235,6 +235,19 @@ TEST(TopPicture, PanelOfTheHostChartsItAndTheMeanOfItsDevices) {
   EXPECT_THAT(shown.picture(), AllOf(HasSubstr("host CPU"), HasSubstr("42%"), HasSubstr("3.5")));
 }
 
+TEST(TopPicture, PanelOfTheDeviceHasEachReadingThatItHas) {
+  Snapshot host = example::server();
+  host.devices[0].clock_memory = Megahertz(1593);
+  host.devices[0].fan_speed = Reading<Percent>(Absent::unsupported);
+  State state = update(State{.size = {100, 200}, .viewer = {.uid = 1000}},
+                       Looked{std::make_shared<const Seen>(std::move(host))});
+  state = update(std::move(state), Key{.name = Key::Name::character, .text = "d"});
+  const std::string told = render(state, History{std::chrono::seconds(1)}, utf8).text();
+  EXPECT_THAT(told, AllOf(HasSubstr("All readings of the device"),
+                          HasSubstr("clock_memory_megahertz                1593 MHz"),
+                          HasSubstr("uuid "), Not(HasSubstr("fan_speed_percent"))));
+}
+
 TEST(TopPicture, IsTheSameInTheMemoryOfAnyOther) {
   Shown watched({80, 24});
   Screen used({133, 7});

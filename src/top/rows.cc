@@ -60,6 +60,10 @@ std::optional<WallTime> began(const UseRow& row) {
   return row.process != nullptr ? row.process->started.get() : std::nullopt;
 }
 
+std::optional<Bytes> resident(const UseRow& row) {
+  return row.process != nullptr ? row.process->memory_resident.get() : std::nullopt;
+}
+
 std::optional<std::string> text_if_any(std::string text) {
   if (text.empty()) return std::nullopt;
   return text;
@@ -83,6 +87,17 @@ int compare(const UseRow& a, const UseRow& b, const SortLevel& level, const Stat
       return compared<pid_t>(a.use->pid, b.use->pid, level.descending);
     case SortKey::command:
       return compared(text_if_any(command_text(a)), text_if_any(command_text(b)), level.descending);
+    case SortKey::bandwidth:
+      return compared(a.use->utilization_memory.get(), b.use->utilization_memory.get(),
+                      level.descending);
+    case SortKey::encoder:
+      return compared(a.use->utilization_encoder.get(), b.use->utilization_encoder.get(),
+                      level.descending);
+    case SortKey::decoder:
+      return compared(a.use->utilization_decoder.get(), b.use->utilization_decoder.get(),
+                      level.descending);
+    case SortKey::resident:
+      return compared(resident(a), resident(b), level.descending);
   }
   return 0;
 }
@@ -179,8 +194,8 @@ std::string short_name(const Device& device) {
 }
 
 bool sorts_descending_first(SortKey key) {
-  return key == SortKey::memory || key == SortKey::utilization || key == SortKey::cpu ||
-         key == SortKey::age;
+  return key != SortKey::device && key != SortKey::user && key != SortKey::pid &&
+         key != SortKey::command;
 }
 
 std::vector<const Device*> shown_devices(const State& state) {

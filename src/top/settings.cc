@@ -12,7 +12,8 @@ namespace berth::top {
 namespace {
 
 constexpr std::array<std::string_view, sort_key_count> sort_names = {
-    "device", "memory", "utilization", "cpu", "age", "user", "pid", "command"};
+    "device", "memory",  "utilization", "cpu",     "age",     "user",
+    "pid",    "command", "bandwidth",   "encoder", "decoder", "host-memory"};
 constexpr std::uint64_t version = 1;
 constexpr std::int64_t shortest_ms = 100;
 constexpr std::int64_t longest_ms = 3'600'000;

@@ -198,6 +198,8 @@ void browse_character(State& state, const std::string& text) {
       return toggle_panel(state, Panel::problems);
     case 'H':
       return toggle_panel(state, Panel::host);
+    case 'd':
+      return toggle_panel(state, Panel::device);
     case 'F':
       state.fahrenheit = !state.fahrenheit;
       return;

@@ -176,6 +176,44 @@ TEST(Top, SignalIsSentOnlyAfterAYes) {
   EXPECT_EQ(sent.to[0].process, (ProcessId{4711, 1}));
 }
 
+TEST(Top, WhatWasStartedToReadAloneEndsAndChangesNothing) {
+  for (const char* keys : {"kt", "kk", "z", "r"}) {
+    State state = server();
+    state.viewer.read_only = true;
+    state = typed(std::move(state), keys);
+    if (state.mode == Mode::nice) {
+      state = update(typed(std::move(state), "5"), named(Key::Name::enter));
+    }
+    EXPECT_FALSE(state.question) << keys;
+    ASSERT_TRUE(state.message) << keys;
+    EXPECT_THAT(state.message->text, HasSubstr("--read-only")) << keys;
+    EXPECT_THAT(typed(std::move(state), "y").wanted, IsEmpty()) << keys;
+  }
+}
+
+TEST(Top, EachColumnWithANumberIsSortedBy) {
+  Snapshot host = SnapshotBuilder()
+                      .gpu("A", 10_GiB)
+                      .process(1, "amy", 1_GiB)
+                      .process(2, "amy", 1_GiB)
+                      .process(3, "amy", 1_GiB)
+                      .build();
+  const auto by = [&](SortKey key) {
+    State state = shown(host);
+    state.sort = {{key, sorts_descending_first(key)}};
+    arrange_rows(state);
+    return pids(state);
+  };
+  host.gpu_processes[1].utilization_memory = Percent(9);
+  host.gpu_processes[2].utilization_encoder = Percent(9);
+  host.gpu_processes[1].utilization_decoder = Percent(9);
+  host.processes[2].memory_resident = 9_GiB;
+  EXPECT_THAT(by(SortKey::bandwidth), ElementsAre(2, 1, 3));
+  EXPECT_THAT(by(SortKey::encoder), ElementsAre(3, 1, 2));
+  EXPECT_THAT(by(SortKey::decoder), ElementsAre(2, 1, 3));
+  EXPECT_THAT(by(SortKey::resident), ElementsAre(3, 1, 2));
+}
+
 TEST(Top, AnyOtherKeyThanYesSendsNothing) {
   for (const char* key : {"n", "q", " ", "k", "t"}) {
     const State state = typed(typed(server(), "kt"), key);

@@ -52,6 +52,11 @@ constexpr auto metric_words = std::to_array<MetricWords>({
     {"energy_millijoules", "Power by the energy counter", std::nullopt},
     {"pcie_sent_bytes", "PCIe sent", std::nullopt},
     {"pcie_received_bytes", "PCIe received", std::nullopt},
+    {"nvlink_sent_rate_bytes_per_second", "NVLink sent", std::nullopt},
+    {"nvlink_received_rate_bytes_per_second", "NVLink received", std::nullopt},
+    {"activity_sm_percent", "SM activity", 100.0},
+    {"activity_tensor_percent", "Tensor activity", 100.0},
+    {"activity_dram_percent", "Memory activity", 100.0},
 });
 
 /// One without words of its own goes by its field's header.

@@ -91,8 +91,13 @@ class Server:
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
         self.port = None
-        if wait:
+        if not wait:
+            return
+        try:
             self.wait()
+        except BaseException:
+            self.close()  # nobody else has it yet
+            raise
 
     def _read(self):
         for line in self.process.stderr:

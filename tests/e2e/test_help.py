@@ -168,12 +168,13 @@ def test_what_resembles_nothing_is_not_guessed(machine, typed):
 
 
 def test_words_that_people_know_from_elsewhere_work(machine):
-    for typed, meant in (("jobs", "runs"), ("ls", "status"), ("watch", "top")):
+    for typed, meant in (("jobs", "runs"), ("ls", "status"), ("watch", "top"), ("kill", "stop")):
         assert machine.run(typed, "--help").stdout == machine.run(meant, "--help").stdout
     assert machine.run("version").stdout == machine.run("--version").stdout != ""
     for shell in ("bash", "zsh", "fish"):
         assert machine.run("completion", shell).stdout == machine.run("--completions", shell).stdout != ""
     assert machine.run("completion", "tcsh").returncode == 2
+    assert "Nobody waits." in machine.run("queue").stdout
     killed = machine.run("kill", "no-such-run")
     assert killed.stderr == machine.run("stop", "no-such-run").stderr != ""
 

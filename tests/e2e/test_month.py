@@ -45,6 +45,22 @@ def test_every_range_is_drawn_from_the_first_moment(month, since):
     assert max(len({round(point[2]) for point in points}) for points in charts) > 3, "all stand still"
 
 
+KEPT_OF_DETAILS = ["nvlink_sent_rate_bytes_per_second", "nvlink_received_rate_bytes_per_second", "activity_sm_percent",
+                   "activity_tensor_percent", "activity_dram_percent"]
+
+
+@pytest.mark.parametrize("since", RANGES)
+def test_nvlink_and_activity_have_every_range_too(month, since):
+    series = asked(month, "history", since)["series"]
+    for key in KEPT_OF_DETAILS:
+        of_key = [one["points"] for one in series if one["metric"] == key]
+        assert len(of_key) == 8, f"{key} of {len(of_key)} cards"
+        age = time.time() - min(points[0][0] for points in of_key) / 1000
+        assert age > RANGES[since] * 0.9, f"{key} does not reach back to the range's beginning"
+        if RANGES[since] > 86400:  # within a day nobody need have two cards
+            assert any(point[4] > 0 for points in of_key for point in points), f"{key} is always 0"
+
+
 def test_usage_knows_every_user_for_four_weeks(month):
     usage = asked(month, "usage", "28d")
     assert usage["simulated"] == NAME

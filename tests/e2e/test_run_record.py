@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 from aftermath import poll, show
-from conftest import ROOT, many_devices, scenario
+from conftest import ROOT, many_devices, scenario, wait_until
 from test_run_life import holding
 
 GIT = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "HOME": "/nonexistent",
@@ -389,6 +389,22 @@ def test_a_run_has_the_name_and_project_that_it_was_given(machine, tmp_path):
     assert "lr 1e-4: true" in machine.run("runs").stdout
     refused = machine.run("run", "--name", "\x1b[2J", "--", "true")
     assert refused.returncode == 125 and "1 to 64 bytes" in refused.stderr and "\x1b" not in refused.stderr
+
+
+def test_runs_that_go_on_are_listed_with_their_figures_and_name(machine):
+    done = machine.run("run", "--detach", "-q", "--name", "long one", "-n", "2", "--", "sleep", "600")
+    assert done.returncode == 0, done.stderr
+    run = done.stdout.strip()
+    try:
+        def row():
+            lines = machine.run("runs").stdout.splitlines()
+            return next((line for line in lines if line.startswith(run) and "%" in line), None)
+
+        told = wait_until(row, "its figures stand in the list", 30)
+        assert re.search(rf"^{run} .*running .* [1-9]\d*% +[\d.]+G +long one: sleep 600", told), told
+        assert json.loads(machine.run("runs", "--json").stdout)["runs"][0]["spec"]["name"] == "long one"
+    finally:
+        machine.run("stop", run)
 
 
 def test_a_gpu_job_gets_no_switch_of_a_cpu_job(machine):

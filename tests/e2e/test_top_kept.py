@@ -9,7 +9,7 @@ import pytest
 from conftest import BERTH, FakeDriver, many_devices, wait_until
 from serving import Server
 from test_join import free_port
-from test_top import PROMPT, terminal_of  # noqa: F401  (terminal_of is a fixture)
+from test_top import PROMPT, busy_machine, terminal_of  # noqa: F401  (terminal_of is a fixture)
 from test_top_shown import head, left, pids_in
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
@@ -125,6 +125,34 @@ def test_each_reading_can_be_charted(machine, terminal_of, presses, title):  # n
     terminal.until("alice", "temp")
     terminal.type("m" * presses)
     terminal.until(lambda text: len(re.findall(rf"\b{title}\b", text)) >= 4)
+
+
+def test_all_readings_of_a_device_are_in_its_panel(machine, terminal_of):  # noqa: F811
+    [first, second] = json.loads(machine.run("status", "--json").stdout)["devices"][:2]
+    terminal = terminal_of(machine, 120, 90)
+    terminal.top()
+    terminal.until("COMMAND")
+    terminal.type("d")
+    screen = terminal.until("All readings of the device", first["uuid"])
+    for key in ("performance_state", "compute_mode", "persistence_mode", "clock_memory_megahertz", "vbios_version"):
+        assert re.search(rf"^{key} +\S", screen, re.MULTILINE), key
+    terminal.press("Right")
+    terminal.until(second["uuid"])
+
+
+def test_to_read_only_ends_nothing(tmp_path, terminal_of):  # noqa: F811
+    terminal = terminal_of(FakeDriver(tmp_path, busy_machine([os.getpid()])), 120, 40)
+    terminal.top("--read-only")
+    terminal.until(f" {os.getpid()} ")
+    for keys in ("kt", "z"):
+        terminal.type(keys)
+        assert "y/n" not in terminal.until("--read-only: nothing is changed")
+
+
+def test_a_column_is_sorted_by_that_others_sort_by_too(machine, terminal_of):  # noqa: F811
+    terminal = terminal_of(machine, 160, 40)
+    terminal.top("-s", "host-memory,encoder")
+    assert {"MEM▼", "ENC%▼"} <= set(head(terminal.until("COMMAND", "ENC%▼")).split())
 
 
 def test_processes_are_filtered_by_what_they_do(machine, terminal_of):  # noqa: F811

@@ -102,9 +102,13 @@ export function take_link(): string | null {
 
 /// Exchanges it for a token of this tab; what went wrong, else null.
 export async function sign_in(link: string): Promise<ApiError | null> {
+  const before = token();
   set_token(null);
   const answer = await post<{ token: string }>("api/v1/sign-in", { link });
-  if (!answer.ok) return answer.error;
+  if (!answer.ok) {
+    set_token(before);
+    return answer.error;
+  }
   set_token(answer.value.token);
   return null;
 }

@@ -8,20 +8,26 @@ import type { Alert, HealthNews, Overview } from "./model/wire";
 // The server sends a comment every 15 s where it has nothing else to say.
 const longest_silence_ms = 40_000;
 
+class Refused extends Error {}
+
 export class Connection {
   private stop: AbortController | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private attempts = 0;
   private last_id: string | null = null;
 
-  constructor(private readonly tell: (news: News) => void) {}
+  /// `refused`: who asks is not known there.
+  constructor(
+    private readonly tell: (news: News) => void,
+    private readonly refused: () => void,
+  ) {}
 
   open(): void {
     this.close();
     const stop = (this.stop = new AbortController());
     this.read(stop.signal).then(
-      () => this.again(stop, ""),
-      (error: unknown) => this.again(stop, error instanceof Error ? error.message : String(error)),
+      () => this.again(stop, false),
+      (error: unknown) => this.again(stop, error instanceof Refused),
     );
   }
 
@@ -31,7 +37,7 @@ export class Connection {
     this.stop = null;
   }
 
-  private again(stop: AbortController, message: string): void {
+  private again(stop: AbortController, refused: boolean): void {
     if (this.stop !== stop) return;
     stop.abort();
     this.stop = null;
@@ -40,15 +46,17 @@ export class Connection {
     const retry_at_ms = performance.now() + wait;
     this.tell({
       kind: "link",
-      link: { kind: "waiting", retry_at_ms, attempts: this.attempts, message },
+      link: { kind: "waiting", retry_at_ms, attempts: this.attempts, refused },
     });
     this.timer = setTimeout(() => this.open(), wait);
+    if (refused) this.refused();
   }
 
   private async read(signal: AbortSignal): Promise<void> {
     const own: Record<string, string> = { ...headers(), accept: "text/event-stream" };
     if (this.last_id !== null) own["last-event-id"] = this.last_id;
     const response = await fetch("api/v1/events", { headers: own, signal, cache: "no-store" });
+    if (response.status === 401) throw new Refused();
     if (!response.ok || !response.body) throw new Error(`HTTP ${response.status}`);
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     const parser = new EventStreamParser();

@@ -1,6 +1,6 @@
 // The page: one state, one stream that changes it, one view at a time that shows it.
 
-import { sign_in, take_link } from "./api";
+import { set_token, sign_in, take_link, token } from "./api";
 import { Connection } from "./connection";
 import { route_of, address_of, type Route } from "./model/route";
 import {
@@ -56,15 +56,28 @@ const world: World = {
   announce: (text) => shell.announce(text),
 };
 
-const connection = new Connection(hear);
+const connection = new Connection(hear, refused);
 
 function hear(news: News): void {
   const before = state.overview;
+  const came_back = news.kind === "overview" && state.link.kind === "waiting";
   state = after(state, news);
+  // What could not be had while the server was away is asked for again.
+  if (came_back && shell.main.querySelector(".failure:not([hidden])")) show_route(false);
   if (news.kind === "overview") announce_changes(before);
   if (news.kind === "alert") world.announce(alert_words(news.alert));
   // Several pieces of news before the next picture are one picture; a hidden page draws none.
   if (!frame && !document.hidden) frame = requestAnimationFrame(draw);
+}
+
+/// A token that the server no longer knows, as it began anew or the token is over: of no use to anybody,
+/// and in the way of what everybody may see.
+function refused(): void {
+  if (token() === null) return;
+  set_token(null);
+  shell.tell(t("sign_in.over"));
+  connection.open();
+  show_route(false);
 }
 
 /// The look that index.html has asked for while this script was read: with it the first picture is a
@@ -157,7 +170,10 @@ function build(): void {
       ? "zh-CN"
       : "en";
   shell = new Shell({
-    retry: () => connection.open(),
+    retry: () => {
+      shell.tell(null);
+      connection.open();
+    },
     theme: () => theme,
     set_theme: (wanted) => {
       theme = wanted;

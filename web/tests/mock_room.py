@@ -349,6 +349,8 @@ class Room:
             "utilization_gpu_percent": (70, 25), "memory_used_bytes": (55e9, 6e9),
             "power_draw_milliwatts": (520_000, 120_000), "temperature_celsius": (61, 8),
             "clock_sm_megahertz": (1700, 200), "pcie_sent_bytes": (4e8, 2e8), "pcie_received_bytes": (9e8, 3e8),
+            "nvlink_sent_rate_bytes_per_second": (20e9, 8e9), "nvlink_received_rate_bytes_per_second": (18e9, 7e9),
+            "activity_sm_percent": (60, 20), "activity_tensor_percent": (40, 20), "activity_dram_percent": (35, 15),
         }[query["metric"]]
         unit = query["metric"].rsplit("_", 1)[1]
         points = []

@@ -183,7 +183,7 @@ class MockServer:
         if words[1] == "explanation":
             return 200, self.room.explanation(run, query.get("lang"))
         if words[1] == "report":
-            return 200, f"<!DOCTYPE html><html lang=en><title>r</title><style>{REPORT_STYLE}</style><h1>{run['id']}</h1><main></main>"
+            return 200, f"<!DOCTYPE html><html lang=en><title>r</title><style>{REPORT_STYLE}</style><main><h1>{run['id']}</h1></main>"
         text = self.room.log(run)
         offset, limit = int(query.get("offset", 0)), int(query.get("limit", 65536))
         piece = text[offset : offset + limit]

@@ -18,15 +18,32 @@ struct ChartUnit {
 };
 
 /// Empty: nothing of such a unit has been recorded yet.
-ChartUnit unit_of(const RecordedReading& reading) {
-  const Unit unit = find_field(reading.key)->unit;
+ChartUnit unit_of(std::string_view key, SeriesKind kind) {
+  const Unit unit = find_field(key)->unit;
   if (unit == Unit::percent) return {"percent", 1000};
-  if (unit == Unit::bytes) return {reading.kind == SeriesKind::counter ? "bytes/s" : "bytes"};
+  if (unit == Unit::bytes) return {kind == SeriesKind::counter ? "bytes/s" : "bytes"};
   if (unit == Unit::milliwatts) return {"milliwatts"};
   if (unit == Unit::millijoules) return {"milliwatts"};  // by how much a second it grows
   if (unit == Unit::celsius) return {"celsius"};
   if (unit == Unit::megahertz) return {"megahertz"};
+  if (unit == Unit::bytes_per_second) return {"bytes/s"};
   return {};
+}
+
+/// What no look has asked for yet is kept as what such a device never has: not at all.
+template <Detail detail>
+Cell read_detail(const Device& device) {
+  const Cell& cell = device.details.cell(detail);
+  const bool is_asked_for = cell.get() || cell.why() != Absent::not_sampled;
+  return is_asked_for ? cell : Cell(Absent::unsupported);
+}
+
+/// Of the last look with details, which is at most some seconds old.
+template <Detail detail>
+MetricFacts of_detail(std::int64_t number) {
+  const std::string_view key = field_of(detail).key;
+  const ChartUnit unit = unit_of(key, SeriesKind::gauge);
+  return {number, key, unit.name, SeriesKind::gauge, unit.scale, read_detail<detail>, nullptr};
 }
 
 template <auto member>
@@ -40,12 +57,17 @@ std::vector<MetricFacts> all_metrics() {
        read_use<&GpuProcess::memory>},
       {33, "process_utilization_sm_percent", "percent", SeriesKind::gauge, 1000, nullptr,
        read_use<&GpuProcess::utilization_sm>},
+      of_detail<Detail::nvlink_sent_rate>(9),
+      of_detail<Detail::nvlink_received_rate>(10),
+      of_detail<Detail::activity_sm>(11),
+      of_detail<Detail::activity_tensor>(12),
+      of_detail<Detail::activity_dram>(13),
   };
   for (const RecordedReading& one : recorded_readings) {
     if (one.history_number == 0) continue;
-    const ChartUnit unit = unit_of(one);
+    const ChartUnit unit = unit_of(one.key, one.kind);
     all.push_back(
-        {one.history_number, one.key, unit.name, one.kind, unit.scale, one.read, nullptr});
+        {one.history_number, one.key, unit.name, one.kind, unit.scale, one.read_device, nullptr});
   }
   std::ranges::sort(all, {}, &MetricFacts::number);
   return all;

@@ -1,6 +1,6 @@
 #pragma once
 // Which readings the history keeps, as whole numbers: those of a device that the table of recorded
-// readings has a number for, and two of a process.
+// readings has a number for, what the looks with details add, and two of a process.
 
 #include <cstdint>
 #include <span>
@@ -20,7 +20,7 @@ struct MetricFacts {
   SeriesKind kind;
   /// What a stored number is divided by: percents are kept to a thousandth.
   std::int64_t scale;
-  Cell (*read)(const DeviceSample& device);           // null: of a process
+  Cell (*read)(const Device& device);                 // null: of a process
   Cell (*read_process)(const GpuProcess& on_device);  // null: of a device
 };
 

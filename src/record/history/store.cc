@@ -262,10 +262,9 @@ Result<SampleRow> HistoryStore::row_of(const SnapshotIndex& index) {
     const auto number = registry_.device(*database_, device, at_ms);
     if (!number) return std::unexpected(number.error());
     numbers.emplace(device.id, *number);
-    const DeviceSample sample = sample_of(device);
     for (const history::MetricFacts& facts : history::metrics()) {
       if (facts.read == nullptr) continue;
-      const history::Entry entry = history::entry_of(facts.read(sample));
+      const history::Entry entry = history::entry_of(facts.read(device));
       // What such a device never has costs nothing.
       if (entry == history::Entry(Absent::unsupported)) continue;
       const auto series = registry_.series(*database_, *number, 0, facts.number);

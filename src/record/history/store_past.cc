@@ -90,10 +90,9 @@ Result<void> HistoryStore::note_points(const Snapshot& snapshot,
   for (const Device& device : snapshot.devices) {
     const auto number = registry_.device(*database_, device, at);
     if (!number) return std::unexpected(number.error());
-    const DeviceSample sample = sample_of(device);
     for (const MetricFacts& facts : history::metrics()) {
       if (facts.read == nullptr) continue;
-      const history::Entry entry = history::entry_of(facts.read(sample));
+      const history::Entry entry = history::entry_of(facts.read(device));
       if (!entry.value()) continue;
       const auto series = registry_.series(*database_, *number, 0, facts.number);
       if (!series) return std::unexpected(series.error());

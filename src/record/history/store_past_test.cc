@@ -42,11 +42,12 @@ class HistoryPast : public testing::Test {
     EXPECT_TRUE(store.has_value()) << store.error().message();
     return *std::move(store);
   }
-  HistorySeries load(std::chrono::hours before, std::size_t points) {
+  HistorySeries load(std::chrono::hours before, std::size_t points,
+                     const std::string& metric = "utilization_gpu_percent") {
     auto reader = HistoryReader::open(path);
     EXPECT_TRUE(reader.has_value()) << reader.error().message();
     const auto got = reader->series({.device = DeviceId("GPU-a"),
-                                     .metric = "utilization_gpu_percent",
+                                     .metric = metric,
                                      .since = {now_ms - std::chrono::milliseconds(before).count()},
                                      .until = {now_ms},
                                      .points = points});
@@ -71,6 +72,30 @@ TEST_F(HistoryPast, EachRangeHasItsPointsFromTheFirstMoment) {
     EXPECT_EQ(point.most, load_by_day);
     EXPECT_EQ(point.least, 0);
   }
+}
+
+TEST_F(HistoryPast, WhatOnlyDetailsTellHasItsWeeksToo) {
+  HistoryStore store = opened();
+  const auto with_details = [](WallTime at) {
+    Snapshot snapshot = past_at(at);
+    Details& details = snapshot.devices[0].details;
+    details.set(Detail::nvlink_sent_rate, Reading<BytesPerSecond>(BytesPerSecond(24'000'000'000)));
+    details.set(Detail::activity_tensor, Reading<Percent>(Percent(52)));
+    details.set(Detail::activity_dram, Reading<Percent>(Absent::unsupported));
+    return snapshot;
+  };
+  ASSERT_TRUE(store.fill_past(with_details, std::chrono::days(28)));
+  for (const int hours : {28 * 24, 24, 1}) {
+    const auto last = [&](const std::string& metric) {
+      const HistorySeries series = load(std::chrono::hours(hours), 300, metric);
+      return series.points.empty() ? std::nullopt : std::optional(series.points.back().mean);
+    };
+    EXPECT_EQ(last("nvlink_sent_rate_bytes_per_second"), 24e9) << hours;
+    EXPECT_EQ(last("activity_tensor_percent"), 52) << hours;
+    EXPECT_EQ(last("activity_dram_percent"), std::nullopt) << "the card has none: " << hours;
+    EXPECT_EQ(last("activity_sm_percent"), std::nullopt) << "nobody has asked: " << hours;
+  }
+  EXPECT_EQ(load(std::chrono::hours(1), 9, "nvlink_sent_rate_bytes_per_second").unit, "bytes/s");
 }
 
 TEST_F(HistoryPast, UsageIsOfTheWholePastByCounters) {

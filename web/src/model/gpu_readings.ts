@@ -32,13 +32,15 @@ export function number_of(device: SnapshotDevice, key: string): number | null {
 }
 
 const no_top = (): null => null;
+const nvlink_sent = "nvlink_sent_rate_bytes_per_second";
+const nvlink_received = "nvlink_received_rate_bytes_per_second";
 export const extra_charts: ExtraChart[] = [
   {
     word: "activity",
     lines: [
-      { word: "sm", key: "activity_sm_percent", kept: null },
-      { word: "tensor", key: "activity_tensor_percent", kept: null },
-      { word: "dram", key: "activity_dram_percent", kept: null },
+      { word: "sm", key: "activity_sm_percent", kept: "activity_sm_percent" },
+      { word: "tensor", key: "activity_tensor_percent", kept: "activity_tensor_percent" },
+      { word: "dram", key: "activity_dram_percent", kept: "activity_dram_percent" },
     ],
     format: percent,
     top: () => 100,
@@ -64,8 +66,8 @@ export const extra_charts: ExtraChart[] = [
   {
     word: "nvlink",
     lines: [
-      { word: "sent", key: "nvlink_sent_rate_bytes_per_second", kept: null },
-      { word: "received", key: "nvlink_received_rate_bytes_per_second", kept: null },
+      { word: "sent", key: nvlink_sent, kept: nvlink_sent },
+      { word: "received", key: nvlink_received, kept: nvlink_received },
     ],
     format: per_second,
     top: no_top,

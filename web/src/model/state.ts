@@ -39,7 +39,8 @@ export function standing_of(device: Told): Standing {
 export type Link =
   | { kind: "connecting" }
   | { kind: "live" }
-  | { kind: "waiting"; retry_at_ms: number; attempts: number; message: string };
+  /// `refused`: the server wants to know who asks.
+  | { kind: "waiting"; retry_at_ms: number; attempts: number; refused: boolean };
 
 /// Monotonic milliseconds (performance.now), never the calendar: the server's clock may differ.
 export interface State {

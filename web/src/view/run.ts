@@ -58,13 +58,25 @@ export function run_view(world: World, id: string): View {
       get<Run>(path, {}, stop.signal),
       get<Samples>(`${path}/samples`, { points: 600 }, stop.signal),
     ]);
-    if (stop.signal.aborted || !found.ok || !samples.ok) return;
+    if (stop.signal.aborted) return;
+    if (!found.ok && found.status === 404) return show_gone(failure(found));
+    if (!found.ok || !samples.ok) return;
     if (found.value.state === "running") more?.(samples.value, found.value);
     else build(found.value, samples.value, null);
   }
 
+  /// Its record was removed while somebody looked: nothing of it can be had or done any more.
+  function show_gone(why: HTMLElement): void {
+    more = null;
+    charts.forEach((chart) => chart.close());
+    charts = [];
+    head.replaceChildren(el("h1", {}, id));
+    place.replaceChildren(why);
+  }
+
   function show_head(run: Run): void {
     const title = title_of(run);
+    document.title = `${title} – berth`;
     head.replaceChildren(
       el("h1", {}, title),
       el(

@@ -170,6 +170,8 @@ function past_of(cards: Device[], found: (Recent | null)[], had: Timeline | null
   const usable = cards.filter((card) => !["broken", "unknown"].includes(standing_of(card)));
   return Array.from({ length: count }, (_, i): Moment => {
     const at = steps.since_unix_ms + (i + 0.5) * steps.step_ms;
+    // Of the step's end: in its middle nobody may have looked yet.
+    const end = at + steps.step_ms / 2;
     const values = kept.map((metric, place) =>
       share(cards, metric, (card) => columns[place]!.get(card.id)?.[i] ?? null),
     );
@@ -178,8 +180,8 @@ function past_of(cards: Device[], found: (Recent | null)[], had: Timeline | null
         .filter(
           (span) =>
             span.kind !== "health" &&
-            span.from_unix_ms <= at &&
-            (span.to_unix_ms === null || span.to_unix_ms > at),
+            span.from_unix_ms <= end &&
+            (span.to_unix_ms === null || span.to_unix_ms > end),
         )
         .map((span) => span.device),
     );

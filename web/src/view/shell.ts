@@ -36,7 +36,7 @@ export class Shell {
   private readonly trouble: HTMLElement;
   private readonly links = new Map<string, HTMLAnchorElement>();
   private readonly live = el("div", { class: "unseen", "aria-live": "polite", role: "status" });
-  private readonly asker = el("button", { type: "button", class: "quiet" });
+  private readonly asker = el("button", { type: "button", class: "quiet" }, t("asker.nobody"));
   private readonly version = el("span", { class: "muted" });
   private readonly retry: HTMLButtonElement;
   private told = "";
@@ -197,6 +197,7 @@ function sign_of(overview: Overview, fresh: Freshness): string {
 function trouble_of(state: State, fresh: Freshness, now_ms: number): string | null {
   const { overview, link } = state;
   if (link.kind === "waiting") {
+    if (link.refused) return t("banner.token_wanted");
     const seconds = Math.max(0, Math.ceil((link.retry_at_ms - now_ms) / 1000));
     if (!overview) return t("banner.unreachable", { seconds });
     return t("banner.disconnected", { age: duration(now_ms - state.received_ms), seconds });

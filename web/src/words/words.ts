@@ -96,6 +96,10 @@ export const words = {
     "The server cannot be reached; next try in {seconds} s.",
     "无法连接服务器；{seconds} 秒后重试。",
   ],
+  "banner.token_wanted": [
+    "This server answers only who is known to it. Use a token (the button at the top), or the link that “berth serve --link” prints.",
+    "此服务器只响应已登录的用户。请使用令牌（页面顶部按钮），或 “berth serve --link” 打印的链接。",
+  ],
   "banner.again": ["Connecting again.", "正在重新连接。"],
   "spoken.unanswered": ["The driver does not answer.", "驱动没有响应。"],
   "spoken.stale": ["The numbers are stale.", "数据已过时。"],
@@ -111,6 +115,10 @@ export const words = {
   "sign_in.link_over": [
     "This link was used already, or is older than ten minutes. “berth serve --link” prints another, run by the same user.",
     "此链接已被使用或已超过十分钟。请以同一用户运行 “berth serve --link” 获取新链接。",
+  ],
+  "sign_in.over": [
+    "You are not signed in: the server does not know this token, or no longer. “berth serve --link” prints a link.",
+    "未登录：服务器不认识此令牌，或令牌已失效（例如服务器重启后）。“berth serve --link” 会打印登录链接。",
   ],
   "sign_in.link_failed": ["You could not be signed in: {message}", "登录失败：{message}"],
   "token.title": ["Be known by a token", "使用令牌"],

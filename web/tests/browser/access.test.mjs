@@ -187,7 +187,7 @@ for (const width of [360, 768]) {
   );
 }
 
-// Of what axe looks for, only this depends on the colours; all else is the same document in both.
+// Of what axe looks for, only this depends on the colours; all else is the same document in the dark.
 const rules_of_colours = ["color-contrast", "link-in-text-block"];
 for (const language of ["en", "zh"])
   for (const colorScheme of ["light", "dark"])
@@ -197,12 +197,12 @@ for (const language of ["en", "zh"])
       test(
         `no view fails the accessibility rules (${look})`,
         { how, noisy: true, told: everything },
-        async (page, server) => {
+        async (page, server, context) => {
           const found = [];
-          const rules = look === "en, light, 1440" ? undefined : rules_of_colours;
-          const see = async (where) => {
-            found.push(...(await violations(page, rules)).map((one) => `${where}: ${one}`));
-            const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+          const rules = colorScheme === "light" ? undefined : rules_of_colours;
+          const see = async (where, seen = page) => {
+            found.push(...(await violations(seen, rules)).map((one) => `${where}: ${one}`));
+            const over = await seen.evaluate(() => document.documentElement.scrollWidth - innerWidth);
             if (over > 0) found.push(`${where}: ${over} px too wide`);
           };
           await see("room");
@@ -210,6 +210,23 @@ for (const language of ["en", "zh"])
             await visit(page, server, view);
             await see(view[0]);
           }
+          // More servers than blocks are drawn for.
+          await page.route(/\/api\/v1\/hosts$/, async (route) => {
+            const told = await (await route.fetch()).json();
+            const hosts = Array.from({ length: 300 }, (_, i) => ({
+              ...told.hosts[i % told.hosts.length],
+              name: `gpu${i}`,
+              address: `gpu${i}.example:9700`,
+            }));
+            await route.fulfill({ json: { ...told, hosts } });
+          });
+          await visit(page, server, ["#/runs", "main td a"]);
+          await page.locator('main input[type="search"]').first().fill("no such run");
+          await page.locator("main .nothing:visible").first().waitFor();
+          await see("no run of that name");
+          await page.locator('main input[type="search"]').first().fill("");
+          await server.go(page, "#/hosts", ".heat-map canvas");
+          await see("heat map");
           await visit(page, server, room);
           await first_gpu(page);
           await page.waitForSelector(".gpu .facts");
@@ -228,7 +245,15 @@ for (const language of ["en", "zh"])
           await page.waitForSelector(".run .log li");
           await page.getByRole("button", { name: /^(Explain|解释)$/ }).click();
           await page.locator(".run .event, .run .nothing").first().waitFor();
+          await page.getByRole("searchbox").fill("waiting for the data");
+          await page.locator(".log [aria-current]").first().waitFor();
           await see("run");
+          const opening = context.waitForEvent("page");
+          await page.getByRole("button", { name: /^(Report|报告)$/ }).click();
+          const report = await opening;
+          await report.locator("h1", { hasText: who.run }).waitFor();
+          await see("report", report);
+          await report.close();
           const { processes } = await server.ask("api/v1/overview", who.token);
           const { device } = processes.find(({ pid }) => pid === who.pid);
           await server.go(page, `#/gpu/${encodeURIComponent(device)}`, 'main td a[href^="#/run"]');
@@ -236,6 +261,10 @@ for (const language of ["en", "zh"])
           await page.locator(".run .heading button.danger").click();
           await page.waitForSelector("dialog[open]");
           await see("stop");
+          await page.goto("about:blank");
+          await page.goto(`${server.base}#sign-in=of-another-day`);
+          await page.locator(".notice:visible").waitFor();
+          await see("a link that is over");
           for (const path of ["embed/server", "embed/gpu/0"]) {
             await page.goto(`${server.base}${path}`);
             await until("its numbers", async () => /\d/.test(await text(page, "main.embed")));

@@ -163,5 +163,9 @@ test(
     await other.getByRole("button", { name: `${user} ·` }).waitFor();
     check(await other.getByText("This link was used already").isHidden(), "it still complains");
     await other.close();
+    await page.evaluate((hash) => (location.hash = hash), new URL(link).hash);
+    await page.getByText("This link was used already").waitFor();
+    await page.reload();
+    await page.getByRole("button", { name: `${user} ·` }).waitFor();
   },
 );

@@ -1,14 +1,14 @@
-// The pictures of the README: node pictures.mjs MODULES ADDRESS, from a `berth serve --sim` that has
+// The pictures of the README: node pictures.mjs MODULES ADDRESS [NAME], from a `berth serve --sim` that has
 // been running for ten minutes with jobs on it, one of which ended with exit 1; BERTH_TOKEN opens the
 // page of a run. They are written where it is started.
 
-import { address as base, open_browser } from "./harness.mjs";
+import { abilities as wanted, address as base, open_browser } from "./harness.mjs";
 
 const { browser, close } = await open_browser();
 const dark = { colorScheme: "dark" };
 const pictures = [
   { name: "page-room", how: dark, height: 800 },
-  { name: "page-gpu", height: 860, go: (page) => page.click("a.tile >> nth=3") },
+  { name: "page-gpu", height: 1230, go: (page) => page.click("a.tile >> nth=0") },
   {
     name: "page-run",
     how: dark,
@@ -40,7 +40,7 @@ const pictures = [
   },
   { name: "page-phone", width: 360, height: 760 },
   { name: "page-zh", how: { locale: "zh-CN" }, height: 800 },
-];
+].filter(({ name }) => !wanted || name === wanted);
 for (const picture of pictures) {
   const { width = 1440, height, how = {} } = picture;
   const context = await browser.newContext({ viewport: { width, height }, ...how });

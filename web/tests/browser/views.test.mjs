@@ -78,6 +78,16 @@ test("a GPU's page tells all of its readings", {}, async (page, server) => {
   });
 });
 
+test("charts of weeks have what the driver tells in detail", { needs: ["history"] }, async (page) => {
+  await with_history(page);
+  await first_gpu(page);
+  await page.getByRole("button", { name: "30 days" }).click();
+  for (const name of ["Activity", "NVLink", "PCIe", "SM clock"])
+    await page.locator(".gpu .chart:visible", { hasText: name }).first().waitFor();
+  const lines = await page.locator(".gpu .chart:visible", { hasText: "Activity" }).first().locator(".chart-key").count();
+  check(lines === 3, `${lines} lines of activity`);
+});
+
 const first_plot = (page) => page.locator(".gpu .plot").first();
 /// From where to where the charts of a GPU go, as ms.
 const shown_span = async (page) => {

@@ -173,7 +173,7 @@ test("a slow server is given five of its intervals", () => {
 test("a broken link is disconnected, not stale", () => {
   const state = after(after(empty_state(), { kind: "overview", overview: overview(), now_ms: 0 }), {
     kind: "link",
-    link: { kind: "waiting", retry_at_ms: 5, attempts: 1, message: "" },
+    link: { kind: "waiting", retry_at_ms: 5, attempts: 1, refused: false },
   });
   assert.equal(freshness_of(state, 60_000), "disconnected");
 });
