@@ -55,7 +55,7 @@ def job_variables(scratch):
 def starts(scratch):
     """The processor time of a program that never uses CUDA, in microseconds."""
     job = job_variables(scratch)
-    kinds = {"with the shim alone": ["LD_PRELOAD"], "with the shim's variables": ["LD_PRELOAD", "LD_LIBRARY_PATH"]}
+    kinds = {"with LD_PRELOAD": ["LD_PRELOAD"], "with LD_LIBRARY_PATH, too": ["LD_PRELOAD", "LD_LIBRARY_PATH"]}
     words = ["/usr/bin/env", "LD_PRELOAD=", "/bin/true"]
     for names in kinds.values():
         words += [":", "/usr/bin/env", *(f"{name}={job[name]}" for name in names), "/bin/true"]
