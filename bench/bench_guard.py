@@ -1,6 +1,6 @@
 """What the memory cap's shim costs a program: a pair of allocate and free, and a start that never uses CUDA.
 
-On the fake driver, with the shim's template before it and without, by turns. Times are of the processor: what a
+On the fake driver, with the shim before it and without, by turns. Times are of the processor: what a
 machine that does other work beside it changes least."""
 
 import os
@@ -44,18 +44,30 @@ def pairs_of(scratch):
              statistics.median(without for without, _ in turns), limit)
 
 
-def starts():
+def job_variables(scratch):
+    """What a job has set that finds its driver by the loader's cache: the shim for the fake driver, as berth writes it."""
+    said = subprocess.run([BUILD / "shim_of", "--root", "/nonexistent", "--folder", scratch / "shims", "/usr/bin/env"],
+                          env={"LD_LIBRARY_PATH": str(FAKE)}, check=True, capture_output=True, text=True).stdout
+    job = dict(line.split("=", 1) for line in said.splitlines())
+    return {"LD_PRELOAD": job["LD_PRELOAD"], "LD_LIBRARY_PATH": job["LD_LIBRARY_PATH"].split(":")[0]}
+
+
+def starts(scratch):
     """The processor time of a program that never uses CUDA, in microseconds."""
-    commands = [["/usr/bin/env", f"LD_PRELOAD={library}", "/bin/true"] for library in ("", SHIM)]
-    done = subprocess.run([SPAWN, "300", *map(str, commands[0]), ":", *map(str, commands[1])], check=True,
-                          capture_output=True, text=True).stdout
-    bare, shimmed = ([float(run.split(":")[3]) for run in line.split()] for line in done.splitlines())
-    tell("start of a program without CUDA, with the shim", "µs", shimmed, statistics.median(bare), 50)
+    job = job_variables(scratch)
+    kinds = {"with LD_PRELOAD": ["LD_PRELOAD"], "with LD_LIBRARY_PATH, too": ["LD_PRELOAD", "LD_LIBRARY_PATH"]}
+    words = ["/usr/bin/env", "LD_PRELOAD=", "/bin/true"]
+    for names in kinds.values():
+        words += [":", "/usr/bin/env", *(f"{name}={job[name]}" for name in names), "/bin/true"]
+    done = subprocess.run([SPAWN, "300", *words], check=True, capture_output=True, text=True).stdout
+    bare, *others = ([float(run.split(":")[3]) for run in line.split()] for line in done.splitlines())
+    for kind, times in zip(kinds, others):
+        tell(f"start of a program without CUDA, {kind}", "µs", times, statistics.median(bare), 50)
 
 
 def main():
-    starts()
     with tempfile.TemporaryDirectory() as scratch:
+        starts(pathlib.Path(scratch))
         pairs_of(pathlib.Path(scratch))
 
 

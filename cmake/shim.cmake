@@ -11,7 +11,8 @@ target_include_directories(berth_guard_shim PRIVATE ${CMAKE_SOURCE_DIR}/src)
 target_compile_options(berth_guard_shim PRIVATE -O2 -g0 -Wall -Wextra -fno-asynchronous-unwind-tables
   $<$<COMPILE_LANGUAGE:C>:-fno-plt> $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},aarch64>:-mno-outline-atomics>)
 # Its own names are its own (-Bsymbolic), so that the table of dynamic symbols can be written anew.
+# Each segment more is mapped in every process of a job: code lies beside what is only read.
 target_link_options(berth_guard_shim PRIVATE -nostartfiles -nodefaultlibs -fuse-ld=bfd
-  -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,-z,defs
+  -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,relro -Wl,-z,noseparate-code -Wl,-z,noexecstack -Wl,-z,defs
   -Wl,--hash-style=gnu -Wl,--build-id=sha1)
 target_link_libraries(berth_guard_shim PRIVATE c)

@@ -115,7 +115,9 @@ Result<RunOptions> RunFlags::options(const Context& context,
   options.job.command = command;
   if (options.job.ranks_by != RanksBy::nobody) {
     const std::string path = context.variable("PATH").value_or(default_search_path);
-    auto made = command_with_ranks(options.job, [&](const std::string& name) {
+    const bool several_nodes =
+        options.job.nodes > 1 || rank_node_of(context.environment()).has_value();
+    auto made = command_with_ranks(options.job, several_nodes, [&](const std::string& name) {
       return find_executable(name, path).has_value();
     });
     if (!made) return std::unexpected(std::move(made).error());

@@ -24,6 +24,7 @@ class RanksVerb final : public Verb {
     options.hidden_value("--grace", grace_);
     options.hidden_value("--warning", warning_);
     options.hidden_value("--node", node_);
+    options.hidden_value("--by", by_);
   }
   [[nodiscard]] int usage_code() const override { return exit_code::berth_failed; }
   [[nodiscard]] bool takes_command() const override { return true; }
@@ -45,6 +46,7 @@ class RanksVerb final : public Verb {
     plan_.grace = *grace;
     plan_.node = node->node;
     plan_.nodes = node->nodes;
+    plan_.by_torchrun = by_ == "torchrun";
     plan_.bindings = *std::move(bindings);
     const auto end = run_ranks(plan_, command, context.environment(), context.clock(),
                                [](const RankNews& news) { complain(sentence_of(news)); });
@@ -56,6 +58,7 @@ class RanksVerb final : public Verb {
   std::string count_;
   std::string warning_ = "0";
   std::string node_ = "0/1";
+  std::string by_ = "berth";
   std::string cpus_;
   std::string grace_ = "10s";
 };

@@ -24,15 +24,18 @@ namespace {
 /// The job's own; of one with ranks, the process that starts these.
 std::vector<std::string> command_to_execute(const KeeperTask& task) {
   const JobSpec& job = task.options->job;
-  if (job.ranks_by != RanksBy::berth) return job.command;
+  auto of = rank_node_of(task.environment);
+  const bool by_torchrun = job.ranks_by == RanksBy::torchrun;
+  if (job.ranks_by == RanksBy::nobody) return job.command;
+  if (by_torchrun && job.nodes == 1 && !of) return job.command;
   const std::size_t devices = task.manifest.given.devices.size();
   RankPlan plan{.ranks = devices > 0 ? static_cast<int>(devices) : job.request.devices,
                 .record = task.record != nullptr ? task.record->directory() : "",
                 .grace = task.options->stop_grace,
                 .warning_signal = job.time_limit ? job.warning_signal : 0,
-                .nodes = job.nodes};
-  const auto given = value_of(task.environment, rank_node_variable);
-  if (auto of = given ? rank_node_in(*given) : std::nullopt) {
+                .nodes = job.nodes,
+                .by_torchrun = by_torchrun};
+  if (of) {
     plan.node = of->node;
     plan.nodes = of->nodes;
     plan.record = std::move(of->record);

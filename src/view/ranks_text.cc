@@ -45,7 +45,16 @@ std::string sentence(const RankNodeFailed& news) {
   return trf("{}; no rank of it failed, and the others are ended: srun's words stand above", how);
 }
 
+std::string sentence(const TorchrunFailed& news) {
+  const std::string how =
+      news.exit.signal != 0
+          ? trf("torchrun of node {} ended first, by {}", news.node, signal_name(news.exit.signal))
+          : trf("torchrun of node {} ended first, with exit code {}", news.node, news.exit.code);
+  return trf("{}; the others are ended. What it printed names the rank", how);
+}
+
 std::string sentence(const RanksKilled& news) {
+  if (news.ranks.empty()) return std::string(tr("torchrun did not end in time and is killed"));
   return trf("of the other ranks these did not end in time and are killed: {}",
              fmt::format("{}", fmt::join(news.ranks, ", ")));
 }

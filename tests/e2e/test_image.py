@@ -15,9 +15,13 @@ import urllib.error
 import urllib.request
 
 import pytest
+from browser import CHROMIUM, why_no_browser
 from conftest import BERTH, ROOT, wait_until
 from engines import Docker, Podman, base_image, need_root
 from test_join import free_port
+
+sys.path[:0] = [str(ROOT / "tools")]
+import check_page  # noqa: E402
 
 LONG = bool(os.environ.get("BERTH_LONG"))
 IMAGE = ROOT / "deploy/image"
@@ -306,6 +310,18 @@ def test_a_lab_without_a_volume_is_refused(podman, lab):
     assert done.returncode == 64 and "-v $PWD/work:/work" in done.stderr
 
 
+def panel_in_a_browser(token):
+    """What the panel of the lab shows in Chromium; None: there is none here."""
+    if why_no_browser() or check_page.bring_tools(ROOT):
+        return None
+    words = json.dumps({"address": "https://localhost:8888/", "token": token})
+    done = subprocess.run(["node", ROOT / "tests/jupyter/lab.mjs", check_page.modules(ROOT), "looks", words],
+                          env=os.environ | {"BERTH_CHROMIUM": CHROMIUM}, capture_output=True, text=True, timeout=900,
+                          check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
 @needs_time
 def test_a_lab_is_asked_over_https_and_ssh_and_stopped(podman, lab, keys, tmp_path):
     work = tmp_path / "work"
@@ -333,6 +349,9 @@ def test_a_lab_is_asked_over_https_and_ssh_and_stopped(podman, lab, keys, tmp_pa
     assert re.search("berth.*enabled.*OK", known.stdout + known.stderr), known.stdout + known.stderr
     assert status_of(f"https://localhost:8888/berth/api/overview?token={token}", ca=ca) == 200
     assert status_of("https://localhost:8888/berth/api/overview", ca=ca) == 403
+    if seen := panel_in_a_browser(token):
+        assert seen["told"].count("GPU ") >= 8 and "SIMULATED" in seen["told"], seen
+        assert seen["violations"] == [] and seen["errors"] == [], seen
     assert status_of("https://localhost:9700/metrics", ca=ca) == 401
     assert status_of("https://localhost:9700/metrics", token, host="gpu1:9700", ca=ca) == 200
     ssh = ["ssh", "-p", "2222", "-F", "none", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no",

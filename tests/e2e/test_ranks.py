@@ -375,7 +375,7 @@ def test_torchrun_is_started_on_request(ranks):
     (tools / "torchrun").chmod(0o755)
     path = {"PATH": f"{tools}:{ranks.env['PATH']}"}
     done = ranks.run("run", "--ddp=torchrun", "-n", "2", "--", "python3", "-u", "train.py", "--lr", "1", env=path)
-    assert done.stdout == "torchrun --standalone --nproc-per-node=2 train.py --lr 1\n", done.stderr
+    assert done.stdout == "torchrun --standalone --nproc_per_node=2 train.py --lr 1\n", done.stderr
 
 
 def test_a_container_is_refused(ranks):

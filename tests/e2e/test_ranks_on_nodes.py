@@ -1,6 +1,8 @@
 """`berth run --ddp --nodes 2 --on slurm`: the ranks of two nodes of a real Slurm meet, fail and end as one job's."""
 
 import json
+import pathlib
+import re
 import subprocess
 import sys
 
@@ -85,6 +87,39 @@ def test_real_ranks_of_pytorch_meet_on_two_nodes(machine):
         f"[{rank}] ranks 4" for rank in range(4)]
 
 
+def torchrun(machine, program, *words, **env):
+    """Debian 12's reads its own defaults for `-r` and `-t` under Python 3.11 as nothing."""
+    (machine.folder / "program.py").write_text(program)
+    return machine.run("run", "--on", "slurm", "--ddp=torchrun", "-n", "2", "--nodes", "2", "--", sys.executable,
+                       machine.folder / "program.py", *words, timeout=4 * LONG,
+                       env={"PET_REDIRECTS": "9:1", "PET_TEE": "9:1"} | env)
+
+
+@needs_torch
+def test_torchrun_of_each_node_starts_its_ranks_and_they_meet(machine):
+    place = 'print(*map(os.environ.get, ["RANK", "LOCAL_RANK", "GROUP_RANK"]), "ranks"'
+    done = torchrun(machine, GLOO.replace('print("ranks"', place))
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert sorted(line for line in done.stdout.splitlines() if " ranks " in line) == [
+        "0 0 0 ranks 4", "1 1 0 ranks 4", "2 0 1 ranks 4", "3 1 1 ranks 4"], done.stdout
+    run = show(machine, whole_run(machine))
+    assert run.get("ranks") is None, "they are torchrun's"
+    assert run["spec"]["ddp"] == "torchrun" and run["command"][-1].endswith("program.py")
+
+
+@needs_torch
+def test_torchrun_whose_rank_fails_on_the_other_node_is_named_and_all_are_ended(machine):
+    """One that waits in silence would wait for 300 s: torchrun itself waits for the other nodes' so long."""
+    program = GLOO.replace("dist.get_rank() == 1", "dist.get_rank() == 3")
+    done = torchrun(machine, program, "die")
+    said = done.stdout + done.stderr
+    assert done.returncode == 1, said
+    assert re.search("torchrun of node [01] ended first, with exit code 1; the others are ended", said), said
+    assert "no such data as I need" in said
+    why = machine.run("explain", whole_run(machine), timeout=LONG).stdout
+    assert "no such data as I need" in why, why
+
+
 @pytest.mark.parametrize("failing", ["1", "3"])
 def test_the_first_that_fails_is_named_on_whichever_node_and_all_are_ended(machine, failing):
     done = run_ranks(machine, machine.folder / "wait.py", machine.folder, env={"FAILS": failing})
@@ -111,6 +146,36 @@ def test_stop_asks_the_ranks_of_both_nodes(machine):
     assert machine.run("stop", run, timeout=LONG).returncode == 0
     machine.run("wait", "-q", run, timeout=LONG)
     assert [one["exit_code"] for one in table(machine, run)["ranks"]] == [3, 3, 3, 3]
+    assert not any(map(lives, pids(machine)))
+
+
+# At TERM it takes its time, and leaves a mark. Slurm asks each process itself, so that berth's word is the second.
+SAVES = """
+import os, pathlib, signal, sys, time
+folder, rank = pathlib.Path(sys.argv[1]), os.environ["RANK"]
+def on_term(number, frame):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    time.sleep(1.5)
+    (folder / f"term-{rank}").touch()
+    sys.exit(3)
+signal.signal(signal.SIGTERM, on_term)
+(folder / f"pid-{rank}").write_text(str(os.getpid()))
+while True:
+    time.sleep(0.05)
+"""
+
+
+@pytest.mark.parametrize("words", [(), ("--batch", "--signal=TERM")], ids=["all of it", "the batch step"])
+def test_slurms_own_cancel_leaves_the_ranks_of_both_nodes_time(machine, site, words):
+    (machine.folder / "saves.py").write_text(SAVES)
+    run = machine.run("submit", "--ddp", "-n", "2", "--nodes", "2", "--", "python3", machine.folder / "saves.py",
+                      machine.folder).stdout.strip()
+    wait_until(lambda: len(pids(machine)) == 4, "all four ranks wait")
+    job = json.loads(pathlib.Path(show(machine, run)["directory"], "slurm.json").read_text())["job"]
+    site("scancel", *words, job)
+    machine.run("wait", "-q", run, timeout=LONG)
+    assert [one["exit_code"] for one in table(machine, run)["ranks"]] == [3, 3, 3, 3], machine.run("logs", run).stdout
+    assert len(list(machine.folder.glob("term-*"))) == 4, "each could end in its own time"
     assert not any(map(lives, pids(machine)))
 
 
@@ -148,7 +213,6 @@ def test_a_node_whose_cards_somebody_has_is_named(machine):
 @pytest.mark.parametrize("words, why", [
     (("--ddp", "--nodes", "2"), "add --on slurm"),
     (("--nodes", "2", "--on", "slurm"), "add --ddp"),
-    (("--ddp=torchrun", "--nodes", "2", "--on", "slurm"), "without torchrun"),
     (("--ddp", "--nodes", "0"), "number of nodes"),
 ])
 def test_what_cannot_be_spread_is_refused(machine, words, why):

@@ -5,6 +5,7 @@ import os
 import pathlib
 import pwd
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -280,9 +281,14 @@ def script_of_setup(machine, site, name):
 
 
 def on_node(machine, site, script, **env):
-    """The state of the second node after that script has run there."""
-    subprocess.run(["sh", script], env=machine.environment({"SLURMD_NODENAME": "n2"} | env), check=True,
-                   stdin=subprocess.DEVNULL)
+    """The state of the second node after that script has run there, as Slurm runs it: with its own variables alone."""
+    test = machine.environment({})
+    made = {name: test[name] for name in test if name.startswith(("BERTH_", "XDG_", "SLURM_CONF"))} | env
+    ours = {name: value for name, value in made.items() if not name.startswith("SLURM_") or name == "SLURM_CONF"}
+    exports = "".join(f"export {name}={shlex.quote(str(value))}\n" for name, value in ours.items())
+    text = pathlib.Path(script).read_text(encoding="utf-8")
+    subprocess.run(["/bin/sh", "-c", exports + text], check=True, stdin=subprocess.DEVNULL,
+                   env={"SLURMD_NODENAME": "n2"} | {name: made[name] for name in made if name not in ours})
     return site("scontrol", "show", "node", "n2", "-o").stdout
 
 

@@ -1,5 +1,5 @@
 // The panel in a real JupyterLab: node lab.mjs MODULES SCENARIO WORDS. Started by conftest.py
-// (Jupyter.browse); prints what it saw as one line of JSON, or fails with what was awaited.
+// (Jupyter.browse), and on the image's by tests/e2e/test_image.py; prints what it saw as one line of JSON, or fails with what was awaited.
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -38,7 +38,7 @@ async function until(what, claim) {
 }
 
 async function open(path, how = {}) {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, ...how });
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, ignoreHTTPSErrors: true, ...how });
   page.setDefaultTimeout(patience_ms);
   page.on("request", (request) => {
     if (request.url().includes("/berth/")) asked.push(request.url());

@@ -39,7 +39,7 @@ Result<void> OtherNodes::start(const std::vector<std::string>& command,
     if (!child) return std::unexpected(child.error());
     (void)::setpgid(*child, *child);
     nodes_.push_back({.number = node, .srun = *child, .end = {}, .read = {}, .failed_with = {}});
-    for (int rank = 0; rank < plan_.ranks; ++rank) {
+    for (int rank = 0; rank < plan_.ranks && !plan_.by_torchrun; ++rank) {
       table.ranks.push_back({.rank = node * plan_.ranks + rank,
                              .process = {},
                              .node = fmt::format("#{}", node),

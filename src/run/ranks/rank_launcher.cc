@@ -45,7 +45,7 @@ class RankLauncher {
 
   Result<Exit> run() {
     if (auto ready = prepare(); !ready) return std::unexpected(std::move(ready).error());
-    for (int rank = 0; rank < plan_.ranks; ++rank) {
+    for (int rank = 0; rank < started_here(); ++rank) {
       if (auto started = start(rank); !started) {
         end_all(SIGKILL);
         return std::unexpected(std::move(started).error());
@@ -102,7 +102,7 @@ class RankLauncher {
     const unsigned ranks = static_cast<unsigned>(plan_.ranks);
     table_.variables =
         common_variables(environment_, std::max(threads_of_a_job("") / ranks, 1U), plan_.record);
-    for (int rank = 0; rank < plan_.ranks; ++rank) {
+    for (int rank = 0; rank < started_here(); ++rank) {
       const Binding* binding = binding_of(rank);
       table_.ranks.push_back(
           {.rank = rank, .cpus = binding == nullptr ? "" : cpu_list_text(binding->cpus)});
@@ -124,8 +124,10 @@ class RankLauncher {
   }
 
   [[nodiscard]] bool is_first_node() const { return plan_.node == 0; }
+  [[nodiscard]] int started_here() const { return plan_.by_torchrun ? 1 : plan_.ranks; }
 
   [[nodiscard]] const Binding* binding_of(int rank) const {
+    if (plan_.by_torchrun) return nullptr;
     const auto at = static_cast<std::size_t>(rank);
     return at < plan_.bindings.size() ? &plan_.bindings[at] : nullptr;
   }
@@ -139,7 +141,7 @@ class RankLauncher {
 
   Result<void> start(int rank) {
     Fd out;
-    if (!plan_.record.empty()) {
+    if (!plan_.record.empty() && !plan_.by_torchrun) {
       constexpr int append = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
       auto made = open_fd(log_of(rank), append, 0600);
       if (!made) return std::unexpected(std::move(made).error());
@@ -165,17 +167,24 @@ class RankLauncher {
     connect(rank, out, is_first_node());
     if (const Binding* binding = binding_of(rank)) bind_to(*binding);
     std::vector<Variable> variables = table_.variables;
-    const auto place = place_variables({.rank = rank,
-                                        .ranks = plan_.ranks,
-                                        .nodes = plan_.nodes,
-                                        .node = plan_.node,
-                                        .master_address = table_.master_address,
-                                        .master_port = port_.number,
-                                        .run = value_of(environment_, "BERTH_RUN").value_or("")});
-    variables.insert(variables.end(), place.begin(), place.end());
+    std::vector<std::string> command = command_;
+    const std::string path = value_of(environment_, "PATH").value_or(default_search_path);
+    if (plan_.by_torchrun) {
+      command = torchrun_on_node(
+          plan_, command_, table_.master_address, port_.number,
+          [&](const std::string& name) { return find_executable(name, path).has_value(); });
+    } else {
+      const auto place = place_variables({.rank = rank,
+                                          .ranks = plan_.ranks,
+                                          .nodes = plan_.nodes,
+                                          .node = plan_.node,
+                                          .master_address = table_.master_address,
+                                          .master_port = port_.number,
+                                          .run = value_of(environment_, "BERTH_RUN").value_or("")});
+      variables.insert(variables.end(), place.begin(), place.end());
+    }
     signals_->restore_original();
-    const Error error = execute(command_, with_variables(environment_, variables),
-                                value_of(environment_, "PATH").value_or(default_search_path));
+    const Error error = execute(command, with_variables(environment_, variables), path);
     (void)write_all(STDERR_FILENO, "berth: " + printable(error.message()) + "\n");
     return exit_code_of_no_start(error.code() == ErrorCode::not_found
                                      ? error
@@ -225,7 +234,9 @@ class RankLauncher {
     exit_ = failure->exit;
     if (is_stopped()) return;
     table_.failed_first = failure->rank;
-    if (failure->rank) {
+    if (plan_.by_torchrun) {
+      tell_(TorchrunFailed{.node = failure->node, .exit = failure->exit});
+    } else if (failure->rank) {
       const Rank& rank = table_.ranks[static_cast<std::size_t>(*failure->rank)];
       tell_(RankFailed{.rank = rank, .log = log_of(rank.rank)});
     } else {
@@ -299,7 +310,11 @@ class RankLauncher {
     Rank named = rank;
     named.rank = number_of(rank.rank);
     // The first node names it for all.
-    if (is_first_node()) tell_(RankFailed{.rank = named, .log = log_of(rank.rank)});
+    if (is_first_node() && plan_.by_torchrun) {
+      tell_(TorchrunFailed{.node = plan_.node, .exit = exit});
+    } else if (is_first_node()) {
+      tell_(RankFailed{.rank = named, .log = log_of(rank.rank)});
+    }
     end_the_others();
   }
 
@@ -318,7 +333,7 @@ class RankLauncher {
   void kill_the_rest() {
     RanksKilled killed;
     for (const Rank& one : table_.ranks) {
-      if (!one.ended) killed.ranks.push_back(number_of(one.rank));
+      if (!one.ended && !plan_.by_torchrun) killed.ranks.push_back(number_of(one.rank));
     }
     tell_(killed);
     deadline_.reset();
@@ -343,7 +358,7 @@ class RankLauncher {
   // --- what is kept and shown --------------------------------------------------------------------
 
   void write_table() {
-    if (plan_.record.empty() || is_unrecorded_) return;
+    if (plan_.record.empty() || is_unrecorded_ || plan_.by_torchrun) return;
     const std::string name =
         is_first_node() ? std::string(record_file::ranks) : ranks_file_of_node(plan_.node);
     const auto written =

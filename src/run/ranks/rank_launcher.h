@@ -32,15 +32,21 @@ struct RankNodeFailed {
   int node = 0;
   Exit exit;
 };
+/// What starts the ranks of a node has ended badly. It names the rank itself.
+struct TorchrunFailed {
+  int node = 0;
+  Exit exit;
+};
 /// Some did not end by TERM within the grace.
 struct RanksKilled {
-  std::vector<int> ranks;
+  std::vector<int> ranks;  // empty: torchrun
 };
 /// What cannot be written goes on unseen.
 struct RanksUnrecorded {
   Sentence why;
 };
-using RankNews = std::variant<RankFailed, RankNodeFailed, RanksKilled, RanksUnrecorded>;
+using RankNews =
+    std::variant<RankFailed, RankNodeFailed, TorchrunFailed, RanksKilled, RanksUnrecorded>;
 
 /// Of the first that failed; 0 where all ended well. busy: the port that the caller chose by
 /// MASTER_PORT is taken. `print` is called for whole lines, with the rank in front.

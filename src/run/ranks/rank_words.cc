@@ -19,7 +19,7 @@ bool is_python(std::string_view word) { return name_of_program(word).starts_with
 std::vector<std::string> words_for_torchrun(const std::vector<std::string>& command) {
   if (!is_python(command.front())) {
     std::vector<std::string> words = command;
-    words.insert(words.begin(), "--no-python");
+    words.insert(words.begin(), "--no_python");
     return words;
   }
   auto begin = command.begin() + 1;
@@ -27,9 +27,25 @@ std::vector<std::string> words_for_torchrun(const std::vector<std::string>& comm
   return {begin, command.end()};
 }
 
+/// With underscores, which its every version reads.
+std::vector<std::string> torchrun(const std::vector<std::string>& options, int ranks,
+                                  const std::vector<std::string>& command,
+                                  const IsProgram& is_program) {
+  std::vector<std::string> words = {"torchrun"};
+  if (!is_program("torchrun")) {
+    const std::string python = is_python(command.front()) ? command.front() : "python3";
+    words = {python, "-m", "torch.distributed.run"};
+  }
+  words.insert(words.end(), options.begin(), options.end());
+  words.push_back(fmt::format("--nproc_per_node={}", ranks));
+  const auto rest = words_for_torchrun(command);
+  words.insert(words.end(), rest.begin(), rest.end());
+  return words;
+}
+
 }  // namespace
 
-Result<std::vector<std::string>> command_with_ranks(const JobSpec& job,
+Result<std::vector<std::string>> command_with_ranks(const JobSpec& job, bool several_nodes,
                                                     const IsProgram& is_program) {
   std::vector<std::string> command = job.command;
   if (command.empty() || job.ranks_by == RanksBy::nobody) return command;
@@ -42,18 +58,18 @@ Result<std::vector<std::string>> command_with_ranks(const JobSpec& job,
   if (command.front().ends_with(".py") && !is_program(command.front())) {
     command.insert(command.begin(), is_program("python") ? "python" : "python3");
   }
-  if (job.ranks_by == RanksBy::berth) return command;
-  const std::string count = fmt::format("--nproc-per-node={}", job.request.devices);
-  std::vector<std::string> words = {"torchrun"};
-  if (!is_program("torchrun")) {
-    const std::string python = is_python(command.front()) ? command.front() : "python3";
-    words = {python, "-m", "torch.distributed.run"};
-  }
+  if (job.ranks_by == RanksBy::berth || several_nodes) return command;
   // Its store takes a port that the kernel chooses.
-  words.insert(words.end(), {"--standalone", count});
-  const auto rest = words_for_torchrun(command);
-  words.insert(words.end(), rest.begin(), rest.end());
-  return words;
+  return torchrun({"--standalone"}, job.request.devices, command, is_program);
+}
+
+std::vector<std::string> torchrun_on_node(const RankPlan& plan,
+                                          const std::vector<std::string>& command,
+                                          const std::string& master_address,
+                                          std::uint16_t master_port, const IsProgram& is_program) {
+  return torchrun({fmt::format("--nnodes={}", plan.nodes), fmt::format("--node_rank={}", plan.node),
+                   "--master_addr=" + master_address, fmt::format("--master_port={}", master_port)},
+                  plan.ranks, command, is_program);
 }
 
 std::vector<std::string> rank_launcher_words(const std::string& program, const RankPlan& plan,
@@ -62,6 +78,7 @@ std::vector<std::string> rank_launcher_words(const std::string& program, const R
                                     fmt::format("--grace={}ms", plan.grace.count())};
   if (plan.warning_signal != 0) words.push_back(fmt::format("--warning={}", plan.warning_signal));
   if (plan.nodes > 1) words.push_back(fmt::format("--node={}/{}", plan.node, plan.nodes));
+  if (plan.by_torchrun) words.emplace_back("--by=torchrun");
   if (!plan.record.empty()) words.push_back("--record=" + plan.record);
   if (!plan.bindings.empty()) words.push_back("--cpus=" + bindings_text(plan.bindings));
   words.emplace_back("--");
@@ -87,6 +104,11 @@ std::optional<RankNode> rank_node_in(std::string_view text) {
       .node = static_cast<int>(*node), .nodes = static_cast<int>(*nodes), .record = record};
 }
 
+std::optional<RankNode> rank_node_of(const std::vector<std::string>& environment) {
+  const auto given = value_of(environment, rank_node_variable);
+  return given ? rank_node_in(*given) : std::nullopt;
+}
+
 std::vector<std::string> words_on_node(const std::string& program, const RankPlan& plan, int node,
                                        const std::vector<std::string>& command,
                                        const std::vector<std::string>& environment) {
@@ -97,7 +119,8 @@ std::vector<std::string> words_on_node(const std::string& program, const RankPla
   if (const auto cpus = value_of(environment, "SLURM_CPUS_PER_TASK")) {
     words.push_back("--cpus-per-task=" + *cpus);
   }
-  words.insert(words.end(), {program, "run", "--ddp", "-n", std::to_string(plan.ranks)});
+  words.insert(words.end(), {program, "run", plan.by_torchrun ? "--ddp=torchrun" : "--ddp", "-n",
+                             std::to_string(plan.ranks)});
   const std::string run = value_of(environment, "BERTH_RUN").value_or("");
   if (!run.empty()) words.push_back(fmt::format("--name={} node {}", run, node));
   if (plan.bindings.empty()) words.emplace_back("--no-bind");
@@ -132,10 +155,9 @@ int nodes_given(const std::vector<std::string>& environment) {
 
 Result<void> check_nodes(const JobSpec& job, int given) {
   if (job.nodes == 1) return {};
-  if (job.ranks_by != RanksBy::berth) {
-    return fail(
-        ErrorCode::invalid,
-        "--nodes is for --ddp, which starts ranks on each node: add --ddp, without torchrun");
+  if (job.ranks_by == RanksBy::nobody) {
+    return fail(ErrorCode::invalid,
+                "--nodes is for --ddp, which starts ranks on each node: add --ddp");
   }
   if (given == 1) {
     return fail(ErrorCode::invalid,

@@ -21,8 +21,10 @@ namespace berth {
 using IsProgram = std::function<bool(const std::string& name)>;
 
 /// The command of a job with ranks as it is started: a script alone is Python's; with
-/// RanksBy::torchrun, torchrun with that script. invalid: ranks cannot be started so.
+/// RanksBy::torchrun, torchrun with that script, but where there are `several_nodes`, each of which
+/// has its own words. invalid: ranks cannot be started so.
 [[nodiscard]] Result<std::vector<std::string>> command_with_ranks(const JobSpec& job,
+                                                                  bool several_nodes,
                                                                   const IsProgram& is_program);
 
 /// What the job's first process has to know, which starts the ranks and ends with them.
@@ -37,7 +39,15 @@ struct RankPlan {
   /// record, which the machines share.
   int nodes = 1;
   int node = 0;
+  /// One process is started on each node, torchrun, which starts and names that node's ranks.
+  bool by_torchrun = false;
 };
+/// torchrun with its ranks of the plan's node, which meet all others at this place.
+[[nodiscard]] std::vector<std::string> torchrun_on_node(const RankPlan& plan,
+                                                        const std::vector<std::string>& command,
+                                                        const std::string& master_address,
+                                                        std::uint16_t master_port,
+                                                        const IsProgram& is_program);
 /// The words of that process: this berth's `ranks`, and the plan.
 [[nodiscard]] std::vector<std::string> rank_launcher_words(const std::string& program,
                                                            const RankPlan& plan,
@@ -59,6 +69,7 @@ struct RankNode {
 /// "1/2:/home/me/.local/state/berth/runs/ID"; the other way round. Nothing: no such thing.
 [[nodiscard]] std::string rank_node_text(const RankNode& node);
 [[nodiscard]] std::optional<RankNode> rank_node_in(std::string_view text);
+[[nodiscard]] std::optional<RankNode> rank_node_of(const std::vector<std::string>& environment);
 
 /// srun's words for the ranks of another node of the job's, and what they are started with.
 [[nodiscard]] std::vector<std::string> words_on_node(const std::string& program,

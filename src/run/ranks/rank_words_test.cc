@@ -15,7 +15,7 @@ using ::testing::Not;
 std::vector<std::string> started(std::vector<std::string> command, RanksBy by,
                                  const std::vector<std::string>& programs) {
   const JobSpec job{.command = std::move(command), .request = {.devices = 4}, .ranks_by = by};
-  auto words = command_with_ranks(job, [&](const std::string& name) {
+  auto words = command_with_ranks(job, false, [&](const std::string& name) {
     return std::ranges::find(programs, name) != programs.end();
   });
   return words ? *std::move(words) : std::vector<std::string>{words.error().message()};
@@ -33,13 +33,27 @@ TEST(CommandWithRanks, AScriptIsPythons) {
 TEST(CommandWithRanks, TorchrunIsGivenWhatItTakes) {
   const auto by = RanksBy::torchrun;
   EXPECT_THAT(started({"python", "-u", "-m", "mine"}, by, {"torchrun"}),
-              ElementsAre("torchrun", "--standalone", "--nproc-per-node=4", "-m", "mine"));
+              ElementsAre("torchrun", "--standalone", "--nproc_per_node=4", "-m", "mine"));
   EXPECT_THAT(started({"train.py"}, by, {"python"}),
               ElementsAre("python", "-m", "torch.distributed.run", "--standalone",
-                          "--nproc-per-node=4", "train.py"));
+                          "--nproc_per_node=4", "train.py"));
   EXPECT_THAT(
       started({"./run.sh"}, by, {"torchrun"}),
-      ElementsAre("torchrun", "--standalone", "--nproc-per-node=4", "--no-python", "./run.sh"));
+      ElementsAre("torchrun", "--standalone", "--nproc_per_node=4", "--no_python", "./run.sh"));
+}
+
+TEST(CommandWithRanks, TorchrunOfEachNodeIsToldItsPlace) {
+  const JobSpec job{.command = {"train.py"}, .ranks_by = RanksBy::torchrun, .nodes = 2};
+  const auto none = [](const std::string&) { return false; };
+  const auto unwrapped = command_with_ranks(job, true, none);
+  EXPECT_EQ(unwrapped, (std::vector<std::string>{"python3", "train.py"})) << "until it is started";
+  const RankPlan plan{.ranks = 4, .nodes = 2, .node = 1, .by_torchrun = true};
+  EXPECT_THAT(
+      torchrun_on_node(plan, *unwrapped, "n1", 29501, none),
+      ElementsAre("python3", "-m", "torch.distributed.run", "--nnodes=2", "--node_rank=1",
+                  "--master_addr=n1", "--master_port=29501", "--nproc_per_node=4", "train.py"));
+  EXPECT_THAT(rank_launcher_words("/b", plan, {"train"}), Contains("--by=torchrun"));
+  EXPECT_THAT(words_on_node("/b", plan, 1, {"train"}, {}), Contains("--ddp=torchrun"));
 }
 
 TEST(CommandWithRanks, AContainerIsRefused) {

@@ -3,6 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "base/fd.h"
+#include "base/temporary_directory.h"
+#include "record/record_writer.h"
+
 namespace berth {
 namespace {
 
@@ -64,6 +70,37 @@ TEST(SlurmQueue, SaysInWordsWhyAJobWaits) {
   EXPECT_EQ(why_it_waits({.reason = "Resources", .start = "2026-11-27T01:00:00"}),
             "it is next: what it asks for is not free yet; expected to begin at "
             "2026-11-27T01:00:00");
+}
+
+TEST(SlurmPolling, AsksEverMoreRarelyAndTellsEachAnswerOnce) {
+  TemporaryDirectory folder;
+  const std::string answers =
+      "#!/bin/sh\necho x >> " + (folder / "asked") + "\necho '12|PENDING|N/A||Priority'\n";
+  ASSERT_TRUE(write_file_atomically(folder / "squeue", answers, 0700));
+  FakeClock clock;
+  Manifest manifest;
+  manifest.id = "20261126-153012-k3f9q2";
+  manifest.waiting = true;
+  const auto record = RecordWriter::create(folder.path(), manifest);
+  ASSERT_TRUE(record) << record.error().message();
+  const RunSlurm slurm{.job = "12"};
+  ASSERT_TRUE(
+      write_file_atomically(record->path_of(record_file::slurm), run_slurm_to_json(slurm), 0600));
+  const auto run = read_run(record->directory());
+  ASSERT_TRUE(run) << run.error().message();
+  std::vector<std::string> told;
+  SlurmPolling polling(*run, {clock, {"PATH=" + folder.path() + ":/usr/bin:/bin"}},
+                       [&](const std::string& words) { told.push_back(words); });
+  std::vector<int> asked_at;
+  for (int second = 0; second <= 300; ++second) {
+    const auto before = read_file(folder / "asked").value_or("").size();
+    polling.poll();
+    if (read_file(folder / "asked").value_or("").size() > before) asked_at.push_back(second);
+    clock.advance(std::chrono::seconds(1));
+  }
+  EXPECT_THAT(asked_at, ElementsAre(5, 15, 35, 75, 135, 195, 255));
+  ASSERT_EQ(told.size(), 1U) << "the same answer is no news";
+  EXPECT_THAT(told.front(), HasSubstr("Slurm job 12 waits"));
 }
 
 }  // namespace
