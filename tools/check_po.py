@@ -1,11 +1,11 @@
 """Holds po/zh_CN.po against the words for people in the sources.
 
 Words are what tr(), trf(), sentence(), fail() and the local helpers that pass text on to them are given,
-the columns of a few constant tables, and the sentences of the simulated servers. Each
-must have a translation that uses the same placeholders; a translation of words that are gone is an
-error as well. One thing has one Chinese word, on the command line, on the page and in the documents:
-a word that NOTIONS replaces is an error in any of them. With --update, adds empty entries for new words and drops those that are gone; with
---keys, lists the words.
+the columns of a few constant tables, and the sentences of the simulated servers. Each must have a
+translation that uses the same placeholders; a translation of words that are gone is an error as well.
+One thing has one Chinese word, on the command line, on the page and in the documents: a word that
+NOTIONS replaces is an error in any of them. With --update, adds empty entries for new words and drops
+those that are gone; with --keys, lists the words.
 """
 
 import ast

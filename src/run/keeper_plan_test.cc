@@ -240,9 +240,9 @@ TEST(KeeperPlan, TriesAgainToStartASamplerThatCouldNotBeAndNotesItOnce) {
 TEST(KeeperPlan, NotesADateThatWasSetAndNotWhatATimeServerCorrects) {
   const WallTime expected{1'760'000'000'000};
   EXPECT_FALSE(date_change({expected.unix_ms + 900}, expected));
-  EXPECT_THAT(date_change({expected.unix_ms + 3'600'000}, expected)->text,
+  EXPECT_THAT(date_change({expected.unix_ms + 3'600'000}, expected)->text.english(),
               testing::HasSubstr("set forward"));
-  EXPECT_THAT(date_change({expected.unix_ms - 3'600'000}, expected)->text,
+  EXPECT_THAT(date_change({expected.unix_ms - 3'600'000}, expected)->text.english(),
               testing::HasSubstr("set back"));
 }
 
