@@ -47,7 +47,7 @@ class Process:
         return f"<berth.Process {self.pid} {self.user or '?'}: {self.command or '?'}>"
 
 
-# By the maker, as a device's kind begins. AMD's speaks of cuda; Ascend's wants torch_npu.
+# What PyTorch calls them, by the maker: a device's kind begins so. Ascend's wants torch_npu.
 TORCH_TYPES = {"nvidia": "cuda", "amd": "cuda", "hygon": "cuda", "intel": "xpu", "ascend": "npu"}
 
 

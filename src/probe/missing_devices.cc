@@ -77,11 +77,19 @@ void add_missing(const Device& known, Snapshot& snapshot) {
 }  // namespace
 
 void MissingDevices::call(Snapshot& snapshot) {
-  // Of one maker's silence another's answer says nothing.
-  const auto has_answered = [&](const Device& device) {
+  const auto has_answered = [&](std::string_view source) {
     return std::ranges::any_of(snapshot.sources, [&](const SourceReport& report) {
-      return report.succeeded && report.source == facts_of(device.kind).source;
+      return report.succeeded && report.source == source;
     });
+  };
+  // Of one maker's silence another's answer says nothing, but the bus does: a driver of files has
+  // no card to answer for once its last one is pulled out.
+  const auto can_be_missed = [&](const Device& device) {
+    const bool is_off_the_bus = has_answered("pci") && device.pci_address.get() &&
+                                std::ranges::none_of(snapshot.devices, [&](const Device& one) {
+                                  return has_the_place_of(one, device);
+                                });
+    return is_off_the_bus || has_answered(facts_of(device.kind).source);
   };
   const std::vector<Device>& now = snapshot.devices;
   // One that did not say who it is may be the one that is missing.
@@ -93,7 +101,7 @@ void MissingDevices::call(Snapshot& snapshot) {
   };
   std::vector<Device> missing;
   for (const Device& known : present_) {
-    if (!has_answered(known) || may_be(known)) continue;
+    if (!can_be_missed(known) || may_be(known)) continue;
     const bool there = std::ranges::any_of(
         now, [&](const Device& device) { return is_listed(device) && is_same(device, known); });
     if (!there && !is_excluded(known, snapshot)) missing.push_back(known);

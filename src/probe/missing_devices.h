@@ -12,7 +12,8 @@ namespace berth {
 class MissingDevices {
  public:
   /// Adds a lost row, without a number, and a Problem for each card that an earlier look had and
-  /// this one has not, and remembers those that it has. Only where its own driver answered.
+  /// this one has not, and remembers those that it has. Only where its own driver answered, or the
+  /// bus has nothing in its place.
   ///
   /// Not missed: MIG instances (they come and go by their administrator's request), a card that the
   /// administrator excluded, and one that has another kernel driver now.

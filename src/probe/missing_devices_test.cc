@@ -101,6 +101,14 @@ TEST(MissingDevices, AChipOfAnyMakerIsMissedByItsOwnDriversAnswerAlone) {
   EXPECT_THAT(look.problems[0].remedy, ::testing::Not(::testing::HasSubstr("NVRM")));
 }
 
+TEST(MissingDevices, TheLastCardOfADriverIsMissedWhereTheBusHasNothingInItsPlace) {
+  MissingDevices roll;
+  after(roll, of_two_makers(true));
+  Snapshot look = of_two_makers(false, false);
+  look.sources.push_back({"pci", true});
+  EXPECT_THAT(ids_of(after(roll, look)), ElementsAre("A", "B", "C", "D"));
+}
+
 TEST(MissingDevices, MigInstancesComeAndGo) {
   MissingDevices roll;
   Snapshot divided = seen({"A", "M"});

@@ -154,14 +154,17 @@ std::optional<std::vector<DcmiSource::Chip>> DcmiSource::list_chips() const {
     const int card = cards[static_cast<std::size_t>(i)];
     constexpr int most_chips = 8;
     const auto chips = asked<int>(api_->dcmi_get_device_num_in_card, card);
-    if (!chips.get()) return std::nullopt;
-    for (int number = 0; number < std::clamp(*chips.get(), 0, most_chips); ++number) {
-      const auto type = asked<int>(api_->dcmi_get_device_type, card, number);
-      if (!type.get()) return std::nullopt;
-      if (*type.get() != dcmi::unit_is_npu) continue;
+    const int count_or_most = chips.get().value_or(most_chips);
+    for (int number = 0; number < std::clamp(count_or_most, 0, most_chips); ++number) {
       const auto known = std::ranges::find_if(
           chips_, [&](const Chip& one) { return one.card == card && one.number == number; });
-      listed.push_back(known != chips_.end() ? *known : Chip{.card = card, .number = number});
+      const auto type = asked<int>(api_->dcmi_get_device_type, card, number);
+      // What is not told for a moment is as it was.
+      if (known != chips_.end() && (!type.get() || *type.get() == dcmi::unit_is_npu)) {
+        listed.push_back(*known);
+      } else if (chips.get() && type.get() == dcmi::unit_is_npu) {
+        listed.push_back({.card = card, .number = number});
+      }
     }
   }
   return listed;

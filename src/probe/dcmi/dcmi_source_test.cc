@@ -22,7 +22,7 @@ struct FakeChips {
   int processes = 1;
   unsigned health = 0;
   int initialised = 0;
-  int die = 0, logic = 0, health_code = 0, list = 0;  // what these calls answer
+  int die = 0, logic = 0, health_code = 0, list = 0, type = 0;  // what these calls answer
   int cards = 2;
 };
 FakeChips fake;
@@ -43,7 +43,7 @@ dcmi::Api fake_api() {
   };
   api.dcmi_get_device_type = [](int, int chip, int* type) {
     *type = chip == 2 ? 1 : 0;  // the card's own controller
-    return 0;
+    return fake.type;
   };
   api.dcmi_get_device_logic_id = [](int* logic, int card, int chip) {
     *logic = card == 0 ? 0 : 1 + chip;
@@ -174,6 +174,9 @@ TEST_F(Ascend, ChipsAreListedAnewAtEachLook) {
   EXPECT_EQ(source.open().value_or(0), 3);
   fake.list = -8005;
   EXPECT_EQ(source.open().value_or(0), 3) << "who cannot list for a moment misses nobody";
+  fake.list = 0;
+  fake.type = -8005;
+  EXPECT_EQ(source.open().value_or(0), 3) << "nor who cannot say what a unit is";
   EXPECT_EQ(fake.initialised, 1);
 }
 
