@@ -108,6 +108,7 @@ def main():
     tell("page: processor time of the main thread until then", "ms", found["eight"]["busy"], None)
     tell("page: first picture, 64 GPUs", "ms", found["first"]["times"], 300)
     tell("page: its processor time, 64 GPUs", "ms", found["first"]["busy"], 1000)
+    tell("page: that of all threads of the renderer", "ms", found["first"]["whole"], 1000)
     tell("page: one look of 64 GPUs drawn", "ms", found["draws"], None)
     tell("page: slowest look of 64 GPUs", "ms", [max(found["draws"])], None)
     tell("page: script an update, 1,000 servers", "ms", [found["map_ms"]], 16)
