@@ -17,6 +17,12 @@ export function headers(): Record<string, string> {
   return own ? { authorization: `Bearer ${own}` } : {};
 }
 
+/// Where a token is sent, a browser must not ask for a password of its own when it is refused: until
+/// somebody answers that, the page would wait.
+export function credentials(): RequestCredentials {
+  return token() ? "omit" : "same-origin";
+}
+
 const as_json = (response: Response): Promise<unknown> => response.json();
 
 async function answer_of<T>(asked: Promise<Response>, read = as_json): Promise<Answer<T>> {
@@ -53,7 +59,8 @@ function asked(path: string, query: Query, signal?: AbortSignal): Promise<Respon
   for (const [name, value] of Object.entries(query))
     if (value !== null) words.set(name, String(value));
   const address = words.size ? `${path}?${words}` : path;
-  return fetch(address, { headers: headers(), cache: "no-cache", ...(signal ? { signal } : {}) });
+  const how = { headers: headers(), credentials: credentials(), cache: "no-cache" } as const;
+  return fetch(address, { ...how, ...(signal ? { signal } : {}) });
 }
 
 export function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<Answer<T>> {
@@ -76,6 +83,7 @@ export class Repeated<T> {
     const known: Record<string, string> = this.tag === null ? {} : { "if-none-match": this.tag };
     const asked = fetch(this.path, {
       headers: { ...headers(), ...known },
+      credentials: credentials(),
       cache: "no-store",
       signal,
     });
@@ -118,6 +126,7 @@ export function post<T>(path: string, body: unknown): Promise<Answer<T>> {
   return answer_of<T>(
     fetch(path, {
       method: "POST",
+      credentials: credentials(),
       headers: { ...headers(), "content-type": "application/json", "x-berth": "1" },
       body: JSON.stringify(body),
     }),

@@ -1,6 +1,6 @@
 // The stream of looks: opened, read, and opened again when it breaks, with a pause that grows.
 
-import { headers } from "./api";
+import { credentials, headers } from "./api";
 import { EventStreamParser, wait_before, type ServerEvent } from "./model/event_stream";
 import type { News } from "./model/state";
 import type { Alert, HealthNews, Overview } from "./model/wire";
@@ -55,7 +55,8 @@ export class Connection {
   private async read(signal: AbortSignal): Promise<void> {
     const own: Record<string, string> = { ...headers(), accept: "text/event-stream" };
     if (this.last_id !== null) own["last-event-id"] = this.last_id;
-    const response = await fetch("api/v1/events", { headers: own, signal, cache: "no-store" });
+    const how = { headers: own, credentials: credentials(), signal, cache: "no-store" } as const;
+    const response = await fetch("api/v1/events", how);
     if (response.status === 401) throw new Refused();
     if (!response.ok || !response.body) throw new Error(`HTTP ${response.status}`);
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

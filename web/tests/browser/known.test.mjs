@@ -37,6 +37,22 @@ test("where a token is wanted that is said, and one can be given", { noisy: true
 });
 
 test(
+  "after a restart of the server a tab says that it is nobody's any more",
+  { own: true, needs: ["sign-in", "restart"], noisy: true },
+  async (page, server) => {
+    const { link, user } = await server.tell("sign-in");
+    await page.goto("about:blank");
+    await page.goto(link);
+    await page.getByRole("button", { name: `${user} ·` }).waitFor();
+    await server.tell("stop");
+    await page.getByText("Not connected.").waitFor();
+    await server.tell("start");
+    await page.getByText("the server does not know this token").waitFor();
+    await page.getByRole("button", { name: "not signed in ·" }).waitFor();
+  },
+);
+
+test(
   "what was asked for while the server was away comes when it is back",
   { own: true, needs: ["restart", "runs"], noisy: true },
   async (page, server) => {
