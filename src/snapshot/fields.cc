@@ -12,7 +12,6 @@
 #include "snapshot/fields_board.h"
 #include "snapshot/fields_clocks.h"
 #include "snapshot/fields_load.h"
-#include "snapshot/fields_memory.h"
 #include "snapshot/fields_power.h"
 #include "snapshot/fields_window.h"
 #include "snapshot/questions.h"
@@ -129,7 +128,23 @@ Cell read_leases(const Device& device, const Snapshot& snapshot) {
   return Scalar(static_cast<std::uint64_t>(claims_on(device.id, snapshot).size()));
 }
 
+/// Absent where nothing is told that could be one.
+Cell read_used_is_bound(const Device& device, const Snapshot&) {
+  if (!device.memory_used.get()) return device.memory_used.why();
+  return Scalar(is_used_a_bound(device));
+}
+
+Cell read_unexplained(const Device& device, const Snapshot& snapshot) {
+  const Reading<Bytes> unexplained = unexplained_memory(device, snapshot);
+  if (!unexplained.get()) return unexplained.why();
+  return Scalar(unexplained.get()->count());
+}
+
 void want_state(Wanted& wanted) { wanted.add(Wanted(Depth::placement)); }
+
+void want_unexplained(Wanted& wanted) {
+  wanted.add(Extra::processes).add(Extra::instances).add<&Device::memory_used>();
+}
 
 Cell read_taken(const Device&, const Snapshot& snapshot) { return Scalar(snapshot.taken.unix_ms); }
 Cell read_driver(const Device& device, const Snapshot& snapshot) {
