@@ -129,8 +129,8 @@ function(berth_folder name)
   else()
     add_library(berth_${name} STATIC ${sources})
     set(options "")
-    if(name STREQUAL "base")
-      set(options -fPIC) # a part of the library, too
+    if(name MATCHES "^(base|snapshot)$")
+      set(options -fPIC) # a part of libraries, too
     endif()
     if(name STREQUAL "place" AND BERTH_SANITIZE)
       # Its tests simulate weeks of a queue: 40 s of CPU at -O0 (AMD EPYC, 2026-11-27).
@@ -238,7 +238,7 @@ function(berth_server library)
                               PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   # What a scrape costs is promised; what it is compiled for is speed.
   set_source_files_properties(${folder}/metrics_berth.cc ${folder}/metrics_exposition.cc
-                              PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON COMPILE_OPTIONS
+                              PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
                                          $<$<CONFIG:Release>:-O2>)
   set(OPENSSL_USE_STATIC_LIBS ON)
   set(ZLIB_USE_STATIC_LIBS ON)

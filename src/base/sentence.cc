@@ -30,7 +30,13 @@ std::string Sentence::english() const {
 }
 
 Sentence Sentence::within(std::string_view before, Sentence after) && {
-  text_ = std::string(before) + text_ + ": {}";
+  std::string words;
+  for (const char one : text_) {
+    // A text without values has its braces as they are, one with values has its own doubled.
+    if (values_.empty() && (one == '{' || one == '}')) words += one;
+    words += one;
+  }
+  text_ = std::string(before) + words + ": {}";
   values_.push_back(std::move(after));
   return std::move(*this);
 }

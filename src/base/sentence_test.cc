@@ -54,6 +54,12 @@ TEST(Sentence, TakesBracesAndPercentSignsInValuesAsTheyAre) {
   EXPECT_EQ(sentence("it says {}", "{}%s{0}").english(), "it says {}%s{0}");
 }
 
+TEST_F(SentenceInChinese, WithABraceOfAnothersStaysAsItIs) {
+  const Error error = system_error(ENOENT, Sentence("listen at /tmp/{x}{}"));
+  EXPECT_EQ(error.message(), "cannot listen at /tmp/{x}{}: No such file or directory");
+  EXPECT_NE(error.shown().find("/tmp/{x}{}"), std::string::npos) << error.shown();
+}
+
 TEST(Sentence, DoublesItsOwnBracesWhereItHasValues) {
   EXPECT_EQ(sentence("write {{{}}}", "lr").english(), "write {lr}");
   EXPECT_EQ(sentence("write {\"a\":1}").english(), "write {\"a\":1}");

@@ -94,12 +94,15 @@ std::string format_translated(std::string_view english, fmt::format_args args) {
 
 std::string format_as(std::string_view translated, std::string_view english,
                       fmt::format_args args) {
-  try {
-    return fmt::vformat(translated, args);
-  } catch (const fmt::format_error&) {
-    // A translation whose placeholders do not fit (a test looks for them) must not cost the answer.
-    return fmt::vformat(english, args);
+  // A translation whose placeholders do not fit (a test looks for them) must not cost the answer.
+  for (const std::string_view text : {translated, english}) {
+    try {
+      return fmt::vformat(text, args);
+    } catch (const fmt::format_error&) {
+      continue;
+    }
   }
+  return std::string(english);
 }
 }  // namespace detail
 

@@ -1,6 +1,7 @@
 #pragma once
 // Words for people. The English text is the key; po/zh_CN.po holds its translation and is compiled
-// into the binary. JSON, CSV, metrics, smi output and exit codes never pass through here.
+// into the binary. JSON, CSV, metrics, smi output and exit codes never pass through here. What is
+// noticed in one place and shown in another is a Sentence (base/sentence.h).
 //
 //   print(tr("nobody waits"));
 //   print(trf("{} of {} devices are free", free, all));   // checked at compile time in English

@@ -148,7 +148,8 @@ class Keeper {
     if (job_ > 0) (void)reap(job_);
     (void)release();
     if (task_.record != nullptr) {
-      RunEnd end{.at = time_now(), .exit = {.code = code}, .because = "not started"};
+      RunEnd end{
+          .at = time_now(), .exit = {.code = code}, .because = std::string(end_cause::not_started)};
       end.released = end.at;
       (void)task_.record->write_end(end);
     }

@@ -36,10 +36,6 @@ constexpr std::size_t part_of_socket = 8;
 /// Whoever has more of the places than this is a crowd.
 constexpr std::size_t part_of_crowd = 4;
 
-Error failed_to(std::string_view attempted, const ErrorOfAsio& error) {
-  return system_error(error.value(), Sentence(attempted));
-}
-
 Result<std::shared_ptr<asio::ssl::context>> open_tls(const TlsFiles& files) {
   auto tls = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
   ErrorOfAsio error;
@@ -117,41 +113,40 @@ struct HttpServer::Parts {
 };
 
 Result<void> HttpServer::Parts::open_socket(const std::string& path) {
-  const std::string what = "listen at " + path;
   struct stat facts{};
   if (::lstat(path.c_str(), &facts) == 0) {
     if (!S_ISSOCK(facts.st_mode)) {
-      return fail(ErrorCode::busy, "cannot {}: there is something else", what);
+      return fail(ErrorCode::busy, "cannot listen at {}: there is something else", path);
     }
     if (is_alive(path)) {
       return fail(ErrorCode::busy,
-                  "cannot {}: another berth serve answers there: `berth serve --link` prints a "
-                  "link to its page; else give --socket another path",
-                  what);
+                  "cannot listen at {}: another berth serve answers there: `berth serve --link` "
+                  "prints a link to its page; else give --socket another path",
+                  path);
     }
     ::unlink(path.c_str());
   }
   ErrorOfAsio error;
   local.emplace(context());
   if (path.size() >= sizeof(sockaddr_un{}.sun_path)) {
-    return fail(ErrorCode::invalid, "cannot {}: the path is longer than 107 bytes", what);
+    return fail(ErrorCode::invalid, "cannot listen at {}: the path is longer than 107 bytes", path);
   }
   local->open(Local(), error);
   if (!error) local->bind(Local::endpoint(path), error);
   // Everybody may ask: who he is, the kernel says.
-  if (!error && ::chmod(path.c_str(), 0666) != 0) return fail_system(errno, Sentence(what));
+  if (!error && ::chmod(path.c_str(), 0666) != 0) return fail_system(errno, "listen at {}", path);
   if (!error) local->listen(most_unaccepted, error);
-  if (error) return std::unexpected(failed_to(what, error));
+  if (error) return fail_system(error.value(), "listen at {}", path);
   socket_path = path;
   socket_made = file_at(path);
   return {};
 }
 
 Result<void> HttpServer::Parts::open_address(const Address& address) {
-  const std::string what = "listen on " + as_text(address);
+  const std::string place = as_text(address);
   ErrorOfAsio error;
   const auto ip = asio::ip::make_address(address.host, error);
-  if (error) return std::unexpected(failed_to(what, error));
+  if (error) return fail_system(error.value(), "listen on {}", place);
   auto listener = std::make_shared<TcpListener>(
       tcp::acceptor(context()), is_loopback(address) ? ListenerKind::loopback : ListenerKind::wide);
   const tcp::endpoint endpoint(ip, address.port);
@@ -160,13 +155,14 @@ Result<void> HttpServer::Parts::open_address(const Address& address) {
   if (!error) listener->acceptor.bind(endpoint, error);
   if (!error) listener->acceptor.listen(most_unaccepted, error);
   if (error == asio::error::address_in_use) {
-    return fail(ErrorCode::busy,
-                "cannot {}: something listens there already: where that is berth, `berth serve "
-                "--link` prints a link to its page; else give --listen another address "
-                "(127.0.0.1:0 takes any free port)",
-                what);
+    return fail(
+        ErrorCode::busy,
+        "cannot listen on {}: something listens there already: where that is berth, `berth serve "
+        "--link` prints a link to its page; else give --listen another address "
+        "(127.0.0.1:0 takes any free port)",
+        place);
   }
-  if (error) return std::unexpected(failed_to(what, error));
+  if (error) return fail_system(error.value(), "listen on {}", place);
   addresses.push_back(
       {.host = address.host, .port = listener->acceptor.local_endpoint(error).port()});
   listeners.push_back(std::move(listener));

@@ -14,7 +14,7 @@ namespace berth {
 [[nodiscard]] std::string render_health(const std::vector<DeviceHealth>& devices,
                                         const Snapshot& snapshot, const Style& style);
 
-/// The same as JSON. Sentences are in the language of the process.
+/// The same as JSON, in English.
 [[nodiscard]] std::string health_json(const std::vector<DeviceHealth>& devices,
                                       const Snapshot& snapshot);
 
