@@ -148,9 +148,9 @@ class Keeper {
     if (job_ > 0) (void)reap(job_);
     (void)release();
     if (task_.record != nullptr) {
-      RunEnd end{
-          .at = time_now(), .exit = {.code = code}, .because = std::string(end_cause::not_started)};
-      end.released = end.at;
+      const WallTime now = time_now();
+      RunEnd end{.at = now, .exit = {.code = code}, .released = now};
+      end.because = end_cause::not_started;
       (void)task_.record->write_end(end);
     }
     tell(fmt::format("failed {} {}", code, printable(error.message())));

@@ -187,15 +187,15 @@ def test_po_reads_the_words_of_tables(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "word"),
     [
-        ('fail_system("open " + path, errno);', "cannot open {}: {}"),
-        ('fail(ErrorCode::io, name + " is not a directory");', "{} is not a directory"),
-        ('e.because("writing " + f(x, "y"));', "writing {}: {}"),
-        ('fail(ErrorCode::io, fmt::format("no run {}", id));', "no run {}"),
+        ('fail_system(errno, "open {}", path);', "cannot open {}: {}"),
+        ('fail(ErrorCode::io, "{} is not a directory", name);', "{} is not a directory"),
+        ('e.because("writing {}", f(x, "y"));', "writing {}: {}"),
+        ('sentence("no run {}", id);', "no run {}"),
         ('return said("lost for good");', "lost for good"),
         ('options.filled_value("--memory", memory_, "a share", "SIZE");', "a share"),
         ('options.flag("--json", json_, "as JSON");', "as JSON"),
         ('options.begin_group("Which device");', "Which device"),
-        ('tr(free ? "free" : "in use");', "in use"),
+        ('free ? tr("free") : tr("in use");', "in use"),
         ('options.value("--signal", signal_, "TERM, …", "SIGNAL");', "TERM, …"),
     ],
 )
