@@ -6,6 +6,7 @@ what is written by hand stays short. With --write BERTH, rewrites the generated 
 --words, prints how many words each document has.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -194,6 +195,10 @@ def run_findings(root: Path, berth: Path) -> list[str]:
             "BERTH_SIM": "server-8xh100",
             "LC_ALL": "C.UTF-8",
         }
+        fit = [str(berth), "fit", "1B", "--all", "--json"]
+        cards = len(json.loads(subprocess.run(fit, env=environment, capture_output=True, check=True).stdout)["cards"])
+        if f" any of {cards}." not in text:
+            found.append(f"{README}: `berth fit --all` knows {cards} cards")
         for command in commands(blocks):
             if not command.startswith("berth"):
                 continue
