@@ -82,14 +82,19 @@ void MissingDevices::call(Snapshot& snapshot) {
       return report.succeeded && report.source == source;
     });
   };
-  // Of one maker's silence another's answer says nothing, but the bus does: a driver of files has
-  // no card to answer for once its last one is pulled out.
+  // Of one maker's silence another's answer says nothing. Of a driver's files the bus does: they
+  // have no card to answer for once the last one is pulled out. A library may know cards of which
+  // the bus never told (WSL, a container), and is silent while its driver is exchanged.
   const auto can_be_missed = [&](const Device& device) {
+    const std::string_view source = facts_of(device.kind).source;
+    const bool is_of_files = std::ranges::any_of(all_sources(), [&](const SourceFacts& one) {
+      return !one.starts_slowly && facts_of(one.kind).source == source;
+    });
     const bool is_off_the_bus = has_answered("pci") && device.pci_address.get() &&
                                 std::ranges::none_of(snapshot.devices, [&](const Device& one) {
                                   return has_the_place_of(one, device);
                                 });
-    return is_off_the_bus || has_answered(facts_of(device.kind).source);
+    return (is_of_files && is_off_the_bus) || has_answered(source);
   };
   const std::vector<Device>& now = snapshot.devices;
   // One that did not say who it is may be the one that is missing.

@@ -148,8 +148,7 @@ class Keeper {
     if (job_ > 0) (void)reap(job_);
     (void)release();
     if (task_.record != nullptr) {
-      const WallTime now = time_now();
-      RunEnd end{.at = now, .exit = {.code = code}, .released = now};
+      RunEnd end{.at = time_now(), .exit = {.code = code}, .released = time_now()};
       end.because = end_cause::not_started;
       (void)task_.record->write_end(end);
     }
