@@ -122,7 +122,7 @@ constexpr auto all_verbs = std::to_array<VerbEntry>({
     {serve_and_set_up, "config", "what is in force where nothing is typed, and who said it",
      "berth config\nberth config --origin", make_config},
     {serve_and_set_up, "policy", "the rules of this machine in plain words, and what they allow",
-     "berth policy show\nberth policy check -- run -n 4 --time 2h", make_policy},
+     "berth policy show\nberth policy test alice -- -n 4 --time 2h", make_policy},
     {serve_and_set_up, "support", "one file for a bug report, secrets masked, shown first",
      "berth support\nberth support -o report.txt --log last", make_support},
     {serve_and_set_up, "demo", "a guided look, on this machine or a simulated one",
