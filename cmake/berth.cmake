@@ -5,8 +5,7 @@ target_include_directories(berth_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_compile_definitions(berth_options INTERFACE _GNU_SOURCE
                                                    BERTH_VERSION="${BERTH_VERSION}")
 target_compile_options(
-  berth_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wno-missing-field-initializers>
-                          -ffunction-sections -fdata-sections)
+  berth_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wno-missing-field-initializers>)
 # GCC 12 suspects the unused alternatives of a std::variant, thirty lines at a time.
 target_compile_options(berth_options INTERFACE
                        $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>)
@@ -27,6 +26,12 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 # instead of 12.3 with -Og (measured on one core of this project's build machine), and no test is
 # slow enough to notice.
 set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1")
+# A test's own files without: GoogleTest names file and line of what fails, and they compile in 11.2 s
+# of CPU instead of 13.1 (clang 19, AMD EPYC, 2026-11-27).
+set(berth_test_options "")
+if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(berth_test_options -g0)
+endif()
 
 if(BERTH_FUZZ)
   target_compile_options(berth_options INTERFACE -fsanitize=address,undefined,fuzzer-no-link
@@ -49,6 +54,9 @@ elseif(BERTH_TSAN)
 elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
   target_compile_options(berth_options INTERFACE -fstack-protector-strong -U_FORTIFY_SOURCE
                                                  -D_FORTIFY_SOURCE=2)
+endif()
+if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug") # where the linker leaves out what nothing calls
+  target_compile_options(berth_options INTERFACE -ffunction-sections -fdata-sections)
 endif()
 
 # Files of a folder are compiled several at a time: most of a file's compile time is its headers.
@@ -169,8 +177,8 @@ function(berth_folder name)
   if(BERTH_UNIT_TESTS AND tests)
     find_package(GTest REQUIRED)
     add_executable(${name}_tests ${tests})
-    target_compile_options(${name}_tests PRIVATE ${options})
-    berth_compile_together(${name}_tests tests ${options})
+    target_compile_options(${name}_tests PRIVATE ${berth_test_options})
+    berth_compile_together(${name}_tests tests ${berth_test_options})
     target_link_libraries(${name}_tests PRIVATE berth_${name} GTest::gmock_main GTest::gtest
                                                 GTest::gmock)
     set_property(GLOBAL APPEND PROPERTY BERTH_TEST_PROGRAMS ${name}_tests)
