@@ -12,9 +12,10 @@ NAME = "month-8xh100"
 RANGES = {"1h": 3600, "24h": 86400, "7d": 7 * 86400, "28d": 28 * 86400}  # as typed: in seconds
 
 
-@pytest.fixture
-def month(machine_of):
-    server = Server(machine_of(NAME))
+@pytest.fixture(scope="module")
+def month(tmp_path_factory):
+    """One for all that only ask: four weeks are computed anew for each user."""
+    server = Server(Machine(tmp_path_factory.mktemp("month"), NAME))
     try:
         wait_until(lambda: asked(server, "history", "1h").get("last_sample_unix_ms"), "the past is written")
         wait_until(lambda: any(charts_of(asked(server, "history", "1h"))), "the last hour is written")
@@ -81,21 +82,6 @@ def test_what_the_history_says_of_now_is_what_the_server_shows(month):
         return {span["id"] for span in spans if span["kind"] == "lease" and span["to_unix_ms"] is None}
 
     wait_until(lambda: running() == lasting(), "the newest look is written down, and is what is shown")
-
-
-def test_weeks_take_a_few_megabytes_and_are_not_written_twice(month):
-    state = month.machine.directory / "state" / "berth"
-    files = list(state.glob(f"history-sim-{NAME}.sqlite*"))
-    assert sum(file.stat().st_size for file in files) < 16 << 20
-    before = asked(month, "usage", "28d")["rows"][0]["gpu_hours"]
-    month.close()
-    again = Server(month.machine)
-    try:
-        wait_until(lambda: again.get("/api/v1/usage").status == 200, "the history is open again")
-        after = asked(again, "usage", "28d")["rows"][0]["gpu_hours"]
-    finally:
-        again.close()
-    assert abs(after - before) < 1
 
 
 def test_another_simulated_server_has_no_past(machine_of):
@@ -169,3 +155,19 @@ def test_invented_runs_never_stand_among_ones_own(machine_of):
 def test_the_page_lists_them(month):
     answer = json.loads(month.get("/api/v1/runs").body)
     assert len(answer["runs"]) > 20
+
+
+def test_weeks_take_a_few_megabytes_and_are_not_written_twice(month):
+    """The last, as it ends the server."""
+    state = month.machine.directory / "state" / "berth"
+    files = list(state.glob(f"history-sim-{NAME}.sqlite*"))
+    assert sum(file.stat().st_size for file in files) < 16 << 20
+    before = asked(month, "usage", "28d")["rows"][0]["gpu_hours"]
+    month.close()
+    again = Server(month.machine)
+    try:
+        wait_until(lambda: again.get("/api/v1/usage").status == 200, "the history is open again")
+        after = asked(again, "usage", "28d")["rows"][0]["gpu_hours"]
+    finally:
+        again.close()
+    assert abs(after - before) < 1
