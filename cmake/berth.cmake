@@ -127,35 +127,29 @@ function(berth_folder name)
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(TRANSFORM arg_DEPS PREPEND berth_)
-  set(main_file "")
   if(name STREQUAL "app")
     list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
   endif()
-  if(NOT sources)
-    add_library(berth_${name} INTERFACE)
-    target_link_libraries(berth_${name} INTERFACE berth_options ${arg_DEPS})
-  else()
-    add_library(berth_${name} STATIC ${sources})
-    set(options "")
-    if(name MATCHES "^(base|snapshot)$")
-      set(options -fPIC) # a part of libraries, too
-    endif()
-    if(name STREQUAL "place" AND BERTH_SANITIZE)
-      # Its tests simulate weeks of a queue: 40 s of CPU at -O0 (AMD EPYC, 2026-11-27).
-      list(APPEND options -O1)
-    endif()
-    if(name IN_LIST berth_small_folders AND CMAKE_BUILD_TYPE STREQUAL "Release")
-      list(APPEND options -Os)
-    endif()
-    target_compile_options(berth_${name} PRIVATE ${options})
-    berth_compile_together(berth_${name} ${options})
-    target_link_libraries(berth_${name} PUBLIC berth_options ${arg_DEPS} ${CMAKE_DL_LIBS}
-                                               Threads::Threads)
+  add_library(berth_${name} STATIC ${sources})
+  set(options "")
+  if(name MATCHES "^(base|snapshot)$")
+    set(options -fPIC) # a part of libraries, too
   endif()
+  if(name STREQUAL "place" AND BERTH_SANITIZE)
+    # Its tests simulate weeks of a queue: 40 s of CPU at -O0 (AMD EPYC, 2026-11-27).
+    list(APPEND options -O1)
+  endif()
+  if(name IN_LIST berth_small_folders AND CMAKE_BUILD_TYPE STREQUAL "Release")
+    list(APPEND options -Os)
+  endif()
+  target_compile_options(berth_${name} PRIVATE ${options})
+  berth_compile_together(berth_${name} ${options})
+  target_link_libraries(berth_${name} PUBLIC berth_options ${arg_DEPS} ${CMAKE_DL_LIBS}
+                                             Threads::Threads)
   if(name STREQUAL "app")
     target_include_directories(berth_app BEFORE PRIVATE ${CMAKE_SOURCE_DIR}/cmake/no_streams)
   endif()
-  if(name STREQUAL "app" AND EXISTS ${CMAKE_SOURCE_DIR}/src/app/main.cc)
+  if(name STREQUAL "app")
     add_executable(berth ${CMAKE_SOURCE_DIR}/src/app/main.cc)
     target_link_libraries(berth PRIVATE berth_app)
     target_link_options(berth PRIVATE -Wl,--wrap=OPENSSL_cpuid_setup)
@@ -240,8 +234,7 @@ function(berth_server library)
                                                              COMPILE_OPTIONS "-Wa,-I,${folder}")
   # Boost's headers beside each other file of a batch would make that batch the one all wait for.
   set_source_files_properties(${folder}/http_client.cc ${folder}/http_loop.cc
-                              ${folder}/http_names.cc ${folder}/http_reply.cc
-                              ${folder}/http_server.cc ${folder}/http_session.cc
+                              ${folder}/http_reply.cc ${folder}/http_server.cc ${folder}/http_session.cc
                               ${folder}/settings.cc ${folder}/settings_alerts.cc
                               PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   # What a scrape costs is promised; what it is compiled for is speed.

@@ -84,7 +84,8 @@ def checks_of_the_program(report: Report) -> None:
 
 def jobs() -> int:
     """Compilers at once: as many as processors, fewer where memory is small."""
-    available = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    facts = dict(line.split(":") for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines())
+    available = int(facts["MemAvailable"].split()[0]) << 10
     return max(1, min(os.cpu_count() or 1, available // MEMORY_PER_COMPILER))
 
 

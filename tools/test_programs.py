@@ -168,14 +168,12 @@ def run_pytest(
     report: Report,
     tests: Path,
     folder: Path,
-    without: list[Path] | None = None,
     patience_s: float = PYTEST_PATIENCE_S,
 ) -> None:
-    """`tests`: a folder or a file; `without`: files of it that are run elsewhere."""
+    """`tests`: a folder or a file."""
     with tempfile.TemporaryDirectory() as scratch:
         results = Path(scratch) / "results.xml"
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs"]
-        command += [f"--ignore={file}" for file in without or []]
         command += [f"--junitxml={results}", str(tests)]
         run_with_results(
             report, str(tests.relative_to(folder)), command, results, patience_s, folder

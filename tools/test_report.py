@@ -40,13 +40,6 @@ class Report:
             self.passed += 1
             self.unsteady.append(name)
 
-    def merge(self, other: "Report") -> None:
-        with self.guard:
-            self.passed += other.passed
-            self.failed += other.failed
-            self.skipped += other.skipped
-            self.measured += other.measured
-
     def closing_line(self) -> str:
         return f"{self.passed} passed, {len(self.failed)} failed, {len(self.skipped)} skipped"
 

@@ -1,6 +1,6 @@
 #pragma once
 // What the rules see in one look. Pure: a look and the settings in, what is seen and what could not
-// be told out. Nothing is remembered here; how long something has lasted is the book's business.
+// be told out. Nothing is remembered here; how long something has lasted is the tracker's business.
 
 #include <map>
 #include <optional>

@@ -101,9 +101,10 @@ std::optional<std::string> mistake_in_server(const std::string& sim) {
     names += (names.empty() ? "" : ", ") + std::string(known.name);
   }
   return trf(
-      "--sim takes \"{}\" for the name of a simulated server, and there is no server and no file "
-      "of that name: --sim= in front of other words is {}, else --sim NAME, with one of {}",
-      printable(sim), sim::default_scenario, names);
+      "--sim: there is no simulated server and no file \"{}\"; the servers are {}, and --sim= "
+      "alone "
+      "means {}",
+      printable(sim), names, sim::default_scenario);
 }
 
 namespace {

@@ -413,6 +413,7 @@ TEST(Cards, AreFoundByWhatPeopleCallThem) {
   }
   EXPECT_THAT(names(cards_called("3090ti")), ElementsAre("GeForce RTX 3090 Ti"));
   EXPECT_THAT(names(cards_called("4070 ti super")), ElementsAre("GeForce RTX 4070 Ti SUPER"));
+  EXPECT_THAT(names(cards_called("4070tisuper")), ElementsAre("GeForce RTX 4070 Ti SUPER"));
   EXPECT_THAT(names(cards_called("h100 sxm")), ElementsAre("H100 80GB HBM3"));
   EXPECT_THAT(names(cards_called("H100")), ElementsAre("H100 PCIe", "H100 80GB HBM3", "H100 NVL"));
   EXPECT_THAT(names(cards_called("a100 80g")), ElementsAre("A100 80GB PCIe", "A100-SXM4-80GB"));

@@ -43,8 +43,9 @@ void add_word(std::string word, Words& words) {
   for (const std::string_view end : {"super", "ti"}) {
     if (!word.ends_with(end)) continue;
     const std::string front = word.substr(0, word.size() - end.size());
-    if (is_digits(front)) {
-      words.push_back(front);
+    const bool is_both = front.ends_with("ti") && is_digits(front.substr(0, front.size() - 2));
+    if (is_digits(front) || is_both) {
+      add_word(front, words);
       word = end;
     }
   }

@@ -73,10 +73,9 @@ Findings throttling(const Device& device, const Snapshot&) {
 }
 
 // Never more than a notice: a time that has passed is nothing to stop a job for, and what slows the
-// card down now is found by throttling(). A minute in the hands of the hardware is worth knowing;
-// the driver's own heat control keeps a card at its limit through a hot afternoon, and the power
-// limit holds back each card that is fully used: that is said only of much time, so that whoever
-// asks where the speed went finds it. Sync boost is what somebody set up.
+// card down now is found by throttling(). A minute of hardware slowdown is worth knowing. Heat
+// control and the power limit work all day on a busy card, so only much time is told. Sync boost is
+// what somebody set up.
 struct LostTimeRow {
   Detail lost;
   Detail since_the_look_before;

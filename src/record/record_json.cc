@@ -1,9 +1,13 @@
 // A record's manifest and end as JSON (doc/FORMATS.md, "Run record"), and the manifest of no run.
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 
 #include "base/json_archive.h"
 #include "record/manifest_here.h"
+#include "record/record_document.h"
 #include "record/record_writer.h"
 #include "record/run_container.h"
 #include "record/run_ranks.h"
@@ -236,84 +240,71 @@ void walk_here(Archive& archive, Manifest& manifest) {
   walk_gathered(archive, manifest);
 }
 
-void write_head(Archive& archive, std::string_view format) {
+constexpr int version = Manifest::format_version;
+
+}  // namespace
+
+void write_head(Archive& archive, std::string_view format, int version) {
   archive.derived("format", format);
-  archive.derived("version", Manifest::format_version);
+  archive.derived("version", version);
 }
 
-template <class T>
-std::string document(std::string_view format, T value, void (*rest)(Archive&, T&)) {
-  return write_json(JsonLayout::narrow,
-                    [&](Archive& archive) {
-                      write_head(archive, format);
-                      rest(archive, value);
-                    }) +
-         "\n";
-}
-
-/// `rest` is walked where the format and its version are known.
-Result<void> read_document(std::string_view text, std::string_view wanted,
+Result<void> read_document(std::string_view text, std::initializer_list<std::string_view> formats,
+                           int newest,
                            const std::function<void(Archive&, std::string_view format)>& rest) {
-  int version = 0;
+  int written = 0;
   const auto read = read_json(text, [&](Archive& archive) {
     std::string format;
     archive.member("format", format, Form::required);
-    archive.member("version", version, Form::required);
-    const bool is_wanted = format == wanted || (wanted.empty() && format == here_format) ||
-                           (wanted.empty() && format == run_format);
-    if (!is_wanted) archive.mistake("not a document of format " + std::string(wanted));
-    if (archive.is_good() && version <= Manifest::format_version) rest(archive, format);
+    archive.member("version", written, Form::required);
+    if (std::ranges::find(formats, format) == formats.end()) {
+      archive.mistake(fmt::format("not a document of format {}", fmt::join(formats, " or ")));
+    }
+    if (archive.is_good() && written <= newest) rest(archive, format);
   });
-  if (version > Manifest::format_version) {
+  if (written > newest) {
     return fail(ErrorCode::unsupported, "written by a newer berth: use that one to read it");
   }
   return read;
 }
 
-Result<Manifest> read_manifest(std::string_view text, std::string_view wanted) {
+std::string manifest_to_json(const Manifest& manifest) {
+  return document(run_format, version, manifest, walk);
+}
+
+Result<Manifest> manifest_from_json(std::string_view text) {
+  return read_document<Manifest>(text, run_format, version, walk);
+}
+
+std::string here_to_json(const Manifest& manifest) {
+  return document(here_format, version, manifest, walk_here);
+}
+
+Result<Manifest> any_manifest_from_json(std::string_view text) {
   Manifest manifest;
-  const auto read = read_document(text, wanted, [&](Archive& archive, std::string_view format) {
-    format == here_format ? walk_here(archive, manifest) : walk(archive, manifest);
-  });
+  const auto read = read_document(
+      text, {run_format, here_format}, version, [&](Archive& archive, std::string_view format) {
+        format == here_format ? walk_here(archive, manifest) : walk(archive, manifest);
+      });
   if (!read) return std::unexpected(read.error());
   return manifest;
 }
 
-}  // namespace
-
-std::string manifest_to_json(const Manifest& manifest) {
-  return document(run_format, manifest, walk);
-}
-
-Result<Manifest> manifest_from_json(std::string_view text) {
-  return read_manifest(text, run_format);
-}
-
-std::string here_to_json(const Manifest& manifest) {
-  return document(here_format, manifest, walk_here);
-}
-
-Result<Manifest> any_manifest_from_json(std::string_view text) { return read_manifest(text, {}); }
-
-std::string end_to_json(const RunEnd& end) { return document(end_format, end, walk); }
+std::string end_to_json(const RunEnd& end) { return document(end_format, version, end, walk); }
 
 Result<RunEnd> end_from_json(std::string_view text) {
-  RunEnd end;
-  const auto read = read_document(text, end_format,
-                                  [&](Archive& archive, std::string_view) { walk(archive, end); });
-  if (!read) return std::unexpected(read.error());
-  return end;
+  return read_document<RunEnd>(text, end_format, version, walk);
 }
 
-std::string cap_seen_to_json(const CapSeen& seen) { return document(cap_format, seen, walk); }
+std::string cap_seen_to_json(const CapSeen& seen) {
+  return document(cap_format, version, seen, walk);
+}
 
 std::optional<CapSeen> cap_seen_in(const std::string& directory) {
   const auto text = read_file(directory + "/" + std::string(record_file::cap), 1 << 16);
   if (!text) return std::nullopt;
-  CapSeen seen;
-  const auto read = read_document(*text, cap_format,
-                                  [&](Archive& archive, std::string_view) { walk(archive, seen); });
-  return read ? std::optional(std::move(seen)) : std::nullopt;
+  auto seen = read_document<CapSeen>(*text, cap_format, version, walk);
+  return seen ? std::optional(*std::move(seen)) : std::nullopt;
 }
 
 CapOutcome cap_outcome_of(const RunRecord& run, const Summary& summary) {
@@ -333,7 +324,7 @@ void write_run(Archive& archive, const RunRecord& run, const RunStory& story, Ru
     manifest.cap->outcome = cap_outcome_of(run, story.summary);
     if (!is_owner) manifest.cap->leave_out_private();
   }
-  write_head(archive, run_format);
+  write_head(archive, run_format, version);
   walk(archive, manifest, reader);
   const auto container = is_owner ? run_container_in(run.directory) : std::nullopt;
   if (container) {
@@ -349,7 +340,7 @@ void write_run(Archive& archive, const RunRecord& run, const RunStory& story, Ru
   if (is_owner) archive.derived("directory", run.directory);
   archive.derived_object("end", run.end.has_value(), [&] {
     RunEnd end = *run.end;
-    write_head(archive, end_format);
+    write_head(archive, end_format, version);
     walk(archive, end);
   });
   archive.derived("summary", story.summary);

@@ -4,8 +4,8 @@
 
 #include "base/archive.h"
 #include "base/fd.h"
-#include "base/json_archive.h"
 #include "base/owned_file.h"
+#include "record/record_document.h"
 #include "record/record_writer.h"
 #include "snapshot/walk.h"
 
@@ -34,28 +34,11 @@ void walk(Archive& archive, RunContainer& container) {
 }
 
 std::string run_container_to_json(const RunContainer& container) {
-  RunContainer copy = container;
-  return write_json(JsonLayout::narrow,
-                    [&](Archive& archive) {
-                      archive.derived("format", container_format);
-                      archive.derived("version", container_version);
-                      walk(archive, copy);
-                    }) +
-         "\n";
+  return document(container_format, container_version, container, walk);
 }
 
 Result<RunContainer> run_container_from_json(std::string_view text) {
-  RunContainer container;
-  const auto read = read_json(text, [&](Archive& archive) {
-    std::string format;
-    int version = 0;
-    archive.member("format", format, Form::required);
-    archive.member("version", version, Form::required);
-    if (format != container_format) archive.mistake("not a container's");
-    if (archive.is_good() && version <= container_version) walk(archive, container);
-  });
-  if (!read) return std::unexpected(read.error());
-  return container;
+  return read_document<RunContainer>(text, container_format, container_version, walk);
 }
 
 std::optional<RunContainer> run_container_in(const std::string& directory) {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/archive.h"
-#include "base/json_archive.h"
 #include "base/owned_file.h"
+#include "record/record_document.h"
 #include "record/record_writer.h"
 #include "snapshot/walk.h"
 
@@ -42,36 +42,24 @@ void walk(Archive& archive, RunRanks& ranks) {
 }
 
 std::string run_ranks_to_json(const RunRanks& ranks) {
-  RunRanks copy = ranks;
-  return write_json(JsonLayout::narrow,
-                    [&](Archive& archive) {
-                      archive.derived("format", ranks_format);
-                      archive.derived("version", ranks_version);
-                      walk(archive, copy);
-                    }) +
-         "\n";
+  return document(ranks_format, ranks_version, ranks, walk);
 }
 
 Result<RunRanks> run_ranks_from_json(std::string_view text) {
-  RunRanks ranks;
-  const auto read = read_json(text, [&](Archive& archive) {
-    std::string format;
-    int version = 0;
-    archive.member("format", format, Form::required);
-    archive.member("version", version, Form::required);
-    if (format != ranks_format) archive.mistake("not the ranks of a run");
-    if (archive.is_good() && version <= ranks_version) walk(archive, ranks);
-    for (std::size_t i = 0; i < ranks.ranks.size(); ++i) {
-      // Each stands in its place: its number becomes a file's name.
-      if (ranks.ranks[i].rank != static_cast<int>(i)) archive.mistake("ranks out of order");
+  auto read = read_document<RunRanks>(text, ranks_format, ranks_version, walk);
+  if (!read) return read;
+  RunRanks& ranks = *read;
+  for (std::size_t i = 0; i < ranks.ranks.size(); ++i) {
+    // Each stands in its place: its number becomes a file's name.
+    if (ranks.ranks[i].rank != static_cast<int>(i)) {
+      return fail(ErrorCode::invalid, "ranks out of order");
     }
-  });
-  if (!read) return std::unexpected(read.error());
+  }
   const int first = ranks.failed_first.value_or(0);
   if (first < 0 || (ranks.failed_first && static_cast<std::size_t>(first) >= ranks.ranks.size())) {
     ranks.failed_first.reset();
   }
-  return ranks;
+  return read;
 }
 
 std::optional<RunRanks> run_ranks_of(const RunRecord& run) {

@@ -36,6 +36,9 @@ TEST(RunRanks, AreRefusedOutOfOrder) {
   ASSERT_TRUE(back);
   EXPECT_FALSE(back->failed_first) << "there is no such rank";
   EXPECT_FALSE(run_ranks_from_json("{}"));
+  const auto newer = run_ranks_from_json(R"({"format": "berth-run-ranks", "version": 2})");
+  ASSERT_FALSE(newer);
+  EXPECT_EQ(newer.error().code(), ErrorCode::unsupported);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include "base/archive.h"
 #include "base/fd.h"
-#include "base/json_archive.h"
+#include "record/record_document.h"
 #include "record/record_writer.h"
 #include "snapshot/walk.h"
 
@@ -14,6 +14,9 @@ constexpr int slurm_version = 1;
 
 void walk_slurm(Archive& archive, RunSlurm& slurm) {
   archive.member("job", slurm.job, Form::required);
+  // It becomes a word of a command line.
+  const bool is_number = slurm.job.find_first_not_of("0123456789_") == std::string::npos;
+  if (slurm.job.empty() || !is_number) archive.mistake("not the number of a job");
   archive.member("cluster", slurm.cluster);
   archive.member("submitted_unix_ms", slurm.submitted);
   archive.member("array", slurm.array);
@@ -22,31 +25,11 @@ void walk_slurm(Archive& archive, RunSlurm& slurm) {
 }  // namespace
 
 std::string run_slurm_to_json(const RunSlurm& slurm) {
-  RunSlurm copy = slurm;
-  return write_json(JsonLayout::narrow,
-                    [&](Archive& archive) {
-                      archive.derived("format", slurm_format);
-                      archive.derived("version", slurm_version);
-                      walk_slurm(archive, copy);
-                    }) +
-         "\n";
+  return document(slurm_format, slurm_version, slurm, walk_slurm);
 }
 
 Result<RunSlurm> run_slurm_from_json(std::string_view text) {
-  RunSlurm slurm;
-  const auto read = read_json(text, [&](Archive& archive) {
-    std::string format;
-    int version = 0;
-    archive.member("format", format, Form::required);
-    archive.member("version", version, Form::required);
-    if (format != slurm_format) archive.mistake("not a Slurm job's");
-    if (archive.is_good() && version <= slurm_version) walk_slurm(archive, slurm);
-    // It becomes a word of a command line.
-    const bool is_number = slurm.job.find_first_not_of("0123456789_") == std::string::npos;
-    if (slurm.job.empty() || !is_number) archive.mistake("not the number of a job");
-  });
-  if (!read) return std::unexpected(read.error());
-  return slurm;
+  return read_document<RunSlurm>(text, slurm_format, slurm_version, walk_slurm);
 }
 
 std::optional<RunSlurm> run_slurm_in(const std::string& directory) {

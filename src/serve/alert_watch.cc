@@ -25,7 +25,7 @@ AlertWatch::AlertWatch(Loop& loop, Clock& clock, std::optional<std::string> simu
     : clock_(clock),
       simulated_(std::move(simulated)),
       told_(std::move(told)),
-      book_(simulated_),
+      tracker_(simulated_),
       sender_(loop, clock, commands) {}
 
 AlertStore::Opened AlertWatch::open(const std::string& state_directory) {
@@ -34,7 +34,7 @@ AlertStore::Opened AlertWatch::open(const std::string& state_directory) {
   AlertState state = std::exchange(opened.state, {});
   const Moment now = clock_.moment();
   restored_ = std::move(state.undelivered);
-  book_.restore(std::move(state.active), std::move(state.ended), now);
+  tracker_.restore(std::move(state.active), std::move(state.ended), now);
   environment_.restore(std::move(state.facts), std::move(state.changes));
   store_->look_around();
   return opened;
@@ -49,14 +49,14 @@ void AlertWatch::configure(const AlertPlan& plan) {
 }
 
 void AlertWatch::put_restored(Instant now) {
-  const std::vector<Alert> active = book_.active();
+  const std::vector<Alert> active = tracker_.active();
   std::map<std::string, std::size_t> nobodys;
   for (const Undelivered& one : std::exchange(restored_, {})) {
     const auto of_id = [&](const Alert& alert) { return alert.id == one.alert; };
     const auto going_on = std::ranges::find_if(active, of_id);
-    const auto ended = std::ranges::find_if(book_.ended(), of_id);
+    const auto ended = std::ranges::find_if(tracker_.ended(), of_id);
     const bool is_active = going_on != active.end();
-    if (!is_active && ended == book_.ended().end()) continue;
+    if (!is_active && ended == tracker_.ended().end()) continue;
     const AlertChange change{one.what, is_active ? *going_on : *ended};
     const auto message = message_of(change, host_);
     if (message && !post_.put_for(one.receiver, *message, now)) ++nobodys[one.receiver];
@@ -79,12 +79,12 @@ void AlertWatch::evaluate(const Snapshot& snapshot, Freshness freshness,
                        .disks = around.disks,
                        .changes = environment_.changes(),
                        .cards = environment_.cards()};
-  for (const AlertChange& change : book_.see(matches(look, rules_), rules_, now)) {
+  for (const AlertChange& change : tracker_.see(matches(look, rules_), rules_, now)) {
     told_.announce(change.alert);
     if (const auto message = message_of(change, host_)) post_.put(*message, now.steady);
     wants_save_ = true;
   }
-  if (book_.left_out() != std::exchange(left_out_, book_.left_out())) {
+  if (tracker_.left_out() != std::exchange(left_out_, tracker_.left_out())) {
     told_.note("alerts", fmt::format("there are more than {} alerts: the rest is not kept",
                                      AlertTracker::most_active));
   }
@@ -136,8 +136,8 @@ void AlertWatch::save_if_due() {
   // Before the first look nothing is known that the file does not have, and it may have messages
   // that are not in the queues yet.
   if (!store_ || !wants_save_ || last_look_ == Instant{}) return;
-  AlertState state{.active = book_.active(),
-                   .ended = {book_.ended().begin(), book_.ended().end()},
+  AlertState state{.active = tracker_.active(),
+                   .ended = {tracker_.ended().begin(), tracker_.ended().end()},
                    .facts = environment_.facts(),
                    .changes = environment_.changes(),
                    .undelivered = post_.undelivered()};
@@ -152,8 +152,8 @@ void AlertWatch::save_if_due() {
 
 std::shared_ptr<const AlertBoard> AlertWatch::board() const {
   return std::make_shared<const AlertBoard>(
-      AlertBoard{.active = book_.active(),
-                 .ended = {book_.ended().begin(), book_.ended().end()},
+      AlertBoard{.active = tracker_.active(),
+                 .ended = {tracker_.ended().begin(), tracker_.ended().end()},
                  .deliveries = post_.figures()});
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// AlertWatch, of `berth serve`: each look goes through the rules into the book; what begins and
+// AlertWatch, of `berth serve`: each look goes through the rules into the tracker; what begins and
 // ends is announced, told to whoever is configured, and kept over a restart. One thread, the
 // loop's.
 
@@ -51,7 +51,7 @@ class AlertWatch {
   std::optional<std::string> simulated_;
   Told told_;
   AlertSettings rules_;
-  AlertTracker book_;
+  AlertTracker tracker_;
   EnvironmentMemory environment_;
   DeliveryQueue post_;
   AlertSender sender_;

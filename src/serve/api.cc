@@ -26,10 +26,14 @@ enum class Kept { until_next_look, no };
 struct Route {
   Method method;
   std::string_view pattern;  // "*" stands for one part
-  WorkKind place;
+  WorkKind work;
   Kept kept;
   HttpResponse (*answer)(const Question&);
+  bool needs_snapshot = true;
+  bool is_for_everybody = false;
 };
+constexpr bool no_snapshot = false;
+constexpr bool for_everybody = true;
 
 HttpResponse answer_openapi(const Question&) {
   return json_response(std::string(berth_openapi, berth_openapi_end));
@@ -59,10 +63,11 @@ HttpResponse answer_login(const Question& question) {
 
 constexpr auto routes = std::to_array<Route>({
     {Method::get, "/gpu-status", WorkKind::loop, Kept::until_next_look, answer_gpu_status},
-    {Method::get, "/healthz", WorkKind::loop, Kept::no, answer_healthz},
+    {Method::get, "/healthz", WorkKind::loop, Kept::no, answer_healthz, no_snapshot, for_everybody},
     {Method::get, "/metrics", WorkKind::pack, Kept::no, answer_metrics},
-    {Method::get, "/login", WorkKind::loop, Kept::no, answer_login},
-    {Method::get, "/api/v1/openapi.json", WorkKind::loop, Kept::until_next_look, answer_openapi},
+    {Method::get, "/login", WorkKind::loop, Kept::no, answer_login, no_snapshot, for_everybody},
+    {Method::get, "/api/v1/openapi.json", WorkKind::loop, Kept::until_next_look, answer_openapi,
+     no_snapshot},
     {Method::get, "/api/v1/overview", WorkKind::loop, Kept::until_next_look, answer_overview},
     {Method::get, "/api/v1/events", WorkKind::stream, Kept::no, answer_stream},
     {Method::get, "/api/v1/devices", WorkKind::loop, Kept::until_next_look, answer_devices},
@@ -74,23 +79,30 @@ constexpr auto routes = std::to_array<Route>({
     {Method::get, "/api/v1/leases", WorkKind::loop, Kept::until_next_look, answer_leases},
     {Method::get, "/api/v1/queue", WorkKind::loop, Kept::until_next_look, answer_queue},
     {Method::get, "/api/v1/health", WorkKind::loop, Kept::until_next_look, answer_health},
-    {Method::get, "/api/v1/hosts", WorkKind::loop, Kept::until_next_look, answer_hosts},
+    {Method::get, "/api/v1/hosts", WorkKind::loop, Kept::until_next_look, answer_hosts,
+     no_snapshot},
     {Method::get, "/api/v1/alerts", WorkKind::loop, Kept::until_next_look, answer_alerts},
-    {Method::get, "/api/v1/runs", WorkKind::homes, Kept::no, answer_runs},
-    {Method::get, "/api/v1/runs/*", WorkKind::homes, Kept::no, answer_run},
-    {Method::get, "/api/v1/runs/*/samples", WorkKind::homes, Kept::no, answer_run_samples},
-    {Method::get, "/api/v1/runs/*/log", WorkKind::homes, Kept::no, answer_run_log},
-    {Method::get, "/api/v1/runs/*/explanation", WorkKind::homes, Kept::no, answer_run_explanation},
-    {Method::get, "/api/v1/runs/*/report", WorkKind::homes, Kept::no, answer_run_report},
-    {Method::get, "/api/v1/history", WorkKind::history, Kept::no, answer_history},
-    {Method::get, "/api/v1/recent", WorkKind::history, Kept::no, answer_recent},
-    {Method::get, "/api/v1/usage", WorkKind::history, Kept::no, answer_usage},
-    {Method::get, "/api/v1/timeline", WorkKind::history, Kept::no, answer_timeline},
-    {Method::get, "/api/v1/events-log", WorkKind::history, Kept::no, answer_events_log},
+    {Method::get, "/api/v1/runs", WorkKind::homes, Kept::no, answer_runs, no_snapshot},
+    {Method::get, "/api/v1/runs/*", WorkKind::homes, Kept::no, answer_run, no_snapshot},
+    {Method::get, "/api/v1/runs/*/samples", WorkKind::homes, Kept::no, answer_run_samples,
+     no_snapshot},
+    {Method::get, "/api/v1/runs/*/log", WorkKind::homes, Kept::no, answer_run_log, no_snapshot},
+    {Method::get, "/api/v1/runs/*/explanation", WorkKind::homes, Kept::no, answer_run_explanation,
+     no_snapshot},
+    {Method::get, "/api/v1/runs/*/report", WorkKind::homes, Kept::no, answer_run_report,
+     no_snapshot},
+    {Method::get, "/api/v1/history", WorkKind::history, Kept::no, answer_history, no_snapshot},
+    {Method::get, "/api/v1/recent", WorkKind::history, Kept::no, answer_recent, no_snapshot},
+    {Method::get, "/api/v1/usage", WorkKind::history, Kept::no, answer_usage, no_snapshot},
+    {Method::get, "/api/v1/timeline", WorkKind::history, Kept::no, answer_timeline, no_snapshot},
+    {Method::get, "/api/v1/events-log", WorkKind::history, Kept::no, answer_events_log,
+     no_snapshot},
     {Method::post, "/api/v1/leases/*/release", WorkKind::act, Kept::no, answer_release},
     {Method::post, "/api/v1/processes/*/signal", WorkKind::act, Kept::no, answer_signal},
-    {Method::post, "/api/v1/sign-in", WorkKind::loop, Kept::no, answer_sign_in},
-    {Method::post, "/api/v1/sign-in-links", WorkKind::loop, Kept::no, answer_sign_in_link},
+    {Method::post, "/api/v1/sign-in", WorkKind::loop, Kept::no, answer_sign_in, no_snapshot,
+     for_everybody},
+    {Method::post, "/api/v1/sign-in-links", WorkKind::loop, Kept::no, answer_sign_in_link,
+     no_snapshot},
     {Method::post, "/api/v1/compose", WorkKind::loop, Kept::no, answer_compose},
 });
 
@@ -167,22 +179,15 @@ std::optional<std::string_view> card_in(std::string_view path) {
   return match("/embed/gpu/*", path);
 }
 
-bool needs_snapshot(const Route& route) {
-  return route.answer != answer_openapi && route.answer != answer_login &&
-         route.answer != answer_healthz && route.answer != answer_hosts &&
-         route.answer != answer_sign_in && route.answer != answer_sign_in_link &&
-         route.place != WorkKind::history && route.place != WorkKind::homes;
-}
-
 }  // namespace
 
 WorkKind work_kind_of(const HttpRequest& request) {
   const Found found = find_route(request);
   // HEAD of a stream has an end.
   if (found.route == nullptr) return WorkKind::loop;
-  if (found.route->place == WorkKind::stream && request.method == Method::head)
+  if (found.route->work == WorkKind::stream && request.method == Method::head)
     return WorkKind::loop;
-  return found.route->place;
+  return found.route->work;
 }
 
 bool is_lasting(const HttpRequest& request) {
@@ -193,9 +198,7 @@ bool is_lasting(const HttpRequest& request) {
 bool is_for_everybody(const HttpRequest& request) {
   const Found found = find_route(request);
   return find_asset(request.path) != nullptr ||
-         (found.route != nullptr &&
-          (found.route->answer == answer_healthz || found.route->answer == answer_login ||
-           found.route->answer == answer_sign_in));
+         (found.route != nullptr && found.route->is_for_everybody);
 }
 
 HttpResponse answer(const HttpRequest& request, const Principal& principal,
@@ -210,7 +213,7 @@ HttpResponse answer(const HttpRequest& request, const Principal& principal,
     const Asset* asset = is_get ? find_asset(request.path) : nullptr;
     return asset != nullptr ? answer_asset(*asset) : answer_without_route(request);
   }
-  if (!context.snapshot && needs_snapshot(*found.route)) {
+  if (!context.snapshot && found.route->needs_snapshot) {
     HttpResponse response = error_response(503, "no_snapshot", "the first look is still under way",
                                            "ask again in a moment");
     response.headers = {{"retry-after", "1"}};

@@ -74,7 +74,7 @@ void write_device(Archive& archive, const Device& device, const Snapshot& seen,
   archive.derived("leases", lease_ids(device, seen));
 }
 
-/// As one text, as a person would type it.
+/// The words with blanks between, unquoted.
 Reading<std::string> command_line(const HostProcess& process) {
   if (!process.command.get()) return process.command.why();
   std::string words;

@@ -219,8 +219,9 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   /// Closing is what ends a step that takes too long.
   void limit_step(Duration patience) {
     step_.expires_after(patience);
-    step_.async_wait([self = shared_from_this(), number = tried_](const ErrorOfAsio& error) {
-      if (error || !self->done_ || number != self->tried_) return;
+    step_.async_wait([self = shared_from_this(), number = ++steps_](const ErrorOfAsio& error) {
+      // One that ran out while the next began has nothing to say of that.
+      if (error || !self->done_ || number != self->steps_) return;
       if (self->is_connecting_) {
         ErrorOfAsio ignored;
         self->socket_.close(ignored);
@@ -318,6 +319,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   asio::steady_timer step_;
   std::vector<Endpoint> endpoints_;
   std::size_t tried_ = 0;
+  std::size_t steps_ = 0;  // each limit that was set
   bool is_connecting_ = false;
   bool is_greeting_ = false;
   ReadBlock<piece> buffer_;

@@ -171,7 +171,7 @@ class HttpSession final : public Session {
 
   void answer_elsewhere(HttpRequest request, Elsewhere how) {
     lowest().expires_never();
-    const WorkKind place = how.place;
+    const WorkKind work = how.work;
     const std::uint64_t turn = ++turn_;
     const auto task = std::make_shared<Task>();
     task->request = std::move(request);
@@ -179,13 +179,13 @@ class HttpSession final : public Session {
     task->session = self();
     lose_patience_with(task, turn);
     Loop& loop = server_->loop;
-    const bool given = server_->crew_at(place).workers.give([&loop, task, turn, place] {
+    const bool given = server_->crew_at(work).workers.give([&loop, task, turn, work] {
       if (!task->move_on(Stage::begun)) return;
       auto response = std::make_shared<HttpResponse>(finished(task->request, made_of(*task)));
-      loop.post([task, turn, place, response] {
+      loop.post([task, turn, work, response] {
         // Moved: a session ends in the loop's thread alone.
         const auto session = std::move(task->session);
-        if (task->is_late) --session->server_->crew_at(place).late;
+        if (task->is_late) --session->server_->crew_at(work).late;
         if (session->turn_ != turn) return;
         session->end_turn();
         session->send(std::move(*response));
@@ -194,35 +194,35 @@ class HttpSession final : public Session {
     if (given) return;
     end_turn();
     task->session.reset();
-    send(finished(task->request, not_begun(place)));
+    send(finished(task->request, not_begun(work)));
   }
 
   /// What others read for us is not waited for without end: a file server may have gone.
   void lose_patience_with(const std::shared_ptr<Task>& task, std::uint64_t turn) {
-    const WorkKind place = task->how.place;
-    others_.expires_after(place == WorkKind::act ? patience_for_act : patience_for_disk);
+    const WorkKind work = task->how.work;
+    others_.expires_after(work == WorkKind::act ? patience_for_act : patience_for_disk);
     const std::weak_ptr<Session> weak = self();
-    others_.async_wait([weak, turn, place, task](const ErrorOfAsio& error) {
+    others_.async_wait([weak, turn, work, task](const ErrorOfAsio& error) {
       const auto session = error ? nullptr : std::static_pointer_cast<HttpSession>(weak.lock());
       if (!session || session->turn_ != turn) return;
       session->end_turn();
-      session->send(finished(HttpRequest{}, session->given_up(*task, place)));
+      session->send(finished(HttpRequest{}, session->given_up(*task, work)));
     });
   }
-  HttpResponse given_up(Task& task, WorkKind place) {
+  HttpResponse given_up(Task& task, WorkKind work) {
     if (task.move_on(Stage::refused)) {
       // What stays in the queue holds nothing.
       task.session.reset();
       task.request = {};
       task.how = {};
-      return not_begun(place);
+      return not_begun(work);
     }
     task.is_late = true;
-    ++server_->crew_at(place).late;
-    return hangs(place);
+    ++server_->crew_at(work).late;
+    return hangs(work);
   }
-  HttpResponse hangs(WorkKind place) {
-    if (place == WorkKind::act) {
+  HttpResponse hangs(WorkKind work) {
+    if (work == WorkKind::act) {
       note("slow act", "half a minute was not enough for what was asked by ");
       return later("no_answer", "this is still being done, or hangs: it may be done yet",
                    "look at the lease or the process again before asking again");
@@ -231,9 +231,9 @@ class HttpSession final : public Session {
     return later("no_answer", "the disk that holds this has not answered for seconds",
                  "see what hangs: ps -eo pid,stat,wchan:20,args | grep ' D'");
   }
-  HttpResponse not_begun(WorkKind place) {
+  HttpResponse not_begun(WorkKind work) {
     // Who waits behind those that hang is told the same.
-    if (place != WorkKind::act && server_->crew_at(place).hangs()) return hangs(place);
+    if (work != WorkKind::act && server_->crew_at(work).hangs()) return hangs(work);
     return later("busy", "too much is being read or done already, and this was not begun",
                  "ask again in a moment");
   }

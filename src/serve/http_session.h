@@ -51,10 +51,10 @@ struct ServerState {
   Crew homes{4};
   Crew acts{2};
   Crew packers{1};
-  Crew& crew_at(WorkKind place) {
-    if (place == WorkKind::act) return acts;
-    if (place == WorkKind::pack) return packers;
-    return place == WorkKind::homes ? homes : history;
+  Crew& crew_at(WorkKind work) {
+    if (work == WorkKind::act) return acts;
+    if (work == WorkKind::pack) return packers;
+    return work == WorkKind::homes ? homes : history;
   }
   std::unordered_set<Session*> all;
   std::unordered_set<Session*> readers;  // of events

@@ -29,7 +29,7 @@ class PeopleWatch {
   struct File {
     std::string path;
     std::string text;
-    // What a file that was written, or put in place of another, has otherwise. -1: never read.
+    // Either differs once the file was written or replaced. -1: never read.
     ino_t inode = 0;
     std::int64_t changed_ns = -1;
     bool look_again();

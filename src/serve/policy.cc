@@ -1,6 +1,7 @@
 #include "serve/policy.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "base/sentence.h"
@@ -29,7 +30,9 @@ void narrow(HostProcess& process, AccessLevel access_level, const Policy& policy
 
 template <class ClaimOrWaiter>
 void narrow(ClaimOrWaiter& promise, AccessLevel access_level) {
-  if (access_level == AccessLevel::whole || access_level == AccessLevel::commands) return;
+  if (access_level == AccessLevel::whole) return;
+  if constexpr (requires { promise.container; }) promise.container.clear();
+  if (access_level == AccessLevel::commands) return;
   promise.command.clear();
   if (access_level == AccessLevel::names) return;
   promise.user.clear();
@@ -38,13 +41,13 @@ void narrow(ClaimOrWaiter& promise, AccessLevel access_level) {
 }
 
 /// The driver names a process by its command.
-void narrow_xids(Snapshot& snapshot, const std::map<pid_t, AccessLevel>& insights) {
+void narrow_xids(Snapshot& snapshot, const std::map<pid_t, AccessLevel>& levels) {
   if (!snapshot.xids.get()) return;
   std::vector<XidEvent> events = *snapshot.xids.get();
   for (XidEvent& event : events) {
     const auto known =
-        event.pid.get() ? insights.find(static_cast<pid_t>(*event.pid.get())) : insights.end();
-    const bool shown = known != insights.end() && known->second >= AccessLevel::commands;
+        event.pid.get() ? levels.find(static_cast<pid_t>(*event.pid.get())) : levels.end();
+    const bool shown = known != levels.end() && known->second >= AccessLevel::commands;
     if (!shown && event.process.get()) event.process = Absent::no_permission;
   }
   snapshot.xids = std::move(events);
@@ -81,17 +84,17 @@ bool may_act_for(const Principal& principal, std::optional<uid_t> owner) {
 Snapshot visible_part(Snapshot snapshot, const Principal& principal, const Policy& policy,
                       const GroupBook& book) {
   if (principal.admin) return snapshot;
-  std::map<pid_t, AccessLevel> insights;
+  std::map<pid_t, AccessLevel> levels;
   for (HostProcess& process : snapshot.processes) {
     const AccessLevel seen = access_level(principal, process.uid.get(), policy, book);
-    insights[process.id.pid] = seen;
+    levels[process.id.pid] = seen;
     narrow(process, seen, policy);
   }
   for (Claim& claim : snapshot.claims)
     narrow(claim, access_level(principal, claim.uid, policy, book));
   for (Waiter& waiter : snapshot.waiters)
     narrow(waiter, access_level(principal, waiter.uid, policy, book));
-  narrow_xids(snapshot, insights);
+  narrow_xids(snapshot, levels);
   // Whose descriptors these are is not known.
   if (snapshot.device_files.get()) snapshot.device_files = Absent::no_permission;
   for (Problem& problem : snapshot.problems) {
@@ -128,14 +131,13 @@ RunRecord visible_part(const RunRecord& run, AccessLevel access_level) {
 }
 
 std::string without_private_paths(std::string_view text) {
-  constexpr std::string_view system_roots[] = {"/dev/", "/proc", "/sys/",
-                                               "/usr/", "/lib",  "/run/berth"};
+  constexpr std::string_view system_roots[] = {"/dev", "/proc",  "/sys",      "/usr",
+                                               "/lib", "/lib64", "/run/berth"};
   std::string shown;
   for (std::size_t i = 0; i < text.size();) {
-    // A path begins where no word does: "and/or" is none.
-    const bool begins =
-        text[i] == '/' && i + 1 < text.size() && text[i + 1] != ' ' &&
-        (i == 0 || std::string_view(" \"'(=:").find(text[i - 1]) != std::string_view::npos);
+    // A path begins where no word goes on: "and/or" is none.
+    const bool begins = text[i] == '/' && i + 1 < text.size() && text[i + 1] != ' ' &&
+                        (i == 0 || std::isalnum(static_cast<unsigned char>(text[i - 1])) == 0);
     if (!begins) {
       shown += text[i++];
       continue;
@@ -143,8 +145,9 @@ std::string without_private_paths(std::string_view text) {
     const std::size_t end = std::min(text.find_first_of(" \"'),;", i), text.size());
     const std::string_view path = text.substr(i, end - i);
     const bool is_of_system =
-        std::any_of(std::begin(system_roots), std::end(system_roots),
-                    [&](std::string_view root) { return path.starts_with(root); });
+        std::any_of(std::begin(system_roots), std::end(system_roots), [&](std::string_view root) {
+          return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
+        });
     shown += is_of_system ? path : std::string_view("…");
     i = end;
   }

@@ -53,6 +53,18 @@ TEST(Policy, NamesOfPodsAreForOthersWhereTheyAreOpened) {
   EXPECT_THAT(seen_by_nobody(), Not(HasSubstr("train\"")));
 }
 
+TEST(Policy, OfALeaseTheContainerIsItsOwners) {
+  RequestContext context = example_context(Others::open);
+  Snapshot host = *context.snapshot;
+  host.claims = {{.id = "lease-1", .uid = alice, .user = "alice", .container = "4f5e6d"}};
+  const auto seen_by = [&](const Principal& principal) {
+    return visible_part(host, principal, context.policy, *context.book).claims.at(0).container;
+  };
+  EXPECT_EQ(seen_by(known(alice)), "4f5e6d");
+  EXPECT_EQ(seen_by(known(bob)), "");
+  EXPECT_EQ(seen_by(nobody()), "");
+}
+
 TEST(Policy, SomebodySeesHisOwnWhole) {
   const std::string text = seen(known(alice), Others::open);
   EXPECT_THAT(text, HasSubstr("alices-secret.py"));
@@ -123,6 +135,10 @@ TEST(PrivatePaths, AreLeftOutAndThoseOfTheSystemStay) {
   EXPECT_EQ(without_private_paths("see \"/var/tmp/berth-1000/a\" (and /dev/nvidia0)"),
             "see \"…\" (and /dev/nvidia0)");
   EXPECT_EQ(without_private_paths("driver and/or library, 3 / 4"), "driver and/or library, 3 / 4");
+  EXPECT_EQ(without_private_paths("/library/alice/x and /processed/y"), "… and …")
+      << "a root is a whole name";
+  EXPECT_EQ(without_private_paths("/proc and /lib64/ld.so"), "/proc and /lib64/ld.so");
+  EXPECT_EQ(without_private_paths("tried a,/home/a/x; [/home/b]"), "tried a,…; […");
 }
 
 TEST(GroupBook, KnowsWhoSharesAGroup) {

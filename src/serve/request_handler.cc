@@ -129,17 +129,17 @@ Reception RequestHandler::receive(const HttpRequest& request, const Peer& peer, 
   Identified who = identify(request, peer, now, steady_now);
   if (who.refused) return finished(request, std::move(*who.refused));
   context_.now = now;
-  switch (const WorkKind place = work_kind_of(request)) {
+  switch (const WorkKind work = work_kind_of(request)) {
     case WorkKind::history:
     case WorkKind::homes:
     case WorkKind::act:
-      return Elsewhere{std::move(who.principal), context_, place};
+      return Elsewhere{std::move(who.principal), context_, work};
     case WorkKind::stream:
       return Streaming{std::move(who.principal)};
     case WorkKind::pack: {
       HttpResponse made = answer(request, who.principal, context_);
       if (made.is_plain) return finished(request, std::move(made));
-      return Elsewhere{std::move(who.principal), {}, place, std::move(made)};
+      return Elsewhere{std::move(who.principal), {}, work, std::move(made)};
     }
     case WorkKind::loop:
       break;

@@ -1,7 +1,8 @@
 #pragma once
-// RequestHandler: where a request that has come through a listener is received. It asks the guard,
-// finds out who asks, and answers at once, or says that the answer is to be made elsewhere or never
-// ends. It also keeps what many ask for until the next look. One thread; no sockets.
+// RequestHandler: where a request that has come through a listener is received. It checks
+// host and origin, finds out who asks, and answers at once, or says that the answer is to be made
+// elsewhere or never ends. It also keeps what many ask for until the next look. One thread; no
+// sockets.
 
 #include <cstdint>
 #include <deque>
@@ -43,7 +44,7 @@ struct HandlerRules {
 struct Elsewhere {
   Principal principal;
   RequestContext context;
-  WorkKind place = WorkKind::history;
+  WorkKind work = WorkKind::history;
   std::optional<HttpResponse> made = std::nullopt;
 };
 struct Streaming {

@@ -103,7 +103,7 @@ TEST_F(Handled, PageOfMetricsIsCompressedOnAnotherThreadForWhoAsks) {
   Reception got = handler_.receive(scrape, loopback_, WallTime{1'760'000'000'500}, clock_.now());
   auto* elsewhere = std::get_if<Elsewhere>(&got);
   ASSERT_NE(elsewhere, nullptr);
-  EXPECT_EQ(elsewhere->place, WorkKind::pack);
+  EXPECT_EQ(elsewhere->work, WorkKind::pack);
   ASSERT_TRUE(elsewhere->made) << "what it is made from may change meanwhile";
   elsewhere->made->body = std::make_shared<const std::string>(2000, 'x');
   const HttpResponse packed = finished(scrape, *elsewhere->made);
@@ -188,8 +188,8 @@ TEST_F(Handled, SameAnswerIsMadeOncePerLook) {
 TEST_F(Handled, WhatReadsFilesIsAnsweredElsewhere) {
   const auto got = handler_.receive(get("/api/v1/runs"), loopback_, {}, {});
   ASSERT_TRUE(std::holds_alternative<Elsewhere>(got));
-  EXPECT_EQ(std::get<Elsewhere>(got).place, WorkKind::homes);
-  EXPECT_EQ(std::get<Elsewhere>(handler_.receive(get("/api/v1/usage"), loopback_, {}, {})).place,
+  EXPECT_EQ(std::get<Elsewhere>(got).work, WorkKind::homes);
+  EXPECT_EQ(std::get<Elsewhere>(handler_.receive(get("/api/v1/usage"), loopback_, {}, {})).work,
             WorkKind::history)
       << "a home that hangs keeps nobody from the history";
 }

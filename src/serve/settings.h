@@ -61,7 +61,7 @@ struct Settings {
 /// invalid: says the line.
 [[nodiscard]] Result<Settings> parse_settings(std::string_view toml);
 
-/// "1s" to "60s" and between; what a look takes has to fit into it.
+/// "100ms" to "5s" and between; what a look takes has to fit into it.
 [[nodiscard]] Result<Duration> parse_interval(std::string_view text);
 
 /// How often other servers are asked: "1s" to "10m".

@@ -44,6 +44,12 @@ TEST(Gpustat, ShowsAllThatIsAskedFor) {
             "[0] …TX 2080 | 40°C,   0 % |   213 /  8192 MB | gnome-shell(176M) python3(3M)\n");
 }
 
+TEST(Gpustat, CutsANameBetweenCharacters) {
+  Snapshot host = shared_card();
+  host.devices[0].name = std::string("显卡 RTX");
+  EXPECT_THAT(drawn(host, {"--no-header", "--gpuname-width", "8"}), HasSubstr("[0] …卡 RTX |"));
+}
+
 TEST(Gpustat, CanLeaveNamesAndProcessesOut) {
   EXPECT_EQ(drawn(shared_card(), {"--no-header", "--no-processes", "--gpuname-width=0"}),
             "[0]  40°C,   0 % |   213 /  8192 MB\n");

@@ -48,6 +48,7 @@ enum class SortKey {
   resident
 };
 inline constexpr int sort_key_count = 12;
+inline constexpr std::size_t most_sort_levels = 3;
 
 struct SortLevel {
   SortKey key = SortKey::device;

@@ -193,11 +193,15 @@ void draw_meter(const Painter& painter, const Device& device, int column, int ro
     return;
   }
   const double busy = share_of(device.utilization_gpu);
-  add(percent_of(device.utilization_gpu, style), columns.percent, true, tone_of_share(busy));
+  const auto tone = [](bool is_known, double share) {
+    return is_known ? tone_of_share(share) : Tone::dim;
+  };
+  add(percent_of(device.utilization_gpu, style), columns.percent, true,
+      tone(device.utilization_gpu.has_value(), busy));
   if (device.utilization_gpu.get()) painter.meter(at, row, columns.bar, busy);
   at += columns.bar;
   const double full = memory_share(device);
-  add(memory_of(device, style), columns.memory, true, tone_of_share(full));
+  add(memory_of(device, style), columns.memory, true, tone(device.memory_used.has_value(), full));
   if (device.memory_used.get()) painter.meter(at, row, columns.bar, full);
   at += columns.bar + 1;
   add(power_of(device, style), columns.power, true, Tone::plain);

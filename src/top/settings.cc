@@ -64,8 +64,10 @@ std::optional<std::vector<SortLevel>> sort_from(std::string_view names) {
     const auto* const found = std::ranges::find(sort_names, name);
     if (found == sort_names.end()) return std::nullopt;
     const auto key = static_cast<SortKey>(found - sort_names.begin());
+    if (std::ranges::find(levels, key, &SortLevel::key) != levels.end()) return std::nullopt;
     levels.push_back({key, sorts_descending_first(key) != turned});
   }
+  if (levels.size() > most_sort_levels) return std::nullopt;
   return levels.empty() ? std::nullopt : std::optional(std::move(levels));
 }
 

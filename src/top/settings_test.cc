@@ -30,6 +30,12 @@ TEST(Settings, WhatIsBrokenIsAsIfItWereNotThere) {
   EXPECT_EQ(read, Settings{.charts = false});
 }
 
+TEST(Settings, NameEachSortKeyOnceAndThreeAtMost) {
+  EXPECT_TRUE(sort_from("memory,-pid,user").has_value());
+  EXPECT_FALSE(sort_from("memory,pid,user,cpu").has_value());
+  EXPECT_FALSE(sort_from("memory,-memory").has_value());
+}
+
 TEST(Settings, OfANewerVersionAreNotGuessedAt) {
   EXPECT_EQ(settings_from("version = 2\ntheme = light"), Settings());
   EXPECT_EQ(settings_from("theme = light").theme, Theme::light) << "the first had no version";

@@ -67,8 +67,7 @@ void sort_by(State& state, SortKey key) {
   } else {
     std::erase_if(state.sort, [&](const SortLevel& level) { return level.key == key; });
     state.sort.insert(state.sort.begin(), {key, sorts_descending_first(key)});
-    constexpr std::size_t most_levels = 3;
-    if (state.sort.size() > most_levels) state.sort.resize(most_levels);
+    if (state.sort.size() > most_sort_levels) state.sort.resize(most_sort_levels);
   }
   arrange(state);
 }
@@ -379,10 +378,10 @@ void Updater::operator()(const Mouse& mouse) const {
   }
   if (mouse.what != Mouse::What::press || mouse.button != 0) return;
   const Layout layout = layout_of(state);
+  if (state.panel != Panel::none && mouse.row >= layout.panel_row) return;
   if (mouse.row >= layout.meters_row && mouse.row < layout.meters_row + layout.meter_rows) {
     return click_meter(state, layout, mouse);
   }
-  if (state.panel != Panel::none) return;
   if (mouse.row == layout.header_row) return click_header(state, mouse.column);
   const int row = mouse.row - layout.table_row;
   if (row < 0 || row >= layout.table_rows) return;

@@ -366,6 +366,17 @@ TEST(Top, ClickSelectsAndSecondClickOpens) {
   EXPECT_THAT(state.wanted, ElementsAre(Command(ReadDetails{{5100, 1}})));
 }
 
+TEST(Top, AClickIntoAPanelThatCoversTheMetersChoosesNoDevice) {
+  State state = server();
+  state.size = {.columns = 80, .rows = 10};
+  state.panel = Panel::help;
+  const Layout layout = layout_of(state);
+  const Mouse click{.column = 10, .row = layout.meters_row + 1};
+  EXPECT_EQ(update(state, click).focus, state.focus);
+  state.panel = Panel::none;
+  EXPECT_NE(update(state, click).focus, state.focus);
+}
+
 TEST(Top, ClickOnAColumnsHeadSortsByIt) {
   State state = server();
   const Layout layout = layout_of(state);

@@ -118,6 +118,28 @@ TEST(Idle, WhoWaitsIsToldOfThoseThatAreMeasured) {
               HasSubstr("GPU 0 is held by anna, and nothing was computed on it for 1h30m."));
 }
 
+TEST(Idle, IsMemoryThatSomebodyHoldsWithoutALease) {
+  const auto seen = [](Percent load) {
+    Snapshot host = SnapshotBuilder().gpu("A", 24_GiB).build();
+    host.taken = WallTime{now_ms};
+    host.devices[0].utilization_gpu = load;
+    host.gpu_processes = {{.device = DeviceId("A"), .pid = 42, .memory = 14_GiB}};
+    HostProcess process{.id = {.pid = 42}};
+    process.uid = uid_t{1000};
+    process.user = std::string("anna");
+    process.started = ago(300);
+    host.processes = {process};
+    return rows(host, {});
+  };
+  const auto idle = seen(0_percent);
+  ASSERT_THAT(idle, SizeIs(1));
+  EXPECT_EQ(idle[0].kind, IdleKind::memory);
+  EXPECT_EQ(idle[0].sure, IdleSure::seen);
+  EXPECT_THAT(idle[0].users, ElementsAre("anna"));
+  EXPECT_EQ(idle[0].held, 14_GiB);
+  EXPECT_THAT(seen(60_percent), IsEmpty());
+}
+
 TEST(Idle, AProcessThatHasEndedAndOneWithoutAParentAreNamed) {
   Snapshot host = SnapshotBuilder().gpu("A", 24_GiB).build();
   host.taken = WallTime{now_ms};

@@ -215,13 +215,13 @@ class DeviceSum {
     if (!sm && !power) return;
     knows_spinning_ = true;
     if (busy < 1 - t_.busy_idle_share) return;
-    const bool low = power.value_or(0) < t_.spinning_power_share;
+    const bool draws = power && *power >= t_.spinning_power_share;
     const auto memory = number(device.utilization_memory);
     const bool untouched = memory && *memory < t_.spinning_memory_percent;
     // Without counters of the SMs a spinning card is one that leaves its memory alone, or needs
     // hardly more than an idle one.
-    const bool still = sm ? *sm < t_.spinning_sm_percent && low
-                          : (untouched && low) || *power < t_.low_power_share * 0.75;
+    const bool still = sm ? *sm < t_.spinning_sm_percent && !draws
+                          : (untouched && !draws) || *power < t_.low_power_share * 0.75;
     if (still) spinning_ += seconds;
   }
 

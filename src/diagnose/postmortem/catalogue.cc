@@ -191,12 +191,6 @@ bool fits(std::string_view pattern, std::string_view line) {
 
 std::span<const LogFamily> log_catalogue() { return families; }
 
-std::size_t log_catalogue_size() {
-  std::size_t size = 0;
-  for (const LogFamily& family : families) size += family.entries.size();
-  return size;
-}
-
 const LogEntry* log_entry(std::string_view code) {
   for (const LogFamily& family : families) {
     for (const LogEntry& entry : family.entries) {

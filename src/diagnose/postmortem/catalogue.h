@@ -47,7 +47,6 @@ struct LogFamily {
 };
 /// All entries; of two that fit the same line the first counts.
 [[nodiscard]] std::span<const LogFamily> log_catalogue();
-[[nodiscard]] std::size_t log_catalogue_size();
 /// Null: there is none of this name.
 [[nodiscard]] const LogEntry* log_entry(std::string_view code);
 

@@ -6,9 +6,8 @@
 // those. Every ten minutes the tail becomes blocks (record/history/column.h), the roll-ups of its
 // minutes and of the hour are made anew from the blocks, and what is too old or too much goes.
 //
-// Nothing here stops a server: what the disk does not take is kept in memory for half an hour and
-// then counted as lost; a file that is damaged or may not be written is set aside under another
-// name and a new one begun.
+// Nothing here stops a server. What the disk refuses stays in memory for half an hour, then counts
+// as lost. A file that is damaged or may not be written is set aside, and a new one begun.
 
 #include <chrono>
 #include <cstdint>

@@ -608,6 +608,14 @@ TEST_F(History, AWriterDropsRatherThanWait) {
   EXPECT_EQ(writer->status().dropped, 2000 - taken);
 }
 
+TEST_F(History, AWriterThatALibraryEndedHasFailedAndSaysSo) {
+  const auto writer = HistoryWriter::start(
+      path, {}, clock, 10, [](WallTime) -> Snapshot { throw std::runtime_error("out of luck"); });
+  EXPECT_TRUE(writer->stop(patience));
+  EXPECT_EQ(writer->status().stage, HistoryStage::failed);
+  EXPECT_THAT(writer->status().trouble, HasSubstr("out of luck"));
+}
+
 TEST_F(History, AWriterSaysWhyItCouldNotOpenItsFile) {
   const HistoryStore first = opened();
   const auto writer = HistoryWriter::start(path, {}, clock);

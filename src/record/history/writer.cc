@@ -128,6 +128,7 @@ void HistoryWriter::Shared::run() {
     store.reset();
   } catch (const std::exception& error) {
     const std::lock_guard lock(mutex);
+    status.stage = HistoryStage::failed;
     status.trouble = std::string("the history has stopped: ") + error.what();
     notes.push_back(status.trouble);
   }
