@@ -1,10 +1,13 @@
 #include "base/text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 
 namespace berth {
 
@@ -23,6 +26,19 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
     if (at == std::string_view::npos) return parts;
     text.remove_prefix(at + 1);
   }
+}
+
+std::vector<std::string_view> words_in(std::string_view line) {
+  std::vector<std::string_view> words;
+  for (const std::string_view word : split(line, ' ')) {
+    if (!trimmed(word).empty()) words.push_back(trimmed(word));
+  }
+  return words;
+}
+
+std::string signal_name(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name == nullptr ? std::to_string(signal) : fmt::format("SIG{} ({})", name, signal);
 }
 
 namespace {

@@ -95,6 +95,16 @@ struct TypographicMistake {
 [[nodiscard]] int display_width(std::string_view text);
 /// At most `columns` wide; what is cut ends in "…" (or "..." where `ascii`).
 [[nodiscard]] std::string cut_to_width(std::string_view text, int columns, bool ascii);
+/// The end of the text that is at most `columns` wide.
+[[nodiscard]] std::string_view end_of_width(std::string_view text, int columns);
+/// Bytes of the UTF-8 character at the front; printable() has made sure that it is one.
+[[nodiscard]] std::size_t character_length(std::string_view text);
+
+/// The words of a line, blanks between them.
+[[nodiscard]] std::vector<std::string_view> words_in(std::string_view line);
+
+/// "SIGTERM (15)".
+[[nodiscard]] std::string signal_name(int signal);
 
 /// The shell word that stands for exactly this text: safe in sh, bash, zsh.
 [[nodiscard]] std::string shell_quoted(std::string_view word);

@@ -232,6 +232,19 @@ int display_width(std::string_view text) {
   }
 }
 
+std::size_t character_length(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  const std::size_t length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  return std::min(length, text.size());
+}
+
+std::string_view end_of_width(std::string_view text, int columns) {
+  while (!text.empty() && display_width(text) > columns) {
+    text.remove_prefix(character_length(text));
+  }
+  return text;
+}
+
 std::string cut_to_width(std::string_view text, int columns, bool ascii) {
   if (display_width(text) <= columns) return std::string(text);
   const std::string_view ending = ascii ? "..." : "…";

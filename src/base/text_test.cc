@@ -147,6 +147,8 @@ TEST(PlainCharacterBytes, IsTheLengthOfAHarmlessCharacterOfOneColumn) {
 TEST(CutToWidth, NeverExceedsTheColumns) {
   EXPECT_EQ(cut_to_width("abcdef", 4, false), "abc…");
   EXPECT_EQ(cut_to_width("abcdef", 4, true), "a...");
+  EXPECT_EQ(end_of_width("abcdef", 4), "cdef");
+  EXPECT_EQ(end_of_width("显卡显", 5), "卡显") << "a character is whole or not there";
   EXPECT_EQ(cut_to_width("显卡显卡", 4, false), "显…");
   for (int columns = 0; columns < 8; ++columns) {
     EXPECT_LE(display_width(cut_to_width("显卡abc显", columns, true)), columns);

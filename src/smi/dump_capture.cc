@@ -225,14 +225,6 @@ void read_accounted(std::string_view text, Snapshot& snapshot) {
 
 // --- pmon ----------------------------------------------------------------------------------------
 
-std::vector<std::string_view> words_of(std::string_view line) {
-  std::vector<std::string_view> words;
-  for (const std::string_view word : split(line, ' ')) {
-    if (!trimmed(word).empty()) words.push_back(trimmed(word));
-  }
-  return words;
-}
-
 Reading<Percent>* utilization_called(std::string_view title, GpuProcess& process) {
   if (title == "sm") return &process.utilization_sm;
   if (title == "mem") return &process.utilization_memory;
@@ -268,10 +260,10 @@ void read_pmon(std::string_view text, Snapshot& snapshot) {
   for (std::string_view line : split(text, '\n')) {
     line = trimmed(line);
     if (line.starts_with('#')) {
-      if (titles.empty()) titles = words_of(line.substr(1));
+      if (titles.empty()) titles = words_in(line.substr(1));
       continue;
     }
-    const auto cells = words_of(line);
+    const auto cells = words_in(line);
     const auto cell = [&](std::string_view title) {
       const auto at = static_cast<std::size_t>(std::ranges::find(titles, title) - titles.begin());
       return at < titles.size() && at < cells.size() ? cells[at] : std::string_view();

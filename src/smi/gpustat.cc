@@ -81,12 +81,7 @@ std::string name_of(const Device& gpu) {
 /// The end of a long name, behind an ellipsis.
 std::string shortened(const std::string& name, int width) {
   if (display_width(name) <= width) return name;
-  std::string_view end = name;
-  while (!end.empty() && display_width(end) >= width) {
-    do end.remove_prefix(1);
-    while (!end.empty() && (static_cast<unsigned char>(end.front()) & 0xC0) == 0x80);  // UTF-8
-  }
-  return "…" + std::string(end);
+  return "…" + std::string(end_of_width(name, width - 1));
 }
 
 struct Person {

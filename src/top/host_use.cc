@@ -13,19 +13,10 @@ namespace berth::top {
 
 namespace {
 
-/// The words of a line, blanks between them.
-std::vector<std::string_view> words_of(std::string_view line) {
-  std::vector<std::string_view> words;
-  for (const std::string_view word : split(line, ' ')) {
-    if (!trimmed(word).empty()) words.push_back(trimmed(word));
-  }
-  return words;
-}
-
 std::optional<Bytes> memory_in(std::string_view meminfo, std::string_view key) {
   for (const std::string_view line : split(meminfo, '\n')) {
     if (!line.starts_with(key)) continue;
-    const auto words = words_of(line);
+    const auto words = words_in(line);
     const auto kib = words.size() > 1 ? parse_unsigned(words[1]) : std::nullopt;
     return kib && *kib < (std::uint64_t{1} << 50) ? std::optional(Bytes(*kib * 1024))
                                                   : std::nullopt;
@@ -36,7 +27,7 @@ std::optional<Bytes> memory_in(std::string_view meminfo, std::string_view key) {
 }  // namespace
 
 std::optional<HostMeter::Ticks> HostMeter::ticks_in(std::string_view stat) {
-  const auto words = words_of(stat.substr(0, stat.find('\n')));
+  const auto words = words_in(stat.substr(0, stat.find('\n')));
   // cpu user nice system idle iowait irq softirq steal; guests are in user and nice already.
   constexpr std::size_t last = 8;
   if (words.size() < last || words[0] != "cpu") return std::nullopt;
@@ -65,7 +56,7 @@ HostUse HostMeter::take(std::string_view stat, std::string_view meminfo, std::st
     use.memory_total = total;
     use.memory_used = minus(*total, *available);
   }
-  const auto words = words_of(loadavg);
+  const auto words = words_in(loadavg);
   if (!words.empty()) use.load = parse_decimal(words[0]);
   return use;
 }

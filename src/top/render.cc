@@ -67,25 +67,13 @@ std::string prompt_of(Mode mode) {
   return {};
 }
 
-/// The end of what does not fit: one sees what one types.
-std::string tail_of(std::string text, int columns) {
-  while (!text.empty() && display_width(text) > columns) {
-    std::size_t first = 1;
-    while (first < text.size() && (static_cast<unsigned char>(text[first]) & 0xC0U) == 0x80U) {
-      ++first;
-    }
-    text.erase(0, first);
-  }
-  return text;
-}
-
 void draw_typing(const Painter& painter) {
   const State& state = painter.state;
   const int row = painter.layout.footer_row;
   const int width = painter.screen.size().columns;
   const int at = painter.say(0, row, prompt_of(state.mode), Tone::key);
-  const int end =
-      painter.screen.put(at, row, tail_of(printable(state.typed), std::max(0, width - at - 1)));
+  const std::string typed = printable(state.typed);  // the end of it: one sees what one types
+  const int end = painter.screen.put(at, row, end_of_width(typed, std::max(0, width - at - 1)));
   painter.screen.fill(end, row, 1, Tone::header);  // where the cursor would be
 }
 

@@ -105,13 +105,6 @@ std::string run_of(const Device& device, const Seen& seen) {
   return text;
 }
 
-std::string pcie_of(const Device& device, const Style& style) {
-  if (!device.pcie_generation.get() || !device.pcie_width.get()) {
-    return std::string(absent_mark(style));
-  }
-  return fmt::format("{}x{}", *device.pcie_generation.get(), *device.pcie_width.get());
-}
-
 /// The columns of a device's line; those of width 0 have no room.
 struct MeterColumns {
   static constexpr int index = 4;
@@ -208,7 +201,7 @@ void draw_meter(const Painter& painter, const Device& device, int column, int ro
   add(temperature_of(device, painter), columns.heat, true, tone_of_heat(device));
   add(reading_text(device.fan_speed, style, percent_text), columns.fan, true, Tone::plain);
   add(reading_text(device.clock_sm, style, berth::clock_text), columns.clock, true, Tone::plain);
-  add(pcie_of(device, style), columns.pcie, true, Tone::plain);
+  add(pcie_text(device, style), columns.pcie, true, Tone::plain);
   add(std::string(is_failed ? health_word(HealthState::failed)
                             : state_word(state_of(device, seen.index))),
       columns.state, false,

@@ -10,12 +10,6 @@ namespace berth::top {
 
 namespace {
 
-std::size_t character_length(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text.front());
-  const std::size_t length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  return std::min(length, text.size());
-}
-
 /// Twice as many each time, as whole blocks of memory.
 void fill_cells(std::span<Cell> cells, Cell with) {
   if (cells.empty()) return;

@@ -32,13 +32,6 @@ std::string_view code_of(Paint paint) {
   return "";
 }
 
-/// Bytes of the UTF-8 character at the front; printable() has made sure that it is one.
-std::size_t character_length(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text.front());
-  const std::size_t length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  return std::min(length, text.size());
-}
-
 constexpr std::array<std::pair<std::string_view, std::string_view>, 9> ascii_forms = {{
     {"–", "-"},
     {"—", "-"},

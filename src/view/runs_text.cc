@@ -40,11 +40,6 @@ constexpr std::array<TableColumn, column_count> run_columns = {{
     {.header = as_key("Command"), .minimum = 12},
 }};
 
-std::string signal_name(int signal) {
-  const char* name = sigabbrev_np(signal);
-  return name == nullptr ? fmt::format("{}", signal) : fmt::format("SIG{} ({})", name, signal);
-}
-
 std::string cause_text(const RunEnd& end) {
   const std::string& because = end.because;
   if (because == end_cause::time_limit) return std::string(tr("time limit"));

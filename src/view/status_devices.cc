@@ -100,13 +100,6 @@ std::string power_and_limit(const Device& device, const Style& style) {
   return text + "W";
 }
 
-std::string pcie_text(const Device& device, const Style& style) {
-  if (!device.pcie_generation.get() || !device.pcie_width.get()) {
-    return std::string(absent_mark(style));
-  }
-  return fmt::format("{}x{}", *device.pcie_generation.get(), *device.pcie_width.get());
-}
-
 /// What the look at hand shows to be wrong; the details, which it does not have, are for `berth
 /// health`.
 void add_health(const Device& device, const Snapshot& snapshot, const Style& style,

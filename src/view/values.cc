@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "snapshot/device.h"
 
 namespace berth {
 
@@ -136,6 +137,13 @@ std::string_view reason_text(Absent why) { return tr(reason_of(why)); }
 
 std::string_view invented_figures_text() {
   return tr("GPU figures are invented by the simulated server: nothing was measured.");
+}
+
+std::string pcie_text(const Device& device, const Style& style) {
+  if (!device.pcie_generation.get() || !device.pcie_width.get()) {
+    return std::string(absent_mark(style));
+  }
+  return fmt::format("{}x{}", *device.pcie_generation.get(), *device.pcie_width.get());
 }
 
 std::string_view invented_mark() { return tr(" (invented)"); }

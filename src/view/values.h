@@ -13,6 +13,8 @@
 
 namespace berth {
 
+struct Device;
+
 /// "927 MiB", "12.3 GiB", "80.0 GiB": three digits that matter.
 [[nodiscard]] std::string bytes_text(Bytes bytes);
 /// The same in the unit that `largest` has, for what stands in one row: "0.49 GiB".
@@ -30,6 +32,8 @@ namespace berth {
 [[nodiscard]] std::string temperature_text(Celsius temperature, const Style& style);
 [[nodiscard]] std::string percent_text(Percent percent);
 [[nodiscard]] std::string clock_text(Megahertz clock);
+/// Generation and width of the link: "5x16".
+[[nodiscard]] std::string pcie_text(const Device& device, const Style& style);
 
 /// "–"; "-" in ASCII.
 [[nodiscard]] std::string_view absent_mark(const Style& style);

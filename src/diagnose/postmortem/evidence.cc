@@ -52,11 +52,6 @@ int signal_of(const RunRecord& run) {
   return code > 128 && code <= 128 + 64 ? code - 128 : 0;
 }
 
-std::string signal_name(int signal) {
-  const char* name = sigabbrev_np(signal);
-  return name == nullptr ? fmt::format("{}", signal) : fmt::format("SIG{} ({})", name, signal);
-}
-
 void add_events(std::string_view kind, const PostmortemEvidence& evidence, Finding& finding) {
   constexpr std::size_t most = 8;
   for (const RunEvent& event : evidence.events) {

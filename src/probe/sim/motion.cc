@@ -12,6 +12,7 @@
 #include "probe/sim/life.h"
 #include "probe/sim/load.h"
 #include "snapshot/questions.h"
+#include "snapshot/recorded.h"
 
 namespace berth::sim {
 
@@ -24,19 +25,6 @@ double wave_at(const Wave& wave, double unix_seconds) {
   const double turn = std::fmod(unix_seconds, wave.period_s) / wave.period_s + wave.phase;
   const double sine = std::sin(2 * std::numbers::pi * turn);
   return (wave.high + wave.low) / 2 + (wave.high - wave.low) / 2 * sine;
-}
-
-std::optional<double> number_of_cell(const Cell& cell) {
-  if (!cell.get()) return std::nullopt;
-  return std::visit(
-      [](const auto& value) -> std::optional<double> {
-        if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>) {
-          return static_cast<double>(value);
-        } else {
-          return std::nullopt;
-        }
-      },
-      *cell.get());
 }
 
 /// The field's value after one move; nothing for a field that the device does not have, unless a
@@ -58,8 +46,8 @@ std::optional<double> moved(const How& how, std::optional<double> value, std::ui
 void move_field(const Move& move, Device& device, const Snapshot& snapshot, std::uint64_t seed,
                 std::uint64_t stream, double since_taken) {
   const double seconds = static_cast<double>(snapshot.taken.unix_ms) / 1000;
-  const auto value = moved(move.how, number_of_cell(move.field->read(device, snapshot)), seed,
-                           stream, seconds, since_taken);
+  const auto value = moved(move.how, plain_number(move.field->read(device, snapshot)), seed, stream,
+                           seconds, since_taken);
   if (!value) return;
   const auto count = static_cast<std::int64_t>(std::llround(std::clamp(*value, 0.0, 9e15)));
   // A field of a type that takes no number keeps what the file says.
