@@ -318,6 +318,24 @@ test("what was before is there from the first moment", { needs: ["history"] }, a
   await page.getByRole("button", { name: "15 min" }).click();
 });
 
+test("the first picture has the cards, and what stands below them comes after it", {}, async (page, server) => {
+  await page.addInitScript(() => {
+    const mark = performance.mark.bind(performance);
+    const count = (selector) => document.querySelectorAll(selector).length;
+    performance.mark = (name, ...rest) => {
+      if (name === "berth-first-picture")
+        globalThis.first = { tiles: count("a.tile"), rows: count("tbody tr") };
+      return mark(name, ...rest);
+    };
+  });
+  await page.reload();
+  await page.locator("main tbody tr").first().waitFor();
+  const { devices } = await server.ask("api/v1/overview");
+  const { tiles, rows: there } = await page.evaluate(() => globalThis.first);
+  check(tiles === devices.length, `${tiles} tiles in the first picture`);
+  check(there === 0, `${there} rows of tables before it`);
+});
+
 /// From now on the page sees these cards alone, as the server would tell of them.
 const with_devices = async (page, look, devices) => {
   const told = JSON.stringify({ ...look, devices });
