@@ -7,7 +7,9 @@
 
 #include <chrono>
 #include <filesystem>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -139,6 +141,48 @@ void chart_of_an_hour(benchmark::State& state) {
   state.counters["limit"] = 50;  // milliseconds
 }
 BENCHMARK(chart_of_an_hour)->Unit(benchmark::kMillisecond);
+
+/// What a page asks when it is opened, at the worst moment: ten minutes that are not yet in blocks.
+void chart_of_64_devices(benchmark::State& state) {
+  FakeClock clock;
+  const TemporaryDirectory directory;
+  const std::string path = directory / "history.sqlite";
+  std::vector<DeviceId> devices;
+  {
+    HistoryStore store = opened(path, clock);
+    std::mt19937_64 random(1);
+    SnapshotBuilder builder;
+    for (int i = 0; i < 64; ++i) {
+      devices.emplace_back("GPU-" + std::to_string(i));
+      builder.gpu(devices.back().text(), 80_GiB);
+    }
+    Snapshot look = builder.build();
+    for (std::int64_t second = 0; second < 599; ++second) {
+      look.taken = {first.unix_ms + second * 1000};
+      for (Device& device : look.devices) {
+        device.utilization_gpu = Percent(static_cast<double>(random() % 101));
+        device.power_draw = Milliwatts(600'000 + random() % 100'000);
+        device.memory_used = Bytes((random() % 40'000) << 20);
+        device.temperature = Celsius(60 + static_cast<std::int64_t>(random() % 8));
+      }
+      BERTH_CHECK(store.append(look).has_value(), "the disk takes it");
+    }
+  }
+  for (auto _ : state) {
+    auto reader = HistoryReader::open(path);
+    BERTH_CHECK(reader.has_value(), "the minutes can be read");
+    const auto found = reader->series_of(devices, {.device = {},
+                                                   .metric = "power_draw_milliwatts",
+                                                   .since = first,
+                                                   .until = {first.unix_ms + 600'000},
+                                                   .points = 180});
+    BERTH_CHECK(found.has_value() && found->size() == 64 && found->back().points.size() > 100,
+                "each device has its points");
+  }
+  state.counters["of_cpu"] = 1;
+  state.counters["limit"] = 50;  // milliseconds
+}
+BENCHMARK(chart_of_64_devices)->Unit(benchmark::kMillisecond);
 
 void usage_of_a_month(benchmark::State& state) {
   const std::string& path = month_path();

@@ -85,7 +85,8 @@ def measured(folder, chromium):
         done = subprocess.run(
             ["node", str(ROOT / "web/tests/browser/measure.mjs"), str(check_page.modules(ROOT)), address, str(MINUTES)],
             env=os.environ | {"BERTH_CHROMIUM": chromium, "BERTH_SMALL_SERVER": small_address,
-                              "BERTH_MAP_SERVER": f"http://127.0.0.1:{many.port}/"},
+                              "BERTH_MAP_SERVER": f"http://127.0.0.1:{many.port}/",
+                              "BERTH_SERVER_PIDS": f"{small.process.pid} {large.process.pid}"},
             capture_output=True, text=True, check=False,
         )
     if done.returncode != 0:
@@ -99,8 +100,11 @@ def main():
     if chromium is None or reason or not (PAGE / "page.js").is_file():
         print(f"bench_page: skipped: {reason or 'needs chromium and the page'}", file=sys.stderr)
         return
+    # What else is computed here: a wall clock's figures are to be read beside it.
+    load = [os.getloadavg()[0]]
     with tempfile.TemporaryDirectory(prefix="berth-bench-page-") as folder:
         found = measured(pathlib.Path(folder), chromium)
+    load.append(os.getloadavg()[0])
     if found["tiles"] != 64:
         raise SystemExit(f"{found['tiles']} tiles, 64 wanted")
     tell("page: the browser's first picture of one word from the same server", "ms", found["floor"]["times"], None)
@@ -109,6 +113,8 @@ def main():
     tell("page: first picture, 64 GPUs", "ms", found["first"]["times"], 300)
     tell("page: its processor time, 64 GPUs", "ms", found["first"]["busy"], 1000)
     tell("page: that of all threads of the renderer", "ms", found["first"]["whole"], 1000)
+    tell("page: that of `berth serve`, 64 GPUs", "ms", found["first"]["served"], None)
+    tell(f"page: processes that wanted the {os.cpu_count()} processors meanwhile (load)", "", load, None)
     tell("page: one look of 64 GPUs drawn", "ms", found["draws"], None)
     tell("page: slowest look of 64 GPUs", "ms", [max(found["draws"])], None)
     tell("page: script an update, 1,000 servers", "ms", [found["map_ms"]], 16)

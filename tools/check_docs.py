@@ -351,8 +351,19 @@ def unmerged_findings(root: Path, name: Path) -> list[str]:
     return [f"{name}:{number}: a conflict of a merge" for number in left]
 
 
+def picture_findings(root: Path) -> list[str]:
+    """A picture that no document shows grows old unseen."""
+    shown = set()
+    for name in written_by_hand(root):
+        for match in LINK.finditer((root / name).read_text(encoding="utf-8")):
+            shown.add((root / name.parent / (match[1] or match[2])).resolve())
+    pictures = [name for name in repository.files(root) if name.parts[:2] == ("doc", "pictures")]
+    return [f"{name}: no document shows it" for name in pictures if (root / name).resolve() not in shown]
+
+
 def findings(root: Path, berth: Path | None) -> list[str]:
     found = forbidden_findings(root) + word_findings(root) + readme_length_findings(root)
+    found += picture_findings(root)
     for name in written_by_hand(root):
         if not LINES_AS_THEY_ARE.fullmatch(str(name)):
             found += line_findings(root, name)

@@ -18,17 +18,20 @@ IdleEvidence idle_evidence(const Context& context, const Snapshot& snapshot) {
     evidence.why_none = reader.error().shown();
     return evidence;
   }
+  std::vector<DeviceId> held;
   for (const Device& device : snapshot.devices) {
-    if (claims_on(device.id, snapshot).empty() && processes_on(device.id, snapshot).empty()) {
-      continue;
-    }
-    auto load = reader->series({.device = device.id,
-                                .metric = "utilization_gpu_percent",
-                                .since = WallTime{snapshot.taken.unix_ms - day_ms},
-                                .until = snapshot.taken,
-                                .points = 24 * 60});
-    if (load && !load->points.empty()) evidence.loads.push_back(*std::move(load));
+    const bool is_held =
+        !claims_on(device.id, snapshot).empty() || !processes_on(device.id, snapshot).empty();
+    if (is_held) held.push_back(device.id);
   }
+  auto loads = reader->series_of(held, {.device = {},
+                                        .metric = "utilization_gpu_percent",
+                                        .since = WallTime{snapshot.taken.unix_ms - day_ms},
+                                        .until = snapshot.taken,
+                                        .points = 24 * 60});
+  if (!loads) return evidence;
+  std::erase_if(*loads, [](const HistorySeries& load) { return load.points.empty(); });
+  evidence.loads = *std::move(loads);
   return evidence;
 }
 

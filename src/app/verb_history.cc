@@ -86,12 +86,19 @@ class HistoryVerb final : public Verb {
     } else {
       keys = {"utilization_gpu_percent", "memory_used_bytes", "power_draw_milliwatts"};
     }
-    for (const HistoryDevice& device : view.devices) {
-      for (const std::string_view key : keys) {
-        auto series = reader.series(
-            {.device = device.id, .metric = key, .since = view.since, .until = view.until});
-        if (!series) return std::unexpected(std::move(series).error());
-        if (!series->points.empty() || !metric_.empty()) view.series.push_back(*std::move(series));
+    std::vector<DeviceId> devices;
+    for (const HistoryDevice& device : view.devices) devices.push_back(device.id);
+    std::vector<std::vector<HistorySeries>> found;
+    for (const std::string_view key : keys) {
+      auto series = reader.series_of(
+          devices, {.device = {}, .metric = key, .since = view.since, .until = view.until});
+      if (!series) return std::unexpected(std::move(series).error());
+      found.push_back(*std::move(series));
+    }
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      for (std::vector<HistorySeries>& of_all : found) {
+        if (of_all[i].points.empty() && metric_.empty()) continue;
+        view.series.push_back(std::move(of_all[i]));
       }
     }
     return {};

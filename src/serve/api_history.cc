@@ -179,19 +179,21 @@ HttpResponse answer_recent(const Question& question) {
   const auto count = static_cast<std::int64_t>(*points);
   const std::int64_t step_ms = std::max<std::int64_t>((length + count - 1) / count, 1);
   std::map<std::string, std::vector<std::optional<double>>> values;
+  std::vector<DeviceId> devices;
   const auto seen = question.context.snapshot;
   for (const Device& device : seen ? seen->devices : std::vector<Device>()) {
-    const auto series = question.context.history->series({.device = device.id,
-                                                          .metric = *metric,
-                                                          .since = span->since,
-                                                          .until = span->until,
-                                                          .points = *points});
+    devices.push_back(device.id);
     // What was never recorded, or not yet, is no step of anything.
-    if (!series && series.error().code() != ErrorCode::not_found) {
-      return error_response(series.error());
-    }
-    values[device.id.text()] =
-        in_steps(series ? *series : HistorySeries(), *span, step_ms, *points);
+    values[device.id.text()].resize(*points);
+  }
+  const auto found = question.context.history->series_of(devices, {.device = {},
+                                                                   .metric = *metric,
+                                                                   .since = span->since,
+                                                                   .until = span->until,
+                                                                   .points = *points});
+  if (!found && found.error().code() != ErrorCode::not_found) return error_response(found.error());
+  for (const HistorySeries& series : found ? *found : std::vector<HistorySeries>()) {
+    values[series.device.text()] = in_steps(series, *span, step_ms, *points);
   }
   return json_answer([&](Archive& archive) {
     archive.derived("simulated", simulated_in(question.context));

@@ -216,6 +216,10 @@ class SomeHistory final : public History {
         .knows_since = WallTime{5},
         .points = {{.at = query.since, .least = 1, .mean = 2, .p95 = 3, .most = 4}}};
   }
+  Result<std::vector<HistorySeries>> series_of(std::span<const DeviceId>,
+                                               const SeriesQuery&) const override {
+    return std::vector<HistorySeries>();
+  }
   Result<UsageReport> usage(UsageQuery query) const override {
     return UsageReport{.by = query.by,
                        .price_per_kwh = query.price_per_kwh,

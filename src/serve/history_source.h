@@ -4,6 +4,7 @@
 // slow disk must not keep others waiting.
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,9 @@ class History {
   /// invalid: no such metric. Any other error, here and below: why the store has no answer now, as
   /// anybody may hear it. A device that was never seen has no points.
   [[nodiscard]] virtual Result<HistorySeries> series(const SeriesQuery& query) const = 0;
+  /// Of each of these devices, in their order: one question of the store for all.
+  [[nodiscard]] virtual Result<std::vector<HistorySeries>> series_of(
+      std::span<const DeviceId> devices, const SeriesQuery& query) const = 0;
   /// Days begin as local time has them.
   [[nodiscard]] virtual Result<UsageReport> usage(UsageQuery query) const = 0;
   /// Leases and users, by their beginning: the newest `most` of them, and as many events.

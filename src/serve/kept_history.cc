@@ -69,9 +69,17 @@ std::optional<Error> StoredHistory::take_trouble() const {
 }
 
 Result<HistorySeries> StoredHistory::series(const SeriesQuery& query) const {
+  auto found = series_of({&query.device, 1}, query);
+  if (!found) return std::unexpected(std::move(found).error());
+  return std::move(found->front());
+}
+
+Result<std::vector<HistorySeries>> StoredHistory::series_of(std::span<const DeviceId> devices,
+                                                            const SeriesQuery& query) const {
+  using Found = std::vector<HistorySeries>;
   auto reader = HistoryReader::open(path_);
-  if (!reader) return told<HistorySeries>(std::unexpected(std::move(reader).error()));
-  auto found = reader->series(query);
+  if (!reader) return told<Found>(std::unexpected(std::move(reader).error()));
+  auto found = reader->series_of(devices, query);
   // What was asked is wrong, not the store.
   const auto* facts = history::find_metric(query.metric);
   const bool is_known = facts != nullptr && facts->read != nullptr;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,8 @@ class StoredHistory final : public History {
   [[nodiscard]] const std::string& path() const { return path_; }
 
   [[nodiscard]] Result<HistorySeries> series(const SeriesQuery& query) const override;
+  [[nodiscard]] Result<std::vector<HistorySeries>> series_of(
+      std::span<const DeviceId> devices, const SeriesQuery& query) const override;
   [[nodiscard]] Result<UsageReport> usage(UsageQuery query) const override;
   [[nodiscard]] Result<Timeline> timeline(WallTime since, WallTime until,
                                           std::size_t most) const override;

@@ -34,7 +34,7 @@ def divided_server():
 
 
 class Room:
-    """Four servers that run: of a recording with all details, of a driver, of a divided card, and as `--sim` has it."""
+    """Servers that run: of recordings with all details, whole and divided, of a driver, and as `--sim` has both."""
 
     def __init__(self, directory):
         self.directory = directory
@@ -44,6 +44,7 @@ class Room:
         self.open("divided", Machine, replay=divided_server(), hostname="Hostname")
         self.open("driver", FakeDriver, snapshot=full, hostname="hostname")
         self.open("simulated", Machine, snapshot="server-8xh100", hostname="Hostname")
+        self.open("simulated and divided", Machine, snapshot="h100-mig", hostname="Hostname")
         addresses = list(self.addresses.values())
         # One that cannot ask its driver.
         folder = directory / "broken"
@@ -380,9 +381,10 @@ def test_the_numbers_of_panels_are_right(room):
 
 
 @pytest.mark.parametrize("panel", PANELS_OF_INSTANCES)
-def test_panels_of_instances_have_data(room, panel):
-    node = room.addresses["divided"]
-    instances = [one for one in room.servers["divided"].get("/gpu-status", over="unix").json["devices"] if one["mig"]]
+@pytest.mark.parametrize("server", ["divided", "simulated and divided"])
+def test_panels_of_instances_have_data(room, server, panel):
+    node = room.addresses[server]
+    instances = [one for one in room.servers[server].get("/gpu-status", over="unix").json["devices"] if one["mig"]]
     found = room.prometheus.query(filled(PANELS_OF_INSTANCES[panel], node, 'uuid=~".*"'))
     assert {labels["gpu_instance_id"] for labels, _ in found} == {str(one["mig"]["gpu_instance"]) for one in instances}
     assert all(re.fullmatch(r"\d+g\.\d+gb.*", labels["profile"]) for labels, _ in found), found

@@ -2,12 +2,14 @@
 
 import os
 import pathlib
+import pty
+import select
 import shutil
 import subprocess
 
 import pytest
 
-from conftest import BERTH, ROOT
+from conftest import BERTH, ROOT, end, wait_until
 
 BUILD = pathlib.Path(BERTH).resolve().parent
 
@@ -62,3 +64,41 @@ def test_bash_completes_verbs_and_options(installed):
            "echo ${COMPREPLY[@]}; COMP_WORDS=(berth sta); COMP_CWORD=1; _berth; echo ${COMPREPLY[@]}")
     done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True)
     assert done.stdout.split() == ["--detach", "status"], done
+
+
+@pytest.mark.skipif(not shutil.which("fish"), reason="needs fish")
+def test_fish_completes_verbs_and_options(installed, tmp_path):
+    script = installed / "share/fish/vendor_completions.d/berth.fish"
+    ask = f"source {script}; complete -C 'berth run --det'; complete -C 'berth sta'"
+    done = subprocess.run(["fish", "--no-config", "-c", ask], capture_output=True, text=True,
+                          env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)})  # fmt: skip
+    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["--detach", "status"], done
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="needs zsh")
+@pytest.mark.parametrize("typed, whole", [("berth run --det", "berth run --detach"), ("berth sta", "berth status")])
+def test_zsh_completes_verbs_and_options(installed, tmp_path, typed, whole):
+    """As somebody presses Tab in a terminal."""
+    ours, its = pty.openpty()
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TERM": "xterm"}
+    shell = subprocess.Popen(["zsh", "-f", "-i"], stdin=its, stdout=its, stderr=its, env=environment, start_new_session=True)
+    os.close(its)
+    said = ""
+
+    def has_said(words):
+        nonlocal said
+        if select.select([ours], [], [], 0.1)[0]:
+            said += os.read(ours, 4096).decode(errors="replace")
+        return words in said
+
+    try:
+        folder = installed / "share/zsh/site-functions"
+        os.write(ours, f"PS1=; fpath=({folder} $fpath); autoload -U compinit; compinit -D -u; print re''ady\n".encode())
+        wait_until(lambda: has_said("ready\r\n"), "zsh knows its completions")
+        os.write(ours, f"{typed}\t".encode())
+        # The line as it would be run; a name that is typed whole needs no more than the Tab.
+        os.write(ours, b"\x01print -r -- :\x05:\n")
+        wait_until(lambda: has_said(f":{whole}"), f"zsh completes {typed}")
+    finally:
+        end(shell)
+        os.close(ours)

@@ -104,6 +104,10 @@ def test_t_puts_children_under_their_parents(tmp_path, terminal_of):  # noqa: F8
         terminal.top("-s", "memory")
         screen = terminal.until(f" {parent.pid} ", f" {child} ", "sleep 600")
         assert pids_in(screen) == [child, parent.pid] and "└" not in screen
+        terminal.type("t")
+        assert pids_in(terminal.until("└ sleep 600")) == [parent.pid, child]
+        terminal.type("t")
+        terminal.until(" sleep 600", lambda text: "└" not in text)
         left(terminal)
         terminal.top("-s", "memory", "-t")
         screen = terminal.until(f" {parent.pid} ", f" {child} ", "sleep 600")

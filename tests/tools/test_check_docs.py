@@ -49,6 +49,15 @@ def test_links_lead_to_headings_that_exist(tmp_path: Path) -> None:
     assert "no such heading" in check_docs.link_findings(tmp_path, Path("README.md"))[0]
 
 
+def test_each_picture_is_shown_by_a_document(tmp_path: Path) -> None:
+    house(tmp_path, "![a picture](doc/pictures/shown.png)\n")
+    pictures = tmp_path / "doc" / "pictures"
+    pictures.mkdir()
+    for name in ("shown.png", "forgotten.png"):
+        (pictures / name).write_bytes(b"")
+    assert check_docs.picture_findings(tmp_path) == ["doc/pictures/forgotten.png: no document shows it"]
+
+
 def test_files_named_in_the_tour_exist(tmp_path: Path) -> None:
     house(tmp_path, "")
     (tmp_path / "src" / "view").mkdir(parents=True)

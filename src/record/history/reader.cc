@@ -114,13 +114,25 @@ void add_points(Steps& steps, const Window& window, const std::vector<history::P
   }
 }
 
-Result<void> add_tail(Database& database, Steps& steps, const Window& window, std::int64_t series,
-                      const MetricFacts& facts, std::uint64_t& damaged) {
-  const auto tail = history::tail_of(database, damaged);
-  if (!tail) return std::unexpected(tail.error());
+/// Samples that are not yet in blocks, of all series.
+struct Tail {
+  std::vector<history::SampleRow> rows;
+  std::uint64_t damaged = 0;
+};
+
+Result<Tail> read_tail(Database& database) {
+  Tail tail;
+  auto rows = history::tail_of(database, tail.damaged);
+  if (!rows) return std::unexpected(std::move(rows).error());
+  tail.rows = *std::move(rows);
+  return tail;
+}
+
+void add_tail(Steps& steps, const Window& window, std::int64_t series, const MetricFacts& facts,
+              const Tail& tail) {
   std::vector<std::int64_t> times;
   std::vector<history::Entry> entries;
-  for (const history::SampleRow& row : *tail) {
+  for (const history::SampleRow& row : tail.rows) {
     const auto at =
         std::lower_bound(row.readings.begin(), row.readings.end(), series,
                          [](const auto& one, std::int64_t id) { return one.first < id; });
@@ -129,7 +141,6 @@ Result<void> add_tail(Database& database, Steps& steps, const Window& window, st
     entries.push_back(at->second);
   }
   add_points(steps, window, history::points_of(facts, times, entries));
-  return {};
 }
 
 Result<void> add_raw(Database& database, Steps& steps, const Window& window, std::int64_t series,
@@ -209,49 +220,49 @@ std::int64_t rounded_up(std::int64_t length, std::int64_t unit) {
   return (length + unit - 1) / unit * unit;
 }
 
-}  // namespace
-
-Result<HistorySeries> HistoryReader::series(const SeriesQuery& query) {
-  const MetricFacts* facts = history::find_metric(query.metric);
-  if (facts == nullptr || facts->read == nullptr) {
-    std::string known;
-    for (const MetricFacts& one : history::metrics()) {
-      if (one.read != nullptr) known += (known.empty() ? "" : ", ") + std::string(one.key);
-    }
-    return fail(ErrorCode::invalid, "the history keeps no metric \"{}\"; it has {}",
-                printable(query.metric), known);
+Result<const MetricFacts*> facts_of(std::string_view metric) {
+  const MetricFacts* facts = history::find_metric(metric);
+  if (facts != nullptr && facts->read != nullptr) return facts;
+  std::string known;
+  for (const MetricFacts& one : history::metrics()) {
+    if (one.read != nullptr) known += (known.empty() ? "" : ", ") + std::string(one.key);
   }
-  const auto reading = Transaction::begin(*database_, Transaction::Kind::read);
-  if (!reading) return std::unexpected(reading.error());
-  HistorySeries answer{
-      .device = query.device, .metric = std::string(facts->key), .unit = std::string(facts->unit)};
+  return fail(ErrorCode::invalid, "the history keeps no metric \"{}\"; it has {}",
+              printable(metric), known);
+}
+
+Window window_of(const SeriesQuery& query) {
   const std::int64_t length = std::max<std::int64_t>(query.until.unix_ms - query.since.unix_ms, 1);
   const auto points = static_cast<std::int64_t>(std::clamp<std::size_t>(query.points, 1, 100'000));
-  Window window{query.since.unix_ms, query.until.unix_ms,
-                rounded_up((length + points - 1) / points, 1000)};
+  return {query.since.unix_ms, query.until.unix_ms,
+          rounded_up((length + points - 1) / points, 1000)};
+}
+
+/// Fills what is empty but for its device.
+Result<void> fill(Database& database, HistorySeries& answer, Window window,
+                  const MetricFacts& facts, std::optional<WallTime> since, const Tail& tail) {
+  answer.metric = facts.key;
+  answer.unit = facts.unit;
   answer.step_ms = window.step_ms;
-  const auto series = database_->number(
+  const auto series = database.number(
       "SELECT series.id FROM series JOIN device ON device.id=series.device "
       "WHERE process=0 AND metric=? AND device.uuid=?",
-      {facts->number, std::string_view(query.device.text())});
+      {facts.number, std::string_view(answer.device.text())});
   if (!series) return std::unexpected(series.error());
-  if (!*series) return answer;
-  const auto since = knows_since();
-  if (!since) return std::unexpected(since.error());
-  answer.knows_since = *since;
-  const auto level = level_for(*database_, window, **series);
+  if (!*series) return {};
+  answer.knows_since = since;
+  answer.damaged_blocks = tail.damaged;
+  const auto level = level_for(database, window, **series);
   if (!level) return std::unexpected(level.error());
   if (*level) window.step_ms = answer.step_ms = rounded_up(window.step_ms, step_of(**level));
   Steps steps;
   auto read = *level
-                  ? add_rollups(*database_, steps, window, **series, **level, answer.damaged_blocks)
-                  : add_raw(*database_, steps, window, **series, *facts, answer.damaged_blocks);
-  if (read) {
-    read = add_tail(*database_, steps, window, **series, *facts, answer.damaged_blocks);
-  }
-  if (!read) return std::unexpected(std::move(read).error());
+                  ? add_rollups(database, steps, window, **series, **level, answer.damaged_blocks)
+                  : add_raw(database, steps, window, **series, facts, answer.damaged_blocks);
+  if (!read) return read;
+  add_tail(steps, window, **series, facts, tail);
   const auto in_unit = [&](std::int64_t number) {
-    return static_cast<double>(number) / static_cast<double>(facts->scale);
+    return static_cast<double>(number) / static_cast<double>(facts.scale);
   };
   for (auto& [at, step] : steps) {
     Rollup all = step.rollup;
@@ -263,7 +274,34 @@ Result<HistorySeries> HistoryReader::series(const SeriesQuery& query) {
                              in_unit(all.most),
                              all.samples});
   }
-  return answer;
+  return {};
+}
+
+}  // namespace
+
+Result<HistorySeries> HistoryReader::series(const SeriesQuery& query) {
+  auto found = series_of({&query.device, 1}, query);
+  if (!found) return std::unexpected(std::move(found).error());
+  return std::move(found->front());
+}
+
+Result<std::vector<HistorySeries>> HistoryReader::series_of(std::span<const DeviceId> devices,
+                                                            const SeriesQuery& query) {
+  const auto facts = facts_of(query.metric);
+  if (!facts) return std::unexpected(facts.error());
+  const auto reading = Transaction::begin(*database_, Transaction::Kind::read);
+  if (!reading) return std::unexpected(reading.error());
+  const auto since = knows_since();
+  if (!since) return std::unexpected(since.error());
+  const auto tail = read_tail(*database_);
+  if (!tail) return std::unexpected(tail.error());
+  std::vector<HistorySeries> all;
+  for (const DeviceId& device : devices) {
+    HistorySeries& one = all.emplace_back(HistorySeries{.device = device});
+    auto filled = fill(*database_, one, window_of(query), **facts, *since, *tail);
+    if (!filled) return std::unexpected(std::move(filled).error());
+  }
+  return all;
 }
 
 Result<std::vector<history::Span>> HistoryReader::spans(WallTime since, WallTime until,

@@ -469,6 +469,37 @@ Snapshot noisy_look(std::int64_t second, std::mt19937_64& random) {
   return snapshot;
 }
 
+TEST_F(History, TellsOfSeveralDevicesAtOnceWhatItTellsOfEach) {
+  std::mt19937_64 random(7);
+  HistoryStore store = opened({.commit_every = rarely});
+  for (std::int64_t second = 0; second < 900; ++second) {  // blocks, and what is not yet in one
+    ASSERT_TRUE(store.append(noisy_look(second, random)).has_value());
+  }
+  ASSERT_TRUE(store.flush().has_value());
+  SeriesQuery query{.device = {},
+                    .metric = "power_draw_milliwatts",
+                    .since = {start + 300'000},
+                    .until = {start + 900'000},
+                    .points = 60};
+  const std::vector<DeviceId> devices{DeviceId("GPU-3"), DeviceId("never seen"), DeviceId("GPU-0")};
+  const auto together = reader().series_of(devices, query);
+  ASSERT_TRUE(together.has_value());
+  ASSERT_THAT(*together, SizeIs(3));
+  EXPECT_THAT((*together)[0].points, SizeIs(60));
+  EXPECT_THAT((*together)[1].points, IsEmpty());
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    query.device = devices[i];
+    const auto alone = reader().series(query);
+    ASSERT_TRUE(alone.has_value());
+    EXPECT_EQ((*together)[i].device.text(), devices[i].text());
+    EXPECT_EQ((*together)[i].knows_since.has_value(), alone->knows_since.has_value());
+    ASSERT_EQ((*together)[i].points.size(), alone->points.size());
+    for (std::size_t at = 0; at < alone->points.size(); ++at) {
+      EXPECT_EQ((*together)[i].points[at].mean, alone->points[at].mean) << i << " at " << at;
+    }
+  }
+}
+
 TEST_F(History, NeverTakesMoreDiskThanTold) {
   constexpr Bytes at_most{std::uint64_t{2} << 20};
   HistoryStore store = opened({.at_most = at_most, .commit_every = rarely});

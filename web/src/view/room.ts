@@ -103,16 +103,25 @@ export function room_view(world: World): View {
     topology = places.ok ? places.value : null;
     draw(world.state());
   }
-  let has_asked = false;
+  let has_drawn = false;
+
+  /// What waits until the first picture is seen, and for nothing else.
+  function go_on(): void {
+    requestAnimationFrame(() =>
+      setTimeout(() => {
+        if (stop.signal.aborted) return;
+        draw(world.state());
+        void learn();
+      }, 0),
+    );
+  }
 
   function draw(state: State): void {
     const overview = state.overview;
     if (!overview) return;
-    if (!has_asked) {
-      has_asked = true;
-      // After the first picture, which waits for nothing.
-      setTimeout(() => void learn(), 0);
-    }
+    const is_first = !has_drawn;
+    has_drawn = true;
+    if (is_first) go_on();
     counts.update(room_counts(overview.devices));
     set_text(sums, sums_text(overview));
     const cards = overview.devices.filter((device) => device.parent === null).length;
@@ -124,17 +133,19 @@ export function room_view(world: World): View {
       (device) => only === null || standing_of(device) === only,
     );
     parts.update(in_groups(by_card(shown), topology));
-    together.update(state);
     if (!tiles.querySelector('[tabindex="0"]'))
       tiles.querySelector("a")?.setAttribute("tabindex", "0");
     set_hidden(nothing, overview.devices.length > 0);
-    processes.update(overview.processes);
-    waiters.update(overview.queue);
     problem_parts.update(overview.problems);
     set_hidden(problems_panel, overview.problems.length === 0);
     const firing = state.alerts.filter(is_firing);
     alerts.update(firing);
     set_hidden(alerts_panel, firing.length === 0);
+    // Below the tiles: half of what a first picture with 64 of them would cost.
+    if (is_first) return;
+    together.update(state);
+    processes.update(overview.processes);
+    waiters.update(overview.queue);
   }
 
   return {

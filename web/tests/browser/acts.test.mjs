@@ -14,6 +14,7 @@ const button = (page, name) => page.locator("main").getByRole("button", { name }
 test("nobody in particular is offered nothing to end", { needs: ["act"] }, async (page, server) => {
   await leased_gpu(page, server, await server.tell("who"));
   check((await button(page, /^(Release|Send a signal)/).count()) === 0, "a button of somebody else's");
+  await page.locator("header").getByRole("button", { name: /^not signed in · / }).waitFor();
 });
 
 test(
@@ -66,6 +67,19 @@ test(
     check((await server.tell("acts"))[0].what === "release", "nothing was done");
   },
 );
+
+for (const end of ["killed", "had ended"])
+  test(`of a run that was stopped is told: ${end}`, { needs: ["act"] }, async (page, server) => {
+    const who = await server.tell("who");
+    await log_in(page, who);
+    await page.route(/\/release$/, (route) => route.fulfill({ json: { end } }));
+    await leased_gpu(page, server, who);
+    await page.locator('main td a[href^="#/run"]').first().click();
+    await button(page, "Stop").click();
+    await page.getByRole("dialog").getByRole("button", { name: "Stop" }).click();
+    const words = { killed: "did not end in time and was killed", "had ended": "had ended already" };
+    await page.locator(".run .heading").getByText(words[end]).waitFor();
+  });
 
 test(
   "a process is signalled by its owner, as he chooses",

@@ -157,11 +157,36 @@ test(
     await until("it is told in words", async () =>
       /997 of 1001 servers answer/.test((await map.getAttribute("aria-label")) ?? ""),
     );
-    const painted = await map.evaluate((canvas) => {
-      const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
-      return pixels.filter((value, i) => i % 4 === 3 && value > 0).length;
+    // A colour for each standing, as strong as the card is loaded.
+    const { painted, seen } = await map.evaluate((canvas) => {
+      const often = { willReadFrequently: true };
+      const copy = document.createElement("canvas");
+      [copy.width, copy.height] = [canvas.width, canvas.height];
+      copy.getContext("2d", often).drawImage(canvas, 0, 0);
+      const pixels = copy.getContext("2d").getImageData(0, 0, copy.width, copy.height).data;
+      const probe = document.createElement("canvas").getContext("2d", often);
+      const style = getComputedStyle(document.documentElement);
+      const colours = ["free", "busy", "held", "unknown"].map((standing) => {
+        probe.fillStyle = style.getPropertyValue(`--${standing}`).trim();
+        probe.fillRect(0, 0, 1, 1);
+        return [standing, probe.getImageData(0, 0, 1, 1).data];
+      });
+      const strengths = Object.fromEntries(colours.map(([standing]) => [standing, new Set()]));
+      let count = 0;
+      for (let i = 0; i < pixels.length; i += 4) {
+        if (pixels[i + 3] === 0) continue;
+        count += 1;
+        for (const [standing, colour] of colours)
+          if ([0, 1, 2].every((part) => Math.abs(pixels[i + part] - colour[part]) < 4))
+            strengths[standing].add(pixels[i + 3]);
+      }
+      const sizes = Object.entries(strengths).map(([standing, all]) => [standing, all.size]);
+      return { painted: count, seen: sizes };
     });
     check(painted > 8_000 * 40, `${painted} pixels for 8,000 cells`);
+    for (const [standing, strengths] of seen)
+      check(strengths > 0, `no cell has the colour of what is ${standing}`);
+    check(seen.some(([, strengths]) => strengths > 1), "an idle card looks as one that computes");
     check((await page.locator(".host-block").count()) === 0, "no block beside it");
     await page.getByLabel("Server or user").fill("gpu99");
     await until("eleven of them", async () => (await page.locator(".host-block").count()) === 11);

@@ -1,6 +1,8 @@
 // How soon the page shows something, and what 64 GPUs at 1 Hz cost it: node measure.mjs MODULES
 // ADDRESS MINUTES; one line of JSON. Started by bench/bench_page.py.
 
+import { readdirSync, readFileSync } from "node:fs";
+
 import { abilities as minutes, address as base, open_browser } from "./harness.mjs";
 
 const { browser, close } = await open_browser();
@@ -25,17 +27,26 @@ async function renderers_ms() {
   return new Map(drawing.map(({ id, cpuTime }) => [id, 1000 * cpuTime]));
 }
 
+/// What the threads of `berth serve` have computed, in milliseconds; not its probe process, which looks
+/// whether or not a page is open.
+function server_ms(pid) {
+  const of = (thread) => readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0];
+  return readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => sum + Number(of(thread)) / 1e6, 0);
+}
+
 /// From the click to the picture after the one in which the numbers were written; of a page of
 /// somebody else's, to the first picture at all.
-async function first_pictures(address, is_ours) {
+async function first_pictures(address, is_ours, pid) {
   const times = [];
   const busy = [];
   const whole = [];
+  const served = [];
   for (let i = 0; i < 16; ++i) {
     const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
     const page = await context.newPage();
     const { metrics } = await listen(page);
     const before_ms = await renderers_ms();
+    const server_before_ms = server_ms(pid);
     await page.goto(address);
     const ms = await page.evaluate(
       (ours) =>
@@ -50,6 +61,7 @@ async function first_pictures(address, is_ours) {
     );
     // The browser's own first page warms it up.
     if (i > 0) {
+      served.push(server_ms(pid) - server_before_ms);
       times.push(ms);
       busy.push(1000 * (await metrics()).TaskDuration);
       const after_ms = await renderers_ms();
@@ -57,13 +69,14 @@ async function first_pictures(address, is_ours) {
     }
     await context.close();
   }
-  return { times, busy, whole };
+  return { times, busy, whole, served };
 }
 
 const small = process.env.BERTH_SMALL_SERVER;
-const floor = await first_pictures(`${small}healthz`, false);
-const eight = await first_pictures(small, true);
-const first = await first_pictures(base, true);
+const [small_pid, large_pid] = process.env.BERTH_SERVER_PIDS.split(" ");
+const floor = await first_pictures(`${small}healthz`, false, small_pid);
+const eight = await first_pictures(small, true, small_pid);
+const first = await first_pictures(base, true, large_pid);
 
 const page = await browser.newPage({ viewport: { width: 1920, height: 1080 } });
 await page.addInitScript(() => {

@@ -27,8 +27,13 @@ test("runs are narrowed to what is looked for", { needs: ["runs"] }, async (page
   await page.getByLabel("GPU", { exact: true }).fill(String(index));
   await narrows("by GPU", runs.filter(has).length);
   await page.getByLabel("GPU", { exact: true }).fill("");
-  await page.getByLabel("any time").selectOption("30");
-  await narrows("by time", runs.length);
+  for (const days of [1, 30]) {
+    const asking = page.waitForRequest(/\/api\/v1\/runs\?/);
+    await page.getByLabel("any time").selectOption(String(days));
+    const since = Number(new URL((await asking).url()).searchParams.get("since"));
+    check(Math.abs(Date.now() - days * 86_400_000 - since) < 60_000, `${days} days: since ${since}`);
+    await narrows(`of ${days} days`, runs.filter((run) => run.started_unix_ms >= since).length);
+  }
   await until("a curve of one's own runs", async () =>
     (await page.locator("td .spark path[d]").count()) > 0,
   );
