@@ -37,7 +37,7 @@ def called(names: str) -> re.Pattern[str]:
 # naming one's own function like a system call is what the rule is against.
 RULES = [
     OnlyHere(
-        "fork, exec, kill, wait and pidfds belong to base/process_posix.cc",
+        "fork, exec, kill, wait and pidfds belong to base/process_posix.cc and process_answer.cc",
         re.compile(
             called(
                 r"v?fork|execv|execvp|execve|execvpe|execl|execlp|execle|fexecve|execveat|kill|killpg"
@@ -45,7 +45,7 @@ RULES = [
             ).pattern
             + r"|\bSYS_(?:v?fork|clone3?|execve|execveat|kill|tgkill|pidfd_\w+|wait4|waitid)\b"
         ),
-        re.compile(r"src/base/process_posix\.cc|src/lib/helper_client\.cc|src/guard/"),
+        re.compile(r"src/base/process_(posix|answer)\.cc|src/lib/helper_client\.cc|src/guard/"),
     ),
     OnlyHere(
         "the clock is read and waited for in base/clock_system.cc; take a Clock",

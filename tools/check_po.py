@@ -67,7 +67,11 @@ NOTIONS = {
     "cgroup": ("cgroup", "控制组"),
     "notebook": ("notebook", "笔记本(?!电脑)"),
     "you": ("你", "您"),
+    "a device": ("个设备", "台设备|整台(?![机服])"),
 }
+# Between Chinese characters a sentence has its own marks; what is spelled as its format is no sentence.
+HALF_WIDTH = re.compile(r"(?<=[一-鿿])[,:;?!()]|[,;?!](?=[一-鿿])")
+SPELLED = re.compile(r"域:总线:设备|`[^`]*`|https?://\S+|\]\([^)]*\)")
 CHINESE = ["po/zh_CN.po", "web/src/words/*.ts", "*.zh-CN.md"]
 
 
@@ -206,6 +210,10 @@ def replaced_words(root: Path) -> list[str]:
             for notion, (word, replaced) in NOTIONS.items():
                 for match in re.finditer(replaced, line):
                     found.append(f"{name}:{number}: {match[0]!r}: write {word!r} ({notion})")
+            sentence = SPELLED.sub("", line)
+            for match in HALF_WIDTH.finditer(sentence):
+                beside = sentence[max(0, match.start() - 6) : match.end() + 6]
+                found.append(f"{name}:{number}: {match[0]!r} in {beside!r}: a Chinese sentence has full-width marks")
     return found
 
 

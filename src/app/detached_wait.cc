@@ -1,6 +1,7 @@
 #include "app/detached_wait.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <array>
@@ -113,21 +114,27 @@ class Front {
 
 }  // namespace
 
-Result<int> stand_before(const std::function<int(const LetGo&)>& wait) {
+Result<int> stand_before(const std::function<int(const LetGo&)>& wait, UntilLetGo until_let_go) {
   auto pipe = make_pipe();
   if (!pipe) return std::unexpected(std::move(pipe).error());
   auto parting = make_pipe();
   if (!parting) return std::unexpected(std::move(parting).error());
   auto signals = SignalQueue::open();
   if (!signals) return std::unexpected(std::move(signals).error());
+  const pid_t front = ::getpid();
   const auto waiter = fork_process([&] {
+    const bool ends_too = until_let_go == UntilLetGo::ends_too;
+    if (ends_too && !die_with_parent(front)) return static_cast<int>(exit_code::berth_failed);
     pipe->read.close();
     parting->read.close();
     const auto left = leave_the_terminal(pipe->write);
     pipe->write.close();
     signals->restore_original();
     if (!left) return report(left.error(), exit_code::berth_failed);
-    return wait([&](const std::string& log) { stand_alone(log, parting->write); });
+    return wait([&](const std::string& log) {
+      (void)::prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);  // nobody is needed in front of it any more
+      stand_alone(log, parting->write);
+    });
   });
   if (!waiter) return std::unexpected(waiter.error());
   pipe->write.close();

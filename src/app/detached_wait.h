@@ -14,11 +14,15 @@ namespace berth {
 /// stdout is empty, and the process before it ends with 0.
 using LetGo = std::function<void(const std::string& log)>;
 
+/// What becomes of who waits where the process before it is killed and has not been let go.
+enum class UntilLetGo { goes_on, ends_too };
+
 /// Runs `wait` in a process of its own session and stays in front of it until it ends or lets go:
 /// writes on what it says on stderr, passes Ctrl-C, TERM and QUIT on to it, and ends as it does. A
 /// closed terminal (SIGHUP) ends this process alone. stdout is that of `wait`; stdin it has none.
 ///
 /// The exit code; where `wait` ended by a signal, this does not return.
-[[nodiscard]] Result<int> stand_before(const std::function<int(const LetGo&)>& wait);
+[[nodiscard]] Result<int> stand_before(const std::function<int(const LetGo&)>& wait,
+                                       UntilLetGo until_let_go = UntilLetGo::goes_on);
 
 }  // namespace berth

@@ -136,18 +136,23 @@ Result<WallTime> parse_start(const std::string& text, WallTime now) {
   return fail(ErrorCode::invalid, "--at \"{}\" is not to come within a year", printable(text));
 }
 
+Result<void> can_plan(const Context& context) {
+  const auto place = open_place(context);
+  if (place && place->is_kept()) return {};
+  return fail(ErrorCode::unsupported,
+              "--at takes a `berth serve` of root's on this machine, which starts it when it is "
+              "time, and one ledger of all users: `sudo berth setup`, `sudo berth service "
+              "install`. Without them write `berth reserve` at that time");
+}
+
 Result<std::string> plan_reservation(const Context& context, PlannedText text) {
   for (const char* name : {"HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"}) {
     const auto value = context.variable(name);
     if (value && value->starts_with('/')) text.homes.push_back(std::string(name) + "=" + *value);
   }
+  if (const auto able = can_plan(context); !able) return std::unexpected(able.error());
   const auto place = open_place(context);
-  if (!place || !place->is_kept()) {
-    return fail(ErrorCode::unsupported,
-                "--at takes a `berth serve` of root's on this machine, which starts it when it is "
-                "time, and one ledger of all users: `sudo berth setup`, `sudo berth service "
-                "install`. Without them write `berth reserve` at that time");
-  }
+  if (!place) return std::unexpected(place.error());
   const auto all = place->all();
   if (!all) return std::unexpected(all.error());
   const auto own = std::ranges::count(*all, ::geteuid(), &Planned::uid);

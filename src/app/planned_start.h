@@ -18,7 +18,9 @@ namespace berth {
 /// invalid: not to come, or further than a year away.
 [[nodiscard]] Result<WallTime> parse_start(const std::string& text, WallTime now);
 
-/// Writes it down; its name. unsupported: says what is needed, where no service would start it.
+/// unsupported: no service would begin it; says what is needed.
+[[nodiscard]] Result<void> can_plan(const Context& context);
+/// Writes it down, where that can be; its name.
 [[nodiscard]] Result<std::string> plan_reservation(const Context& context, PlannedText text);
 /// Of this machine; none where there is no such service, or no such directory.
 [[nodiscard]] std::vector<Planned> planned_here(Context& context);

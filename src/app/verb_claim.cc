@@ -13,6 +13,7 @@
 #include "app/live.h"
 #include "app/past_runs.h"
 #include "app/run_options.h"
+#include "app/simulated_mark.h"
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/process.h"
@@ -46,6 +47,9 @@ Result<Found> find_job(const std::string& word) {
   }
   const auto pid = static_cast<pid_t>(*number);
   auto life = open_pidfd(pid);
+  if (!life && life.error().code() == ErrorCode::not_found) {
+    return fail(ErrorCode::not_found, "there is no process {}", pid);
+  }
   if (!life) return std::unexpected(std::move(life).error());
   const auto process = identify_process(pid);
   if (!process) return std::unexpected(process.error());
@@ -202,7 +206,8 @@ class ClaimVerb final : public Verb {
     for (const Refusal& one : refusal.placement.refused) {
       if (one.rule == Rule::not_listed) continue;
       const std::string device = one.index ? std::to_string(*one.index) : one.device.text();
-      reasons += (reasons.empty() ? "" : "; ") + trf("GPU {}: {}", device, one.text);
+      reasons +=
+          (reasons.empty() ? "" : std::string(tr("; "))) + trf("GPU {}: {}", device, one.text);
     }
     complain(trf("claim: its devices cannot be leased to it: {}", printable(reasons)));
     return exit_code::no_device;
@@ -224,6 +229,7 @@ class ClaimVerb final : public Verb {
       return refused(told.error());
     }
     if (!quiet_) {
+      say_simulated(services.simulated);
       complain(trf("process {} has a lease as run {} now; it ends with the process",
                    found.claim.job->pid, id));
     }

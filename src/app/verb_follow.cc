@@ -10,6 +10,7 @@
 #include "app/rank_state.h"
 #include "app/records.h"
 #include "app/run_words.h"
+#include "app/simulated_mark.h"
 #include "app/slurm_options.h"
 #include "app/terminal.h"
 #include "app/verb.h"
@@ -59,6 +60,7 @@ class LogsVerb final : public Verb {
   int run(Context& context, const std::vector<std::string>&) override {
     auto found = find_run(context, name_);
     if (!found) return report(found.error());
+    say_simulated(found->manifest.given.simulated);
     say_of_its_wait(context, *found);
     if (!rank_.empty()) {
       const auto ranks = run_ranks_of(*found);

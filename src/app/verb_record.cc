@@ -47,18 +47,29 @@ class RecordVerb final : public Verb {
                : trf("recording to {} until Ctrl-C", file_ == "-" ? "stdout" : printable(file_));
     // A recording is for programs: its sentences are the same in every language.
     set_language(Language::english);
+    const bool was_there = is_there(file_);
     auto out = open_file();
     if (!out) return report(out.error());
+    const int code = record_to(context, *out, *delay, length, begins);
+    struct stat facts{};
+    const bool is_empty = ::fstat(out->get(), &facts) == 0 && facts.st_size == 0;
+    // An empty file would stand in the way of the next try.
+    if (code != exit_code::ok && is_empty && file_ != "-" && !was_there) ::unlink(file_.c_str());
+    return code;
+  }
+
+ private:
+  int record_to(Context& context, const Fd& out, Duration delay, std::optional<Duration> length,
+                const std::string& begins) const {
     auto signals = SignalQueue::open();
     if (!signals) return report(signals.error());
     auto live = Live::start(context);
     if (!live) return report(live.error());
     if (!begins.empty() && ::isatty(STDERR_FILENO) == 1) complain(begins);
-    return record(context, *live, *signals, out->get(),
-                  std::max(*delay, std::chrono::milliseconds(100)), length);
+    return record(context, *live, *signals, out.get(),
+                  std::max<Duration>(delay, std::chrono::milliseconds(100)), length);
   }
 
- private:
   [[nodiscard]] Result<Fd> open_file() const {
     if (file_ == "-") return Fd(::dup(STDOUT_FILENO));
     if (const auto fit = append_ ? is_fit_to_go_on() : Result<void>(); !fit) {

@@ -11,6 +11,7 @@
 #include "app/kernel_cap.h"
 #include "app/planned_start.h"
 #include "app/run_options.h"
+#include "app/simulated_mark.h"
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/process.h"
@@ -83,6 +84,14 @@ class ReserveVerb final : public Verb {
       return usage_code();
     }
     if (!at_.empty() && !request_.dry_run()) return plan(context);
+    if (!at_.empty()) {
+      const auto at = parse_start(at_, context.clock().wall_now());
+      const auto able = at ? can_plan(context) : std::unexpected(at.error());
+      if (!able) return report(Error(able.error()).because(sentence("reserve")), usage_code());
+      complain(
+          trf("it would begin at {}; as the devices are now:", date_time_text(*at, context.err())));
+    }
+    if (!request_.dry_run()) say_simulated(context.sources().simulated);
     std::vector<std::string> words = {"run", "--detach", "--quiet"};
     for (std::string& word : request_.words()) words.push_back(std::move(word));
     // The holder has nothing to save: what warns others of the end is nothing to it.
@@ -106,6 +115,7 @@ class ReserveVerb final : public Verb {
     const auto id =
         plan_reservation(context, {.at = *at, .lasts = *lasts, .words = request_.words()});
     if (!id) return failed(id.error());
+    say_simulated(context.sources().simulated);
     print(*id + "\n");
     complain(
         trf("it begins at {} if its devices are free then, else when it is its turn; `berth "
@@ -128,8 +138,19 @@ class ReserveVerb final : public Verb {
   bool hold_ = false;
 };
 
-/// The caller's own lease of that name, or of the run of that name.
+/// The lease that the caller was given last, of those that are held.
+const Claim* last_of_own(const std::vector<Claim>& claims) {
+  const Claim* last = nullptr;
+  for (const Claim& claim : claims) {
+    if (claim.uid != ::geteuid() || claim.run.empty()) continue;
+    if (last == nullptr || claim.since >= last->since) last = &claim;
+  }
+  return last;
+}
+
+/// The caller's own lease of that name, or of the run of that name; "last".
 Result<Claim> own_claim(const LedgerView& view, const std::string& name) {
+  if (const Claim* last = name == "last" ? last_of_own(view.claims) : nullptr) return *last;
   std::vector<const Claim*> found;
   for (const Claim& claim : view.claims) {
     if (claim.uid != ::geteuid()) continue;
@@ -200,12 +221,21 @@ class ReleaseVerb final : public Verb {
     const auto released = release_planned(context, name_);
     if (!released)
       return report(Error(released.error()).because(sentence("release")), usage_code());
-    if (!*released) return become({"stop", name_}, context.environment());
+    if (!*released) return become({"stop", name_of_run(context)}, context.environment());
+    say_simulated(context.sources().simulated);
     complain(trf("{} does not begin any more", printable(name_)));
     return exit_code::ok;
   }
 
  private:
+  /// The last run may be a command on what the last reservation holds.
+  [[nodiscard]] std::string name_of_run(Context& context) const {
+    if (name_ != "last") return name_;
+    const LedgerView view = context.read_ledger();
+    const Claim* last = last_of_own(view.claims);
+    return last == nullptr ? name_ : last->run;
+  }
+
   std::string name_;
 };
 
@@ -271,6 +301,7 @@ class ExtendVerb final : public Verb {
     extend_begun(*ledger, *claim, *more, context.clock());
     const std::int64_t left =
         claim->ends->unix_ms + more->count() - context.clock().wall_now().unix_ms;
+    say_simulated(context.sources().simulated);
     complain(trf("run {} ends in {} now", printable(claim->run),
                  short_duration(std::chrono::milliseconds(left))));
     return {};

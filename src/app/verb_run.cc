@@ -1,7 +1,9 @@
 // `berth run`: a command on the right device, alone there, with a record.
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <climits>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -40,6 +42,7 @@ class RunVerb final : public Verb {
     slurm_.declare(options);
     options.choice("--on", on_, "where it runs: here, or slurm, whose options these are", "WHERE",
                    {"here", "slurm"});
+    options.hidden_value("--start-lock", start_lock_);
   }
   [[nodiscard]] bool decides_by_config() const override { return true; }
   [[nodiscard]] std::vector<OptionalValue> optional_values() const override {
@@ -136,10 +139,20 @@ class RunVerb final : public Verb {
 
   /// What waits for a detached job is detached already: the terminal is not kept for it.
   int start(Context& context, RunOptions& options) {
+    take_start_lock();
     if (!waits_detached(options)) return start_here(context, options, nullptr);
     const auto code =
-        stand_before([&](const LetGo& let_go) { return start_here(context, options, let_go); });
+        stand_before([&](const LetGo& let_go) { return start_here(context, options, let_go); },
+                     start_lock_.empty() ? UntilLetGo::goes_on : UntilLetGo::ends_too);
     return code ? *code : report(code.error(), usage_code());
+  }
+
+  /// A sweep's: who holds a copy may still begin a run that has no record yet. Not the job's.
+  void take_start_lock() {
+    const auto number = parse_unsigned(start_lock_);
+    if (!number || *number <= STDERR_FILENO || *number > INT_MAX) return;
+    const int fd = static_cast<int>(*number);
+    if (::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0) held_to_start_ = Fd(fd);
   }
 
   /// `let_go`: of a detached job that may have to wait; else null.
@@ -163,8 +176,14 @@ class RunVerb final : public Verb {
     }
     options.limits.last_had = devices_last_had(options.state_directory);
     RunCallbacks words = words_of_a_run(context, reporter, flags_.talk());
+    const auto on_starting = words.on_starting;
+    words.on_starting = [&](const RunStarted& started) {
+      held_to_start_.close();  // there is a record
+      on_starting(started);
+    };
     if (let_go) {
       words.on_waits_alone = [&](const RunWaits& waits) {
+        held_to_start_.close();
         tell_that_it_waits(waits);
         let_go(waits.log);
         context.leave_terminal();
@@ -262,6 +281,8 @@ class RunVerb final : public Verb {
   RunFlags flags_;
   SlurmFlags slurm_;
   std::string on_ = "here";
+  std::string start_lock_;  // the number of an inherited descriptor
+  Fd held_to_start_;
 };
 
 }  // namespace

@@ -70,6 +70,12 @@ class ServeVerb final : public Verb {
     }
     auto socket = socket_path(context, *settings);
     if (!socket) return report(socket.error());
+    if (socket->empty() && settings->listen.empty()) {
+      complain(
+          tr("serve: without an address and without a socket nobody could reach it: leave out "
+             "--listen or --socket"));
+      return exit_code::usage;
+    }
     if (link_) return print_link(context, *socket);
     return run_server(context, {.settings = std::move(*settings),
                                 .socket = std::move(*socket),
@@ -117,6 +123,12 @@ class ServeVerb final : public Verb {
         auto address = serve::parse_address(trimmed(one));
         if (!address) return std::unexpected(std::move(address).error().at("--listen"));
         settings->listen.push_back(std::move(*address));
+      }
+      if (settings->listen.empty() && listen_ != "none") {
+        return fail(ErrorCode::invalid,
+                    "--listen \"{}\" has no address: write 127.0.0.1:9700, or none for the socket "
+                    "alone",
+                    printable(listen_));
       }
     }
     if (!interval_.empty()) {

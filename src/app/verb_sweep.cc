@@ -3,21 +3,26 @@
 // again and goes on.
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <set>
 
 #include "app/records.h"
 #include "app/run_options.h"
+#include "app/simulated_mark.h"
 #include "app/terminal.h"
 #include "app/verb.h"
+#include "base/child_answer.h"
 #include "base/fd.h"
 #include "base/lock.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "view/paint.h"
 #include "view/placement_text.h"
 #include "view/progress.h"
 #include "view/sweep_text.h"
@@ -29,6 +34,8 @@ namespace {
 constexpr Duration looked_every = std::chrono::milliseconds(500);
 /// A run that waits answers at once; a look at a busy driver may take a while.
 constexpr Duration patience_to_start = std::chrono::minutes(5);
+/// Who was killed is gone within this, but where the kernel keeps it.
+constexpr Duration patience_with_the_killed = std::chrono::seconds(1);
 
 class SweepVerb final : public Verb {
  public:
@@ -82,8 +89,11 @@ class SweepVerb final : public Verb {
     if (!records) return report(records.error(), usage_code());
     records_ = *std::move(records);
     name_sweep(command);
-    const auto alone = only_one();
+    auto alone = only_one();
     if (!alone) return report(alone.error(), usage_code());
+    locks_ = *std::move(alone);
+    const InterruptNote interrupt;
+    if (const int signal = await_no_start(context); signal != 0) return 128 + signal;
     if (auto found = find_earlier(); !found) return report(found.error(), usage_code());
     if (jobs_ == 0) jobs_ = static_cast<int>(at_a_time(context, *job));
     return go(context, job->wait ? job->wait->count() == 0 : false);
@@ -139,15 +149,48 @@ class SweepVerb final : public Verb {
   /// file is this sweep's while this process lives: nothing is left behind that could hold up the
   /// next. Where locks cannot be had it goes on. busy: the same sweep runs.
   [[nodiscard]] Result<Fd> only_one() const {
-    if (!make_directories(records_, 0700)) return Fd();
-    auto file = open_fd(records_ + "/sweeps.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (!file) return Fd();
-    const off_t place = static_cast<off_t>(std::strtoull(name_.sweep.c_str(), nullptr, 16) >> 2U);
-    const auto taken = take_ofd_lock(file->get(), {.start = place, .length = 1});
+    Fd file = open_locks();
+    const auto taken = take_ofd_lock(file.get(), byte_of_sweep());
     if (taken || taken.error().code() != ErrorCode::busy) return file;
     return fail(ErrorCode::busy,
                 "sweep: this very sweep is under way already: the same words in the same folder. "
                 "It starts the points that are left; `berth runs` lists them");
+  }
+
+  /// Not open: none can be had.
+  [[nodiscard]] Fd open_locks() const {
+    if (!make_directories(records_, 0700)) return {};
+    auto file = open_fd(records_ + "/sweeps.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    return file ? *std::move(file) : Fd();
+  }
+  [[nodiscard]] ByteRange byte_of_sweep() const {
+    const auto id = std::strtoull(name_.sweep.c_str(), nullptr, 16);
+    return {.start = static_cast<off_t>(id >> 2U), .length = 1};
+  }
+  /// Who starts a point holds this one until that has a record.
+  [[nodiscard]] ByteRange byte_of_start() const {
+    constexpr off_t behind_all_sweeps = off_t{1} << 62U;
+    return {.start = behind_all_sweeps + byte_of_sweep().start, .length = 1};
+  }
+
+  [[nodiscard]] bool is_being_started() const {
+    const auto found = find_ofd_lock(locks_.get(), byte_of_start());
+    return found && *found;
+  }
+
+  /// Whoever was starting a point for a sweep that was killed may not have ended yet: only then
+  /// does it show whether that point was started. 0, or the signal that came.
+  int await_no_start(Context& context) const {
+    Clock& clock = context.clock();
+    const Instant told_at = clock.now() + patience_with_the_killed;
+    for (bool is_told = false; is_being_started() && InterruptNote::signal() == 0;) {
+      if (!is_told && clock.now() > told_at) {
+        complain(tr("sweep: the start of a point was ended and does not end; waiting for it"));
+        is_told = true;
+      }
+      InterruptNote::wait_until(clock.now() + std::chrono::milliseconds(5), clock);
+    }
+    return InterruptNote::signal();
   }
 
   /// Runs of the same sweep that there are already, the last time through alone.
@@ -199,7 +242,6 @@ class SweepVerb final : public Verb {
   }
 
   int go(Context& context, bool needs_wait) {
-    const InterruptNote interrupt;
     std::optional<SweepCount> told;
     int failure = 0;
     while (true) {
@@ -215,8 +257,11 @@ class SweepVerb final : public Verb {
     }
     if (context.stderr_is_terminal()) std::fputs("\n", stderr);
     const Moment now = context.clock().moment();
+    const auto& simulated = context.sources().simulated;
+    if (csv_) say_simulated(simulated);
     print(csv_ ? sweep_csv(parameters_, rows_, now)
-               : render_sweep(parameters_, rows_, now, context.out_uncut()));
+               : simulated_line(simulated, context.out()) +
+                     render_sweep(parameters_, rows_, now, context.out_uncut()));
     if (const int signal = InterruptNote::signal(); signal != 0) {
       complain(
           tr("what runs goes on; the same command goes on with the rest, and `berth stop` ends "
@@ -277,19 +322,75 @@ class SweepVerb final : public Verb {
     if (needs_wait && !is_not_to_wait) words.emplace_back("--wait=forever");
     words.emplace_back("--");
     for (const std::string& word : rows_[point].point->command) words.push_back(word);
-    auto answer = answer_of(words, context.environment(), "", context.clock(), patience_to_start);
+    auto answer = ask_to_start(context, words);
     if (!answer) return report(answer.error(), usage_code());
     const std::string id(trimmed(answer->out));
-    auto run = answer->exit == Exit{} ? load_run(records_, id)
-                                      : Result<RunRecord>(fail(ErrorCode::not_found, ""));
+    auto run = answer->exit == Exit{} ? load_run(records_, id) : started_all_the_same(context);
     if (run) {
       rows_[point].run = *std::move(run);
       return 0;
     }
-    std::fwrite(answer->err.data(), 1, answer->err.size(), stderr);
+    if (InterruptNote::signal() != 0) return 0;
     complain(trf("sweep: point {} could not be started; the rest is not tried", point + 1));
     const int code = answer->exit ? shell_exit_code(*answer->exit) : usage_code();
     return code != 0 ? code : usage_code();
+  }
+
+  /// What it says is told at once; a signal ends it, as long as there is no record of it.
+  Result<ChildAnswer> ask_to_start(Context& context, std::vector<std::string> words) {
+    Fd lock = open_locks();
+    if (take_ofd_lock(lock.get(), byte_of_start())) {
+      words.insert(words.begin() + 4, "--start-lock=" + std::to_string(lock.get()));
+    }
+    std::string line;
+    auto answer = hear_child(
+        [&] {
+          (void)keep_on_exec(lock.get());
+          const Error error = execute(words, context.environment(), "");
+          (void)write_all(STDERR_FILENO, error.shown());
+          return 127;
+        },
+        context.clock(), patience_to_start,
+        {.on_err = [&](std::string_view piece) { pass_on(context, line, piece); },
+         .is_enough = [] { return InterruptNote::signal() != 0; }});
+    if (!line.empty()) pass_on(context, line, "\n");
+    said_before_.merge(said_now_);
+    is_said_before_ = false;
+    return answer;
+  }
+
+  /// What was said of an earlier point is not said of each: a sentence begins at a line's begin.
+  void pass_on(const Context& context, std::string& line, std::string_view piece) {
+    line += piece;
+    for (std::size_t end = line.find('\n'); end != line.npos; end = line.find('\n')) {
+      const std::string one = line.substr(0, end + 1);
+      line.erase(0, end + 1);
+      if (!one.starts_with(' ')) is_said_before_ = said_before_.contains(one);
+      said_now_.insert(one);
+      if (is_said_before_) continue;
+      if (context.stderr_is_terminal()) {
+        std::fputs(("\r" + std::string(clear_to_end_of_line())).c_str(), stderr);
+      }
+      std::fputs(one.c_str(), stderr);
+    }
+    std::fflush(stderr);
+  }
+
+  /// One that was ended at its start: it may have come as far as its record, and goes on then.
+  Result<RunRecord> started_all_the_same(Context& context) {
+    Clock& clock = context.clock();
+    const Instant deadline = clock.now() + patience_with_the_killed;
+    while (is_being_started() && clock.now() < deadline) {
+      clock.wait_until(clock.now() + std::chrono::milliseconds(5));
+    }
+    auto list = list_runs(records_);
+    if (!list) return std::unexpected(std::move(list).error());
+    for (RunRecord& run : list->runs) {  // the newest first
+      if (sweep_name_in(run.manifest.spec_of("name")) == name_ && !is_over(run)) {
+        return std::move(run);
+      }
+    }
+    return fail(ErrorCode::not_found, "");
   }
 
   static void tell_progress(const Context& context, const SweepCount& count) {
@@ -316,6 +417,10 @@ class SweepVerb final : public Verb {
   std::vector<SweepRow> rows_;
   std::string records_;
   SweepName name_;
+  Fd locks_;
+  std::set<std::string> said_before_;  // lines, of the starts before
+  std::set<std::string> said_now_;
+  bool is_said_before_ = false;  // the sentence that is passed on
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/child_answer.h"
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/signals.h"
@@ -133,6 +134,22 @@ TEST(AskChild, EndsWithTheChildAndNotWithWhoHoldsItsPipes) {
   const auto holder = parse_unsigned(trimmed(said->out));
   ASSERT_TRUE(holder) << said->out;
   ::kill(static_cast<pid_t>(*holder), SIGKILL);
+}
+
+TEST(AskChild, IsHeardWhileItSpeaksAndGivenUpWhenItIsEnough) {
+  SystemClock clock;
+  std::string heard;
+  const auto speak = [] {
+    (void)write_all(2, "said");
+    ::pause();
+    return 0;
+  };
+  const auto said = hear_child(speak, clock, std::chrono::hours(1),
+                               {.on_err = [&](std::string_view piece) { heard += piece; },
+                                .is_enough = [&] { return heard == "said"; }});
+  ASSERT_TRUE(said) << said.error().message();
+  EXPECT_FALSE(said->exit) << "it was ended";
+  EXPECT_EQ(said->err, "said");
 }
 
 TEST(Process, ThatHasEndedGetsNoSignal) {

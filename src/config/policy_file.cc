@@ -141,7 +141,8 @@ class PolicyReader {
       const auto who = name == "group" ? PolicyRule::For::group : PolicyRule::For::user;
       for (const auto& [whose, inner] : *table) {
         const toml::table* rules = inner.as_table();
-        if (rules == nullptr) return unknown(name + "." + std::string(whose.str()), inner);
+        if (whose.str().empty()) return nameless(name, inner);
+        if (rules == nullptr) return no_table(name + "." + std::string(whose.str()), inner);
         if (auto taken = take_rules(who, std::string(whose.str()), *rules); !taken) return taken;
       }
       return {};
@@ -205,11 +206,36 @@ class PolicyReader {
                                              const Error& why) const {
     return std::unexpected(Error(why).at(key).at(place(node)));
   }
+  [[nodiscard]] std::unexpected<Error> nameless(const std::string& name,
+                                                const toml::node& node) const {
+    return fail(ErrorCode::invalid, "{}: [{}.\"\"] names nobody; write [{}.NAME]", place(node),
+                name, name);
+  }
+  [[nodiscard]] std::unexpected<Error> no_table(const std::string& name,
+                                                const toml::node& node) const {
+    return fail(ErrorCode::invalid, "{}: {} is a table: write [{}], and its keys below",
+                place(node), printable(name), printable(name));
+  }
+  /// A word that there is, where it is nothing.
+  [[nodiscard]] std::unexpected<Error> misplaced(const std::string& name,
+                                                 const toml::node& node) const {
+    if (std::ranges::find(keys, Text(name), &PolicyKey::name) != std::end(keys)) {
+      return fail(ErrorCode::invalid,
+                  "{}: {} belongs below [everybody], [group.NAME] or [user.NAME]", place(node),
+                  name);
+    }
+    if (const std::size_t dot = name.find('.'); dot != name.npos) {
+      return fail(ErrorCode::invalid, "{}: {} belongs below [{}]", place(node),
+                  name.substr(dot + 1), name.substr(0, dot));
+    }
+    return no_table(name == "group" || name == "user" ? name + ".NAME" : name, node);
+  }
   [[nodiscard]] std::unexpected<Error> unknown(const std::string& name,
                                                const toml::node& node) const {
     std::vector<Text> known = {"queue", "reap", "everybody", "group", "user", notify_key};
     for (const TimeKey& key : time_keys) known.push_back(key.name);
     for (const PolicyKey& key : keys) known.push_back(key.name);
+    if (std::ranges::find(known, Text(name)) != known.end()) return misplaced(name, node);
     const std::string nearest = nearest_word(name, known);
     constexpr int widest = 80;
     const std::string shown = cut_to_width(printable(name), widest, true);
@@ -356,9 +382,10 @@ std::vector<std::string> remarks_on(const Policy& policy, const PolicyPlaces& pl
                       rule.origin, printable(rule.name))
                 : trf("{}: this machine's own files have no group {}, and the table is nobody's",
                       rule.origin, printable(rule.name));
-    if (!nearest.empty()) said += "; " + trf("is {} meant?", nearest);
+    if (!nearest.empty()) said += std::string(tr("; ")) + trf("is {} meant?", nearest);
     if (nearest.empty() && is_user) {
-      said += "; " + std::string(tr("write the number of somebody whom a directory service has"));
+      said += std::string(tr("; ")) +
+              std::string(tr("write the number of somebody whom a directory service has"));
     }
     remarks.push_back(std::move(said));
   }

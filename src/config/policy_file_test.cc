@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr const char* path = "/etc/berth/berth.toml";
 
@@ -50,9 +51,24 @@ TEST(PolicyFile, NamesASlipWithItsLineAndTheNearestRightWord) {
   EXPECT_THAT(refusal("[everybody]\nmemory = \"much\"\n"), HasSubstr("memory"));
   EXPECT_THAT(refusal("[everybody]\ntime = true\n"), HasSubstr("time"));
   EXPECT_THAT(refusal("[everybody]\nprefer = \"fastest\"\n"), HasSubstr("berth.toml:2"));
-  EXPECT_THAT(refusal("[user]\nanna = 3\n"), HasSubstr("user.anna"));
-  EXPECT_THAT(refusal("everybody = 1\n"), HasSubstr("everybody"));
   EXPECT_THAT(refusal("[everybody\n"), HasSubstr("line 1"));
+}
+
+TEST(PolicyFile, SaysOfAWordThatThereIsWhereItBelongs) {
+  EXPECT_THAT(refusal("everybody = 3\n"),
+              HasSubstr("berth.toml:1: everybody is a table: write [everybody]"));
+  EXPECT_THAT(refusal("group = 3\n"), HasSubstr("write [group.NAME]"));
+  EXPECT_THAT(refusal("reap = 3\n"), HasSubstr("write [reap]"));
+  EXPECT_THAT(refusal("[user]\nanna = 3\n"), HasSubstr("write [user.anna]"));
+  EXPECT_THAT(refusal("devices_at_most = 3\n"), HasSubstr("belongs below [everybody]"));
+  EXPECT_THAT(refusal("[everybody]\nreap = 3\n"), HasSubstr("write [reap]"));
+  for (const char* text : {"[group.\"\"]\ndevices_at_most = 1\n", "[user.\"\"]\n"}) {
+    EXPECT_THAT(refusal(text), HasSubstr("names nobody")) << text;
+  }
+  for (const char* text : {"everybody = 3\n", "[everybody]\ngroup = 1\n", "devices = \"0\"\n",
+                           "\"queue.fair_share\" = \"1h\"\n"}) {
+    EXPECT_THAT(refusal(text), Not(HasSubstr("meant?"))) << text;
+  }
 }
 
 TEST(PolicyFile, IsReadWhereItIsItsOwnersAlone) {

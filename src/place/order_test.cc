@@ -141,6 +141,27 @@ TEST(Policy, QuietHoursGoOverMidnight) {
   }
 }
 
+TEST(Policy, InQuietHoursNoJobOfTheirsStartsAndOthersDo) {
+  Policy policy = {.rules = {{.who = PolicyRule::For::user,
+                              .name = "eve",
+                              .rules = {.quiet_hours = parse_quiet_hours("22:00-07:00").value()}}}};
+  policy.who = [](uid_t uid) {
+    return PolicyUser{.name = uid == 3 ? "eve" : "anna", .groups = {}};
+  };
+  Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).build();
+  const auto starts = [&](uid_t uid, int hour) {
+    host.taken = WallTime{hour * hour_ms};
+    return place_newcomer(host, {}, {.policy = &policy, .uid = uid});
+  };
+  EXPECT_TRUE(starts(3, 21).satisfied() && starts(3, 7).satisfied());
+  EXPECT_TRUE(starts(1, 23).satisfied()) << "they are another's hours";
+  const Placement refused = starts(3, 23);
+  EXPECT_FALSE(refused.satisfied());
+  EXPECT_TRUE(refused.possible) << "who waits is given it later";
+  ASSERT_EQ(refused.refused.size(), 1U);
+  EXPECT_EQ(refused.refused[0].rule, Rule::quiet_hours);
+}
+
 // --- who may start, and when ---------------------------------------------------------------
 
 Waiter waiter(int devices, std::vector<DeviceId> gathered = {},

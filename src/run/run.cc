@@ -76,9 +76,8 @@ class Run {
       if (*refused) return never_started(std::move(**refused));
     }
     auto environment = job_environment();
-    if (!environment) {
+    if (!environment)
       return never_started(std::unexpected(give_back(std::move(environment).error())));
-    }
     note_start(manifest_, started_);
     started_.directory = record_ ? record_->directory() : std::string();
     if (callbacks_.on_starting) callbacks_.on_starting(started_);
@@ -169,7 +168,10 @@ class Run {
     options.wait = wait_for_devices(job_);
     options.on_news = [this](const WaitingNews& news) { hear_news(news); };
     options.tells_time = callbacks_.on_waiting_tells_time;
-    options.say = [this](const Sentence& said) { tell(RunRemark{said}); };
+    options.say = [this](const Sentence& said) {
+      tell(RunRemark{said});
+      go_on_alone();  // for a disk that is full one waits as well
+    };
     options.interrupted = [this] { return is_interrupted(); };
     const WaitingSignals noted;
     auto answer =
@@ -335,10 +337,9 @@ class Run {
     }
     auto record = RecordWriter::create(options_.state_directory, manifest_,
                                        static_cast<std::size_t>(job_.request.devices));
-    if (!record) {
+    if (!record)
       return go_without_record(options_, manifest_, record.error(), container_.is_there(),
                                [this](const RunNews& news) { tell(news); });
-    }
     record_.emplace(std::move(*record));
     return record_->path_of(record_file::marks);
   }

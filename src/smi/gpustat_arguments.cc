@@ -14,6 +14,9 @@ namespace {
 constexpr std::string_view help_text =
     R"(gpustat, as berth shows it: one line per device and who is on it.
 
+  berth gpustat -cp
+  berth gpustat --json
+
   -a, --show-all          everything below
   -c, --show-cmd          the command's name      -u, --show-user   whose it is
   -f, --show-full-cmd     the whole command       -p, --show-pid    its process number

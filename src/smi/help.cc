@@ -5,6 +5,9 @@ namespace berth::smi {
 std::string help_text() {
   return R"(berth smi: what nvidia-smi shows, in its own formats, from the devices that berth sees.
 
+  berth smi -L
+  berth smi --query-gpu=index,memory.used --format=csv
+
 berth smi [OPTION]...          also: a link named nvidia-smi that points to berth
 
   no option                    the table of devices and processes

@@ -53,6 +53,14 @@ TEST(Holders, StayNumbersWhereNobodyKnowsMore) {
   EXPECT_EQ(snapshot.claims.at(0).user, "10023");
 }
 
+TEST(Holders, OnASimulatedServerHaveNoneOfItsPeoplesNames) {
+  Snapshot snapshot = with_a_process_of("alice");
+  snapshot.simulated = "server-8xh100";
+  HolderNames names;
+  add_holders(snapshot, {claim_of(of_the_directory, "10023")}, {}, names);
+  EXPECT_EQ(snapshot.claims.at(0).user, "10023");
+}
+
 /// What the holder of one lease is called in that look.
 std::string name_in(Snapshot look, HolderNames& names) {
   add_holders(look, {claim_of(of_the_directory, "10023")}, {}, names);

@@ -78,7 +78,9 @@ std::string job_line(const Features& features) {
 std::string phases_line(const Phases& phases) {
   constexpr std::int64_t worth_telling = 2000;
   std::string text;
-  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+  const auto add = [&](const std::string& part) {
+    text += (text.empty() ? "" : std::string(tr("; "))) + part;
+  };
   if (phases.working && phases.startup && phases.startup->length().count() >= worth_telling) {
     add(trf("{} s until the GPU first worked", seconds_text(phases.startup->length())));
   }

@@ -178,7 +178,7 @@ std::string framework_line(const Examined& host) {
   }
   std::string text;
   for (const FrameworkBuild& build : python->frameworks) {
-    if (!text.empty()) text += "; ";
+    if (!text.empty()) text += tr("; ");
     text += framework_text(build, *python);
   }
   if (text.empty() && !python->is_known()) {
@@ -217,7 +217,8 @@ std::string numbers_text(const Numbers& numbers) {
   if (numbers.size() == 1) return first;
   const std::size_t last = numbers.size() - 1;
   if (last == 1) {
-    return first + ", " + trf("cuda:{} is nvidia-smi's {}", 1, number_text(numbers.back()));
+    return first + std::string(tr(", ")) +
+           trf("cuda:{} is nvidia-smi's {}", 1, number_text(numbers.back()));
   }
   if (is_in_turn(numbers)) {
     return trf("cuda:{} to cuda:{} are nvidia-smi's {} to {}", 0, last,
@@ -227,7 +228,7 @@ std::string numbers_text(const Numbers& numbers) {
   for (std::size_t i = 1; i <= last; ++i) {
     others += (others.empty() ? "" : ", ") + number_text(numbers[i]);
   }
-  return first + ", " + trf("cuda:{} to cuda:{} are {}", 1, last, others);
+  return first + std::string(tr(", ")) + trf("cuda:{} to cuda:{} are {}", 1, last, others);
 }
 
 std::string numbers_line(const Examined& host) {

@@ -68,10 +68,10 @@ std::string heading_text(const FitAnswer& answer, const Style& style) {
   if (model.parameters.value_or(0) >= 1000 && model.shape_like.empty()) {
     text += fmt::format(" ({})", *model.parameters);
   }
-  text += ", ";
+  text += own(tr(", "), style);
   text += own(workload.trains ? tr("training") : tr("inference"), style);
   if (workload.gpus > 1) {
-    text += ", " + own(trf("on each of {} GPUs", workload.gpus), style);
+    text += own(tr(", "), style) + own(trf("on each of {} GPUs", workload.gpus), style);
     if (workload.sharding != Sharding::none) {
       text += fmt::format(" ({})", name_of(workload.sharding));
     }

@@ -179,13 +179,14 @@ std::string heading(const HistoryView& view, const Style& style) {
   std::string window =
       trf("{} to {}", date_time_text(view.since, style), date_time_text(view.until, style));
   if (!view.facts.knows_since) {
-    window += "; " + std::string(tr("there are no samples yet"));
+    window += std::string(tr("; ")) + std::string(tr("there are no samples yet"));
   } else if (*view.facts.knows_since > view.since) {
-    window += "; " + trf("known since {}", date_time_text(*view.facts.knows_since, style));
+    window += std::string(tr("; ")) +
+              trf("known since {}", date_time_text(*view.facts.knows_since, style));
   }
   if (view.facts.last_sample && view.now.unix_ms - view.facts.last_sample->unix_ms > 60'000) {
-    window += "; " + trf("the last sample is of {}: is `berth serve` running?",
-                         date_time_text(*view.facts.last_sample, style));
+    window += std::string(tr("; ")) + trf("the last sample is of {}: is `berth serve` running?",
+                                          date_time_text(*view.facts.last_sample, style));
   }
   return text + wrapped("", own(window, style), 2, style, Paint::dim);
 }

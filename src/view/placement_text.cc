@@ -60,7 +60,7 @@ std::string refusal_text(const Refusal& refusal, const Snapshot& snapshot, const
   std::string text = outside(refusal.text, style);
   std::string holders;
   for (const Holder& holder : refusal.holders) {
-    holders += (holders.empty() ? "" : "; ") + holder_text(holder, snapshot, style);
+    holders += (holders.empty() ? "" : own(tr("; "), style)) + holder_text(holder, snapshot, style);
   }
   if (holders.empty()) return text;
   if (refusal.is_leased_whole) return own(trf("leased to {}", holders), style);
@@ -126,7 +126,7 @@ std::vector<DeviceRow> choice_rows(const std::vector<Choice>& choices, const Sna
   for (const Choice& choice : choices) {
     std::string text = outside(choice.reason, style);
     if (choice.promised) {
-      text += "; " + own(trf("{} promised", bytes_text(*choice.promised)), style);
+      text += own(tr("; "), style) + own(trf("{} promised", bytes_text(*choice.promised)), style);
     }
     rows.push_back({called(choice.device, choice.index, snapshot, style), text, paint});
   }

@@ -46,15 +46,18 @@ std::vector<std::string> sentences_of(const UserRules& rules, const Policy& poli
     said.push_back(trf("only these devices: {}", printable(patterns_text(*rules.devices))));
   }
   if (rules.devices_at_most) {
-    said.push_back(trf("{} devices at once at most", *rules.devices_at_most));
+    said.push_back(*rules.devices_at_most == 1
+                       ? std::string(tr("one device at once at most"))
+                       : trf("{} devices at once at most", *rules.devices_at_most));
   }
   if (rules.hours_at_most) {
-    said.push_back(
-        policy.hours_used
-            ? trf("{} GPU-hours within 30 days at most", *rules.hours_at_most)
-            : trf("{} GPU-hours within 30 days at most, which cannot be held: root's `berth serve` "
-                  "is not there to count them",
-                  *rules.hours_at_most));
+    const std::string most = *rules.hours_at_most == 1
+                                 ? std::string(tr("one GPU-hour within 30 days at most"))
+                                 : trf("{} GPU-hours within 30 days at most", *rules.hours_at_most);
+    said.push_back(policy.hours_used ? most
+                                     : trf("{}, which cannot be held: root's `berth serve` is not "
+                                           "there to count them",
+                                           most));
   }
   if (rules.quiet_hours) {
     said.push_back(trf("no job starts between {}", typed(*rules.quiet_hours)));
@@ -69,7 +72,9 @@ std::vector<std::string> sentences_of(const UserRules& rules, const Policy& poli
     said.push_back(trf("a job that does not say gets --prefer {}", printable(*rules.prefer)));
   }
   if (rules.jobs_per_device) {
-    said.push_back(trf("no share of a device that {} jobs share", *rules.jobs_per_device));
+    said.push_back(*rules.jobs_per_device == 1
+                       ? std::string(tr("no share of a device on which there is a job"))
+                       : trf("no share of a device that {} jobs share", *rules.jobs_per_device));
   }
   if (rules.idle_after) {
     said.push_back(trf("who holds a device counts as idle after {} without computing",
@@ -126,11 +131,11 @@ std::string render_policy_test(const Policy& policy, uid_t uid, const PolicyUser
                                const JobSpec& job, const Snapshot& snapshot, const Style& style) {
   std::string groups;
   for (const std::string& group : user.groups) groups += (groups.empty() ? "" : ", ") + group;
-  std::string text =
-      line(groups.empty()
-               ? trf("{} ({}), in no group of this machine", printable(user.name), uid)
-               : trf("{} ({}), in the groups {}", printable(user.name), uid, printable(groups)),
-           style, 0);
+  std::string text = simulated_line(snapshot.simulated, style);
+  text += line(groups.empty()
+                   ? trf("{} ({}), in no group of this machine", printable(user.name), uid)
+                   : trf("{} ({}), in the groups {}", printable(user.name), uid, printable(groups)),
+               style, 0);
   const UserRules rules = rules_for(policy, uid, user);
   for (const std::string& sentence : sentences_of(rules, policy)) {
     text += line("- " + sentence, style, 2);

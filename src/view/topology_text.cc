@@ -82,9 +82,11 @@ std::string render_topology(const Snapshot& snapshot, const Request& request,
       tr("PIX: below one PCIe switch; PXB: several; PHB: one host bridge; NODE: one "
          "NUMA node; SYS: across nodes."));
   if (links.find("LNK") != links.npos) {
-    legend.insert(0, std::string(tr("LNK: the maker's own link (AMD: xGMI)")) + "; ");
+    legend.insert(0,
+                  std::string(tr("LNK: the maker's own link (AMD: xGMI)")) + std::string(tr("; ")));
   }
-  if (links.find("NV") != links.npos) legend.insert(0, std::string(tr("NVn: n NVLinks")) + "; ");
+  if (links.find("NV") != links.npos)
+    legend.insert(0, std::string(tr("NVn: n NVLinks")) + std::string(tr("; ")));
   text += links + wrapped("", own(legend, style), 2, style, Paint::dim);
   const std::string chosen = chosen_text(placement);
   const std::string asked = as_typed(request);

@@ -288,7 +288,7 @@ def test_config_installs_a_policy_that_is_right_and_no_other(lab):
     (lab.directory / "etc").mkdir(exist_ok=True)
     done = lab.run("config", "--install", file)
     assert done.returncode == 0, done.stderr
-    assert "1 devices at once at most" in done.stdout
+    assert "one device at once at most" in done.stdout
     installed = lab.directory / POLICY
     assert installed.read_text() == file.read_text() and installed.stat().st_mode & 0o777 == 0o644
     file.write_text("[everybody]\ndevice_at_most = 2\n")

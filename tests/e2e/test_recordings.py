@@ -159,6 +159,22 @@ def test_where_the_disk_is_full_the_file_is_named_and_stays_whole(machine, tmp_p
     assert len(lines) == 2 and all(json.loads(line) for line in lines)
 
 
+def test_where_nothing_could_be_recorded_no_empty_file_refuses_the_next_try(machine, tmp_path):
+    tape = tmp_path / "tape.jsonl"
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+    done = machine.run("record", tape, "--for", "2s", preexec_fn=limit)
+    assert done.returncode == 1 and "nothing was recorded" in done.stderr, done.stderr
+    assert not tape.exists()
+    assert machine.run("record", tape, "-d", "100ms", "--for", "100ms").returncode == 0
+    tape.write_text("")
+    assert machine.run("record", tape, "--append", "--for", "2s", preexec_fn=limit).returncode == 1
+    assert tape.exists(), "it was there before"
+
+
 def test_one_snapshot_is_one(machine, tmp_path):
     done = machine.run("record", tmp_path / "tape", "-d", "100ms", "--for", "100ms")
     assert done.returncode == 0 and "1 snapshot was recorded" in done.stderr

@@ -40,7 +40,8 @@ def test_each_point_runs_once_and_the_table_says_how_it_ended(grid):
     done = grid.run(*grid.sweep("--memory", "1G"), timeout=LONG)
     assert done.returncode == 0, done.stderr
     assert grid.points() == ALL
-    lines = done.stdout.splitlines()
+    mark, *lines = done.stdout.splitlines()
+    assert mark == "SIMULATED server-8xh100"
     assert re.split(r"\s{2,}", lines[0].strip())[:3] == ["lr", "seed", "Run"]
     assert len(lines) == 7
     assert "6 of 6 ended" in done.stderr

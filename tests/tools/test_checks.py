@@ -173,6 +173,22 @@ def test_po_refuses_a_translation_that_loses_a_placeholder(tmp_path: Path) -> No
     assert "placeholders" in found[0]
 
 
+@pytest.mark.parametrize("said", ["没有设备,请等待", "设备(空闲)", "没有设备: {}", "等待? 请看", "有设备;空闲"])
+def test_po_refuses_half_width_marks_in_a_chinese_sentence(tmp_path: Path, said: str) -> None:
+    found = po(tmp_path, 'trf("{} a", 1);', f'msgid "{{}} a"\nmsgstr "{said.replace("{}", "")}{{}}"\n')
+    assert found and "full-width" in found[0], found
+
+
+@pytest.mark.parametrize("said", ["所在位置：域:总线:设备.功能", "请写 f(x, y) 或 a:b", "（按 ! 显示）", "`等待,设备`", "没有设备：{}"])
+def test_po_leaves_alone_what_is_spelled_as_its_format(tmp_path: Path, said: str) -> None:
+    assert po(tmp_path, 'trf("{} a", 1);', f'msgid "{{}} a"\nmsgstr "{said.replace("{}", "")}{{}}"\n') == []
+
+
+def test_po_has_one_measure_word_for_a_device(tmp_path: Path) -> None:
+    found = po(tmp_path, 'trf("{} a", 1);', 'msgid "{} a"\nmsgstr "{} 台设备"\n')
+    assert found and "个设备" in found[0], found
+
+
 def test_po_allows_placeholders_in_another_order(tmp_path: Path) -> None:
     assert po(tmp_path, 'trf("{} of {}", 1, 2);', 'msgid "{} of {}"\nmsgstr "{1} 中 {0}"\n') == []
 

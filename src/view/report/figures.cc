@@ -170,6 +170,12 @@ void add_mark_rows(const Report& report, Rows& rows) {
       if (std::ranges::find(names, curve.name) == names.end()) names.push_back(curve.name);
     }
   }
+  // One run's are listed below.
+  if (report.runs.size() > 1) {
+    rows.add(tr("Last mark"), [](const ReportRun& run) {
+      return run.marks.empty() ? std::string() : printable(run.marks.back().text);
+    });
+  }
   for (const std::string& name : names) {
     double fastest = 0;
     for (const ReportRun& run : report.runs) {

@@ -466,6 +466,11 @@ TEST(ReportFigures, EachRowOfAComparisonHasOneUnit) {
   EXPECT_THAT(rows.at("Main memory"), ElementsAre("2048 GiB", "512 GiB"));
 }
 
+TEST(ReportFigures, OfSeveralRunsTheLastMarksStandSideBySide) {
+  const auto rows = rows_of_large_and_small();
+  EXPECT_THAT(rows.at("Last mark"), ElementsAre("step=3000", "step=2"));
+}
+
 TEST(ReportFigures, ARunAloneHasTheUnitsThatSuitIt) {
   ReportSource source = a_source();
   source.record.end->lasted_ms = 9'500;
@@ -476,6 +481,7 @@ TEST(ReportFigures, ARunAloneHasTheUnitsThatSuitIt) {
   }
   EXPECT_THAT(rows.at("Duration"), ElementsAre("9.5s"));
   EXPECT_THAT(rows.at("CPU time"), ElementsAre("2m00s"));
+  EXPECT_FALSE(rows.contains("Last mark")) << "its marks are listed";
   EXPECT_THAT(rows.at("Main memory, peak"), ElementsAre("40 MiB"));
 }
 

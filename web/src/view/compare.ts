@@ -102,6 +102,7 @@ function table_of(runs: Run[], labels: string[], rows: Row[]): HTMLElement {
       el("a", { href: address_of({ view: "run", id: `${run.id}@${run.uid}` }) }, labels[i]!),
     ),
   );
+  const last = runs.map((run) => run.marks?.at(-1)?.text ?? null);
   const line = (name: string, values: (string | null)[]): HTMLElement =>
     el("tr", {}, el("th", { scope: "row" }, name), ...values.map(cell));
   return el(
@@ -121,6 +122,7 @@ function table_of(runs: Run[], labels: string[], rows: Row[]): HTMLElement {
         "tbody",
         {},
         line(t("runs.state"), runs.map(end_text)),
+        ...(last.some((text) => text !== null) ? [line(t("compare.last_mark"), last)] : []),
         ...rows.map(({ name, values }) => line(name, values)),
       ),
     ),

@@ -352,6 +352,7 @@ export const words = {
     "变化曲线：各自从开始计时，取其 GPU 平均值",
   ],
   "compare.differences": ["What is not alike", "不同之处"],
+  "compare.last_mark": ["Last mark", "最后一条标记"],
   "compare.alike": ["They are alike in all that was recorded.", "记录的内容完全相同。"],
   "run.not_yours": [
     "Its charts, marks and log are its owner's.",

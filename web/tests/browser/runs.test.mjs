@@ -117,7 +117,10 @@ test(
       heads.map((head) => given[head]).sort().join() === values.join(),
       `parameters: ${JSON.stringify(given)}`,
     );
+    const last = table.find((row) => row[""] === "Last mark");
+    check(last, `no last marks: ${JSON.stringify(table.map((row) => row[""]))}`);
     for (const head of heads) {
+      check(last[head] === `loss=${given[head]}`, `${given[head]}: ${last[head]}`);
       const is_failed = given[head] === failed;
       check(/3/.test(went[head]) === is_failed, `${given[head]}: ${went[head]}`);
     }

@@ -1,0 +1,81 @@
+"""`berth reserve`, `exec`, `extend`, `release` as somebody types them: by the name `last`, tried with --dry-run, on a
+simulated server."""
+
+import datetime
+import json
+
+import pytest
+
+from aftermath import leases, poll
+from conftest import end
+from test_queue import in_one_line
+from test_reserve_at import lab, planned  # noqa: F401  (a fixture among them)
+
+
+def test_the_last_is_extended_used_and_released_by_that_name(machine):
+    machine.run("reserve", "--for", "1h")
+    run = machine.run("reserve", "-n", "2", "--for", "1h").stdout.strip()
+    lease = next(one for one in leases(machine) if one["run"] == run)
+    for _ in range(2):  # a command on it is a run as well, and holds no lease that could be meant
+        done = machine.run("exec", "last", "--", "sh", "-c", "echo $BERTH_LEASE")
+        assert done.returncode == 0 and done.stdout.startswith(lease["id"]), done.stderr
+    done = machine.run("extend", "last", "--for", "2h")
+    assert done.returncode == 0 and f"run {run} ends in" in in_one_line(done.stderr), done.stderr
+    later = next(one for one in leases(machine) if one["run"] == run)
+    assert abs(later["ends_unix_ms"] - lease["ends_unix_ms"] - 7_200_000) < 10_000
+    assert machine.run("release", "last").returncode == 0
+    poll(lambda: [one for one in leases(machine) if one["run"] == run], 60, "it is held still")
+    assert machine.run("release", "last").returncode == 0
+    poll(lambda: leases(machine), 60, "the one before is held still")
+
+
+def test_who_holds_nothing_has_no_last(machine):
+    for words in (["extend", "last", "--for", "1h"], ["exec", "last", "--", "true"]):
+        done = machine.run(*words)
+        assert done.returncode == 125 and 'no lease that is called "last"' in in_one_line(done.stderr), done.stderr
+
+
+def test_a_number_that_no_process_has_is_told_as_that(machine):
+    done = machine.run("claim", "4194304")
+    assert done.returncode == 125 and "there is no process 4194304" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("at", ["25:00", "18:61", "soon", "0s", "2001-01-01"])
+def test_a_time_that_is_none_is_refused_also_where_nothing_is_taken(lab, at):  # noqa: F811
+    real = lab.run("reserve", "--for", "1h", "--at", at)
+    tried = lab.run("reserve", "--for", "1h", "--at", at, "--dry-run")
+    assert real.returncode == tried.returncode == 125, (real, tried)
+    assert f'--at "{at}"' in tried.stderr and tried.stderr == real.stderr, (tried.stderr, real.stderr)
+
+
+def test_a_dry_run_says_when_it_would_begin_and_plans_nothing(lab):  # noqa: F811
+    done = lab.run("reserve", "--for", "1h", "--at", "2h", "--dry-run")
+    assert done.returncode == 0 and "Nothing was taken." in done.stdout, done
+    year = datetime.datetime.now().year
+    assert "it would begin at " in done.stderr and (str(year) in done.stderr or str(year + 1) in done.stderr), done.stderr
+    assert planned(lab) == []
+    end(lab.service)
+    done = lab.run("reserve", "--for", "1h", "--at", "2h", "--dry-run")
+    assert done.returncode == 125 and "a `berth serve` of root's" in in_one_line(done.stderr), "as without it"
+
+
+def test_on_a_simulated_server_each_says_so(machine):
+    mark = "SIMULATED: server-8xh100"
+    done = machine.run("reserve", "--for", "1h")
+    try:
+        assert done.returncode == 0 and mark in done.stderr, done.stderr
+        words_of_each = (["extend", "last", "--for", "1h"], ["exec", "last", "--", "true"],
+                         ["logs", done.stdout.strip()])
+        for words in words_of_each:
+            used = machine.run(*words)
+            assert used.returncode == 0 and mark in used.stderr, (words, used.stderr)
+    finally:
+        assert machine.run("stop", "--all", "-q").returncode == 0
+    words = ["sweep", "--set", "a=1,2", "--memory", "1G", "--", "echo", "{a}"]
+    assert machine.run(*words, timeout=120).stdout.startswith("SIMULATED server-8xh100\n")
+    done = machine.run(*words[:1], "--csv", *words[1:], timeout=120)
+    assert mark in done.stderr and done.stdout.startswith("a,run,"), done
+    done = machine.run("policy", "test", "0", "--", "-n", "1")
+    assert done.stdout.startswith("SIMULATED server-8xh100\n"), done.stdout
+    real = json.loads(machine.run("runs", "--json").stdout)["runs"]
+    assert all(run["given"]["simulated"] for run in real)
