@@ -5,6 +5,7 @@ machine that does other work beside it changes least."""
 
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
@@ -44,25 +45,45 @@ def pairs_of(scratch):
              statistics.median(without for without, _ in turns), limit)
 
 
-def job_variables(scratch):
+# What starts, how often: little; C++ of a few libraries, and of some fifty; an interpreter.
+PROGRAMS = {"`true`": (["/bin/true"], 3000), "`ninja --version`": (["/usr/bin/ninja", "--version"], 1000),
+            "`cmake -E true`": (["/usr/bin/cmake", "-E", "true"], 600),
+            "`python3 -c pass`": (["/usr/bin/python3", "-c", "pass"], 600)}  # fmt: skip
+
+
+def job_variables(scratch, root):
     """What a job has set that finds its driver by the loader's cache: the shim for the fake driver, as berth writes it."""
-    said = subprocess.run([BUILD / "shim_of", "--root", "/nonexistent", "--folder", scratch / "shims", "/usr/bin/env"],
+    said = subprocess.run([BUILD / "shim_of", "--root", root, "--folder", scratch, "/usr/bin/env"],
                           env={"LD_LIBRARY_PATH": str(FAKE)}, check=True, capture_output=True, text=True).stdout
     job = dict(line.split("=", 1) for line in said.splitlines())
     return {"LD_PRELOAD": job["LD_PRELOAD"], "LD_LIBRARY_PATH": job["LD_LIBRARY_PATH"].split(":")[0]}
 
 
 def starts(scratch):
-    """The processor time of a program that never uses CUDA, in microseconds."""
-    job = job_variables(scratch)
-    kinds = {"with LD_PRELOAD": ["LD_PRELOAD"], "with LD_LIBRARY_PATH, too": ["LD_PRELOAD", "LD_LIBRARY_PATH"]}
-    words = ["/usr/bin/env", "LD_PRELOAD=", "/bin/true"]
-    for names in kinds.values():
-        words += [":", "/usr/bin/env", *(f"{name}={job[name]}" for name in names), "/bin/true"]
-    done = subprocess.run([SPAWN, "300", *words], check=True, capture_output=True, text=True).stdout
-    bare, *others = ([float(run.split(":")[3]) for run in line.split()] for line in done.splitlines())
-    for kind, times in zip(kinds, others):
-        tell(f"start of a program without CUDA, {kind}", "µs", times, statistics.median(bare), 50)
+    """The processor time of programs that never use CUDA, in microseconds: on one processor, by turns."""
+    shims = pathlib.Path(tempfile.mkdtemp(prefix="berth-guard-", dir="/var/tmp"))
+    (scratch / "lib").mkdir()
+    (scratch / "lib/ld-linux.so.2").touch()
+    job, beside_32 = job_variables(shims, "/nonexistent"), job_variables(shims, scratch)
+    own = os.sched_getaffinity(0)
+    both = {"with the shim": job}
+    parts = {"with LD_PRELOAD alone": {"LD_PRELOAD": job["LD_PRELOAD"]},
+             "with LD_LIBRARY_PATH alone": {"LD_LIBRARY_PATH": job["LD_LIBRARY_PATH"]},
+             **both, "with the shim, where 32-bit programs run": beside_32}  # fmt: skip
+    os.sched_setaffinity(0, {max(own)})
+    try:
+        for program, (command, rounds) in PROGRAMS.items():
+            kinds = parts if command == ["/bin/true"] else both
+            words = ["FIRST=", "SECOND=", *command]  # to set two variables costs, too
+            for variables in kinds.values():
+                words += [":", *(f"{name}={value}" for name, value in ({"SECOND": ""} | variables).items()), *command]
+            done = subprocess.run([SPAWN, str(rounds), *words], check=True, capture_output=True, text=True).stdout
+            bare, *others = ([float(run.split(":")[3]) for run in line.split()] for line in done.splitlines())
+            for kind, times in zip(kinds, others):
+                tell(f"{program} without CUDA, {kind}", "µs", times, statistics.median(bare), 50)
+    finally:
+        os.sched_setaffinity(0, own)
+        shutil.rmtree(shims)
 
 
 def main():

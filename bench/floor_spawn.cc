@@ -1,7 +1,7 @@
 // Times commands from a process too small to matter: what a Python parent cannot do, as its own
 // size shows in the children's peak memory and its start-up in their time.
 //
-//   floor_spawn ROUNDS COMMAND [ARGUMENT…] [: COMMAND [ARGUMENT…]]…
+//   floor_spawn ROUNDS [NAME=VALUE…] COMMAND [ARGUMENT…] [: [NAME=VALUE…] COMMAND [ARGUMENT…]]…
 //
 // Runs the commands in turn, ROUNDS times, with /dev/null as stdin and output; prints a line per
 // command: for each round "microseconds:peak_kib:exit_code:cpu_microseconds", the last of it and
@@ -41,6 +41,7 @@ Result run(char* const* command) {
     dup2(null, 0);
     dup2(null, 1);
     if (std::getenv("FLOOR_SPAWN_STDERR") == nullptr) dup2(null, 2);
+    for (; std::strchr(*command, '=') != nullptr; ++command) putenv(*command);
     execvp(command[0], command);
     _exit(127);
   }

@@ -9,10 +9,11 @@ set_target_properties(berth_guard_shim PROPERTIES
 target_include_directories(berth_guard_shim PRIVATE ${CMAKE_SOURCE_DIR}/src)
 # It allocates nothing, knows no exceptions, and must start where an older glibc is.
 target_compile_options(berth_guard_shim PRIVATE -O2 -g0 -Wall -Wextra -fno-asynchronous-unwind-tables
-  $<$<COMPILE_LANGUAGE:C>:-fno-plt> $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},aarch64>:-mno-outline-atomics>)
+  $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},aarch64>:-mno-outline-atomics>)
 # Its own names are its own (-Bsymbolic), so that the table of dynamic symbols can be written anew.
-# Each segment more is mapped in every process of a job: code lies beside what is only read.
+# Every process of a job pays at its start for each segment, for each name of libc that is looked up
+# then (so: at the first call), and for each page that is written to (so: no table of addresses).
 target_link_options(berth_guard_shim PRIVATE -nostartfiles -nodefaultlibs -fuse-ld=bfd
-  -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,relro -Wl,-z,noseparate-code -Wl,-z,noexecstack -Wl,-z,defs
+  -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -Wl,-z,lazy -Wl,-z,norelro -Wl,-z,noseparate-code -Wl,-z,noexecstack -Wl,-z,defs
   -Wl,--hash-style=gnu -Wl,--build-id=sha1)
 target_link_libraries(berth_guard_shim PRIVATE c)

@@ -278,7 +278,18 @@ class ImageWriter {
     }
     if (needs_libdl) dynamic.push_back({.d_tag = DT_NEEDED, .d_un = {.d_val = libdl_}});
     dynamic.push_back({.d_tag = DT_NULL, .d_un = {}});
-    tables_[DT_NULL] = {place(bytes_of(dynamic), 8), bytes_of(dynamic).size()};
+    const std::string_view bytes = bytes_of(dynamic);
+    const auto old = std::ranges::find(from_.segments, PT_DYNAMIC, &Elf64_Phdr::p_type);
+    const std::uint64_t begin = from_.segments[last_].p_offset;
+    const bool fits = old->p_filesz >= bytes.size() && old->p_offset >= begin &&
+                      old->p_offset <= end_ && end_ - old->p_offset >= bytes.size();
+    if (!fits) {
+      tables_[DT_NULL] = {place(bytes, 8), bytes.size()};
+      return;
+    }
+    // In its old place, beside what the loader writes to as well: one page, not two.
+    file_.replace(old->p_offset, bytes.size(), bytes);
+    tables_[DT_NULL] = {address_of(old->p_offset), bytes.size()};
   }
 
   /// What the file had behind the segment follows it, and the headers say where all of it is now.

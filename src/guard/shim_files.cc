@@ -30,7 +30,9 @@ namespace berth {
 namespace {
 
 constexpr std::string_view soname = "libcuda.so.1";
-constexpr std::string_view preload_end = "/$LIB/libcuda.so.1";
+constexpr std::string_view preloaded = "berth-shim.so";
+// What LD_PRELOAD's word has behind the folder: where 64-bit programs alone run, and elsewhere.
+constexpr std::array<std::string_view, 2> preload_ends = {"/berth-shim.so", "/$LIB/libcuda.so.1"};
 
 std::string value_in(const std::vector<std::string>& environment, std::string_view name) {
   return value_of(environment, name).value_or("");
@@ -45,8 +47,10 @@ Preloads preloads_in(std::string list) {
   Preloads found;
   std::ranges::replace(list, ' ', ':');
   for (const std::string_view word : split(list, ':')) {
-    if (word.ends_with(preload_end)) {
-      found.our_folders.emplace_back(word.substr(0, word.size() - preload_end.size()));
+    const auto* end = std::ranges::find_if(
+        preload_ends, [&](std::string_view one) { return word.ends_with(one); });
+    if (end != preload_ends.end()) {
+      found.our_folders.emplace_back(word.substr(0, word.size() - end->size()));
     } else if (!word.empty()) {
       found.users.emplace_back(word);
     }
@@ -112,6 +116,17 @@ LibNames lib_names(const std::string& own) {
   return names;
 }
 
+/// By their loader; also where a distribution has it in a place that its programs alone know.
+bool can_run_32_bit_programs(const std::string& root) {
+  constexpr std::array<const char*, 5> signs = {"/lib/ld-linux.so.2", "/lib/ld-linux.so.3",
+                                                "/lib/ld-linux-armhf.so.3", "/nix/store",
+                                                "/gnu/store"};
+  return std::ranges::any_of(signs, [&](const char* sign) {
+    std::error_code unknown;
+    return std::filesystem::exists(root + sign, unknown);
+  });
+}
+
 /// "../../libcuda.so.1" in "lib/x86_64-linux-gnu".
 std::string from_within(const std::string& lib, std::string_view target) {
   std::string up;
@@ -133,7 +148,10 @@ std::expected<bool, Sentence> write_files(const std::string& folder, const std::
   };
   Sentence failed = file(soname, image);
   if (failed.empty()) failed = file(empty, empty_object_for_32_bits(elf::our_machine));
-  if (failed.empty()) failed = note(write_shim_link(folder + "/libcuda.so", std::string(soname)));
+  for (const std::string_view link : {std::string_view("libcuda.so"), preloaded}) {
+    if (!failed.empty()) break;
+    failed = note(write_shim_link(fmt::format("{}/{}", folder, link), std::string(soname)));
+  }
   const LibNames names = lib_names(loader_lib());
   for (const auto& [libs, target] : {std::pair(&names.wide, soname), {&names.narrow, empty}}) {
     for (const std::string& lib : *libs) {
@@ -159,7 +177,10 @@ std::expected<Shim, Sentence> place_image(const ShimQuestion& question, const st
     Sentence failed;
     if (!folder) failed = folder.error();
     if (failed.empty()) {
-      Shim shim{.folder = *folder, .image = *folder + "/" + std::string(soname)};
+      const std::string_view end = preload_ends[can_run_32_bit_programs(question.root) ? 1 : 0];
+      Shim shim{.folder = *folder,
+                .image = fmt::format("{}/{}", *folder, soname),
+                .preload = fmt::format("{}{}", *folder, end)};
       const auto is_anew = write_files(*folder, image);
       failed = is_anew ? why_not_executable(shim.image) : is_anew.error();
       if (failed.empty()) {
@@ -229,7 +250,7 @@ std::expected<Shim, Sentence> prepare_shim(const ShimQuestion& question) {
 std::vector<Variable> shim_variables(const std::vector<std::string>& environment, const Shim& shim,
                                      const std::string& account_file) {
   Preloads preloads = preloads_in(value_in(environment, "LD_PRELOAD"));
-  preloads.users.push_back(shim.folder + std::string(preload_end));
+  preloads.users.push_back(shim.preload);
   std::vector<std::string> folders = {shim.folder};
   // An empty entry is the working directory: none is added, those of the user stay.
   if (const std::string list = value_in(environment, "LD_LIBRARY_PATH"); !list.empty()) {

@@ -4,13 +4,15 @@
 //
 //   FOLDER/libcuda.so.1                       for LD_LIBRARY_PATH
 //   FOLDER/libcuda.so                         a link to it
+//   FOLDER/berth-shim.so                      a link to it, for LD_PRELOAD
 //   FOLDER/lib64/libcuda.so.1, …              links to it, as "$LIB" is to loaders of 64-bit
 //   programs FOLDER/lib32/libcuda.so.1, …              an object without content, for those of
 //   32-bit programs
 //
-// LD_PRELOAD has FOLDER/$LIB/libcuda.so.1, as a loader complains of an object of the other kind. It
-// ignores the entry for setuid programs, because it has slashes. musl takes "$LIB" as it stands,
-// and finds nothing.
+// Where 32-bit programs can run, LD_PRELOAD has FOLDER/$LIB/libcuda.so.1 instead, as a loader
+// complains of an object of the other kind. Only there, as a loader that meets "$LIB" first asks
+// /proc for the program's path: 15 µs of each start. Either entry is ignored for setuid programs,
+// because it has slashes.
 
 #include <sys/types.h>
 
@@ -38,8 +40,9 @@ struct ShimQuestion {
 
 struct Shim {
   std::string folder;
-  std::string image;   // FOLDER/libcuda.so.1, as /proc/PID/maps shows it
-  std::string driver;  // what the image opens
+  std::string image;    // FOLDER/libcuda.so.1, as /proc/PID/maps shows it
+  std::string preload;  // its word in LD_PRELOAD
+  std::string driver;   // what the image opens
   std::string driver_build_id;
   /// What the user may want to know: a file that had been changed, whose preloads come first.
   std::vector<Sentence> said;

@@ -89,6 +89,18 @@ TEST_F(Shims, AreWrittenOnceForADriver) {
   EXPECT_EQ(std::filesystem::last_write_time(directory_ / "cache"), first);
 }
 
+TEST_F(Shims, ArePreloadedByThePathThatAnswersFastestWherePrograms32BitsWideCannotRun) {
+  const Shim shim = made(question());
+  EXPECT_EQ(shim.preload, shim.folder + "/berth-shim.so");
+  EXPECT_EQ(*read_link(shim.preload), "libcuda.so.1");
+  for (const char* sign : {"/lib/ld-linux.so.2", "/lib/ld-linux-armhf.so.3", "/nix/store"}) {
+    const std::string path = directory_ / "root" + sign;
+    ASSERT_TRUE(make_directories(path));
+    EXPECT_EQ(made(question()).preload, shim.folder + "/$LIB/libcuda.so.1") << sign;
+    std::filesystem::remove(path);
+  }
+}
+
 TEST_F(Shims, AreTheirOwnersAlone) {
   const Shim shim = made(question());
   const bool is_root = ::geteuid() == 0;
@@ -211,12 +223,15 @@ Environment with_shim(const Environment& environment, const Shim& shim, const ch
   return with_variables(environment, shim_variables(environment, shim, account));
 }
 
-const Shim some_shim{.folder = "/c/0123", .image = "/c/0123/libcuda.so.1", .driver = "/d"};
+const Shim some_shim{.folder = "/c/0123",
+                     .image = "/c/0123/libcuda.so.1",
+                     .preload = "/c/0123/berth-shim.so",
+                     .driver = "/d"};
 
 TEST(EnvironmentWithShim, SetsWhatAPlainOneLacks) {
   EXPECT_THAT(
       with_shim({"PATH=/bin"}, some_shim, "/account"),
-      ElementsAre("PATH=/bin", "LD_PRELOAD=/c/0123/$LIB/libcuda.so.1", "LD_LIBRARY_PATH=/c/0123",
+      ElementsAre("PATH=/bin", "LD_PRELOAD=/c/0123/berth-shim.so", "LD_LIBRARY_PATH=/c/0123",
                   "BERTH_GUARD_ACCOUNT=/account", "ASAN_OPTIONS=verify_asan_link_order=0"));
 }
 
@@ -224,7 +239,7 @@ TEST(EnvironmentWithShim, KeepsWhatTheUserChose) {
   const Environment got = with_shim({"LD_PRELOAD=libtcmalloc.so /x/y.so", "LD_LIBRARY_PATH=/a::/b",
                                      "ASAN_OPTIONS=detect_leaks=0", "LD_PRELOADED=1"},
                                     some_shim, "/account");
-  EXPECT_THAT(got, Contains("LD_PRELOAD=libtcmalloc.so:/x/y.so:/c/0123/$LIB/libcuda.so.1"));
+  EXPECT_THAT(got, Contains("LD_PRELOAD=libtcmalloc.so:/x/y.so:/c/0123/berth-shim.so"));
   EXPECT_THAT(got, Contains("LD_LIBRARY_PATH=/c/0123:/a::/b"));
   EXPECT_THAT(got, Contains("ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0"));
   EXPECT_THAT(got, Contains("LD_PRELOADED=1"));
@@ -237,12 +252,15 @@ TEST(EnvironmentWithShim, AddsNoEmptyFolderWhichWouldBeTheWorkingDirectory) {
 }
 
 TEST(EnvironmentWithShim, ReplacesAShimOfAnOuterRun) {
-  const Shim outer{.folder = "/c/outer", .image = "/c/outer/libcuda.so.1"};
-  const Environment once = with_shim({"LD_PRELOAD=/x.so", "LD_LIBRARY_PATH=/a"}, outer, "/outer");
-  EXPECT_THAT(with_shim(once, some_shim, "/account"),
-              ::testing::UnorderedElementsAre(
-                  "LD_PRELOAD=/x.so:/c/0123/$LIB/libcuda.so.1", "LD_LIBRARY_PATH=/c/0123:/a",
-                  "BERTH_GUARD_ACCOUNT=/account", "ASAN_OPTIONS=verify_asan_link_order=0"));
+  for (const char* preload : {"/c/outer/berth-shim.so", "/c/outer/$LIB/libcuda.so.1"}) {
+    const Shim outer{.folder = "/c/outer", .preload = preload};
+    const Environment once = with_shim({"LD_PRELOAD=/x.so", "LD_LIBRARY_PATH=/a"}, outer, "/outer");
+    EXPECT_THAT(with_shim(once, some_shim, "/account"),
+                ::testing::UnorderedElementsAre(
+                    "LD_PRELOAD=/x.so:/c/0123/berth-shim.so", "LD_LIBRARY_PATH=/c/0123:/a",
+                    "BERTH_GUARD_ACCOUNT=/account", "ASAN_OPTIONS=verify_asan_link_order=0"))
+        << preload;
+  }
 }
 
 TEST(ShimFolders, BeginInTheUsersCache) {

@@ -196,7 +196,8 @@ TEST_F(World, LibrariesAndToolkit) {
   std::filesystem::create_directory_symlink(at("usr/local/cuda-12.8"), at("usr/local/cuda"));
   const Libraries found =
       gather_libraries(root_, {at("libs")}, "",
-                       "/gone.so:libfine.so:/home/u/.cache/berth/guard/0/$LIB/libcuda.so.1");
+                       "/gone.so:libfine.so:/home/u/.cache/berth/guard/0/berth-shim.so:"
+                       "/home/u/.cache/berth/guard/0/$LIB/libcuda.so.1");
   ASSERT_FALSE(found.found.empty());
   EXPECT_EQ(found.found[0].version, "9.1.0");
   EXPECT_EQ(found.toolkit, "/usr/local/cuda-12.8");

@@ -104,7 +104,8 @@ void find_toolkit(const std::string& root, const std::string& search_path, Libra
 
 /// One word of LD_PRELOAD. A word without a slash is looked for like any library.
 void note_preloaded(const std::string& word, Libraries& libraries) {
-  if (word.ends_with("/$LIB/libcuda.so.1")) return;  // the shim of the run that we are in
+  // The shim of the run that we are in (guard/shim_files.h).
+  if (word.ends_with("/berth-shim.so") || word.ends_with("/$LIB/libcuda.so.1")) return;
   const std::string file = word.substr(word.rfind('/') + 1);
   if (file.size() != word.size() && !is_there(word)) {
     libraries.preload_missing.push_back(word);

@@ -70,6 +70,16 @@ def test_roots_job_opens_its_own_card_and_no_other(server):
     assert "not permitted" not in plain.stdout and plain.stdout.splitlines()[-1] == "1", plain
 
 
+def test_it_holds_where_the_devices_are_that_systemd_opens_by_itself(server):
+    # DevicePolicy= but strict does so where there is a /dev/zero, and berth's trial of the rules tells.
+    server.succeed("mknod", "-m", "666", "/dev/zero", "c", "1", "5")
+    try:
+        done = server.berth("run", "--isolate", "--", "true")
+        assert done.returncode == 0 and "isolated by systemd" in done.stderr, done
+    finally:
+        server.succeed("rm", "/dev/zero")
+
+
 def test_all_else_is_as_without_it(server):
     job = "read line; : </dev/infiniband/uverbs0 && : </dev/null && echo $line $PPID $(berth leases --json); exit 7"
     done = server.run("sh", "-c", f"echo typed | berth run -q --isolate -- sh -c '{job}'", env=server.env)

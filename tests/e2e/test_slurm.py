@@ -234,7 +234,18 @@ def test_without_berth_on_the_node_it_says_so(machine, site, tmp_path):
     assert str(copy) in output_of(machine, name)
 
 
-def test_a_killed_controller_costs_neither_the_job_nor_its_end(machine, site, tmp_path):
+@pytest.fixture
+def mortal(request, site, machine):
+    """Of one test alone: a controller that was killed gives the numbers of the last jobs again, which nodes refuse."""
+    made = Slurm(request.node.callspec.params["site"])
+    machine.env |= made.env
+    yield made
+    machine.env |= site.env
+    made.close()
+
+
+def test_a_killed_controller_costs_neither_the_job_nor_its_end(machine, mortal, tmp_path):
+    site = mortal
     run = submit(machine, "--", "sh", "-c", f"while [ ! -e {tmp_path}/over ]; do sleep 0.1; done; exit 5")
     wait_until(lambda: is_running(machine, run), "it runs")
     site.kill_controller()
@@ -341,6 +352,8 @@ def test_slurms_own_prolog_takes_out_a_node_whose_card_somebody_has_and_the_job_
         said = site("scontrol", "show", "node", "n1", "-o").stdout
         assert "DRAIN" in said and f"Reason=berth: GPU 0,1 not free beside job {slurm_job(machine, run)}" in said, said
     finally:
+        # The epilog, which is the same script, takes the node out once more.
+        wait_until(lambda: not site("squeue", "-h").stdout.strip(), "the epilog is over")
         (site.directory / "own").unlink()
         site("scontrol", "update", "NodeName=n1", "State=RESUME", check=False)
 

@@ -28,9 +28,9 @@ def compiled(output, text, *options, compiler="gcc"):
     return output
 
 
-def shimmed(folder, command, *, driver=SMALL, template=None, options=(), env=None, **kwargs):
+def shimmed(folder, command, *, driver=SMALL, template=None, options=(), env=None, root=EMPTY_ROOT, **kwargs):
     """The command as a job would be: with the shim before the driver of this folder (LD_LIBRARY_PATH)."""
-    words = [SHIM_OF, "--root", EMPTY_ROOT, "--folder", folder]
+    words = [SHIM_OF, "--root", root, "--folder", folder]
     if template is not None:
         words += ["--template", template]
     environment = PLAIN | ({"LD_LIBRARY_PATH": str(driver)} if driver else {}) | (env or {})

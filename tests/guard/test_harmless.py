@@ -40,6 +40,13 @@ def test_nothing_in_it_runs_before_the_first_call():
     assert not re.search(r"\((INIT|FINI)", readelf("-d"))
 
 
+def test_a_start_has_no_name_to_look_up_for_it_and_no_address_to_write():
+    # But for the slots that the loader fills in at the first call of each function of libc.
+    kinds = set(re.findall(r" R_\w+?_((?!64_)[A-Z]\w+) ", readelf("-r")))
+    assert kinds and all(kind.startswith("JUMP_SL") for kind in kinds), kinds
+    assert not re.search("NOW|GNU_RELRO", readelf("-d", "-l"))
+
+
 def test_its_symbols_can_be_written_anew():
     # elf_image.cc makes another table of dynamic symbols: no relocation may count on one that is defined here.
     named = re.findall(r"R_\w+ +[0-9a-f]+ (\S+) \+", readelf("-r"))

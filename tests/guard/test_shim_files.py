@@ -5,13 +5,14 @@ On a template in little (tests/guard/image), whose cuDriverGetVersion says one m
 import os
 import pathlib
 import platform
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
 import pytest
-from shims import BUILD, PLAIN, SHIM_OF, SMALL, SMALL_TEMPLATE, compiled, shimmed
+from shims import BUILD, EMPTY_ROOT, PLAIN, SHIM_OF, SMALL, SMALL_TEMPLATE, compiled, shimmed
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="the template in little is for x86_64")
 
@@ -61,6 +62,16 @@ def look(tmp_path):
     return compiled(tmp_path / "look", LOOK, "-ldl")
 
 
+@pytest.fixture(params=["64-bit", "32-bit, too"])
+def root(request, tmp_path):
+    """Of a machine where programs of these kinds can run: what is preloaded differs."""
+    if request.param == "64-bit":
+        return EMPTY_ROOT
+    (tmp_path / "root/lib").mkdir(parents=True)
+    (tmp_path / "root/lib/ld-linux.so.2").touch()
+    return tmp_path / "root"
+
+
 def small(folder, command, **kwargs):
     return shimmed(folder, command, template=SMALL_TEMPLATE, **kwargs)
 
@@ -69,8 +80,8 @@ def mapped(output):
     return {line.split()[1] for line in output.splitlines() if line.startswith("mapped ")}
 
 
-def test_each_way_to_the_driver_leads_to_the_shim(folder, look):
-    done = small(folder, [look, "libcuda.so.1", "libcuda.so"])
+def test_each_way_to_the_driver_leads_to_the_shim(folder, look, root):
+    done = small(folder, [look, "libcuda.so.1", "libcuda.so"], root=root)
     assert done.stderr == ""
     assert done.stdout.splitlines()[:2] == [f"libcuda.so.1 {OURS}", f"libcuda.so {OURS}"]
     # One shim, however it was found, and the driver behind it.
@@ -80,12 +91,15 @@ def test_each_way_to_the_driver_leads_to_the_shim(folder, look):
     assert str((SMALL / "libcuda.so.1").resolve()) in {os.path.realpath(path) for path in mapped(done.stdout)}
 
 
-def test_a_linked_program_finds_all_names_in_the_shim(folder, tmp_path):
+def test_a_linked_program_finds_all_names_in_the_shim(folder, tmp_path, root):
     program = compiled(tmp_path / "linked", LINKED, f"-L{SMALL}", "-lcuda")
-    assert small(folder, [program]).stdout == f"{OURS} 9 4\n"
+    assert small(folder, [program], root=root).stdout == f"{OURS} 9 4\n"
     # The folder in the program's own DT_RPATH comes before LD_LIBRARY_PATH.
     rpath = compiled(tmp_path / "rpath", LINKED, f"-L{SMALL}", "-lcuda", f"-Wl,-rpath,{SMALL},--disable-new-dtags")
-    assert small(folder, [rpath]).stdout == f"{OURS} 9 4\n"
+    assert small(folder, [rpath], root=root).stdout == f"{OURS} 9 4\n"
+    # A script may set either variable anew: the other leads there, too.
+    for name in ("LD_PRELOAD", "LD_LIBRARY_PATH"):
+        assert small(folder, ["env", f"{name}=", program], root=root).stdout == f"{OURS} 9 4\n", name
     plain = subprocess.run([rpath], env=PLAIN, capture_output=True, text=True, check=True)
     assert plain.stdout == f"{REAL} 9 4\n"
 
@@ -103,6 +117,14 @@ def test_a_process_that_never_uses_cuda_does_not_open_the_driver(folder, look):
     assert [path for path in mapped(done.stdout) if not path.startswith(str(folder))] == []
 
 
+def test_what_the_loader_writes_to_at_each_start_is_one_page(folder):
+    image = shimmed(folder, [], options=["--print"]).stdout.splitlines()[0]
+    told = subprocess.run(["readelf", "-W", "-ld", image], capture_output=True, text=True, check=True).stdout
+    dynamic = int(re.search(r"DYNAMIC +\S+ +(0x\w+)", told)[1], 16)
+    slots = int(re.search(r"\(PLTGOT\) +(0x\w+)", told)[1], 16)
+    assert dynamic // 4096 == slots // 4096, told
+
+
 def test_the_users_own_preload_stays_and_comes_first(folder, look, tmp_path):
     theirs = compiled(tmp_path / "theirs.so", 'int puts(const char *); __attribute__((constructor)) static '
                       'void begin(void) { puts("theirs"); }', "-shared", "-fPIC")
@@ -117,9 +139,9 @@ def test_children_have_the_shim_whatever_they_close(folder, look):
     assert f"libcuda.so.1 {OURS}" in small(folder, [sys.executable, "-S", "-c", script]).stdout
 
 
-def test_a_run_inside_a_run_has_its_own_shim_before_the_same_driver(folder, look):
-    inner = [SHIM_OF, "--root", "/nonexistent", "--folder", folder / "inner", "--template", SMALL_TEMPLATE]
-    done = small(folder / "outer", [*inner, look, "libcuda.so.1"])
+def test_a_run_inside_a_run_has_its_own_shim_before_the_same_driver(folder, look, root):
+    inner = [SHIM_OF, "--root", EMPTY_ROOT, "--folder", folder / "inner", "--template", SMALL_TEMPLATE]
+    done = small(folder / "outer", [*inner, look, "libcuda.so.1"], root=root)
     assert done.stderr == ""
     assert f"libcuda.so.1 {OURS}" in done.stdout
     assert not [path for path in mapped(done.stdout) if path.startswith(str(folder / "outer"))]
@@ -137,11 +159,12 @@ def test_a_program_with_address_sanitizer_starts(folder, tmp_path):
 LOADER_32 = "/lib/ld-linux.so.2"
 
 
-def test_32_bit_programs_hear_nothing_of_it(folder):
+@pytest.mark.parametrize("root", ["32-bit, too"], indirect=True)
+def test_32_bit_programs_hear_nothing_of_it(folder, root):
     if not pathlib.Path("/lib32/libc.so.6").exists():
         pytest.skip("libc6-i386 is not installed")
     narrow = [LOADER_32, "/lib32/libc.so.6"]
-    done = small(folder, narrow)
+    done = small(folder, narrow, root=root)
     assert "GNU C Library" in done.stdout and done.stderr == ""
     # A preload by its plain path is what their loader complains of.
     image = next(folder.glob("*/libcuda.so.1"))
@@ -169,11 +192,12 @@ def room():
     shutil.rmtree(made)
 
 
-def test_setuid_programs_hear_nothing_of_it(room):
+def test_setuid_programs_hear_nothing_of_it(room, root, tmp_path):
     su = shutil.which("su")
     if su is None or not os.stat(su).st_mode & 0o4000:
         pytest.skip("there is no setuid su")
-    done = small(room / "his", [su, "--version"], user=65534, group=65534)
+    tmp_path.chmod(0o755)
+    done = small(room / "his", [su, "--version"], user=65534, group=65534, root=root)
     assert done.returncode == 0 and done.stderr == ""
     assert list((room / "his").glob("*/libcuda.so.1"))
 
@@ -211,10 +235,11 @@ def test_a_noexec_folder_is_passed_over_and_named_where_there_is_no_other(tmp_pa
 
 
 
-def test_programs_of_musl_run_as_without_it(folder, tmp_path):
+def test_programs_of_musl_run_as_without_it(folder, tmp_path, root):
     program = compiled(tmp_path / "musl", '#include <stdio.h>\nint main(void) { puts("musl"); return 0; }', compiler="musl-gcc")
-    done = small(folder, [program])
-    assert done.stdout == "musl\n" and done.stderr == ""
+    for template in (SMALL_TEMPLATE, None):
+        done = shimmed(folder, [program], template=template, root=root)
+        assert done.stdout == "musl\n" and done.stderr == ""
 
 
 OLD = BUILD.parent / "peers/libc6-2.31/lib/x86_64-linux-gnu"

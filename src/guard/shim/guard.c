@@ -4,6 +4,7 @@
 #include "guard/shim/guard.h"
 
 #include <dlfcn.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,13 +20,27 @@ __asm__(".symver dlopen, dlopen@GLIBC_2.17\n.symver dlsym, dlsym@GLIBC_2.17");
 
 extern const struct berth_guard_image berth_guard_image __attribute__((visibility("hidden")));
 
-static const char* const names[function_count] = {
-#define GUARD_NAME(name, ...) [number_of_##name] = #name,
+/* No table of addresses: the loader would write each at the start of every program. */
+static const struct names {
+#define GUARD_ROOM(name, ...) char name[sizeof #name];
+  GUARD_WRAPPERS(GUARD_ROOM) GUARD_CALLED(GUARD_ROOM)
+} names = {
+#define GUARD_NAME(name, ...) .name = #name,
     GUARD_WRAPPERS(GUARD_NAME) GUARD_CALLED(GUARD_NAME)};
+static const uint16_t name_places[function_count] = {
+#define GUARD_PLACE(name, ...) [number_of_##name] = offsetof(struct names, name),
+    GUARD_WRAPPERS(GUARD_PLACE) GUARD_CALLED(GUARD_PLACE)};
 
-static void* const wrappers[wrapper_count] = {
-#define GUARD_WRAPPER(name, ...) [number_of_##name] = (void*)name,
-    GUARD_WRAPPERS(GUARD_WRAPPER)};
+static __attribute__((noinline)) void* wrapper(enum function number) {
+  switch (number) {
+#define GUARD_CASE(name, ...) \
+  case number_of_##name:      \
+    return (void*)name;
+    GUARD_WRAPPERS(GUARD_CASE)
+    default:
+      return NULL;
+  }
+}
 
 void* _Atomic driver_functions[function_count];
 static void* _Atomic opened;
@@ -46,8 +61,8 @@ static int answer_not_found(void) { return not_found; }
  * is this one. */
 static void* open_driver(const char* path) {
   void* library = path[0] == '/' ? dlopen(path, RTLD_LAZY | RTLD_LOCAL) : NULL;
-  return library == NULL || dlsym(library, "cuGetProcAddress") == (void*)cuGetProcAddress ? NULL
-                                                                                          : library;
+  void* ours = wrapper(number_of_cuGetProcAddress);
+  return library == NULL || dlsym(library, "cuGetProcAddress") == ours ? NULL : library;
 }
 
 /* In the first of these folders (as LD_LIBRARY_PATH has them) that has one. */
@@ -90,7 +105,7 @@ static void* of_driver(const char* name) {
 }
 
 void* look_up(enum function number) {
-  void* found = of_driver(names[number]);
+  void* found = of_driver((const char*)&names + name_places[number]);
   atomic_store(&driver_functions[number], found);
   return found;
 }
@@ -108,7 +123,7 @@ void* berth_guard_resolve(uint64_t trampoline) {
 static void put_ours(void** function) {
   for (enum function number = 0; number < wrapper_count; ++number) {
     if (*function == driver_function(number)) {
-      *function = wrappers[number];
+      *function = wrapper(number);
       return;
     }
   }
