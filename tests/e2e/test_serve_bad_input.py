@@ -343,3 +343,10 @@ def test_hundreds_of_malformed_requests_are_one_line_of_the_log(server):
         strangers.are_told_of_once("a request that is no HTTP, or too large, from 127.0.0.1")
     finally:
         strangers.leave()
+
+
+@pytest.mark.parametrize("words", [["--listen", ","], ["--listen", ""], ["--listen", " , "],
+                                   ["--listen", ",", "--socket", "none"], ["--listen", "none", "--socket", "none"]])
+def test_a_server_that_nobody_could_reach_is_refused(machine, words):
+    done = machine.run("serve", *words)
+    assert done.returncode == 2 and "--listen" in done.stderr, done.stderr
