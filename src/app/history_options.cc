@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <ctime>
 
+#include "app/past_runs.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "record/history/store.h"
@@ -123,6 +124,12 @@ Result<HistoryReader> HistoryOptionWords::open(const Context& context) const {
                   "to see it",
                   *scenario);
     }
+  }
+  if (simulated && place_of_runs(context) != context.state_directory()) {
+    return fail(ErrorCode::not_found,
+                "the weeks of {} are written when its server begins: `berth serve --sim {}`, then "
+                "this again",
+                *simulated, *simulated);
   }
   return fail(ErrorCode::not_found,
               "there is no history yet in {}: `berth serve{}` keeps one while it runs (--store "

@@ -84,6 +84,14 @@ def test_what_the_history_says_of_now_is_what_the_server_shows(month):
     wait_until(lambda: running() == lasting(), "the newest look is written down, and is what is shown")
 
 
+@pytest.mark.parametrize("verb", ["history", "usage"])
+def test_before_its_server_has_begun_it_is_said_how_its_weeks_come(machine_of, verb):
+    done = machine_of(NAME).run(verb)
+    assert done.returncode == 1 and f"`berth serve --sim {NAME}`, then this again" in " ".join(done.stderr.split()), done
+    done = machine_of("server-8xh100").run(verb)
+    assert done.returncode == 1 and "keeps one while it runs" in " ".join(done.stderr.split()), done
+
+
 def test_another_simulated_server_has_no_past(machine_of):
     server = Server(machine_of("lab-4"))
     try:

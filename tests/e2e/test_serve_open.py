@@ -1,4 +1,5 @@
-"""`berth serve` opens its page: asked with --open, unasked at a desktop's terminal, and nowhere else."""
+"""`berth serve` opens its page: asked with --open, unasked at a desktop's terminal, and nowhere else; one that
+nobody could open is refused."""
 
 import contextlib
 import os
@@ -286,3 +287,10 @@ def test_mistakes(machine, tmp_path):
     assert refused.returncode != 0
     time.sleep(0.3)
     assert not Path(f"{browser}.opened").exists()
+
+
+@pytest.mark.parametrize("words", [["--listen", ","], ["--listen", ""], ["--listen", " , "],
+                                   ["--listen", ",", "--socket", "none"], ["--listen", "none", "--socket", "none"]])
+def test_a_server_that_nobody_could_reach_is_refused(machine, words):
+    done = machine.run("serve", *words)
+    assert done.returncode == 2 and "--listen" in done.stderr, done.stderr
