@@ -138,11 +138,17 @@ class Docker(Engine):
                  "--ip-masq=false", "--storage-driver=overlay2"],
                 env=env, stdout=log, stderr=log, start_new_session=True)
         deadline = time.monotonic() + 60
-        while self("version", check=False).returncode != 0:
+        while not self.answers():
             said = (here / "log").read_text(errors="replace")[-400:]
             if self.daemon.poll() is not None or time.monotonic() > deadline:
                 pytest.skip(f"dockerd does not run here: {said}")
             time.sleep(0.1)
+
+    def answers(self):
+        try:
+            return self("version", check=False, timeout=10).returncode == 0
+        except subprocess.TimeoutExpired:  # it takes connections before it has begun
+            return False
 
     def kill_daemon(self):
         self.daemon.kill()
@@ -150,7 +156,8 @@ class Docker(Engine):
         (self.directory / "pid").unlink(missing_ok=True)
 
     def close(self):
-        self.remove_containers()
+        if self.answers():
+            self.remove_containers()
         self.daemon.terminate()
         try:
             self.daemon.wait(timeout=30)
@@ -196,6 +203,57 @@ runc = ["{PEERS}/usr/sbin/runc"]
         self.env |= {"CONTAINERS_CONF": str(here / "containers.conf"),
                      "CONTAINERS_STORAGE_CONF": str(here / "storage.conf"), "XDG_RUNTIME_DIR": str(here)}
         self.image()
+
+
+class Nerdctl(Engine):
+    """The nerdctl that is on PATH, from 2.1 on, before a containerd of its own (Debian 13's)."""
+
+    def __init__(self):
+        program = shutil.which("nerdctl")
+        if program is None:
+            pytest.skip("nerdctl is not installed")
+        super().__init__("nerdctl")
+        (self.bin / "nerdctl").symlink_to(program)
+        self.link(*(PEERS_TRIXIE / f"usr/bin/{name}" for name in ("containerd", "containerd-shim-runc-v2")),
+                  PEERS / "usr/sbin/runc")
+        (self.bin / "tini").symlink_to(unpacked(PEERS / "usr/bin/tini-static"))
+        here = self.directory
+        self.cdi = here / "cdi"
+        self.cdi.mkdir()
+        (here / "containerd.toml").write_text(f"""
+version = 2
+root = "{here}/root-of-containerd"
+state = "{here}/state"
+disabled_plugins = ["io.containerd.grpc.v1.cri"]
+[grpc]
+address = "{here}/sock"
+""", encoding="utf-8")
+        (here / "nerdctl.toml").write_text(f"""
+address = "{here}/sock"
+data_root = "{here}/data"
+cni_path = "{here}/cni"
+cni_netconfpath = "{here}/net"
+cgroup_manager = "cgroupfs"
+""", encoding="utf-8")
+        self.env["NERDCTL_TOML"] = str(here / "nerdctl.toml")
+        with open(here / "log", "ab") as log:
+            self.daemon = subprocess.Popen([self.bin / "containerd", "-c", here / "containerd.toml"], env=self.env,
+                                           stdout=log, stderr=log, start_new_session=True)
+        deadline = time.monotonic() + 60
+        while self("ps", check=False).returncode != 0:
+            if self.daemon.poll() is not None or time.monotonic() > deadline:
+                pytest.skip(f"containerd does not run here: {(here / 'log').read_text(errors='replace')[-400:]}")
+            time.sleep(0.1)
+        self.image()
+
+    def close(self):
+        self.remove_containers()
+        self.daemon.terminate()
+        try:
+            self.daemon.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            self.daemon.kill()
+        shutil.rmtree(self.directory, ignore_errors=True)
 
 
 def need_root():

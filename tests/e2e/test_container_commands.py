@@ -83,6 +83,28 @@ def test_without_toolkit_and_cdi_it_is_told_before_it_waits(tmp_path, client, so
     assert not socket.created and not leases(driver)
 
 
+NERDCTL = """#!/bin/sh
+case "$*" in *--version) echo "nerdctl version %s";; *) exit 3;; esac
+"""
+
+
+@pytest.mark.parametrize(("version", "code"), [("2.2.1", 3), ("2.3.5", 125)])
+def test_nerdctl_has_no_way_to_a_card_without_cdi_from_2_3_on(tmp_path, version, code):
+    # Its --gpus means the names of CDI files since then (seen of 2.3.5: "no known GPU vendor found in CDI specs").
+    driver = cards(tmp_path, 1)
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "nerdctl").write_text(NERDCTL % version, encoding="utf-8")
+    (folder / "nerdctl").chmod(0o755)
+    (folder / "nvidia-ctk").symlink_to("/bin/true")
+    driver.env["PATH"] = f"{folder}:/usr/bin:/bin"
+    words = ("nerdctl", "--cdi-spec-dirs", str(tmp_path / "none"), "run", "image")
+    done = driver.run("run", "--", *words)
+    assert done.returncode == code, done.stderr
+    if code == 125:
+        assert "nvidia-ctk cdi generate" in done.stderr and not leases(driver), done.stderr
+
+
 def test_a_remote_engine_is_refused(tmp_path, client, socket):
     driver = with_client(cards(tmp_path, 1), client, socket, "nvidia-ctk")
     driver.env["DOCKER_HOST"] = "tcp://127.0.0.1:9"

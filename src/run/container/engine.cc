@@ -158,11 +158,22 @@ Result<std::vector<std::string>> docker_cdi_folders(const ContainerCommand& comm
   return folders;
 }
 
-/// nerdctl takes --device VENDOR/CLASS=NAME from 2.1 on.
-bool nerdctl_knows_cdi(std::string_view said) {
+/// As `nerdctl --version` says it.
+std::optional<TwoPart> nerdctl_version(std::string_view said) {
   const std::size_t at = said.find_first_of("0123456789");
-  const auto version = at == said.npos ? std::nullopt : two_part(said.substr(at));
-  return version && *version >= TwoPart{2, 1};
+  return at == said.npos ? std::nullopt : two_part(said.substr(at));
+}
+// It takes --device VENDOR/CLASS=NAME from the one on, and --gpus means such a name from the other.
+constexpr TwoPart nerdctl_with_cdi{2, 1};
+constexpr TwoPart nerdctl_with_cdi_alone{2, 3};
+
+std::vector<std::string> nerdctl_cdi_folders(const ContainerCommand& command) {
+  std::vector<std::string> folders;
+  for (const ContainerOption& option : command.engine_options) {
+    if (option.name != "cdi-spec-dirs") continue;
+    for (const std::string_view folder : split(option.value, ',')) folders.emplace_back(folder);
+  }
+  return folders.empty() ? usual_cdi_folders() : folders;
 }
 
 }  // namespace
@@ -171,6 +182,7 @@ Result<ContainerEngine> ask_container_engine(const ContainerCommand& command,
                                              const std::vector<std::string>& environment,
                                              Clock& clock, const std::string& root) {
   ContainerEngine engine;
+  bool needs_cdi = false;
   if (command.engine == "docker") {
     const auto found = find_docker_endpoint(command, environment, clock, engine);
     if (!found) return std::unexpected(found.error());
@@ -187,9 +199,12 @@ Result<ContainerEngine> ask_container_engine(const ContainerCommand& command,
   } else {
     const auto said = printed_by(command, {"--version"}, environment, clock);
     if (!said) return std::unexpected(said.error());
-    if (nerdctl_knows_cdi(*said)) engine.cdi_folders = usual_cdi_folders();
+    const auto version = nerdctl_version(*said);
+    if (version && *version >= nerdctl_with_cdi) engine.cdi_folders = nerdctl_cdi_folders(command);
+    needs_cdi = version && *version >= nerdctl_with_cdi_alone;
   }
   engine.cdi = read_cdi_specs(engine.cdi_folders, root);
+  if (needs_cdi) return engine;
   engine.toolkit =
       gather_container_tools(root, value_of(environment, "PATH").value_or(default_search_path),
                              value_of(environment, "HOME").value_or(""))
@@ -284,7 +299,9 @@ InspectedContainer inspected(const json& one) {
   const bool is_alive = std::ranges::find(alive, status) != alive.end();
   seen.is_running = is_true(member(state, "Running")) || is_alive;
   // docker says "removing" of one that never ran, and that it ended with 0.
-  constexpr std::array<std::string_view, 3> unstarted = {"created", "initialized", "configured"};
+  // nerdctl says nothing of one that has no task yet, and that its code is 0.
+  constexpr std::array<std::string_view, 4> unstarted = {"", "created", "initialized",
+                                                         "configured"};
   seen.has_started = std::ranges::find(unstarted, status) == unstarted.end() &&
                      !text_of(member(state, "StartedAt")).starts_with("0001-01-01");
   const json& pid = member(state, "Pid");

@@ -44,6 +44,15 @@ TEST(InspectedContainer, IsReadOfPodman) {
   EXPECT_EQ(one.run, "");
 }
 
+TEST(InspectedContainer, OneThatNerdctlMakesHasNotStarted) {
+  const auto one = parse_inspected(R"([{"Id": "a", "State": {"Status": "", "Running": false,
+      "Paused": false, "Restarting": false, "Pid": 0, "ExitCode": 0, "Error": "", "StartedAt": "",
+      "FinishedAt": ""}}])")
+                       ->front();
+  EXPECT_FALSE(one.has_started);
+  EXPECT_FALSE(one.exit_code.get());
+}
+
 TEST(InspectedContainer, OneThatWasMadeAndNotStartedHasNoCode) {
   const InspectedContainer one =
       parse_inspected(R"([{"Id": "a", "State": {"Status": "created", "ExitCode": 0}}])")->front();

@@ -124,6 +124,8 @@ void WatchPlan::on_inspected(const ContainerInspected& event, Instant now, Actio
   // without it, or is another one.
   const bool is_removed = event.how == How::gone;
   if (is_removed && followed_ != 0 && !process_gone_) return look_later(now);
+  // nerdctl tells the id before it makes the container.
+  if (is_removed && !seen_ && !client_) return look_later(now);
   if (is_removed) return end_container(now, actions);
   const bool is_new = !seen_ || *seen_ != event.seen;
   seen_ = event.seen;

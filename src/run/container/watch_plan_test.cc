@@ -70,6 +70,25 @@ TEST_F(WatchPlanTest, OneWhoseProcessLivesIsNotOverWhateverItsEngineKnows) {
   EXPECT_TRUE(has<RunOver>(inspected(ContainerInspected::How::gone)));
 }
 
+TEST_F(WatchPlanTest, OneThatIsNamedBeforeItIsMadeIsLookedForAgain) {
+  step(ContainerMade{id});
+  EXPECT_TRUE(inspected(ContainerInspected::How::gone).empty());
+  EXPECT_TRUE(plan.may_live());
+  now = plan.next_deadline().value_or(now);
+  EXPECT_TRUE(has<InspectContainer>(step(WatchTimePassed{})));
+  inspected({.id = id});  // made and not started
+  now = plan.next_deadline().value_or(now);
+  EXPECT_TRUE(has<InspectContainer>(step(WatchTimePassed{})));
+  EXPECT_TRUE(has<FollowProcess>(inspected(running())));
+}
+
+TEST_F(WatchPlanTest, OneThatIsNamedAndNeverMadeIsOverWithItsClient) {
+  step(ContainerMade{id});
+  inspected(ContainerInspected::How::gone);
+  EXPECT_TRUE(has<InspectContainer>(step(ClientEnded{{.code = 125}})));
+  EXPECT_EQ(end_in(inspected(ContainerInspected::How::gone)), Exit{.code = 125});
+}
+
 TEST_F(WatchPlanTest, AWaitThatFailsIsNotTriedAgainAtOnce) {
   start();
   step(ClientEnded{Exit{}});
