@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "health/rules.h"
+#include "health/xid.h"
 #include "snapshot/questions.h"
 
 namespace berth::health {
@@ -64,9 +65,7 @@ std::uint64_t least_errors(const Device& device, const ErrorPlaces& places) {
                    sum_of(device, places.parts)});
 }
 
-Sentence reset_advice() {
-  return sentence("no new jobs on it, then a reset by root (nvidia-smi --gpu-reset) or a reboot");
-}
+Sentence reset_advice() { return Sentence(advice_for(XidAction::reset)); }
 
 Findings memory_errors(const Device& device, const Snapshot&) {
   Findings findings;

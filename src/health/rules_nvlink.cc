@@ -6,16 +6,14 @@
 #include <array>
 
 #include "health/rules.h"
+#include "health/xid.h"
 #include "snapshot/questions.h"
 
 namespace berth::health {
 
 namespace {
 
-Sentence link_advice() {
-  return sentence(
-      "look at `nvidia-smi nvlink -s` and -e; a reset of all linked GPUs trains them anew");
-}
+Sentence link_advice() { return Sentence(advice_for(XidAction::check_link)); }
 
 std::optional<std::uint64_t> number(const Device& device, Detail detail) {
   return device.details.get<std::uint64_t>(detail).get();

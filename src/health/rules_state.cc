@@ -18,7 +18,7 @@ Findings lost(const Device& device, const Snapshot&) {
   return {found(Severity::error, "lost",
                 unlisted ? device.unusable_because.said()
                          : sentence("it fell off the bus and answers nobody"),
-                sentence("reboot; if it comes back, look at seating, power and cooling"))};
+                Sentence(advice_for(XidAction::restart_machine)))};
 }
 
 Findings unusable(const Device& device, const Snapshot&) {
