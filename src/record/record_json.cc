@@ -207,7 +207,7 @@ static void walk(Archive& archive, RunEnd& end) {
   archive.member("signal", signal);
   // Both missing would read as success.
   if (archive.is_reading() && is_known && !code && !signal) {
-    archive.mistake("neither exit_code nor signal is there");
+    archive.mistake(sentence("neither exit_code nor signal is there"));
   }
   end.exit.code = code.value_or(0);
   end.exit.signal = signal.value_or(0);
@@ -261,7 +261,7 @@ Result<void> read_document(std::string_view text, std::string_view wanted,
     archive.member("version", version, Form::required);
     const bool is_wanted = format == wanted || (wanted.empty() && format == here_format) ||
                            (wanted.empty() && format == run_format);
-    if (!is_wanted) archive.mistake("not a document of format " + std::string(wanted));
+    if (!is_wanted) archive.mistake(sentence("not a document of format {}", wanted));
     if (archive.is_good() && version <= Manifest::format_version) rest(archive, format);
   });
   if (version > Manifest::format_version) {

@@ -51,7 +51,7 @@ Result<RunContainer> run_container_from_json(std::string_view text) {
     int version = 0;
     archive.member("format", format, Form::required);
     archive.member("version", version, Form::required);
-    if (format != container_format) archive.mistake("not a container's");
+    if (format != container_format) archive.mistake(sentence("not a container's"));
     if (archive.is_good() && version <= container_version) walk(archive, container);
   });
   if (!read) return std::unexpected(read.error());

@@ -59,11 +59,12 @@ Result<RunRanks> run_ranks_from_json(std::string_view text) {
     int version = 0;
     archive.member("format", format, Form::required);
     archive.member("version", version, Form::required);
-    if (format != ranks_format) archive.mistake("not the ranks of a run");
+    if (format != ranks_format) archive.mistake(sentence("not the ranks of a run"));
     if (archive.is_good() && version <= ranks_version) walk(archive, ranks);
     for (std::size_t i = 0; i < ranks.ranks.size(); ++i) {
       // Each stands in its place: its number becomes a file's name.
-      if (ranks.ranks[i].rank != static_cast<int>(i)) archive.mistake("ranks out of order");
+      if (ranks.ranks[i].rank != static_cast<int>(i))
+        archive.mistake(sentence("ranks out of order"));
     }
   });
   if (!read) return std::unexpected(read.error());

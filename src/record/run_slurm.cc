@@ -39,11 +39,11 @@ Result<RunSlurm> run_slurm_from_json(std::string_view text) {
     int version = 0;
     archive.member("format", format, Form::required);
     archive.member("version", version, Form::required);
-    if (format != slurm_format) archive.mistake("not a Slurm job's");
+    if (format != slurm_format) archive.mistake(sentence("not a Slurm job's"));
     if (archive.is_good() && version <= slurm_version) walk_slurm(archive, slurm);
     // It becomes a word of a command line.
     const bool is_number = slurm.job.find_first_not_of("0123456789_") == std::string::npos;
-    if (slurm.job.empty() || !is_number) archive.mistake("not the number of a job");
+    if (slurm.job.empty() || !is_number) archive.mistake(sentence("not the number of a job"));
   });
   if (!read) return std::unexpected(read.error());
   return slurm;
