@@ -31,9 +31,9 @@ bool shows(const berth::Snapshot& seen, berth::Snapshot recorded) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   for (const std::size_t first : {std::size_t{0}, std::size_t{2}}) {
-    (void)berth::Recording::parse(text, "fuzz", {.first = first});
+    (void)berth::Recording::parse(text, berth::Sentence("fuzz"), {.first = first});
   }
-  auto recording = berth::Recording::parse(text, "fuzz");
+  auto recording = berth::Recording::parse(text, berth::Sentence("fuzz"));
   if (!recording) {
     BERTH_CHECK(!recording.error().message().empty(), "a refusal says why");
     return 0;

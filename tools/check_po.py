@@ -4,8 +4,9 @@ Words are what tr(), trf(), sentence(), fail() and the local helpers that pass t
 the columns of a few constant tables, and the sentences of the simulated servers. Each must have a
 translation that uses the same placeholders; a translation of words that are gone is an error as well.
 One thing has one Chinese word, on the command line, on the page and in the documents: a word that
-NOTIONS replaces is an error in any of them. With --update, adds empty entries for new words and drops
-those that are gone; with --keys, lists the words.
+NOTIONS replaces is an error in any of them. What is noticed below view/, top/ and app/ is a Sentence:
+tr() and trf() there are an error, but for the files of TRANSLATE_HERE. With --update, adds empty entries
+for new words and drops those that are gone; with --keys, lists the words.
 """
 
 import ast
@@ -19,9 +20,8 @@ from pathlib import Path
 import repository
 
 CATALOGUE = Path("po/zh_CN.po")
-# said() is place's std::string(tr(...)); the rest are those of app/options.h.
 OPTIONS = ["flag", "value", "filled_value", "repeated", "number", "choice", "word", "words", "required_word", "required_words"]
-KEYWORDS = ["tr", "trf", "as_key", "said", "sentence", "fail:2", "Error:2", "begin_group", *(f"{name}:3" for name in OPTIONS)]
+KEYWORDS = ["tr", "trf", "as_key", "sentence", "fail:2", "Error:2", "begin_group", *(f"{name}:3" for name in OPTIONS)]
 LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"(?:\s*"(?:\\.|[^"\\\n])*")*')
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 
@@ -100,6 +100,17 @@ TABLES = [
     Table("src/diagnose/doctor/rules/cuda.cc", r"constexpr auto codes\b", 3, (0, 1)),
     Table("src/base/reading.h", r"string_view reason_of\(Absent", 1, (0,)),
 ]
+
+# Where words are shown, and so translated: what is below passes sentences on.
+SHOWING = ("view", "top", "app")
+TRANSLATE_HERE = {  # and why
+    "src/base/tr.h": "tr() itself",
+    "src/base/tr.cc": "tr() itself",
+    "src/base/sentence_shown.cc": "how a sentence is shown",
+    "src/base/memory_limit.cc": "says so itself where no memory is left for a sentence",
+}
+TRANSLATION = re.compile(r"\btrf?\(")
+COMMENT = re.compile(r"//[^\n]*")
 
 # The calls whose words the catalogue has as a part of longer ones, and what that is.
 PARTS = {
@@ -217,6 +228,20 @@ def replaced_words(root: Path) -> list[str]:
     return found
 
 
+def translated_early(root: Path) -> list[str]:
+    """Words that lose their values and their English before they are shown."""
+    found = []
+    for name in repository.sources(root):
+        is_below = name.parts[0] == "src" and name.parts[1] not in SHOWING
+        if not is_below or name.stem.endswith("_test") or name.as_posix() in TRANSLATE_HERE:
+            continue
+        text = COMMENT.sub("", (root / name).read_text(encoding="utf-8"))
+        for match in TRANSLATION.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            found.append(f"{name}:{line}: {match[0]}…) below view/, top/ and app/: pass on sentence(…) or fail(…)")
+    return found
+
+
 def findings(root: Path) -> list[str]:
     wanted = words(root)
     have = parse_po((root / CATALOGUE).read_text(encoding="utf-8"))
@@ -232,7 +257,7 @@ def findings(root: Path) -> list[str]:
         elif word.endswith("\n") != translation.endswith("\n"):
             found.append(f"{CATALOGUE}: one ends the line, the other does not: {word!r}")
     found += [f"{CATALOGUE}: nothing says this any more: {word!r}" for word in sorted(have.keys() - wanted)]
-    return found + replaced_words(root)
+    return found + translated_early(root) + replaced_words(root)
 
 
 def quoted(text: str) -> str:

@@ -21,10 +21,10 @@ void refuse_impossible(Archive& archive, const Alert& alert) {
     constexpr std::int64_t latest = 253'402'300'799'000;  // the end of the year 9999
     return time.unix_ms >= 0 && time.unix_ms <= latest;
   };
-  if (alert.id.empty()) archive.mistake("an alert has no id");
-  if (alert.index.value_or(0) < 0) archive.mistake("index is negative");
+  if (alert.id.empty()) archive.mistake(sentence("an alert has no id"));
+  if (alert.index.value_or(0) < 0) archive.mistake(sentence("index is negative"));
   for (const WallTime time : {alert.since, alert.last_seen, alert.resolved.value_or(WallTime{})}) {
-    if (!is_time(time)) archive.mistake("a time is out of range");
+    if (!is_time(time)) archive.mistake(sentence("a time is out of range"));
   }
 }
 
@@ -45,7 +45,8 @@ static void walk(Archive& archive, EnvironmentChange& change) {
 
 static void walk(Archive& archive, Undelivered& message) {
   archive.member("receiver", message.receiver, Form::required);
-  if (!word_member(archive, "event", message.what, whats)) archive.mistake("an unknown event");
+  if (!word_member(archive, "event", message.what, whats))
+    archive.mistake(sentence("an unknown event"));
   archive.member("alert", message.alert, Form::required);
 }
 
@@ -55,14 +56,14 @@ static void walk(Archive& archive, AlertState& state) {
   archive.member("active", state.active, AlertTracker::most_active, Form::required);
   archive.member("ended", state.ended, AlertTracker::most_ended, Form::required);
   if (std::ranges::any_of(state.active, is_over) || !std::ranges::all_of(state.ended, is_over)) {
-    archive.mistake("what goes on has an end, or what is over has none");
+    archive.mistake(sentence("what goes on has an end, or what is over has none"));
   }
   const auto walk_environment = [&] {
     archive.member("facts", facts, Form::required);
     archive.member("changes", state.changes, EnvironmentMemory::most_changes, Form::required);
   };
   archive.object("environment", walk_environment, Form::required);
-  if (facts.size() > EnvironmentMemory::most_facts) archive.mistake("too many facts");
+  if (facts.size() > EnvironmentMemory::most_facts) archive.mistake(sentence("too many facts"));
   archive.member("undelivered", state.undelivered, most_undelivered, Form::required);
   state.facts = {facts.begin(), facts.end()};
 }
@@ -100,7 +101,7 @@ void word(Archive& archive, std::string_view key, E& value,
   std::string text(name_of(value));
   archive.member(key, text, Form::required);
   const auto known = from_name(text);
-  if (!known) return archive.mistake(std::string(key) + " has an unknown word");
+  if (!known) return archive.mistake(sentence("{} has an unknown word", key));
   value = *known;
 }
 
@@ -111,7 +112,7 @@ void walk_ending(Archive& archive, Alert& alert) {
   archive.member("ending", ending);
   if (!archive.is_reading() || !alert.resolved || !ending) return;
   const auto known = ending_from_name(*ending);
-  if (!known) return archive.mistake("ending has an unknown word");
+  if (!known) return archive.mistake(sentence("ending has an unknown word"));
   alert.ending = *known;
 }
 

@@ -310,6 +310,8 @@ int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> 
     rest.insert(rest.end(), split.command.begin(), split.command.end());
   }
   if (const auto mistake = mistake_in_machine(globals)) return refuse(entry, *verb, *mistake);
+  const CLI::Option* json = app->get_option_no_throw("--json");
+  globals.for_programs = json != nullptr && json->count() > 0;
   context.apply(globals);
   tell_mistakes_in_config(context, *verb);
   const int code = verb->run(context, rest);

@@ -95,7 +95,7 @@ Config Context::config_of_job() const {
     if (!doubt.empty()) {
       const std::string origin = isolate->origin;
       config.pass_over("request.isolate",
-                       trf("{}: isolate = true is not in force: {}", origin, doubt));
+                       sentence("{}: isolate = true is not in force: {}", origin, doubt));
     }
   }
   // Where it cannot be read nothing is claimed, and that is told then.
@@ -139,7 +139,7 @@ void Context::apply(const GlobalOptions& options) {
   // A locale that cannot show other words than English has English ones, whatever was asked for.
   if (language.empty()) language = locale_for("LC_MESSAGES");
   const Language wanted = language_from_name(language);
-  set_language(utf8 ? wanted : Language::english);
+  set_language(utf8 && !options.for_programs ? wanted : Language::english);
 
   // no-color.org and bixense.com/clicolors: NO_COLOR counts most, CLICOLOR_FORCE also in a pipe.
   const auto is_on = [&](const char* name) {

@@ -23,10 +23,11 @@ namespace berth {
 
 /// Options that every verb takes, before or after its name.
 struct GlobalOptions {
-  std::string sim;         // --sim NAME|FILE, else BERTH_SIM
-  std::string replay;      // --replay FILE
-  std::string lang;        // --lang, else BERTH_LANG, else the locale
-  std::string incomplete;  // the one that stands without its value
+  std::string sim;            // --sim NAME|FILE, else BERTH_SIM
+  std::string replay;         // --replay FILE
+  std::string lang;           // --lang, else BERTH_LANG, else the locale
+  std::string incomplete;     // the one that stands without its value
+  bool for_programs = false;  // --json: all that is said is English
 };
 
 /// How far local time is ahead of UTC at that moment.

@@ -30,7 +30,7 @@ using std::chrono::milliseconds;
 
 struct WatchedTarget {
   bottleneck::Activity activity;
-  std::vector<std::string> remarks;  // translated
+  std::vector<Sentence> remarks;
 };
 
 struct WatchOptions {
@@ -45,7 +45,7 @@ struct Watch {
   bool was_there = false;
   bool has_ended = false;
   std::size_t left_out = 0;  // processes that were not looked at, the most of all looks
-  std::vector<std::string> remarks = {};
+  std::vector<Sentence> remarks = {};
 };
 
 class BottleneckWatch {
@@ -73,15 +73,16 @@ class BottleneckWatch {
     }
     progress_.clear();
     if (InterruptNote::signal() != 0)
-      remark_all(tr("ended early: this is what was seen until then"));
+      remark_all(sentence("ended early: this is what was seen until then"));
   }
 
   std::vector<WatchedTarget> answers() {
     std::vector<WatchedTarget> answers;
     for (Watch& watch : watches_) {
       if (watch.left_out > 0) {
-        watch.remarks.push_back(trf("{} of its processes were not looked at: it has more than {}",
-                                    watch.left_out, JobProbe::most_processes));
+        watch.remarks.push_back(
+            sentence("{} of its processes were not looked at: it has more than {}", watch.left_out,
+                     JobProbe::most_processes));
       }
       answers.push_back({std::move(watch.watched.activity()), std::move(watch.remarks)});
     }
@@ -100,7 +101,7 @@ class BottleneckWatch {
       watch.left_out = std::max(watch.left_out, found.left_out);
       if (watch.was_there && job.processes.empty() && watch.target->ends_with_job) {
         watch.has_ended = true;
-        watch.remarks.emplace_back(tr("the job ended while it was watched"));
+        watch.remarks.push_back(sentence("the job ended while it was watched"));
         continue;
       }
       watch.was_there = watch.was_there || !job.processes.empty();
@@ -167,8 +168,8 @@ class BottleneckWatch {
                    trf("looking: {} of {} s (Ctrl-C: enough)", seconds, whole.count() / 1000));
   }
 
-  void remark_all(std::string_view text) {
-    for (Watch& watch : watches_) watch.remarks.emplace_back(text);
+  void remark_all(const Sentence& text) {
+    for (Watch& watch : watches_) watch.remarks.push_back(text);
   }
 
   Context& context_;
@@ -218,15 +219,15 @@ std::optional<bottleneck::WholeLife> life_of(Context& context, const std::string
   return meter.life();
 }
 
-BottleneckAnswer judged(bottleneck::Activity activity, std::vector<std::string> remarks = {}) {
+BottleneckAnswer judged(bottleneck::Activity activity, std::vector<Sentence> remarks = {}) {
   bottleneck::Bottleneck bottleneck = bottleneck::explain_bottleneck(activity);
   if (activity.simulated) {
     for (Finding& finding : bottleneck.findings) {
       finding.evidence.push_back(sentence("its GPU figures: invented by the simulated server"));
     }
     remarks.insert(remarks.begin(),
-                   std::string(tr("GPU figures are invented by the simulated server: a finding "
-                                  "that rests on them says nothing of the program")));
+                   sentence("GPU figures are invented by the simulated server: a finding "
+                            "that rests on them says nothing of the program"));
   }
   return {.activity = std::move(activity),
           .bottleneck = std::move(bottleneck),

@@ -113,7 +113,7 @@ class Tester {
     if (const auto* why = std::get_if<Refusal>(&*got)) {
       const bool is_taken = is_somebody(why->rule);
       if (!force_ || !is_taken) {
-        return GpuProof{.device = device.id, .left_out = Sentence(why->text), .is_taken = is_taken};
+        return GpuProof{.device = device.id, .left_out = why->text, .is_taken = is_taken};
       }
     }
     GpuProofQuestion question{.device = device.id, .uuid = *device.uuid.get()};
@@ -169,7 +169,7 @@ class Tester {
     for (const Refusal& refusal : std::get<NotAcquired>(*answer).placement.refused) {
       if (refusal.device == device.id) return refusal;
     }
-    return Refusal{.device = device.id, .text = std::string(tr("it is not to be had now"))};
+    return Refusal{.device = device.id, .text = sentence("it is not to be had now")};
   }
 
   void give_back(Taken& taken) {

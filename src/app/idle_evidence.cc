@@ -1,7 +1,6 @@
 #include "app/idle_evidence.h"
 
 #include "app/history_options.h"
-#include "base/tr.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -10,12 +9,12 @@ IdleEvidence idle_evidence(const Context& context, const Snapshot& snapshot) {
   constexpr std::int64_t day_ms = 86'400'000;
   IdleEvidence evidence;
   if (context.replay()) {
-    evidence.why_none = tr("a recording has none");
+    evidence.why_none = sentence("a recording has none");
     return evidence;
   }
   auto reader = HistoryOptionWords().open(context);
   if (!reader) {
-    evidence.why_none = reader.error().shown();
+    evidence.why_none = reader.error().said();
     return evidence;
   }
   std::vector<DeviceId> held;

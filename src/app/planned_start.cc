@@ -174,7 +174,7 @@ std::vector<Planned> planned_here(Context& context) {
   // Nobody starts them: that is not to look as if somebody did.
   if (place && !place->is_kept()) {
     for (Planned& one : *all) {
-      if (one.text.failed.empty()) one.text.failed = tr("root's `berth serve` does not run");
+      if (one.text.failed.empty()) one.text.failed = as_key("root's `berth serve` does not run");
     }
   }
   return *std::move(all);

@@ -241,7 +241,7 @@ std::vector<OptionalValue> RequestOptions::optional_values() {
 Result<JobSpec> RequestOptions::job(const Context& context) const {
   const Config config = context.config_of_job();
   if (!config.mistakes.empty()) return std::unexpected(config.mistakes.front());
-  for (const std::string& word : config.unknown) complain(word);
+  for (const Sentence& one : config.unknown) complain(one.shown());
   std::vector<std::string> said = typed_;
   // What a file says of memory does not count then, either.
   const auto memory = static_cast<std::size_t>(find_job_key("memory") - job_keys().data());
@@ -336,7 +336,7 @@ Result<PlaceLimits> inherited_limits(const Context& context, const Snapshot& sna
   auto visible = devices_left_by(visible_settings(context), snapshot, local_user_name(::geteuid()));
   if (!visible) return std::unexpected(std::move(visible).error());
   if (!*visible) return limits;
-  for (const std::string& remark : (*visible)->remarks) complain(remark);
+  for (const Sentence& remark : (*visible)->remarks) complain(remark.shown());
   limits.visible = std::move((*visible)->devices);
   if (context.variable("BERTH_LEASE") || cards_of_slurm(context)) {
     limits.visible_by = VisibleBy::lease;

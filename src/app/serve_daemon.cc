@@ -180,7 +180,7 @@ void Daemon::seen(Snapshot snapshot) {
 /// What each may see is of one look, one policy and the people of now.
 void Daemon::see_anew() {
   if (!newest_) return;
-  views_ = std::make_shared<serve::ViewCache>(newest_, plan_.settings.policy, people_.book());
+  views_ = std::make_shared<serve::ViewCache>(newest_, plan_.settings.visibility, people_.book());
 }
 
 /// As anybody may see it: what is announced and kept goes to all.
@@ -262,7 +262,7 @@ void Daemon::publish() {
   request_context.now = context_.clock().wall_now();
   request_context.interval = plan_.settings.interval;
   request_context.unanswered_since = live_.unanswered_since();
-  request_context.policy = plan_.settings.policy;
+  request_context.visibility = plan_.settings.visibility;
   request_context.rules = context_.replay() ? nullptr : context_.policy().value_or(nullptr);
   if (!context_.replay()) request_context.planned = planned_here(context_);
   request_context.price = plan_.settings.price;
@@ -323,7 +323,7 @@ void Daemon::apply(const serve::Settings& settings) {
   // Ours may be another than the one that users see, init's is theirs; it is for root to read.
   const auto mounts =
       read_file(::geteuid() == 0 ? "/proc/1/mountinfo" : "/proc/self/mountinfo", longest_mountinfo);
-  plan_.settings.policy.commands_are_open = mounts && proc_shows_commands(*mounts);
+  plan_.settings.visibility.commands_are_open = mounts && proc_shows_commands(*mounts);
   serve::HandlerRules rules;
   rules.hosts = settings.hosts;
   for (const serve::Address& address : settings.listen) rules.hosts.push_back(address.host);
@@ -465,8 +465,6 @@ int Daemon::run() {
   open_history();
   open_alerts();
   if (!context_.replay() && hours_file(context_)) planned_.emplace(context_, loop_, handler_);
-  // From here on sentences are for programs: they are the same in every language.
-  set_language(Language::english);
   next_look_ = published_ = context_.clock().now();
   look();
   pulse();

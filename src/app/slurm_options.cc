@@ -52,7 +52,8 @@ std::vector<std::string> said_by_slurm(Context& context, const std::vector<RunRe
     const auto slurm = run_slurm_in(run.directory);
     if (!slurm || ++asked > at_most) continue;
     const auto said = ask_slurm(run, *slurm, slurm_client(context));
-    lines.push_back(trf("run {}: {}", run.manifest.id, said ? *said : said.error().shown()));
+    lines.push_back(
+        trf("run {}: {}", run.manifest.id, (said ? *said : said.error().said()).shown()));
     if (!said) break;  // it would not answer for the next either
   }
   return lines;
@@ -83,7 +84,8 @@ class Attendance {
       : context_(context),
         run_(std::move(run)),
         slurm_(slurm),
-        polling_(run_, slurm_client(context), [](const std::string& said) { complain(said); }) {
+        polling_(run_, slurm_client(context),
+                 [](const Sentence& said) { complain(said.shown()); }) {
     if (wait) deadline_ = context.clock().now() + *wait;
   }
 

@@ -50,8 +50,6 @@ class AlertVerb final : public Verb {
       complain(tr("alert: berth alert [list], berth alert rules, berth alert test"));
       return exit_code::usage;
     }
-    // JSON is for programs: its sentences are the same in every language.
-    if (json_) set_language(Language::english);
     std::string read_from;
     const auto settings = read_settings(context, config_, read_from);
     if (!settings) return report(settings.error());

@@ -206,8 +206,8 @@ class ClaimVerb final : public Verb {
     for (const Refusal& one : refusal.placement.refused) {
       if (one.rule == Rule::not_listed) continue;
       const std::string device = one.index ? std::to_string(*one.index) : one.device.text();
-      reasons +=
-          (reasons.empty() ? "" : std::string(tr("; "))) + trf("GPU {}: {}", device, one.text);
+      reasons += (reasons.empty() ? "" : std::string(tr("; "))) +
+                 trf("GPU {}: {}", device, one.text.shown());
     }
     complain(trf("claim: its devices cannot be leased to it: {}", printable(reasons)));
     return exit_code::no_device;

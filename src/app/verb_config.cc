@@ -27,8 +27,6 @@ class ConfigVerb final : public Verb {
       return exit_code::usage;
     }
     if (!install_.empty() || !check_.empty()) return policy(context);
-    // JSON is for programs: its sentences are the same in every language.
-    if (json_) set_language(Language::english);
     const Config config = context.config_of_job();
     const auto detail = origin_ ? ConfigDetail::origins : ConfigDetail::values;
     print(json_ ? config_json(config) + "\n" : render_config(config, detail, context.out_uncut()));
@@ -41,7 +39,7 @@ class ConfigVerb final : public Verb {
     const bool installs = !install_.empty();
     const auto rules = installs ? install_policy(install_, places) : check_policy(check_);
     if (!rules) return report(rules.error(), exit_code::berth_failed);
-    for (const std::string& remark : remarks_on(*rules, places)) complain(remark);
+    for (const Sentence& remark : remarks_on(*rules, places)) complain(remark.shown());
     complain(installs ? trf("{} is in force from now on", places.file)
                       : trf("{} is right; `berth config --install` puts it into force",
                             printable(check_)));

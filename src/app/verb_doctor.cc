@@ -28,22 +28,22 @@ namespace {
 
 constexpr int could_not_look = 3;
 
-std::string named(const Device& device) {
-  return trf("GPU {}, {} ({})", device.index ? std::to_string(*device.index) : "–",
-             device.name.get().value_or("?"), device.id.text());
+Sentence named(const Device& device) {
+  return sentence("GPU {}, {} ({})", device.index ? std::to_string(*device.index) : "–",
+                  device.name.get().value_or("?"), device.id.text());
 }
 
 /// What an entry names by itself.
-std::string meaning_alone(const std::string& entry, DeviceOrder order, const Snapshot& snapshot) {
+Sentence meaning_alone(const std::string& entry, DeviceOrder order, const Snapshot& snapshot) {
   const auto alone = parse_visible_devices(entry, order, snapshot);
-  if (!alone) return std::string(tr("not to be told: the cards differ"));
+  if (!alone) return sentence("not to be told: the cards differ");
   const Device* device =
       alone->devices.empty() ? nullptr : find_device(alone->devices.front(), snapshot);
-  return device != nullptr ? named(*device) : std::string(tr("no device"));
+  return device != nullptr ? named(*device) : sentence("no device");
 }
 
-std::optional<std::string> new_remark(const VisibleDevices& now, const VisibleDevices& before) {
-  for (const std::string& remark : now.remarks) {
+std::optional<Sentence> new_remark(const VisibleDevices& now, const VisibleDevices& before) {
+  for (const Sentence& remark : now.remarks) {
     if (std::ranges::find(before.remarks, remark) == before.remarks.end()) return remark;
   }
   return std::nullopt;
@@ -60,7 +60,7 @@ std::vector<VisibleList::Token> tokens_of(const std::string& list, DeviceOrder o
   for (const std::string_view part : split(list, ',')) {
     const std::string entry(trimmed(part));
     VisibleList::Token token{.text = "\"" + entry + "\"",
-                             .meaning = std::string(tr("not read: the list had ended"))};
+                             .meaning = sentence("not read: the list had ended")};
     if (!has_ended) {
       read += (tokens.empty() ? "" : ",") + entry;
       // A mistake is one in every order.
@@ -93,7 +93,7 @@ std::optional<VisibleList> visible_list(const Context& context, const Snapshot& 
     // Who hides all devices on purpose has made no mistake.
     if (!hides_devices_on_purpose(*value)) list.corrected = parsed->corrected;
   } else {
-    list.unclear = parsed.error().message();
+    list.unclear = parsed.error().said();
     // A mistake is one in every order; its correction counts as nvidia-smi does.
     const auto counted = parse_visible_devices(value, DeviceOrder::pci_bus_id, snapshot, user);
     if (counted && !hides_devices_on_purpose(*value)) {
@@ -163,23 +163,23 @@ const Device* device_by_uuid(std::string_view beginning, const Snapshot& snapsho
 
 /// What an entry of NVIDIA_VISIBLE_DEVICES asks NVIDIA's container toolkit for. Its numbers are the
 /// host's, which cannot be seen from inside.
-std::string given_by(std::string_view entry, const Snapshot& snapshot) {
-  if (entry == "all") return std::string(tr("every GPU of the host"));
+Sentence given_by(std::string_view entry, const Snapshot& snapshot) {
+  if (entry == "all") return sentence("every GPU of the host");
   if (entry == "none" || entry == "void" || entry.empty()) {
-    return std::string(tr("no GPU by this variable"));
+    return sentence("no GPU by this variable");
   }
   if (entry.starts_with("GPU-") || entry.starts_with("MIG-")) {
     const Device* device = device_by_uuid(entry, snapshot);
-    return device == nullptr ? std::string(tr("no device that is shown here")) : named(*device);
+    return device == nullptr ? sentence("no device that is shown here") : named(*device);
   }
   const std::size_t colon = entry.find(':');
   const auto card = parse_unsigned(entry.substr(0, colon));
   if (card && colon == entry.npos) {
-    return trf("the host's GPU {}; in here numbers begin with 0 again", *card);
+    return sentence("the host's GPU {}; in here numbers begin with 0 again", *card);
   }
   const auto instance = card ? parse_unsigned(entry.substr(colon + 1)) : std::nullopt;
-  if (instance) return trf("MIG instance {} of the host's GPU {}", *instance, *card);
-  return std::string(tr("neither a number of the host's nor a UUID"));
+  if (instance) return sentence("MIG instance {} of the host's GPU {}", *instance, *card);
+  return sentence("neither a number of the host's nor a UUID");
 }
 
 std::optional<VisibleList> given_list(const Context& context, const Examined& host) {
@@ -226,8 +226,6 @@ class DoctorVerb final : public Verb {
       complain(tr("doctor: --read-test is of this machine, and the devices are not"));
       return could_not_look;
     }
-    // JSON is for programs: its sentences are the same in every language.
-    if (json_) set_language(Language::english);
     auto snapshot = context.look(Wanted(Depth::details).add(Extra::sleepers), Relations::none);
     if (!snapshot) return report(snapshot.error(), could_not_look);
     Examined host{.snapshot = std::move(*snapshot)};

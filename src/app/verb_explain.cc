@@ -36,8 +36,6 @@ class ExplainVerb final : public Verb {
   }
 
   int run(Context& context, const std::vector<std::string>&) override {
-    // JSON is for programs: its sentences are the same in every language.
-    if (json_) set_language(Language::english);
     if (const auto mistake = mistake_in_words()) {
       complain(*mistake);
       return exit_code::usage;

@@ -65,7 +65,6 @@ class FitVerb final : public Verb {
       complain(trf("fit takes no word \"{}\"", printable(rest.front())));
       return exit_code::usage;
     }
-    if (json_) set_language(Language::english);
     const auto workload = asked();
     if (!workload) return report(workload.error(), exit_code::usage);
     FitAnswer answer{.workload = *workload, .all_cards = all_};
@@ -131,7 +130,7 @@ class FitVerb final : public Verb {
     answer.cards = judged_cards(answer.estimate.total, answer.estimate.precision);
     const auto snapshot = context.look(Depth::state);
     if (!snapshot) {
-      answer.here_problem = snapshot.error().message();
+      answer.here_problem = snapshot.error().said();
       return;
     }
     answer.simulated = snapshot->simulated;

@@ -32,8 +32,6 @@ class HealthVerb final : public Verb {
       complain(trf("health takes no word \"{}\"", printable(rest.front())));
       return unknown;
     }
-    // JSON is for programs: its sentences are the same in every language.
-    if (json_) set_language(Language::english);
     auto snapshot = context.look(Wanted(Depth::details).add(Extra::sleepers), Relations::all);
     if (!snapshot) return report(snapshot.error(), unknown);
     if (has_link_errors(*snapshot)) add_link_errors_of_now(context, *snapshot);

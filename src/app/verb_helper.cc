@@ -274,13 +274,13 @@ class Helper {
     if (!job) return std::unexpected(job.error());
     if (context_.replay()) return fail(ErrorCode::unsupported, "a recording has nothing to lease");
     if (job->isolate) {
-      const std::string why(
-          tr("the lease of a running program closes no device file to it; `berth run --isolate` "
-             "starts a program so"));
+      const Sentence why = sentence(
+          "the lease of a running program closes no device file to it; `berth run --isolate` "
+          "starts a program so");
       if (question.value("request", Json::object()).contains("isolate")) {
-        return fail(ErrorCode::unsupported, Sentence(why));
+        return fail(ErrorCode::unsupported, why);
       }
-      note(why);  // a file of the configuration wants it of all jobs
+      note(why.english());  // a file of the configuration wants it of all jobs
     }
     auto opened = context_.open_ledger();
     if (!opened) return std::unexpected(std::move(opened).error());
@@ -409,7 +409,7 @@ class Helper {
   std::optional<AdoptedRun> begin_record(RunOptions run, Manifest manifest) {
     auto record = AdoptedRun::begin(std::move(run), services(), std::move(manifest));
     if (record) return *std::move(record);
-    note(trf("this lease is not recorded: {}", printable(record.error().shown())));
+    note(sentence("this lease is not recorded: {}", record.error().said()).english());
     return std::nullopt;
   }
 
@@ -461,7 +461,6 @@ class HelperVerb final : public Verb {
       complain(tr("helper: libberth starts this, and gives it a socket"));
       return exit_code::usage;
     }
-    set_language(Language::english);  // a program reads it
     auto asker = Asker::open(static_cast<int>(*fd));
     if (!asker) return report(asker.error());
     (void)close_standard_streams();  // what is said there until now goes to who asks

@@ -2,7 +2,6 @@
 
 #include "app/idle_evidence.h"
 #include "app/verb.h"
-#include "base/tr.h"
 
 namespace berth {
 
@@ -11,8 +10,6 @@ class IdleVerb final : public Verb {
  public:
   void declare(Options& options) override { options.flag("--json", json_, "as JSON"); }
   int run(Context& context, const std::vector<std::string>&) override {
-    // JSON is for programs: its sentences are the same in every language.
-    if (json_) set_language(Language::english);
     const auto rules = context.policy();
     if (!rules) complain(rules.error().shown());
     const Policy* policy = rules && !context.replay() ? rules->get() : nullptr;

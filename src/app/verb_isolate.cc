@@ -30,9 +30,10 @@ std::string render(const IsolationReport& report) {
   std::string text(tr("Can an isolated job …"));
   text += "\n";
   for (const IsolationCheck& check : report.checks) {
-    text += trf("  {}: {} ({})", tr(check.title), word_of(check.answer), check.detail) + "\n";
+    text +=
+        trf("  {}: {} ({})", tr(check.title), word_of(check.answer), check.detail.shown()) + "\n";
   }
-  for (const std::string& cost : report.costs) text += trf("What it costs: {}", cost) + "\n";
+  for (const Sentence& cost : report.costs) text += trf("What it costs: {}", cost.shown()) + "\n";
   return text;
 }
 
@@ -43,7 +44,7 @@ std::string json_of(const IsolationReport& report) {
     archive.derived_list("checks", report.checks, [&](const IsolationCheck& check) {
       archive.derived("name", check.name);
       archive.derived("answer", name_of(check.answer));
-      archive.derived("detail", check.detail);
+      archive.derived("detail", check.detail, Form::plain);
     });
     archive.derived("costs", report.costs);
   });
@@ -69,8 +70,6 @@ class IsolateVerb final : public Verb {
              "--replay out"));
       return exit_code::usage;
     }
-    // JSON is for programs: its sentences are the same in every language.
-    if (json_) set_language(Language::english);
     auto looked = context.look_without_claims(Depth::placement);
     IsolationQuestion question{.snapshot = looked ? *std::move(looked) : Snapshot(),
                                .program = read_link("/proc/self/exe").value_or("berth"),

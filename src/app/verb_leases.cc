@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "app/verb.h"
-#include "base/tr.h"
 #include "view/leases_text.h"
 
 namespace berth {
@@ -13,8 +12,6 @@ class LeasesVerb final : public Verb {
  public:
   void declare(Options& options) override { options.flag("--json", json_, "as JSON"); }
   int run(Context& context, const std::vector<std::string>&) override {
-    // JSON is for programs: its sentences are the same in every language.
-    if (json_) set_language(Language::english);
     std::optional<LedgerPlace> place;
     if (!context.replay()) {  // a recording has its own
       auto here = context.ledger_place();

@@ -42,7 +42,6 @@ class ManifestVerb final : public Verb {
   }
 
   int run(Context& context, const std::vector<std::string>& rest) override {
-    if (json_) set_language(Language::english);
     if (!rest.empty()) return refuse(rest.front());
     if (what_.empty()) return here(context);
     if (what_ != "diff") return refuse(what_);

@@ -131,8 +131,6 @@ class PickVerb final : public Verb {
       complain(trf("pick runs nothing; to run it: berth run -- {}", rest.front()));
       return exit_code::usage;
     }
-    // JSON is for programs: its sentences are the same in every language.
-    if (json_ || format_ == "json") set_language(Language::english);
     if (const auto mistake = request_.mistake_in_patience()) {
       return report(*mistake, exit_code::usage);
     }

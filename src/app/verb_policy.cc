@@ -37,7 +37,7 @@ class PolicyVerb final : public Verb {
     const auto policy = read_policy(places);
     if (!policy) return report(policy.error(), exit_code::berth_failed);
     if (rest.empty() || (rest.size() == 1 && rest[0] == "show")) {
-      for (const std::string& remark : remarks_on(*policy, places)) complain(remark);
+      for (const Sentence& remark : remarks_on(*policy, places)) complain(remark.shown());
       print(render_policy(*policy, context.out()));
       return exit_code::ok;
     }

@@ -23,8 +23,6 @@ class PsVerb final : public Verb {
                    printable(rest.front())));
       return exit_code::usage;
     }
-    // JSON is for programs: its sentences are the same in every language.
-    if (json_) set_language(Language::english);
     const auto snapshot = context.look(Depth::everything, Relations::all);
     if (!snapshot) return report(snapshot.error());
     ProcessListOptions options{.user = std::nullopt, .tree = tree_};

@@ -5,7 +5,6 @@
 #include "app/planned_start.h"
 #include "app/slurm_options.h"
 #include "app/verb.h"
-#include "base/tr.h"
 #include "view/queue_text.h"
 
 namespace berth {
@@ -15,8 +14,6 @@ class QueueVerb final : public Verb {
  public:
   void declare(Options& options) override { options.flag("--json", json_, "as JSON"); }
   int run(Context& context, const std::vector<std::string>&) override {
-    // JSON is for programs: its sentences are the same in every language.
-    if (json_) set_language(Language::english);
     const auto rules = context.policy();
     if (!rules) complain(rules.error().shown());
     const Policy* policy = rules && !context.replay() ? rules->get() : nullptr;

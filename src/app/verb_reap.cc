@@ -61,7 +61,7 @@ class ReapVerb final : public Verb {
     if (!snapshot) return report(snapshot.error());
     if (context.ledger_error()) return report(*context.ledger_error());
     const IdleEvidence evidence = idle_evidence(context, *snapshot);
-    if (!evidence.why_none.empty()) complain(evidence.why_none);
+    if (!evidence.why_none.empty()) complain(evidence.why_none.shown());
     const auto idle = measured_leases(idle_rows(*snapshot, evidence, policy->get()), *snapshot);
     const auto text = read_config_file(places.told, places.owner);
     auto told = text ? told_in(*text) : std::map<std::string, WallTime>();

@@ -45,8 +45,6 @@ class RecordVerb final : public Verb {
     const std::string begins =
         length ? std::string()
                : trf("recording to {} until Ctrl-C", file_ == "-" ? "stdout" : printable(file_));
-    // A recording is for programs: its sentences are the same in every language.
-    set_language(Language::english);
     const bool was_there = is_there(file_);
     auto out = open_file();
     if (!out) return report(out.error());

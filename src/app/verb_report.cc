@@ -32,7 +32,6 @@ class ReportVerb final : public Verb {
   }
 
   int run(Context& context, const std::vector<std::string>& rest) override {
-    if (json_) set_language(Language::english);
     names_.insert(names_.end(), rest.begin(), rest.end());
     if (json_ && markdown_) {
       complain(tr("report: as JSON or as Markdown, not both"));

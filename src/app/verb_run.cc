@@ -74,8 +74,6 @@ class RunVerb final : public Verb {
 
  private:
   int dry_run(Context& context, const RunOptions& options) const {
-    // JSON is for programs: its sentences are the same in every language.
-    if (flags_.json()) set_language(Language::english);
     if (options.job.cap) {  // a run that is started asks by itself
       const CapMeans means = cap_means(options, services_of(context, nullptr, options));
       if (const auto cap = cap_of(options.job, means.facts); !cap) {

@@ -17,8 +17,6 @@ class RunsVerb final : public Verb {
     options.number("-n,--number", number_, "how many, newest first (20)", "N", 1, 1'000'000);
   }
   int run(Context& context, const std::vector<std::string>&) override {
-    // JSON is for programs: its sentences are the same in every language.
-    if (json_) set_language(Language::english);
     const auto state = records_directory(context);
     if (!state) return report(state.error());
     auto list = list_runs(*state);

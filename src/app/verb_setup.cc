@@ -35,8 +35,8 @@ class SetupVerb final : public Verb {
     }
     const auto report_of = make_shared_ledger(paths_);
     if (!report_of) return report(report_of.error());
-    for (const std::string& line : report_of->done) print("+ " + line + "\n");
-    for (const std::string& line : report_of->unchanged) print("= " + line + "\n");
+    for (const Sentence& line : report_of->done) print("+ " + line.shown() + "\n");
+    for (const Sentence& line : report_of->unchanged) print("= " + line.shown() + "\n");
     if (!report_of->next.empty()) {
       print(std::string(tr("Still to be run, unless you already have:")) + "\n");
     }

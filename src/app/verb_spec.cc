@@ -23,7 +23,6 @@ class SpecVerb final : public Verb {
 
   int run(Context& context, const std::vector<std::string>& rest) override {
     names_.insert(names_.end(), rest.begin(), rest.end());
-    if (json_) set_language(Language::english);
     if (list_ && !names_.empty()) {
       complain(tr("--list shows every card: leave the names away"));
       return exit_code::usage;

@@ -135,7 +135,6 @@ int watch_all(Context& context, const StatusAll& wanted, std::chrono::millisecon
 
 /// The exit code: 0 where all answered.
 int show_all(Context& context, const StatusAll& wanted) {
-  if (wanted.json) set_language(Language::english);
   const auto all = all_servers(context, wanted);
   if (!all) return report(all.error(), exit_code::usage);
   print(wanted.json ? fleet_json(*all) : render_fleet(*all, context.out()));
@@ -178,8 +177,6 @@ class StatusVerb final : public Verb {
     }
     const bool names_others = !every_.join.empty() || !every_.join_file.empty();
     if (all_ || names_others) return everywhere(context);
-    // JSON is for programs: its sentences are the same in every language.
-    if (json_) set_language(Language::english);
     if (fields_) {
       print(render_fields(context.out_uncut()));
       return exit_code::ok;

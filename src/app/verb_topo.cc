@@ -2,7 +2,6 @@
 
 #include "app/run_options.h"
 #include "app/verb.h"
-#include "base/tr.h"
 #include "view/topology_text.h"
 
 namespace berth {
@@ -19,8 +18,6 @@ class TopoVerb final : public Verb {
     return RequestOptions::optional_values();
   }
   int run(Context& context, const std::vector<std::string>&) override {
-    // JSON is for programs: its sentences are the same in every language.
-    if (json_) set_language(Language::english);
     auto job = request_.job(context);
     if (!job) return report(job.error(), exit_code::usage);
     if (!request_.has("devices")) job->request.devices = 2;

@@ -20,6 +20,7 @@
 
 #include "base/ids.h"
 #include "base/reading.h"
+#include "base/sentence.h"
 #include "base/units.h"
 
 namespace berth {
@@ -50,9 +51,9 @@ class Archive {
 
   /// False after a mistake in what is read; everything read then is empty.
   [[nodiscard]] virtual bool is_good() const { return true; }
-  virtual void mistake(std::string) {}
+  virtual void mistake(Sentence) {}
   /// Of the value being read: "it has …" where it has no name.
-  virtual void wrong(const std::string& what) { mistake(what); }
+  virtual void wrong(const Sentence& what) { mistake(what); }
   /// False: the value being read is wrong, and counts as absent.
   [[nodiscard]] virtual bool is_right() const { return true; }
 
@@ -157,7 +158,8 @@ void put(Archive& archive, T& value) {
   auto wide = static_cast<Widest>(value);
   archive.scalar(wide);
   if (!archive.is_reading()) return;
-  if (!std::in_range<T>(wide)) return archive.wrong("has a value of the wrong type or range");
+  if (!std::in_range<T>(wide))
+    return archive.wrong(sentence("has a value of the wrong type or range"));
   value = static_cast<T>(wide);
 }
 template <class Tag, class Rep>
@@ -177,7 +179,7 @@ template <class T>
 void put(Archive& archive, std::optional<T>& value);
 template <class T>
 void put(Archive& archive, Reading<T>& reading);
-[[nodiscard]] std::string words_of_no_id(const std::string& text);
+[[nodiscard]] Sentence words_of_no_id(const std::string& text);
 /// `put_item` puts each; of one that is read at most so many.
 template <class T, class PutItem>
 void put_list(Archive& archive, std::vector<T>& list, std::size_t most, const PutItem& put_item) {
@@ -227,7 +229,7 @@ void put(Archive& archive, Reading<T>& reading) {
 template <class... Values>
 void put_row(Archive& archive, std::size_t least, Values&... values) {
   std::size_t left = archive.begin_list(archive.is_reading() ? SIZE_MAX : sizeof...(values));
-  if (left < least) archive.wrong("has too few items");
+  if (left < least) archive.wrong(sentence("has too few items"));
   const auto put_next = [&](auto& value) {
     if (left == 0 || !archive.is_good()) return;
     --left;

@@ -50,7 +50,8 @@ void wait_for_more(int fd) {
   (void)::poll(&more, 1, -1);
 }
 
-Result<std::string> read_bounded(int fd, std::size_t limit, const std::string& what,
+template <class What>
+Result<std::string> read_bounded(int fd, std::size_t limit, const What& what,
                                  Ends ends = Ends::with_an_empty_read,
                                  WhenEmpty when_empty = WhenEmpty::fails) {
   std::string bytes;
@@ -90,10 +91,10 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
 Result<std::string> read_named_file(const std::string& path, std::size_t limit) {
   auto fd = open_fd(path, O_RDONLY);
   if (!fd) return std::unexpected(std::move(fd).error());
-  return read_stream(fd->get(), limit, path);
+  return read_stream(fd->get(), limit, Sentence::as_is(path));
 }
 
-Result<std::string> read_stream(int fd, std::size_t limit, const std::string& what) {
+Result<std::string> read_stream(int fd, std::size_t limit, const Sentence& what) {
   return read_bounded(fd, limit, what, Ends::with_an_empty_read, WhenEmpty::waits);
 }
 

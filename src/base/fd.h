@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/sentence.h"
 
 namespace berth {
 
@@ -64,7 +65,7 @@ class ReadBlock {
 [[nodiscard]] Result<std::string> read_named_file(const std::string& path, std::size_t limit);
 
 /// Everything that comes through a descriptor, likewise, also where it was set not to block.
-[[nodiscard]] Result<std::string> read_stream(int fd, std::size_t limit, const std::string& what);
+[[nodiscard]] Result<std::string> read_stream(int fd, std::size_t limit, const Sentence& what);
 
 /// As read_file, for a file of /proc that the kernel makes in one piece: what one read brings is
 /// all of it, and the second that would say so is spared.

@@ -137,6 +137,8 @@ class JsonWriter final : public Archive {
   std::vector<Frame> frames_;
 };
 
+constexpr int deepest = 100;
+
 /// All of it is hostile until it is a value.
 class JsonReader final : public Archive {
  public:
@@ -148,16 +150,16 @@ class JsonReader final : public Archive {
   [[nodiscard]] bool is_reading() const override { return true; }
   [[nodiscard]] bool is_text() const override { return true; }
   [[nodiscard]] bool is_good() const override { return mistake_.empty(); }
-  void mistake(std::string what) override {
+  void mistake(Sentence what) override {
     if (mistake_.empty()) mistake_ = std::move(what);
   }
-  void wrong(const std::string& what) override {
+  void wrong(const Sentence& what) override {
     Value& value = values_.back();
     value.is_wrong = true;
-    if (!value.may_be_absent) mistake(std::string(value.key) + " " + what);
+    if (!value.may_be_absent) mistake(sentence("{} {}", value.key, what));
   }
   [[nodiscard]] bool is_right() const override { return !values_.back().is_wrong; }
-  [[nodiscard]] const std::string& first_mistake() const { return mistake_; }
+  [[nodiscard]] const Sentence& first_mistake() const { return mistake_; }
 
   void scalar(bool& value) override { take(value, current().is_boolean()); }
   void scalar(std::int64_t& value) override {
@@ -182,7 +184,7 @@ class JsonReader final : public Archive {
     if (!is_good()) return false;
     const Json* found = member(key);
     if (found == nullptr || found->is_null()) {
-      if (form == Form::required) mistake(std::string(key) + " is missing");
+      if (form == Form::required) mistake(sentence("{} is missing", key));
       if (why != nullptr) *why = reason(key);
       return false;
     }
@@ -201,14 +203,13 @@ class JsonReader final : public Archive {
     return !word && !value.is_null();
   }
   void begin_object() override {
-    if (!current().is_object()) wrong("is not an object");
+    if (!current().is_object()) wrong(sentence("is not an object"));
   }
   std::size_t begin_list(std::size_t most) override {
     const bool is_list = current().is_array();
     const std::size_t count = is_list ? current().size() : 0;
-    if (!is_list) wrong("is not a list");
-    if (count > most && !forgives_)
-      mistake(std::string(values_.back().key) + " has too many items");
+    if (!is_list) wrong(sentence("is not a list"));
+    if (count > most && !forgives_) mistake(sentence("{} has too many items", values_.back().key));
     if (!is_good()) return 0;
     values_.push_back({.key = values_.back().key});  // the item being read, above its list
     return std::min(count, most);
@@ -261,21 +262,21 @@ class JsonReader final : public Archive {
   template <class T>
   void take(T& value, bool fits) {
     if (!is_good()) return;
-    if (!fits) return wrong("has a value of the wrong type or range");
+    if (!fits) return wrong(sentence("has a value of the wrong type or range"));
     value = current().get<T>();
   }
 
   const bool forgives_;
   std::vector<Value> values_;
-  std::string mistake_;
+  Sentence mistake_;
 };
 
 }  // namespace
 
-std::string words_of_no_id(const std::string& text) {
+Sentence words_of_no_id(const std::string& text) {
   constexpr int shown = 64;
-  return "is no plain word of letters, digits and . _ : / - (\"" +
-         cut_to_width(printable(text), shown, false) + "\")";
+  return sentence("is no plain word of letters, digits and . _ : / - (\"{}\")",
+                  cut_to_width(printable(text), shown, false));
 }
 
 void put(Archive& archive, DeviceId& id) {
@@ -290,7 +291,8 @@ void put(Archive& archive, char& letter) {
   std::string text(1, letter);
   archive.scalar(text);
   if (!archive.is_reading() || !archive.is_good()) return;
-  if (text.size() != 1 || text[0] <= ' ' || text[0] > '~') return archive.wrong("is no letter");
+  if (text.size() != 1 || text[0] <= ' ' || text[0] > '~')
+    return archive.wrong(sentence("is no letter"));
   letter = text[0];
 }
 
@@ -309,9 +311,22 @@ std::string write_json(JsonLayout layout, const std::function<void(Archive&)>& w
   return writer.take();
 }
 
+std::optional<JsonFault> json_fault_in(std::string_view text) {
+  if (nesting_depth(text) > deepest) return std::nullopt;
+  try {
+    static_cast<void>(!Json::parse(text).is_null());
+    return std::nullopt;
+  } catch (const Json::parse_error& error) {
+    return JsonFault{error.byte};
+  } catch (const Json::exception&) {
+    return JsonFault{};
+  } catch (const std::exception&) {  // memory ran out
+    return std::nullopt;
+  }
+}
+
 Result<void> read_json(std::string_view text, const std::function<void(Archive&)>& walk,
                        WrongValues wrong) {
-  constexpr int deepest = 100;
   if (nesting_depth(text) > deepest) return fail(ErrorCode::invalid, "nested too deeply");
   try {
     const Json root = Json::parse(text);
@@ -319,11 +334,11 @@ Result<void> read_json(std::string_view text, const std::function<void(Archive&)
     reader.begin_object();
     walk(reader);
     if (reader.is_good()) return {};
-    return fail(ErrorCode::invalid, Sentence(reader.first_mistake()));
+    return fail(ErrorCode::invalid, reader.first_mistake());
   } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::io, Sentence(std::string(memory_ran_out())));
+    return fail(ErrorCode::io, out_of_memory());
   } catch (const std::exception& error) {  // nlohmann's: says line and column
-    return fail(ErrorCode::invalid, "{}{}", no_json, error.what());
+    return fail(ErrorCode::invalid, "not valid JSON: {}", error.what());
   }
 }
 

@@ -2,7 +2,9 @@
 // JSON of any type that has a walk() (base/archive.h). An absent reading is null, and "why", the
 // last key of its object, says the reason.
 
+#include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,8 +20,13 @@ enum class JsonLayout { compact = 0, narrow = 1, indented = 2, terse };
 
 [[nodiscard]] std::string write_json(JsonLayout layout, const std::function<void(Archive&)>& walk);
 
-/// What the message begins with where the text is no JSON at all; the parser's words follow.
-inline constexpr std::string_view no_json = "not valid JSON: ";
+/// Where a text is no JSON.
+struct JsonFault {
+  std::optional<std::size_t> byte;  // counted from 1, beyond the last where it breaks off; nothing:
+                                    // of a number that no computer holds
+};
+/// Nothing: it is JSON, or nested too deeply to be looked at.
+[[nodiscard]] std::optional<JsonFault> json_fault_in(std::string_view text);
 
 /// What a value of the wrong type is, and an item beyond the last that a list may have: `refused` a
 /// mistake. `absent` not there, where there may be none; a reading has failed.

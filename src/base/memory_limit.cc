@@ -11,6 +11,9 @@
 #include <exception>
 #include <new>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/process.h"
 #include "base/tr.h"
@@ -20,6 +23,11 @@ namespace berth {
 namespace {
 
 using MemoryWords = std::array<char, 400>;
+
+constexpr std::string_view without_limit = as_key("memory ran out: berth could get no more of it");
+constexpr std::string_view under_limit = as_key(
+    "memory ran out under the limit that this process was started with ({}{}{}): "
+    "raise it, or start berth where there is none");
 
 /// In KiB, as ulimit counts; nothing: there is none.
 std::optional<std::uint64_t> limit_of(__rlimit_resource_t what) {
@@ -68,11 +76,21 @@ std::string_view memory_ran_out() {
       of_data ? put_words(data, "ulimit -d {}", *of_data) : std::string_view();
   const std::string_view v =
       of_space ? put_words(space, "ulimit -v {}", *of_space) : std::string_view();
-  if (!of_data && !of_space) return tr("memory ran out: berth could get no more of it");
-  return put_words(words,
-                   tr("memory ran out under the limit that this process was started with ({}{}{}): "
-                      "raise it, or start berth where there is none"),
-                   d, of_data && of_space ? ", " : "", v);
+  if (!of_data && !of_space) return tr(without_limit);
+  return put_words(words, tr(under_limit), d, of_data && of_space ? ", " : "", v);
+}
+
+Sentence out_of_memory() {
+  std::vector<std::string> limits;
+  if (const auto of_data = limit_of(RLIMIT_DATA))
+    limits.push_back(fmt::format("ulimit -d {}", *of_data));
+  if (const auto of_space = limit_of(RLIMIT_AS))
+    limits.push_back(fmt::format("ulimit -v {}", *of_space));
+  if (limits.empty()) return Sentence(without_limit);
+  const auto value = [](std::string text) { return Sentence::as_is(std::move(text)); };
+  return {under_limit,
+          {value(limits.front()), value(limits.size() > 1 ? ", " : ""),
+           value(limits.size() > 1 ? limits.back() : "")}};
 }
 
 void end_with_words_where_memory_runs_out(int code) {

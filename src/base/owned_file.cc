@@ -150,7 +150,7 @@ Result<std::string> read_file_of(const FileOwner& owner, const std::string& fold
                                  const std::string& path, std::size_t limit) {
   const auto file = open_file_of(owner, folder, path);
   if (!file) return std::unexpected(file.error());
-  return read_stream(file->get(), limit, path);
+  return read_stream(file->get(), limit, Sentence::as_is(path));
 }
 
 }  // namespace berth

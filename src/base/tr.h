@@ -6,8 +6,9 @@
 //   print(tr("nobody waits"));
 //   print(trf("{} of {} devices are free", free, all));   // checked at compile time in English
 //
-// Only app/ chooses the language: at the start, anew where a program reads the answer or somebody
-// changes it in `berth top`. Libraries ask.
+// Only app/ chooses the language: where a verb begins, English where --json asks for it, and anew
+// where somebody changes it in `berth top`. view/, top/ and app/ translate; what is below them
+// passes on sentences (tools/check_po.py).
 
 #include <fmt/format.h>
 

@@ -77,8 +77,8 @@ struct FileReader {
     const std::string shown = cut_to_width(printable(name), widest, true);
     config.unknown.push_back(
         nearest.empty()
-            ? trf("{}: there is no key {}; `berth config` lists them", place(node), shown)
-            : trf("{}: there is no key {}; is {} meant?", place(node), shown, nearest));
+            ? sentence("{}: there is no key {}; `berth config` lists them", place(node), shown)
+            : sentence("{}: there is no key {}; is {} meant?", place(node), shown, nearest));
   }
   /// Nothing: it is wrong, which has been told.
   [[nodiscard]] std::optional<ConfigValue> value_of(const toml::node& node,
@@ -175,7 +175,7 @@ void Config::add_default(std::string_view name, const std::string& text,
   if (find(name) == nullptr) add(*key, {text, ConfigSource::machine, origin});
 }
 
-void Config::pass_over(std::string_view name, std::string why) {
+void Config::pass_over(std::string_view name, Sentence why) {
   if (const auto found = values_.find(name); found != values_.end()) values_.erase(found);
   unknown.push_back(std::move(why));
 }

@@ -74,7 +74,7 @@ class Config {
   void add_default(std::string_view name, const std::string& text, const std::string& origin);
 
   /// Takes back what is in force; `why` joins what is passed over.
-  void pass_over(std::string_view name, std::string why);
+  void pass_over(std::string_view name, Sentence why);
 
   /// What is in force; null: nobody says anything, and the default holds.
   [[nodiscard]] const ConfigValue* find(std::string_view name) const;
@@ -86,7 +86,7 @@ class Config {
   std::vector<Error> mistakes;
   /// What is passed over, each with its place: words that this berth does not know, and what may
   /// not hold here.
-  std::vector<std::string> unknown;
+  std::vector<Sentence> unknown;
 
  private:
   void add(const ConfigKey& key, ConfigValue value);

@@ -8,7 +8,6 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "base/user_name.h"
 
 namespace berth {
@@ -90,17 +89,17 @@ Result<void> note_isolation_check(const std::string& folder, bool works) {
   return write_file_atomically(folder + std::string(isolation_name), found + "\n", 0644);
 }
 
-std::string doubt_of_isolation(const std::string& folder, uid_t owner) {
+Sentence doubt_of_isolation(const std::string& folder, uid_t owner) {
   const auto found = read_config_file(folder + std::string(isolation_name), owner);
-  if (!found && found.error().code() != ErrorCode::not_found) return found.error().message();
-  if (!found) return std::string(tr("`sudo berth isolate --check` has not run on this machine"));
+  if (!found && found.error().code() != ErrorCode::not_found) return found.error().said();
+  if (!found) return sentence("`sudo berth isolate --check` has not run on this machine");
   if (trimmed(*found) == kernel()) return {};
   if (trimmed(*found) == "none") {
-    return std::string(
-        tr("`berth isolate --check` found what does not work in isolated jobs here"));
+    return sentence("`berth isolate --check` found what does not work in isolated jobs here");
   }
-  return trf("`sudo berth isolate --check` ran under kernel {} and not under {}, which runs now",
-             printable(trimmed(*found)), kernel());
+  return sentence(
+      "`sudo berth isolate --check` ran under kernel {} and not under {}, which runs now",
+      printable(trimmed(*found)), kernel());
 }
 
 void add_files(Config& config, const ConfigPlaces& places) {

@@ -33,7 +33,7 @@ struct ConfigPlaces {
 /// Keeps beside the machine's file what root's `berth isolate --check` found, for this kernel.
 [[nodiscard]] Result<void> note_isolation_check(const std::string& folder, bool works);
 /// Why the machine's file may not isolate each job; empty: it was shown here that jobs work so.
-[[nodiscard]] std::string doubt_of_isolation(const std::string& folder, uid_t owner);
+[[nodiscard]] Sentence doubt_of_isolation(const std::string& folder, uid_t owner);
 
 /// Adds what the files say; one that cannot be read, or must not be, is a mistake.
 void add_files(Config& config, const ConfigPlaces& places);

@@ -125,11 +125,11 @@ TEST_F(ConfigFiles, ThatAreNotThereAreNoMistake) {
 
 TEST_F(ConfigFiles, IsolateEachJobOnlyWhereTheCheckHasShownThatItWorks) {
   const std::string folder = make_folder("etc");
-  const auto doubt = [&] { return doubt_of_isolation(folder, ::geteuid()); };
+  const auto doubt = [&] { return doubt_of_isolation(folder, ::geteuid()).english(); };
   EXPECT_THAT(doubt(), HasSubstr("has not run"));
   ASSERT_TRUE(note_isolation_check(folder, true));
   EXPECT_EQ(doubt(), "");
-  EXPECT_THAT(doubt_of_isolation(folder, ::geteuid() + 1), HasSubstr("isolation"));
+  EXPECT_THAT(doubt_of_isolation(folder, ::geteuid() + 1).english(), HasSubstr("isolation"));
   ASSERT_TRUE(note_isolation_check(folder, false));
   EXPECT_THAT(doubt(), HasSubstr("does not work"));
   write("etc/isolation", "5.10.0-old\n");

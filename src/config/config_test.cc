@@ -29,7 +29,7 @@ std::string mistake_in(std::string_view text, ConfigSource source = ConfigSource
 
 std::string unknown_in(std::string_view text) {
   const Config config = read(text);
-  return config.unknown.empty() ? "none" : config.unknown.front();
+  return config.unknown.empty() ? "none" : config.unknown.front().english();
 }
 
 /// A job for which `flag` of that key was typed, or none.

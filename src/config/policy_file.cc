@@ -13,7 +13,6 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "base/user_name.h"
 #include "config/config_files.h"
 #include "config/toml.h"
@@ -78,28 +77,29 @@ Result<void> parse_idle_holders(Text text, UserRules& rules) {
   return fail(ErrorCode::invalid, "\"{}\" is not nothing, notify or end", printable(text));
 }
 
+/// One line of a table [everybody], [group.NAME] or [user.NAME].
+struct PolicyKey {
+  Text name;
+  /// invalid: says what is wrong with the text, not where it stands.
+  Result<void> (*parse)(Text text, UserRules& rules);
+};
 constexpr PolicyKey keys[] = {
-    {"highest_priority", "WHICH", as_key("the highest --priority that counts: low, normal or high"),
-     parse_highest},
-    {"devices", "LIST", as_key("devices that may be had, as behind --only"), parse_devices},
-    {"devices_at_most", "N", as_key("devices at once at most, over all leases"),
+    {"highest_priority", parse_highest},
+    {"devices", parse_devices},
+    {"devices_at_most",
      [](Text text, UserRules& rules) { return parse_number(text, rules.devices_at_most); }},
-    {"hours_at_most", "N", as_key("GPU-hours within 30 days at most"),
+    {"hours_at_most",
      [](Text text, UserRules& rules) { return parse_number(text, rules.hours_at_most); }},
-    {"quiet_hours", "FROM-TO", as_key("when no job starts, local time: 22:00-07:00"), parse_quiet},
-    {"memory", "SIZE", as_key("--memory of a job that does not say"),
+    {"quiet_hours", parse_quiet},
+    {"memory",
      [](Text text, UserRules& rules) { return parse_of_job("memory", text, rules.memory); }},
-    {"time", "TIME", as_key("--time of a job that does not say"),
-     [](Text text, UserRules& rules) { return parse_of_job("time", text, rules.time); }},
-    {"prefer", "ORDER", as_key("--prefer of a job that does not say: the devices to try first"),
+    {"time", [](Text text, UserRules& rules) { return parse_of_job("time", text, rules.time); }},
+    {"prefer",
      [](Text text, UserRules& rules) { return parse_of_job("prefer", text, rules.prefer); }},
-    {"jobs_per_device", "N", as_key("jobs at most on a device that is shared"),
+    {"jobs_per_device",
      [](Text text, UserRules& rules) { return parse_number(text, rules.jobs_per_device); }},
-    {"idle_after", "TIME",
-     as_key("how long nothing is computed until a holder counts as idle (30m)"), parse_idle_after},
-    {"idle_holders", "WHAT",
-     as_key("what `berth reap` does about idle leases: nothing, notify or end"),
-     parse_idle_holders},
+    {"idle_after", parse_idle_after},
+    {"idle_holders", parse_idle_holders},
 };
 
 /// Of the tables that are about nobody.
@@ -292,8 +292,6 @@ std::vector<std::string> names_in(const std::string& path) {
 
 }  // namespace
 
-std::span<const PolicyKey> policy_keys() { return keys; }
-
 Result<Policy> parse_policy(std::string_view text, const std::string& path) {
   const auto parsed = parse_toml(text);
   if (!parsed) return std::unexpected(Error(parsed.error()).at(path));
@@ -366,8 +364,8 @@ Result<void> write_hours(const std::map<uid_t, double>& hours, WallTime taken,
   return {};
 }
 
-std::vector<std::string> remarks_on(const Policy& policy, const PolicyPlaces& places) {
-  std::vector<std::string> remarks;
+std::vector<Sentence> remarks_on(const Policy& policy, const PolicyPlaces& places) {
+  std::vector<Sentence> remarks;
   const auto users = names_in(places.passwd);
   const auto groups = names_in(places.group);
   for (const PolicyRule& rule : policy.rules) {
@@ -377,15 +375,16 @@ std::vector<std::string> remarks_on(const Policy& policy, const PolicyPlaces& pl
     if (known.empty() || std::ranges::find(known, rule.name) != known.end()) continue;
     const std::vector<Text> words(known.begin(), known.end());
     const std::string nearest = nearest_word(rule.name, words);
-    std::string said =
-        is_user ? trf("{}: this machine's own files have no user {}, and the table is nobody's",
-                      rule.origin, printable(rule.name))
-                : trf("{}: this machine's own files have no group {}, and the table is nobody's",
-                      rule.origin, printable(rule.name));
-    if (!nearest.empty()) said += std::string(tr("; ")) + trf("is {} meant?", nearest);
+    Sentence said =
+        is_user
+            ? sentence("{}: this machine's own files have no user {}, and the table is nobody's",
+                       rule.origin, printable(rule.name))
+            : sentence("{}: this machine's own files have no group {}, and the table is nobody's",
+                       rule.origin, printable(rule.name));
+    if (!nearest.empty()) said = sentence("{}; is {} meant?", said, nearest);
     if (nearest.empty() && is_user) {
-      said += std::string(tr("; ")) +
-              std::string(tr("write the number of somebody whom a directory service has"));
+      said = sentence("{}; {}", said,
+                      sentence("write the number of somebody whom a directory service has"));
     }
     remarks.push_back(std::move(said));
   }

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,16 +15,6 @@
 #include "place/policy.h"
 
 namespace berth {
-
-/// One line of a table [everybody], [group.NAME] or [user.NAME].
-struct PolicyKey {
-  std::string_view name;
-  std::string_view form;  // of its value: "LIST"
-  std::string_view help;  // goes through tr()
-  /// invalid: says what is wrong with the text, not where it stands.
-  Result<void> (*parse)(std::string_view text, UserRules& rules);
-};
-[[nodiscard]] std::span<const PolicyKey> policy_keys();
 
 /// invalid: the first mistake, with its line and the nearest right word.
 [[nodiscard]] Result<Policy> parse_policy(std::string_view text, const std::string& path);
@@ -53,7 +42,7 @@ constexpr std::chrono::milliseconds hours_last = std::chrono::hours(1);
 
 /// A sentence for each table of a user or a group that this machine's own files do not have: it may
 /// be a slip, or a directory service's.
-[[nodiscard]] std::vector<std::string> remarks_on(const Policy& policy, const PolicyPlaces& places);
+[[nodiscard]] std::vector<Sentence> remarks_on(const Policy& policy, const PolicyPlaces& places);
 
 /// no_permission: not the owner's, or others can write it. A policy without a path: there is none.
 [[nodiscard]] Result<Policy> read_policy(const PolicyPlaces& places);

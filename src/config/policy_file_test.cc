@@ -179,9 +179,11 @@ TEST(PolicyFile, ATableOfNobodyIsToldWithTheNearestName) {
   ASSERT_TRUE(policy) << policy.error().message();
   const auto remarks = remarks_on(*policy, places);
   ASSERT_EQ(remarks.size(), 2U);
-  EXPECT_THAT(remarks[0], HasSubstr("berth.toml:1"));
-  EXPECT_THAT(remarks[0], HasSubstr("no user anan, and the table is nobody's; is anna meant?"));
-  EXPECT_THAT(remarks[1], HasSubstr("no group staf, and the table is nobody's; is staff meant?"));
+  EXPECT_THAT(remarks[0].english(), HasSubstr("berth.toml:1"));
+  EXPECT_THAT(remarks[0].english(),
+              HasSubstr("no user anan, and the table is nobody's; is anna meant?"));
+  EXPECT_THAT(remarks[1].english(),
+              HasSubstr("no group staf, and the table is nobody's; is staff meant?"));
 }
 
 TEST(PolicyFile, KnowsUsersByTheMachinesOwnFiles) {

@@ -5,7 +5,6 @@
 
 #include "base/sentence.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "fit/parameters.h"
 #include "snapshot/json.h"
 
@@ -216,7 +215,7 @@ Result<Model> computed(const Family& family, const ConfigJson& config) {
               .tied = from.flag("tie_word_embeddings", family.tied)};
   model.stored_as = precision_said(config);
   model.four_bits = four_bits_in(config);
-  if (!from.problem().empty()) return fail(ErrorCode::invalid, Sentence(from.problem()));
+  if (!from.problem().empty()) return fail(ErrorCode::invalid, from.problem());
   if (model.parameters.value_or(0) > most_parameters) {
     return fail(ErrorCode::invalid, "its sizes are those of no model");
   }

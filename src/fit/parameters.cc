@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/tr.h"
 #include "snapshot/json.h"
 
 namespace berth {
@@ -13,7 +12,7 @@ std::optional<std::uint64_t> Dimensions::find(const char* key, std::uint64_t mos
   if (found == config_.end() || found->is_null()) return std::nullopt;
   const auto number = number_in<std::uint64_t>(*found);
   if (!number || *number == 0 || *number > most) {
-    if (problem_.empty()) problem_ = trf("its {} is no size of a model", key);
+    if (problem_.empty()) problem_ = sentence("its {} is no size of a model", key);
     return std::nullopt;
   }
   return number;
@@ -25,7 +24,7 @@ std::uint64_t Dimensions::need(std::initializer_list<const char*> names, std::ui
     if (const auto value = find(name, most)) return *value;
   }
   if (otherwise > 0) return otherwise;
-  if (problem_.empty()) problem_ = trf("it has no {}", *names.begin());
+  if (problem_.empty()) problem_ = sentence("it has no {}", *names.begin());
   return 1;
 }
 

@@ -52,11 +52,11 @@ class Dimensions {
   [[nodiscard]] std::string word(const char* key) const;
   /// How many words of a list are this one; nothing: there is no such list.
   [[nodiscard]] std::optional<std::uint64_t> words(const char* key, std::string_view word) const;
-  [[nodiscard]] const std::string& problem() const { return problem_; }
+  [[nodiscard]] const Sentence& problem() const { return problem_; }
 
  private:
   const ConfigJson& config_;
-  std::string problem_;
+  Sentence problem_;
 };
 
 [[nodiscard]] std::uint64_t parameters_of(const Family& family, const ModelShape& shape,

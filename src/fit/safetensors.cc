@@ -7,7 +7,6 @@
 #include <set>
 
 #include "base/text.h"
-#include "base/tr.h"
 #include "fit/model.h"
 #include "snapshot/json.h"
 
@@ -39,7 +38,7 @@ constexpr auto element_types = std::to_array<ElementType>({{"F64", 64},
                                                            {"BOOL", 8},
                                                            {"F4", 4}});
 
-std::unexpected<Error> no_header(std::string why) {
+std::unexpected<Error> no_header(const Sentence& why) {
   return fail(ErrorCode::invalid, "its header is not that of a safetensors file: {}", why);
 }
 
@@ -119,52 +118,52 @@ bool StoredTensors::add(const StoredTensors& other) {
 
 Result<std::uint64_t> safetensors_header_length(std::string_view first_bytes,
                                                 std::uint64_t file_size) {
-  if (first_bytes.size() < 8) return no_header(std::string(tr("it is shorter than 8 bytes")));
+  if (first_bytes.size() < 8) return no_header(sentence("it is shorter than 8 bytes"));
   std::uint64_t length = 0;
   for (std::size_t i = 8; i-- > 0;) {
     length = length << 8 | static_cast<unsigned char>(first_bytes[i]);
   }
   if (length > longest_safetensors_header || file_size < 8 || length > file_size - 8) {
-    return no_header(trf("it says to be {} bytes long", length));
+    return no_header(sentence("it says to be {} bytes long", length));
   }
   return length;
 }
 
 Result<StoredTensors> parse_safetensors_header(std::string_view json, std::uint64_t data_size) {
-  if (nesting_depth(json) > 20) return no_header(std::string(tr("it is nested too deep")));
+  if (nesting_depth(json) > 20) return no_header(sentence("it is nested too deep"));
   const HeaderJson header = HeaderJson::parse(json, nullptr, false);
-  if (!header.is_object()) return no_header(std::string(tr("it is no JSON object")));
+  if (!header.is_object()) return no_header(sentence("it is no JSON object"));
   StoredTensors all;
   for (const auto& [name, tensor] : header.items()) {
     if (name == "__metadata__") continue;
     const auto one = tensor_of(name, tensor, data_size);
     if (!one || !all.add(*one)) {
-      return no_header(trf("tensor \"{}\"", cut_to_width(printable(name), 60, true)));
+      return no_header(sentence("tensor \"{}\"", cut_to_width(printable(name), 60, true)));
     }
   }
-  if (all.bytes > data_size) return no_header(std::string(tr("its tensors lie on each other")));
+  if (all.bytes > data_size) return no_header(sentence("its tensors lie on each other"));
   return all;
 }
 
 Result<std::vector<std::string>> parse_safetensors_index(std::string_view json) {
-  const auto refuse = [](std::string_view why) {
+  const auto refuse = [](const Sentence& why) {
     return fail(ErrorCode::invalid, "it is no index of safetensors files: {}", why);
   };
-  if (nesting_depth(json) > 20) return refuse(tr("it is nested too deep"));
+  if (nesting_depth(json) > 20) return refuse(sentence("it is nested too deep"));
   const HeaderJson index = HeaderJson::parse(json, nullptr, false);
   if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
-    return refuse(tr("it has no weight_map"));
+    return refuse(sentence("it has no weight_map"));
   }
   std::set<std::string> names;
   for (const auto& [tensor, file] : index["weight_map"].items()) {
-    if (!file.is_string()) return refuse(tr("it names no file"));
+    if (!file.is_string()) return refuse(sentence("it names no file"));
     const auto name = file.get<std::string>();
     if (name.empty() || name.find('/') != std::string::npos ||
         name.find('\0') != std::string::npos) {
-      return refuse(tr("it names a file outside of its folder"));
+      return refuse(sentence("it names a file outside of its folder"));
     }
     names.insert(name);
-    if (names.size() > 10'000) return refuse(tr("it names more than 10000 files"));
+    if (names.size() > 10'000) return refuse(sentence("it names more than 10000 files"));
   }
   return std::vector<std::string>(names.begin(), names.end());
 }

@@ -6,7 +6,6 @@
 
 #include "base/sentence.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "fit/estimate.h"
 
 namespace berth {
@@ -169,34 +168,35 @@ Result<std::uint64_t> parse_token_count(std::string_view text) {
 }
 
 std::optional<Error> mistake_in(const Workload& workload) {
-  const auto mistake = [](std::string_view text) {
-    return Error(ErrorCode::invalid, Sentence(std::string(text)));
-  };
   const bool small = workload.precision && *workload.precision >= Precision::fp8;
   if (workload.trains && small) {
-    return mistake(
-        tr("--dtype: nothing is trained with weights of 8 or 4 bits alone; write bf16, or --train "
-           "qlora for frozen 4-bit weights"));
+    return Error(
+        ErrorCode::invalid,
+        "--dtype: nothing is trained with weights of 8 or 4 bits alone; write bf16, or --train "
+        "qlora for frozen 4-bit weights");
   }
-  if (workload.mixed && !workload.trains) return mistake(tr("--mixed goes with --train"));
+  if (workload.mixed && !workload.trains)
+    return Error(ErrorCode::invalid, "--mixed goes with --train");
   if (workload.mixed && workload.adapter != Adapter::none) {
-    return mistake(tr("--mixed: adapters are trained in FP32 already; leave it away"));
+    return Error(ErrorCode::invalid,
+                 "--mixed: adapters are trained in FP32 already; leave it away");
   }
   const bool wide = workload.precision && (*workload.precision == Precision::fp32 ||
                                            *workload.precision == Precision::tf32);
   if (workload.mixed && wide) {
-    return mistake(tr("--mixed goes with --dtype bf16 or fp16"));
+    return Error(ErrorCode::invalid, "--mixed goes with --dtype bf16 or fp16");
   }
   if (workload.checkpointing && !workload.trains) {
-    return mistake(tr("--checkpointing goes with --train"));
+    return Error(ErrorCode::invalid, "--checkpointing goes with --train");
   }
   if (workload.sharding != Sharding::none && workload.gpus < 2) {
-    return mistake(tr("--shard goes with --gpus 2 or more"));
+    return Error(ErrorCode::invalid, "--shard goes with --gpus 2 or more");
   }
   const bool optimizer_only =
       workload.sharding == Sharding::zero1 || workload.sharding == Sharding::zero2;
   if (optimizer_only && !workload.trains) {
-    return mistake(tr("--shard zero1 and zero2 divide what training alone has; write zero3 or tp"));
+    return Error(ErrorCode::invalid,
+                 "--shard zero1 and zero2 divide what training alone has; write zero3 or tp");
   }
   return std::nullopt;
 }

@@ -27,7 +27,8 @@ static void walk(Archive& archive, ContextSize& size) {
   archive.member("device", size.device, Form::required);
   archive.member("driver_version", size.driver_version, Form::required);
   archive.member("bytes", size.size, Form::required);
-  if (archive.is_reading() && size.size > largest_context) archive.mistake("no context's size");
+  if (archive.is_reading() && size.size > largest_context)
+    archive.mistake(sentence("no context's size"));
 }
 
 static void walk(Archive& archive, std::vector<ContextSize>& sizes, int& version) {

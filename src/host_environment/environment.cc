@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "base/text.h"
-#include "base/tr.h"
 #include "snapshot/device_kind.h"
 
 namespace berth {
@@ -88,15 +87,15 @@ bool chooses_threads(const std::vector<std::string>& environment) {
 }
 }  // namespace
 
-std::vector<std::string> take_away(const std::vector<std::string>& names,
-                                   std::vector<std::string>& environment) {
-  std::vector<std::string> remarks;
+std::vector<Sentence> take_away(const std::vector<std::string>& names,
+                                std::vector<std::string>& environment) {
+  std::vector<Sentence> remarks;
   for (const std::string& name : names) {
     const auto erased = std::erase_if(
         environment, [&](const std::string& entry) { return entry.starts_with(name + "="); });
     if (erased == 0) continue;
     remarks.push_back(
-        trf("{} is taken from the job: it would number anew what the job was given", name));
+        sentence("{} is taken from the job: it would number anew what the job was given", name));
   }
   return remarks;
 }

@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "base/sentence.h"
 #include "base/variables.h"
 
 namespace berth {
 
 /// Removes these; a sentence for each of them that was there.
-[[nodiscard]] std::vector<std::string> take_away(const std::vector<std::string>& names,
-                                                 std::vector<std::string>& environment);
+[[nodiscard]] std::vector<Sentence> take_away(const std::vector<std::string>& names,
+                                              std::vector<std::string>& environment);
 
 /// What a run without a device sets: the switches that hide every kind of device, and thread counts
 /// where the caller chose none by any variable (libraries otherwise take every core of a shared

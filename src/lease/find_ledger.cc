@@ -10,7 +10,6 @@
 
 #include "base/sentence.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "lease/ledger.h"
 #include "lease/ledger_directory.h"
 
@@ -61,8 +60,8 @@ Result<Fd> open_own(const std::string& path) {
     return fail_system(errno, "create the ledger {}", path);
   }
   auto directory = open_directory(path);
-  const std::string step =
-      trf("remove or rename it, or set BERTH_LEDGER to a directory of your own (0700, local disk)");
+  const Sentence step = sentence(
+      "remove or rename it, or set BERTH_LEDGER to a directory of your own (0700, local disk)");
   if (!directory) {
     return fail(ErrorCode::invalid, "{} is not a directory that can be opened ({}); {}", path,
                 directory.error().said(), step);

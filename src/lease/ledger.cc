@@ -14,7 +14,6 @@
 #include "base/process.h"
 #include "base/process_stat.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "base/user_name.h"
 #include "lease/lease_text.h"
 #include "lease/ledger_directory.h"
@@ -126,13 +125,13 @@ Result<Fd> publish(int directory, const std::string& name, const std::string& te
 }
 
 /// Somebody else's process, by what of /proc cannot block.
-std::string describe_process(pid_t pid) {
+Sentence describe_process(pid_t pid) {
   const std::string folder = "/proc/" + std::to_string(pid);
   struct stat facts{};
-  if (::stat(folder.c_str(), &facts) != 0) return trf("process {}", pid);
+  if (::stat(folder.c_str(), &facts) != 0) return sentence("process {}", pid);
   const auto name = read_file(folder + "/comm", 4096);
-  return trf("process {} ({}) of {}", pid, printable(trimmed(name.value_or("?"))),
-             local_user_name(facts.st_uid));
+  return sentence("process {} ({}) of {}", pid, printable(trimmed(name.value_or("?"))),
+                  local_user_name(facts.st_uid));
 }
 
 /// Who holds the lock while somebody waits for it.

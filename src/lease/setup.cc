@@ -7,7 +7,6 @@
 #include <cerrno>
 
 #include "base/fd.h"
-#include "base/tr.h"
 #include "lease/ledger_directory.h"
 
 namespace berth {
@@ -20,19 +19,19 @@ Result<void> put_right(int fd, const std::string& path, mode_t mode, SetupReport
   struct stat facts{};
   if (::fstat(fd, &facts) != 0) return fail_system(errno, "examine {}", path);
   if (facts.st_uid == 0 && (facts.st_mode & 07777U) == mode) {
-    report.unchanged.push_back(trf("{} is root's, mode {:o}", path, mode));
+    report.unchanged.push_back(sentence("{} is root's, mode {}", path, fmt::format("{:o}", mode)));
     return {};
   }
   if (::fchown(fd, 0, 0) != 0) return fail_system(errno, "give {} to root", path);
   if (::fchmod(fd, mode) != 0) return fail_system(errno, "set the mode of {}", path);
-  report.done.push_back(trf("{} is now root's, mode {:o}", path, mode));
+  report.done.push_back(sentence("{} is now root's, mode {}", path, fmt::format("{:o}", mode)));
   return {};
 }
 
 Result<void> make_ledger(const std::string& path, SetupReport& report) {
   if (auto parents = make_directories(parent_of(path)); !parents) return parents;
   if (make_directory(AT_FDCWD, path, 0755)) {
-    report.done.push_back(trf("made the directory {}", path));
+    report.done.push_back(sentence("made the directory {}", path));
   } else if (errno != EEXIST) {
     return fail_system(errno, "make the directory {}", path);
   }
@@ -47,7 +46,7 @@ Result<void> make_ledger(const std::string& path, SetupReport& report) {
   const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   Fd lock(::openat(directory->get(), host_lock_name, flags | O_CREAT | O_EXCL, 0666));
   if (lock.is_open()) {
-    report.done.push_back(trf("made the lock {}", lock_path));
+    report.done.push_back(sentence("made the lock {}", lock_path));
   } else {
     lock = Fd(::openat(directory->get(), host_lock_name, flags));
   }
@@ -64,12 +63,12 @@ Result<void> write_if_different(const std::string& path, const std::string& text
                                 SetupReport& report) {
   const auto before = read_file(path);
   if (before && *before == text) {
-    report.unchanged.push_back(trf("{} is as it should be", path));
+    report.unchanged.push_back(sentence("{} is as it should be", path));
     return {};
   }
   if (auto parents = make_directories(parent_of(path)); !parents) return parents;
   if (auto written = write_file_atomically(path, text); !written) return written;
-  report.done.push_back(trf("wrote {}", path));
+  report.done.push_back(sentence("wrote {}", path));
   return {};
 }
 

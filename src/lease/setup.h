@@ -18,9 +18,9 @@ struct SetupPaths {
 };
 
 struct SetupReport {
-  std::vector<std::string> done;       // what was changed, a sentence each, for people
-  std::vector<std::string> unchanged;  // what was right already
-  std::vector<std::string> next;       // commands still to be run by hand
+  std::vector<Sentence> done;       // what was changed, a sentence each, for people
+  std::vector<Sentence> unchanged;  // what was right already
+  std::vector<std::string> next;    // commands still to be run by hand
 };
 
 /// Makes the directory (root's, 1777), host.lock (root's, 0666), and the files with which systemd

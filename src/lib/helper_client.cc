@@ -351,7 +351,8 @@ Result<void> HelperClient::hear_greeting(const Message& greeting) const {
               "starting the helper: {} is of berth {} and speaks protocols {} to {}, this library "
               "is of berth {} and speaks {}, so the {} is too old: install both from one release",
               program_, is_told ? printable(version->get<std::string>()) : "?", oldest, *newest,
-              BERTH_VERSION, protocol, protocol < oldest ? "library" : "program");
+              BERTH_VERSION, protocol,
+              protocol < oldest ? sentence("library") : sentence("program"));
 }
 
 Result<void> HelperClient::ask(const Json& question) {

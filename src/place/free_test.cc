@@ -131,7 +131,7 @@ TEST(Free, IsWhatARequestForAWholeDeviceGets) {
       const Placement got = place(host, Request{}, {.visible = {{device.id}}});
       std::string why;
       for (const Refusal& refusal : got.refused) {
-        if (refusal.device == device.id) why = refusal.text;
+        if (refusal.device == device.id) why = refusal.text.english();
       }
       ASSERT_EQ(state == DeviceState::free, got.satisfied())
           << "round " << round << ", " << device.id.text() << " is " << name_of(state)

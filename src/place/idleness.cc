@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "base/tr.h"
 #include "place/rules.h"
 #include "snapshot/questions.h"
 
@@ -25,24 +24,24 @@ Milliseconds watched(const Case& asked) {
   return Milliseconds{0};
 }
 
-Idleness not_idle(const Case& asked, std::string text) {
+Idleness not_idle(const Case& asked, Sentence text) {
   return {refuse(asked.device, Rule::not_idle, std::move(text)), {}};
 }
 
-Idleness unknown(const Case& asked, std::string_view what) {
+Idleness unknown(const Case& asked, const Sentence& what) {
   return {refuse(asked.device, Rule::idle_unknown,
-                 trf("whether it is idle cannot be told: reading its {} failed", what)),
+                 sentence("whether it is idle cannot be told: reading its {} failed", what)),
           {}};
 }
 
 /// `seen_idle`: how long the evidence itself reaches back.
-Idleness idle_for_long_enough(const Case& asked, Milliseconds seen_idle, std::string evidence) {
+Idleness idle_for_long_enough(const Case& asked, Milliseconds seen_idle, Sentence evidence) {
   const Milliseconds wanted = *asked.request.idle_for;
   const Milliseconds longest = std::max(seen_idle, watched(asked));
   if (longest >= wanted) return {std::nullopt, std::move(evidence)};
   return {refuse(asked.device, Rule::not_watched_long,
-                 trf("idle, but watched for {} of the {} asked for",
-                     short_duration(as_chrono(longest)), short_duration(as_chrono(wanted)))),
+                 sentence("idle, but watched for {} of the {} asked for",
+                          short_duration(as_chrono(longest)), short_duration(as_chrono(wanted)))),
           {}};
 }
 
@@ -53,11 +52,11 @@ Idleness by_history(const Case& asked, const std::vector<UtilizationSample>& his
   for (const UtilizationSample& sample : history) {
     reach = std::max(reach, sample.age);
     if (sample.age > window || sample.busy <= limit) continue;
-    return not_idle(asked,
-                    trf("{:.0f} % busy {} ago, asked to be idle for {}", sample.busy.count(),
+    return not_idle(
+        asked, sentence("{} % busy {} ago, asked to be idle for {}", whole_number(sample.busy),
                         short_duration(as_chrono(sample.age)), short_duration(as_chrono(window))));
   }
-  return idle_for_long_enough(asked, reach, std::string(tr("idle by the driver's samples")));
+  return idle_for_long_enough(asked, reach, sentence("idle by the driver's samples"));
 }
 
 }  // namespace
@@ -71,14 +70,14 @@ Idleness idleness_of(const Case& asked) {
 
   const auto& history = device.utilization_history;
   if (!history.get() && history.why() == Absent::failed) {
-    return unknown(asked, tr("utilisation history"));
+    return unknown(asked, sentence("utilisation history"));
   }
   if (!computes && !occupants.empty()) {
-    return {std::nullopt, std::string(tr("idle but for a desktop"))};
+    return {std::nullopt, sentence("idle but for a desktop")};
   }
   if (history.get() && !history.get()->empty()) return by_history(asked, *history.get(), limit);
   if (history.get() && !computes) {
-    return {std::nullopt, std::string(tr("idle: no process, nothing in the driver's history"))};
+    return {std::nullopt, sentence("idle: no process, nothing in the driver's history")};
   }
 
   const auto& now = device.utilization_gpu;
@@ -86,18 +85,17 @@ Idleness idleness_of(const Case& asked) {
     const bool lies =
         !computes && *now.get() > most_load_of_nobody && !is_load_of_nobody(device, now);
     if (*now.get() > limit && !lies) {
-      return not_idle(asked, trf("{:.0f} % busy now", now.get()->count()));
+      return not_idle(asked, sentence("{} % busy now", whole_number(*now.get())));
     }
-    std::string evidence(tr("idle by its utilisation now"));
+    Sentence evidence = sentence("idle by its utilisation now");
     if (!computes) return {std::nullopt, std::move(evidence)};
     return idle_for_long_enough(asked, Milliseconds{0}, std::move(evidence));
   }
-  if (now.why() == Absent::failed) return unknown(asked, tr("utilisation"));
+  if (now.why() == Absent::failed) return unknown(asked, sentence("utilisation"));
   if (computes) {
-    return not_idle(asked,
-                    std::string(tr("a process computes on it, and how busy cannot be read")));
+    return not_idle(asked, sentence("a process computes on it, and how busy cannot be read"));
   }
-  return {std::nullopt, std::string(tr("idle by its process list"))};
+  return {std::nullopt, sentence("idle by its process list")};
 }
 
 }  // namespace berth

@@ -228,7 +228,8 @@ TEST(Limit, SoManyJobsShareADeviceAndNoMore) {
   const Placement third = place(host, share, limits);
   ASSERT_EQ(third.refused.size(), 1U);
   EXPECT_EQ(third.refused[0].rule, Rule::leased);
-  EXPECT_EQ(third.refused[0].text, "shared by 2 jobs, and the policy allows no more than 2");
+  EXPECT_EQ(third.refused[0].text.english(),
+            "shared by 2 jobs, and the policy allows no more than 2");
   EXPECT_TRUE(third.refused[0].may_change) << "one of them ends one day";
   EXPECT_TRUE(place(host, share, {.uid = 1000}).satisfied()) << "without a policy";
 }

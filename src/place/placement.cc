@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "base/tr.h"
 #include "place/occupancy.h"
 #include "place/rules.h"
 #include "place/together.h"
@@ -80,13 +79,13 @@ struct Candidate {
   std::optional<Bytes> promised;  // nothing: whole
   /// Left to promise before this choice; nothing where unknown (a device whose memory is the
   /// CPU's).
-  std::optional<Bytes> left;
+  std::optional<Bytes> unpromised;
   std::size_t claims = 0;
   std::size_t strangers = 0;
   bool drawn_on = false;
   bool is_new = true;         // the user's last job was not on it
   std::size_t listed_at = 0;  // place in `preferred`; its size: not in it
-  std::string evidence;       // of being idle
+  Sentence evidence;          // of being idle
 };
 
 /// The order of last resort.
@@ -108,7 +107,7 @@ bool fits_better(const Candidate& a, const Candidate& b) {
   if (a.promised && b.promised) {
     // Who started a job without a lease has not agreed to share: their cards come last.
     const auto key = [](const Candidate& c) {
-      const auto left_over = c.left ? minus(*c.left, *c.promised) : std::nullopt;
+      const auto left_over = c.unpromised ? minus(*c.unpromised, *c.promised) : std::nullopt;
       return std::make_tuple(c.strangers > 0, left_over, c.is_new, place_of(c));
     };
     return key(a) < key(b);
@@ -122,7 +121,7 @@ bool fits_better(const Candidate& a, const Candidate& b) {
 
 /// One of which it is unknown has the least.
 bool has_more_free(const Candidate& a, const Candidate& b) {
-  if (a.left != b.left) return a.left > b.left;
+  if (a.unpromised != b.unpromised) return a.unpromised > b.unpromised;
   return std::make_tuple(a.drawn_on, a.is_new, place_of(a)) <
          std::make_tuple(b.drawn_on, b.is_new, place_of(b));
 }
@@ -147,7 +146,7 @@ Candidate candidate_from(const Case& asked) {
   Candidate candidate;
   candidate.device = &asked.device;
   if (asked.request.memory) candidate.promised = wanted_bytes(*asked.request.memory, asked.device);
-  candidate.left = promisable_memory(asked.device, asked.occupancy).get();
+  candidate.unpromised = promisable_memory(asked.device, asked.occupancy).get();
   candidate.claims = asked.occupancy.promises.size();
   const auto& last_had = asked.limits.last_had;
   candidate.is_new = std::ranges::find(last_had, asked.device.id) == last_had.end();
@@ -167,36 +166,36 @@ Candidate candidate_from(const Case& asked) {
   return candidate;
 }
 
-std::string why_preferred(const Candidate& candidate, const Request& request) {
+Sentence why_preferred(const Candidate& candidate, const Request& request) {
   switch (request.prefer) {
     case Preference::best_fit:
-      return std::string(candidate.promised ? tr("least left over") : tr("smallest that will do"));
+      return candidate.promised ? sentence("least left over") : sentence("smallest that will do");
     case Preference::most_free:
-      return std::string(tr("most memory left"));
+      return sentence("most memory left");
     case Preference::spread:
-      return std::string(tr("fewest leases"));
+      return sentence("fewest leases");
     case Preference::listed:
       if (candidate.listed_at < request.preferred.size()) {
-        return trf("preferred ({})", request.preferred[candidate.listed_at].text);
+        return sentence("preferred ({})", request.preferred[candidate.listed_at].text);
       }
-      return std::string(tr("none of the preferred is left"));
+      return sentence("none of the preferred is left");
   }
   return {};
 }
 
 Choice choice_of(const Candidate& candidate, const Request* chosen_for) {
   const Device& device = *candidate.device;
-  std::string reason(candidate.promised || candidate.claims > 0 ? tr("shared") : tr("free"));
+  Sentence reason =
+      candidate.promised || candidate.claims > 0 ? sentence("shared") : sentence("free");
+  const auto add = [&](const Sentence& more) { reason = sentence("{}, {}", reason, more); };
   if (device.memory_total.get()) {
     const std::string all = short_size(*device.memory_total.get());
-    reason += tr(", ");
-    reason += candidate.promised && candidate.left
-                  ? trf("{} of {} left", short_size(*candidate.left), all)
-                  : all;
+    add(candidate.promised && candidate.unpromised
+            ? sentence("{} of {} left", short_size(*candidate.unpromised), all)
+            : Sentence::as_is(all));
   }
-  if (!candidate.evidence.empty()) reason += std::string(tr(", ")) + candidate.evidence;
-  if (chosen_for != nullptr)
-    reason += std::string(tr(", ")) + why_preferred(candidate, *chosen_for);
+  if (!candidate.evidence.empty()) add(candidate.evidence);
+  if (chosen_for != nullptr) add(why_preferred(candidate, *chosen_for));
   return {device.id, device.index, candidate.promised, std::move(reason)};
 }
 
@@ -257,11 +256,11 @@ void refuse_apart(const Ranked& ranked, const Request& request, const Snapshot& 
   for (const Candidate* one : ranked) {
     placement.refused.push_back(refuse(
         *one->device, Rule::apart,
-        !is_known ? std::string(tr("free, and how the devices are linked could not be read"))
+        !is_known ? sentence("free, and how the devices are linked could not be read")
         : request.together == Together::nvlink
-            ? std::string(tr("free, and not joined by NVLink with enough others that are free"))
-            : std::string(tr(
-                  "free, and not below one PCIe host bridge with enough others that are free"))));
+            ? sentence("free, and not joined by NVLink with enough others that are free")
+            : sentence(
+                  "free, and not below one PCIe host bridge with enough others that are free")));
   }
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/sentence.h"
 #include "place/policy.h"
 #include "place/request.h"
 #include "snapshot/device_fault.h"
@@ -64,7 +65,7 @@ struct Refusal {
   DeviceId device;
   std::optional<int> index;
   Rule rule = Rule::unusable;
-  std::string text;  // for people, in their language, without the device's name
+  Sentence text;  // for people, without the device's name
   std::vector<Holder> holders;
   /// False: no waiting will change it (excluded, too old, too small).
   bool may_change = true;
@@ -76,7 +77,7 @@ struct Choice {
   DeviceId device;
   std::optional<int> index;
   std::optional<Bytes> promised;  // nothing: the whole device
-  std::string reason;             // for people: "free, 80.0 GiB, least left over"
+  Sentence reason;                // for people: "free, 80.0 GiB, least left over"
 };
 
 struct Placement {

@@ -20,7 +20,7 @@ std::vector<std::string> chosen(const Placement& placement) {
 }
 
 const Refusal& refusal(const Placement& placement, std::size_t at = 0) {
-  static const Refusal none{.text = "not refused"};
+  static const Refusal none{.text = sentence("not refused")};
   EXPECT_LT(at, placement.refused.size()) << "device was not refused";
   return at < placement.refused.size() ? placement.refused[at] : none;
 }
@@ -119,7 +119,7 @@ TEST(Place, GivesAFreeDeviceWithAReason) {
   const Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).build();
   const Placement got = place(host, Request{});
   ASSERT_EQ(got.chosen.size(), 1U);
-  EXPECT_EQ(got.chosen[0].reason, "free, 80.0 GiB, smallest that will do");
+  EXPECT_EQ(got.chosen[0].reason.english(), "free, 80.0 GiB, smallest that will do");
   EXPECT_EQ(got.chosen[0].promised, std::nullopt);
   EXPECT_TRUE(got.possible);
 }
@@ -135,8 +135,9 @@ TEST(Place, AFailedDeviceIsRefusedWithWhatIsWrongAndHowToTakeIt) {
   const Placement got = place(with_failed("A", host), Request{});
   EXPECT_THAT(chosen(got), ElementsAre("B"));
   EXPECT_EQ(rule_of(got), "failed");
-  EXPECT_THAT(refusal(got).text, HasSubstr("a broken row of memory could not be replaced"));
-  EXPECT_THAT(refusal(got).text, HasSubstr("--allow-failed"));
+  EXPECT_THAT(refusal(got).text.english(),
+              HasSubstr("a broken row of memory could not be replaced"));
+  EXPECT_THAT(refusal(got).text.english(), HasSubstr("--allow-failed"));
   EXPECT_FALSE(refusal(got).may_change);
 }
 
@@ -154,7 +155,7 @@ TEST(Place, ADeviceThatCouldNotBeJudgedIsRefusedForNowUntilItIsAllowed) {
   const Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).with(unread).build();
   const Placement got = place(host, Request{});
   EXPECT_EQ(rule_of(got), "failed");
-  EXPECT_THAT(refusal(got).text, HasSubstr("whether it has failed could not be read"));
+  EXPECT_THAT(refusal(got).text.english(), HasSubstr("whether it has failed could not be read"));
   EXPECT_TRUE(refusal(got).may_change) << "the next look may read it";
   EXPECT_THAT(chosen(place(host, Request{.allow_failed = true})), ElementsAre("A"));
 }
@@ -165,7 +166,7 @@ TEST(Place, WhereTheLedgerCouldNotBeReadNothingIsGiven) {
   for (const Request& request : {Request{}, Request{.memory = 1_GiB}}) {
     const Placement got = place(host, request);
     EXPECT_EQ(rule_of(got), "leased");
-    EXPECT_EQ(refusal(got).text, "who has leased it could not be read");
+    EXPECT_EQ(refusal(got).text.english(), "who has leased it could not be read");
     EXPECT_TRUE(refusal(got).may_change);
   }
 }
@@ -196,12 +197,12 @@ TEST(Place, WholeRequestIsRefusedByAnyLease) {
   EXPECT_FALSE(got.satisfied());
   EXPECT_TRUE(got.possible);
   EXPECT_EQ(refusal(got).rule, Rule::leased);
-  EXPECT_THAT(refusal(got).text, HasSubstr("10.0 GiB promised"));
+  EXPECT_THAT(refusal(got).text.english(), HasSubstr("10.0 GiB promised"));
   EXPECT_THAT(refusal(got).holders,
               ElementsAre(Holder{"alice", 4711, "python train.py", WallTime{5}}));
   EXPECT_FALSE(refusal(got).is_leased_whole);
   EXPECT_TRUE(refusal(got, 1).is_leased_whole);
-  EXPECT_EQ(refusal(got, 1).text, "leased whole");
+  EXPECT_EQ(refusal(got, 1).text.english(), "leased whole");
   EXPECT_EQ(refusal(got, 1).holders.at(0).pid, 0);
 }
 
@@ -246,7 +247,7 @@ TEST(Place, GhostMemoryBlocksAWholeRequest) {
   const Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).used(20_GiB).build();
   const Placement got = place(host, Request{});
   EXPECT_EQ(rule_of(got), "in_use");
-  EXPECT_EQ(refusal(got).text, "20.0 GiB in use by nobody that can be seen");
+  EXPECT_EQ(refusal(got).text.english(), "20.0 GiB in use by nobody that can be seen");
   EXPECT_THAT(chosen(place(host, share(50_GiB))), ElementsAre("A"));
 }
 
@@ -268,7 +269,7 @@ TEST(Place, LoadWithNobodySeenBlocksAWholeRequest) {
   const Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).utilization(85_percent).build();
   const Placement got = place(host, Request{});
   EXPECT_EQ(rule_of(got), "utilization");
-  EXPECT_THAT(refusal(got).text, HasSubstr("85 %"));
+  EXPECT_THAT(refusal(got).text.english(), HasSubstr("85 %"));
 }
 
 TEST(Place, ShareGoesWhereMemoryIsLeftToPromise) {
@@ -282,7 +283,7 @@ TEST(Place, ShareGoesWhereMemoryIsLeftToPromise) {
   EXPECT_THAT(chosen(place(host, share(15_GiB))), ElementsAre("A"));
   const Placement got = place(host, share(30_GiB));
   EXPECT_FALSE(got.satisfied());
-  EXPECT_EQ(refusal(got).text, "holds 61.0 GiB, 19.0 GiB of 80.0 GiB left to promise");
+  EXPECT_EQ(refusal(got).text.english(), "holds 61.0 GiB, 19.0 GiB of 80.0 GiB left to promise");
   EXPECT_EQ(refusal(got).holders.at(0).user, "eve");
   EXPECT_EQ(refusal(got, 1).holders.at(0).user, "alice");
   EXPECT_TRUE(got.possible);
@@ -328,14 +329,14 @@ TEST(Place, TooLargeAShareIsNeverPossible) {
   const Placement got = place(host, share(40_GiB));
   EXPECT_FALSE(got.possible);
   EXPECT_FALSE(refusal(got).may_change);
-  EXPECT_THAT(refusal(got).text, HasSubstr("24.0 GiB"));
+  EXPECT_THAT(refusal(got).text.english(), HasSubstr("24.0 GiB"));
 }
 
 TEST(Place, SkipsDeviceWhoseFreeMemoryIsUnknown) {
   const Snapshot host = SnapshotBuilder().gpu("A", Absent::no_permission).gpu("B", 20_GiB).build();
   const Placement got = place(host, share(10_GiB));
   EXPECT_THAT(chosen(got), ElementsAre("B"));
-  EXPECT_EQ(refusal(got).text, "free memory unknown: no permission to read it");
+  EXPECT_EQ(refusal(got).text.english(), "free memory unknown: no permission to read it");
   EXPECT_EQ(rule_of(place(host, Request{})), "memory_unknown");
 }
 
@@ -389,11 +390,11 @@ TEST(Place, SaysWhetherTheVariableOrTheLeaseKeepsADeviceOut) {
   PlaceLimits limits;
   limits.visible = {DeviceId("A")};
   const Placement by_variable = place(host, Request{.devices = 2}, limits);
-  EXPECT_EQ(refusal(by_variable).text, "not in CUDA_VISIBLE_DEVICES");
+  EXPECT_EQ(refusal(by_variable).text.english(), "not in CUDA_VISIBLE_DEVICES");
   EXPECT_EQ(by_variable.hidden_by_variable, 1U);
   limits.visible_by = VisibleBy::lease;
   const Placement by_lease = place(host, Request{.devices = 2}, limits);
-  EXPECT_EQ(refusal(by_lease).text,
+  EXPECT_EQ(refusal(by_lease).text.english(),
             "not among the devices of the lease or Slurm job this runs inside of");
   EXPECT_EQ(by_lease.hidden_by_variable, 0U);
 }
@@ -412,7 +413,7 @@ TEST(Place, AsksTheChipForWhatTheJobNeeds) {
                             .build();
   const Placement bf16 = place(host, Request{.needs = {Need::bf16}});
   EXPECT_THAT(chosen(bf16), ElementsAre("ampere"));
-  EXPECT_EQ(refusal(bf16).text, "compute capability 7.5, 8.0 (for bf16) is needed");
+  EXPECT_EQ(refusal(bf16).text.english(), "compute capability 7.5, 8.0 (for bf16) is needed");
   EXPECT_THAT(chosen(place(host, Request{.needs = {Need::fp8}})), ElementsAre("ada"));
   const Placement newer = place(host, Request{.min_compute = ComputeCapability{9, 0}});
   EXPECT_FALSE(newer.possible);
@@ -567,7 +568,7 @@ TEST(PlaceMig, CardOfWhichNobodyKnowsWhetherItIsDividedIsRefused) {
   host.devices[3].mig_mode = Absent::failed;
   const Placement got = place(host, Request{.only = {{"1"}}});
   EXPECT_THAT(chosen(got), IsEmpty());
-  EXPECT_EQ(refusal(got, 3).text, "whether MIG divides it could not be read");
+  EXPECT_EQ(refusal(got, 3).text.english(), "whether MIG divides it could not be read");
   EXPECT_TRUE(got.possible) << "the next look may tell";
 }
 
@@ -579,7 +580,7 @@ TEST(PlaceMig, WholeRequestTakesAWholeCardFirstAndAShareTheInstance) {
 TEST(PlaceMig, SeveralDevicesAreNeverInstances) {
   const Placement got = place(divided_and_whole(), Request{.devices = 2});
   EXPECT_FALSE(got.possible);
-  EXPECT_THAT(refusal(got, 1).text, HasSubstr("one MIG instance"));
+  EXPECT_THAT(refusal(got, 1).text.english(), HasSubstr("one MIG instance"));
 }
 
 TEST(PlaceMig, ProcessesAndLeasesOfTheCardReachItsInstances) {
@@ -612,13 +613,13 @@ UtilizationSample sample(int age_ms, double busy) { return {Milliseconds{age_ms}
 TEST(Idle, EmptyHistoryAndNoProcessIsIdle) {
   const Placement got = idle_for(60'000, History{});
   ASSERT_TRUE(got.satisfied());
-  EXPECT_THAT(got.chosen[0].reason, HasSubstr("nothing in the driver's history"));
+  EXPECT_THAT(got.chosen[0].reason.english(), HasSubstr("nothing in the driver's history"));
 }
 
 TEST(Idle, BusySampleWithinTheWindowRefuses) {
   const Placement got = idle_for(5000, History{sample(100, 0), sample(3000, 90), sample(9000, 0)});
   EXPECT_EQ(rule_of(got), "not_idle");
-  EXPECT_EQ(refusal(got).text, "90 % busy 3s ago, asked to be idle for 5s");
+  EXPECT_EQ(refusal(got).text.english(), "90 % busy 3s ago, asked to be idle for 5s");
 }
 
 TEST(Idle, BusySampleBeforeTheWindowDoesNot) {
@@ -629,7 +630,7 @@ TEST(Idle, WindowLongerThanTheHistoryIsWatchedFromNowOn) {
   const History history{sample(100, 0), sample(16'000, 0)};
   const Placement got = idle_for(60'000, history);
   EXPECT_EQ(rule_of(got), "not_watched_long");
-  EXPECT_EQ(refusal(got).text, "idle, but watched for 16s of the 1m00s asked for");
+  EXPECT_EQ(refusal(got).text.english(), "idle, but watched for 16s of the 1m00s asked for");
   PlaceLimits limits;
   limits.watched_idle = {{DeviceId("A"), Milliseconds{61'000}}};
   EXPECT_TRUE(idle_for(60'000, history, 0_percent, limits).satisfied());

@@ -176,10 +176,10 @@ void walk_version(Archive& archive) {
   std::optional<std::uint64_t> version;
   if (!archive.is_reading()) version = newest_version;
   archive.member("berth_request", version);
-  if (!version) return archive.mistake("it has no \"berth_request\": 1");
-  if (*version == 0) archive.mistake("its version is 0");
+  if (!version) return archive.mistake(sentence("it has no \"berth_request\": 1"));
+  if (*version == 0) archive.mistake(sentence("its version is 0"));
   if (*version > newest_version) {
-    archive.mistake("its version " + std::to_string(*version) + " is newer than this berth knows");
+    archive.mistake(sentence("its version {} is newer than this berth knows", *version));
   }
 }
 

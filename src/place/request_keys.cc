@@ -57,7 +57,7 @@ void walk_devices(Archive& archive, Request& request) {
   constexpr int most_of_others = 4096;
   archive.member("devices", request.devices);
   if (request.devices < 1 || request.devices > most_of_others) {
-    archive.mistake("devices is not in range");
+    archive.mistake(sentence("devices is not in range"));
   }
 }
 
@@ -75,12 +75,12 @@ void walk_memory(Archive& archive, Request& request) {
   if (memory && std::holds_alternative<Percent>(*memory)) percent = std::get<Percent>(*memory);
   archive.member("memory_bytes", size, Form::sparse);
   archive.member("memory_percent", percent, Form::sparse);
-  if (size && percent) archive.mistake("it has two sizes of memory");
+  if (size && percent) archive.mistake(sentence("it has two sizes of memory"));
   if (size && (size->count() == 0 || !std::in_range<std::int64_t>(size->count()))) {
-    archive.mistake("memory_bytes is not in range");
+    archive.mistake(sentence("memory_bytes is not in range"));
   }
   if (percent && !(percent->count() > 0 && percent->count() <= 100)) {
-    archive.mistake("memory_percent is not more than 0 and up to 100");
+    archive.mistake(sentence("memory_percent is not more than 0 and up to 100"));
   }
   if (size) memory = *size;
   if (percent) memory = *percent;
@@ -104,7 +104,7 @@ void walk_kind(Archive& archive, Request& request) {
   archive.member("kind", kind, Form::sparse);
   if (!kind || !archive.is_reading()) return;
   const auto known = kind_in(*kind);
-  if (!known) return archive.mistake("kind is not known");
+  if (!known) return archive.mistake(sentence("kind is not known"));
   request.kind = *known;
 }
 
@@ -153,7 +153,7 @@ void walk_preference(Archive& archive, Request& request) {
   const auto known =
       std::ranges::find(preference_words, word, [](const auto& one) { return one.second; });
   if (known == preference_words.end() && word != listed) {
-    return archive.mistake("prefer has an unknown value");
+    return archive.mistake(sentence("prefer has an unknown value"));
   }
   request.prefer = word == listed ? Preference::listed : known->first;
   archive.member("preferred", request.preferred, Form::sparse);
@@ -179,7 +179,8 @@ void walk_together(Archive& archive, Request& request) {
   if (word.empty()) return;
   const auto known =
       std::ranges::find(together_words, word, [](const auto& one) { return one.second; });
-  if (known == together_words.end()) return archive.mistake("together has an unknown value");
+  if (known == together_words.end())
+    return archive.mistake(sentence("together has an unknown value"));
   request.together = known->first;
 }
 
@@ -210,7 +211,7 @@ void walk_compute(Archive& archive, Request& request) {
   archive.member("min_compute", text, Form::sparse);
   if (!text || !archive.is_reading()) return;
   if (!parse_compute(*text, job)) {
-    return archive.mistake("min_compute is not a compute capability");
+    return archive.mistake(sentence("min_compute is not a compute capability"));
   }
   request.min_compute = job.request.min_compute;
 }
@@ -250,7 +251,7 @@ void walk_needs(Archive& archive, Request& request) {
   if (!archive.is_reading()) return;
   for (const std::string& word : words) {
     const auto known = needs_in(word);
-    if (!known) return archive.mistake("needs has an unknown feature");
+    if (!known) return archive.mistake(sentence("needs has an unknown feature"));
     request.needs.insert(request.needs.end(), known->begin(), known->end());
   }
 }
@@ -276,7 +277,7 @@ void walk_utilization(Archive& archive, Request& request) {
   archive.member("max_utilization_percent", request.max_utilization, Form::sparse);
   const double percent = request.max_utilization.value_or(Percent(0)).count();
   if (!(percent >= 0 && percent <= 100)) {
-    archive.mistake("max_utilization_percent is not 0 to 100");
+    archive.mistake(sentence("max_utilization_percent is not 0 to 100"));
   }
 }
 
@@ -296,7 +297,8 @@ void walk_idle(Archive& archive, Request& request) {
   constexpr Milliseconds longest{366LL * 86'400'000};
   archive.member("idle_for_ms", request.idle_for, Form::sparse);
   const Milliseconds idle = request.idle_for.value_or(Milliseconds(0));
-  if (idle < Milliseconds(0) || idle > longest) archive.mistake("idle_for_ms is not in range");
+  if (idle < Milliseconds(0) || idle > longest)
+    archive.mistake(sentence("idle_for_ms is not in range"));
 }
 
 // --- the table ----------------------------------------------------------------------------

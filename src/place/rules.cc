@@ -6,7 +6,6 @@
 #include <array>
 
 #include "base/text.h"
-#include "base/tr.h"
 #include "place/key_text.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
@@ -17,12 +16,10 @@ namespace {
 
 using Verdict = std::optional<Refusal>;
 
-std::string said(std::string_view text) { return std::string(tr(text)); }
-
 /// And where the right to know what is used is missing: which right.
-std::string with_right(std::string text, const Device& device) {
+Sentence with_right(const Sentence& text, const Device& device) {
   const std::string_view why = used_is_hidden_because(device);
-  return why.empty() ? text : fmt::format("{} ({})", text, tr(why));
+  return why.empty() ? text : sentence("{} ({})", text, Sentence(why));
 }
 
 bool any_matches(const std::vector<DevicePattern>& patterns, const Device& device) {
@@ -50,7 +47,7 @@ Verdict silent(const Case& asked) {
   const Device& device = asked.device;
   auto verdict = allowed(asked);
   if (verdict && is_left_out_for_sure(*verdict, asked)) return verdict;
-  return refuse(device, Rule::unusable, device.unusable_because.shown());
+  return refuse(device, Rule::unusable, device.unusable_because.said());
 }
 
 Verdict usable(const Case& asked) {
@@ -61,14 +58,14 @@ Verdict usable(const Case& asked) {
     case Obstacle::lost:
       return refuse(device, Rule::lost,
                     asked.request.allow_failed
-                        ? said("lost: it no longer answers the driver; --allow-failed gives no "
-                               "lost device")
-                        : said("lost: it no longer answers the driver"),
+                        ? sentence("lost: it no longer answers the driver; --allow-failed gives no "
+                                   "lost device")
+                        : sentence("lost: it no longer answers the driver"),
                     false);
     case Obstacle::unusable:
-      return refuse(device, Rule::unusable, device.unusable_because.shown(), false);
+      return refuse(device, Rule::unusable, device.unusable_because.said(), false);
     case Obstacle::unsupported:
-      return refuse(device, Rule::unusable, said("this kind of device is not supported yet"),
+      return refuse(device, Rule::unusable, sentence("this kind of device is not supported yet"),
                     false);
     case Obstacle::failed:
     case Obstacle::unjudged:  // after what the request itself leaves out: failed()
@@ -83,10 +80,10 @@ Verdict divided(const Case& asked) {
   if (device.parent) {
     const bool may_be_several = facts_of(device.kind).has_numbered_parts;
     if (asked.request.devices == 1 || may_be_several) return std::nullopt;
-    return refuse(
-        device, Rule::divided,
-        trf("a program can use one MIG instance, and {} devices are wanted", asked.request.devices),
-        false);
+    return refuse(device, Rule::divided,
+                  sentence("a program can use one MIG instance, and {} devices are wanted",
+                           asked.request.devices),
+                  false);
   }
   switch (division_of(device)) {
     case Division::whole:
@@ -94,39 +91,40 @@ Verdict divided(const Case& asked) {
     case Division::divided:
       return refuse(device, Rule::divided,
                     device.partition_mode.get()
-                        ? said("divided into partitions: these are offered instead")
-                        : said("divided by MIG: its instances are offered instead"),
+                        ? sentence("divided into partitions: these are offered instead")
+                        : sentence("divided by MIG: its instances are offered instead"),
                     false);
     case Division::unknown:
       break;
   }
   return refuse(device, Rule::divided,
                 facts_of(device.kind).has_numbered_parts
-                    ? said("whether it is divided could not be read")
-                    : said("whether MIG divides it could not be read"));
+                    ? sentence("whether it is divided could not be read")
+                    : sentence("whether MIG divides it could not be read"));
 }
 
 Verdict allowed(const Case& asked) {
   const Device& device = asked.device;
   const auto& visible = asked.limits.visible;
   if (visible && !contains(*visible, device.id)) {
-    return refuse(device, Rule::not_visible,
-                  asked.limits.visible_by == VisibleBy::variable
-                      ? trf("not in {}", facts_of(device.kind).visible_variable)
-                      : said("not among the devices of the lease or Slurm job this runs inside of"),
-                  false);
+    return refuse(
+        device, Rule::not_visible,
+        asked.limits.visible_by == VisibleBy::variable
+            ? sentence("not in {}", facts_of(device.kind).visible_variable)
+            : sentence("not among the devices of the lease or Slurm job this runs inside of"),
+        false);
   }
   if (any_matches(asked.request.except, device)) {
-    return refuse(device, Rule::excluded, said("excluded by --except"), false);
+    return refuse(device, Rule::excluded, sentence("excluded by --except"), false);
   }
   if (!asked.request.only.empty() && !any_matches(asked.request.only, device)) {
-    return refuse(device, Rule::not_listed, said("not in --only"), false);
+    return refuse(device, Rule::not_listed, sentence("not in --only"), false);
   }
   if (asked.limits.policy == nullptr) return std::nullopt;
   const auto& permitted = asked.limits.policy->of(asked.limits.uid).devices;
   if (permitted && !any_matches(*permitted, device)) {
     return refuse(device, Rule::not_permitted,
-                  said("not among the devices that the policy allows this user"), false);
+                  sentence("not among the devices that the policy allows this user"), false);
   }
   return std::nullopt;
 }
@@ -135,19 +133,19 @@ Verdict of_kind(const Case& asked) {
   const Device& device = asked.device;
   const Request& request = asked.request;
   if (!request.kind.empty() && facts_of(device.kind).word != request.kind) {
-    return refuse(device, Rule::other_kind, trf("not of --kind {}", request.kind), false);
+    return refuse(device, Rule::other_kind, sentence("not of --kind {}", request.kind), false);
   }
   if (!asked.kinds_to_choose.empty() && is_given_unasked(device)) {
     return refuse(device, Rule::kind_not_said,
-                  trf("one of several kinds here ({}): choose with --kind or --only",
-                      fmt::join(asked.kinds_to_choose, ", ")),
+                  sentence("one of several kinds here ({}): choose with --kind or --only",
+                           fmt::format("{}", fmt::join(asked.kinds_to_choose, ", "))),
                   false);
   }
   if (is_given_unasked(device) || !request.only.empty()) return std::nullopt;
   return refuse(device, Rule::not_asked_for,
                 device.integrated
-                    ? said("a part of the processor: given only where --only names it")
-                    : said("only its presence is known: given only where --only names it"),
+                    ? sentence("a part of the processor: given only where --only names it")
+                    : sentence("only its presence is known: given only where --only names it"),
                 false);
 }
 
@@ -157,22 +155,22 @@ Verdict at_limit(const Case& asked) {
   const int wanted = asked.request.devices;
   if (rules.devices_at_most && asked.held + wanted > *rules.devices_at_most) {
     const bool is_too_many = wanted > *rules.devices_at_most;
-    return refuse(asked.device, Rule::at_limit,
-                  is_too_many
-                      ? trf("the policy allows this user {} at once, {} are wanted",
-                            *rules.devices_at_most, wanted)
-                      : trf("this user has {} of the {} devices that the policy allows at once",
-                            asked.held, *rules.devices_at_most),
-                  !is_too_many);
+    return refuse(
+        asked.device, Rule::at_limit,
+        is_too_many ? sentence("the policy allows this user {} at once, {} are wanted",
+                               *rules.devices_at_most, wanted)
+                    : sentence("this user has {} of the {} devices that the policy allows at once",
+                               asked.held, *rules.devices_at_most),
+        !is_too_many);
   }
   const auto& used = asked.limits.policy->hours_used;
   if (!rules.hours_at_most || !used) return std::nullopt;
   const auto own = used->find(asked.limits.uid);
   if (own == used->end() || own->second < *rules.hours_at_most) return std::nullopt;
   return refuse(asked.device, Rule::at_limit,
-                trf("this user has used {:.0f} of the {} GPU-hours that the policy allows within "
-                    "30 days",
-                    own->second, *rules.hours_at_most));
+                sentence("this user has used {} of the {} GPU-hours that the policy allows within "
+                         "30 days",
+                         fmt::format("{:.0f}", own->second), *rules.hours_at_most));
 }
 
 Verdict quiet_hours(const Case& asked) {
@@ -181,8 +179,9 @@ Verdict quiet_hours(const Case& asked) {
   if (!hours || !is_quiet(*hours, asked.snapshot.taken, asked.limits.policy->local_offset)) {
     return std::nullopt;
   }
-  return refuse(asked.device, Rule::quiet_hours,
-                trf("quiet hours of the policy: this user's jobs start outside {}", typed(*hours)));
+  return refuse(
+      asked.device, Rule::quiet_hours,
+      sentence("quiet hours of the policy: this user's jobs start outside {}", typed(*hours)));
 }
 
 Verdict failed(const Case& asked) {
@@ -191,13 +190,13 @@ Verdict failed(const Case& asked) {
   if (obstacle == Obstacle::failed) {
     const DeviceFault& fault = *fault_of(asked.device.id, asked.snapshot);
     return refuse(asked.device, Rule::failed,
-                  trf("failed: {} (--allow-failed takes it all the same)", fault.evidence.shown()),
+                  sentence("failed: {} (--allow-failed takes it all the same)", fault.evidence),
                   false);
   }
   if (obstacle != Obstacle::unjudged) return std::nullopt;
   return refuse(
       asked.device, Rule::failed,
-      said("whether it has failed could not be read (--allow-failed takes it all the same)"));
+      sentence("whether it has failed could not be read (--allow-failed takes it all the same)"));
 }
 
 Verdict compute_mode(const Case& asked) {
@@ -205,7 +204,8 @@ Verdict compute_mode(const Case& asked) {
   if (!mode) return std::nullopt;
   if (is_prohibited(asked.device)) {
     return refuse(asked.device, Rule::compute_mode,
-                  said("compute mode Prohibited: its administrator lets nobody compute"), false);
+                  sentence("compute mode Prohibited: its administrator lets nobody compute"),
+                  false);
   }
   const bool one_only = equals_ignoring_case(*mode, "Exclusive_Process") ||
                         equals_ignoring_case(*mode, "Exclusive_Thread");
@@ -217,31 +217,30 @@ Verdict compute_mode(const Case& asked) {
                                  [](const Occupant& o) { return !is_background(*o.use); });
   if (!taken) return std::nullopt;
   return refuse(asked.device, Rule::compute_mode,
-                trf("compute mode {}: one process at a time, and somebody is there", *mode));
+                sentence("compute mode {}: one process at a time, and somebody is there", *mode));
 }
 
 /// A capability that is not known because reading failed may be known next time.
-Verdict capable(const Case& asked, ComputeCapability least, Rule rule,
-                std::string_view wanted_for) {
+Verdict capable(const Case& asked, ComputeCapability least, Rule rule, const Sentence& wanted_for) {
   const auto& has = asked.device.compute_capability;
   if (!has.get()) {
-    return refuse(
-        asked.device, rule,
-        trf("compute capability unknown ({}), {} is needed", tr(reason_of(has.why())), wanted_for),
-        has.why() == Absent::failed);
+    return refuse(asked.device, rule,
+                  sentence("compute capability unknown ({}), {} is needed",
+                           Sentence(reason_of(has.why())), wanted_for),
+                  has.why() == Absent::failed);
   }
   if (*has.get() >= least) return std::nullopt;
-  return refuse(
-      asked.device, rule,
-      trf("compute capability {}.{}, {} is needed", has.get()->major, has.get()->minor, wanted_for),
-      false);
+  return refuse(asked.device, rule,
+                sentence("compute capability {}.{}, {} is needed", has.get()->major,
+                         has.get()->minor, wanted_for),
+                false);
 }
 
 Verdict chip(const Case& asked) {
   if (asked.request.min_compute) {
     const ComputeCapability least = *asked.request.min_compute;
-    const auto verdict =
-        capable(asked, least, Rule::too_old, fmt::format("{}.{}", least.major, least.minor));
+    const auto verdict = capable(asked, least, Rule::too_old,
+                                 Sentence::as_is(fmt::format("{}.{}", least.major, least.minor)));
     if (verdict) return verdict;
   }
   for (const Need need : asked.request.needs) {
@@ -252,11 +251,12 @@ Verdict chip(const Case& asked) {
           facts.chips, [&](std::string_view name) { return chip_of_amd->starts_with(name); });
       if (has_it) continue;
       return refuse(asked.device, Rule::lacks_feature,
-                    trf("{} has no {}", *chip_of_amd, facts.word), false);
+                    sentence("{} has no {}", *chip_of_amd, facts.word), false);
     }
-    const auto verdict = capable(
-        asked, facts.since, Rule::lacks_feature,
-        trf("{} (for {})", fmt::format("{}.{}", facts.since.major, facts.since.minor), facts.word));
+    const auto verdict =
+        capable(asked, facts.since, Rule::lacks_feature,
+                sentence("{} (for {})", fmt::format("{}.{}", facts.since.major, facts.since.minor),
+                         facts.word));
     if (verdict) return verdict;
   }
   return std::nullopt;
@@ -309,13 +309,13 @@ Verdict crowded(const Case& asked) {
   if (!most || jobs < static_cast<std::size_t>(std::max(*most, 1))) return std::nullopt;
   return with_claims(
       refuse(asked.device, Rule::leased,
-             trf("shared by {} jobs, and the policy allows no more than {}", jobs, *most)),
+             sentence("shared by {} jobs, and the policy allows no more than {}", jobs, *most)),
       asked);
 }
 
 Verdict leased(const Case& asked) {
   if (is_ledger_unread(asked.snapshot)) {
-    return refuse(asked.device, Rule::leased, said("who has leased it could not be read"));
+    return refuse(asked.device, Rule::leased, sentence("who has leased it could not be read"));
   }
   const auto& promises = asked.occupancy.promises;
   if (promises.empty()) return std::nullopt;
@@ -323,7 +323,7 @@ Verdict leased(const Case& asked) {
                                  [](const Promise& promise) { return !promise.promised; });
   if (!whole && asked.request.memory) return crowded(asked);
   if (whole) {
-    Refusal refusal = refuse(asked.device, Rule::leased, said("leased whole"));
+    Refusal refusal = refuse(asked.device, Rule::leased, sentence("leased whole"));
     refusal.is_leased_whole = true;
     return with_claims(std::move(refusal), asked);
   }
@@ -331,7 +331,7 @@ Verdict leased(const Case& asked) {
   for (const Promise& promise : promises) promised += *promise.promised;
   return with_claims(
       refuse(asked.device, Rule::leased,
-             trf("leased: {} promised, and it is wanted whole", short_size(promised))),
+             sentence("leased: {} promised, and it is wanted whole", short_size(promised))),
       asked);
 }
 
@@ -342,13 +342,13 @@ Verdict ghost_memory(const Case& asked) {
   const Reading<Bytes> memory = memory_of_nobody(asked.device, seen);
   if (!memory.get()) {
     return refuse(asked.device, Rule::memory_unknown,
-                  with_right(trf("whether somebody holds memory on it cannot be told: {}",
-                                 tr(reason_of(memory.why()))),
+                  with_right(sentence("whether somebody holds memory on it cannot be told: {}",
+                                      Sentence(reason_of(memory.why()))),
                              asked.device));
   }
   if (*memory.get() == Bytes{0}) return std::nullopt;
   return refuse(asked.device, Rule::in_use,
-                trf("{} in use by nobody that can be seen", short_size(*memory.get())));
+                sentence("{} in use by nobody that can be seen", short_size(*memory.get())));
 }
 
 Verdict in_use(const Case& asked) {
@@ -360,14 +360,14 @@ Verdict in_use(const Case& asked) {
                          (listed.why() == Absent::failed || !asked.device.memory_used.get());
   if (others.empty() && is_unread) {
     return refuse(asked.device, Rule::idle_unknown,
-                  with_right(said("who is on it could not be read"), asked.device));
+                  with_right(sentence("who is on it could not be read"), asked.device));
   }
   if (others.empty()) return ghost_memory(asked);
   Refusal refusal =
       others.size() == 1
-          ? refuse(asked.device, Rule::in_use, said("in use by a process without a lease"))
+          ? refuse(asked.device, Rule::in_use, sentence("in use by a process without a lease"))
           : refuse(asked.device, Rule::in_use,
-                   trf("in use by {} processes without a lease", others.size()));
+                   sentence("in use by {} processes without a lease", others.size()));
   for (const Occupant* other : others) refusal.holders.push_back(holder_of(*other));
   return refusal;
 }
@@ -378,21 +378,22 @@ Verdict memory(const Case& asked) {
   const Reading<Bytes> left = promisable_memory(device, asked.occupancy);
   const auto wanted = wanted_bytes(*asked.request.memory, device);
   if (!left.get() || !wanted) {
-    return refuse(device, Rule::memory_unknown,
-                  with_right(trf("free memory unknown: {}", tr(reason_of(left.why()))), device));
+    return refuse(
+        device, Rule::memory_unknown,
+        with_right(sentence("free memory unknown: {}", Sentence(reason_of(left.why()))), device));
   }
   if (*wanted <= *left.get()) return std::nullopt;
   const Bytes all = *device.memory_total.get();
   const auto most = minus(all, device.memory_reserved.get().value_or(Bytes{0}));
   if (!most || *wanted > *most) {
     return refuse(device, Rule::memory,
-                  trf("too small: {} in all, {} wanted", short_size(all), short_size(*wanted)),
+                  sentence("too small: {} in all, {} wanted", short_size(all), short_size(*wanted)),
                   false);
   }
   Refusal refusal = refuse(device, Rule::memory,
-                           trf("holds {}, {} of {} left to promise",
-                               short_size(minus(all, *left.get()).value_or(Bytes{0})),
-                               short_size(*left.get()), short_size(all)));
+                           sentence("holds {}, {} of {} left to promise",
+                                    short_size(minus(all, *left.get()).value_or(Bytes{0})),
+                                    short_size(*left.get()), short_size(all)));
   for (const Occupant* other : strangers(asked)) refusal.holders.push_back(holder_of(*other));
   return with_claims(std::move(refusal), asked);
 }
@@ -405,7 +406,7 @@ Verdict reserved(const Case& asked) {
     if (kept.part.device != asked.device.id) continue;
     if (!refusal) {
       refusal = refuse(asked.device, Rule::reserved,
-                       said("reserved for an earlier request in the queue"));
+                       sentence("reserved for an earlier request in the queue"));
     }
     const auto& waiters = asked.snapshot.waiters;
     if (kept.waiter < waiters.size()) refusal->holders.push_back(holder_of(waiters[kept.waiter]));
@@ -421,17 +422,17 @@ Verdict utilization(const Case& asked) {
   const Reading<Percent> load = load_now(device);
   if (!load.get()) {
     if (load.why() != Absent::failed) return std::nullopt;  // the process list has to do
-    return refuse(device, Rule::idle_unknown, said("how busy it is could not be read"));
+    return refuse(device, Rule::idle_unknown, sentence("how busy it is could not be read"));
   }
   if (limit) {
     if (*load.get() <= *limit) return std::nullopt;
-    return refuse(
-        device, Rule::utilization,
-        trf("{:.0f} % busy, at most {:.0f} % asked for", load.get()->count(), limit->count()));
+    return refuse(device, Rule::utilization,
+                  sentence("{} % busy, at most {} % asked for", whole_number(*load.get()),
+                           whole_number(*limit)));
   }
   if (!is_load_of_nobody(device, load)) return std::nullopt;
   return refuse(device, Rule::utilization,
-                trf("{:.0f} % busy by nobody that can be seen", load.get()->count()));
+                sentence("{} % busy by nobody that can be seen", whole_number(*load.get())));
 }
 
 Verdict idle(const Case& asked) {
@@ -459,7 +460,7 @@ std::vector<std::string_view> kinds_to_choose(const Snapshot& snapshot, const Re
   return kinds;
 }
 
-Refusal refuse(const Device& device, Rule rule, std::string text, bool may_change) {
+Refusal refuse(const Device& device, Rule rule, Sentence text, bool may_change) {
   return {device.id, device.index, rule, std::move(text), {}, may_change, false};
 }
 

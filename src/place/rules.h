@@ -37,7 +37,7 @@ struct Case {
 /// What --idle-for asks; also says by which evidence a device was found idle.
 struct Idleness {
   std::optional<Refusal> refusal;
-  std::string evidence;  // for people: "idle by the driver's samples"
+  Sentence evidence;  // "idle by the driver's samples"
 };
 [[nodiscard]] Idleness idleness_of(const Case& asked);
 
@@ -46,7 +46,12 @@ struct Idleness {
 /// fit on a card.
 [[nodiscard]] std::optional<Bytes> wanted_bytes(const MemoryShare& share, const Device& device);
 
-[[nodiscard]] Refusal refuse(const Device& device, Rule rule, std::string text,
+/// "85" of 85.4 %.
+[[nodiscard]] inline std::string whole_number(Percent share) {
+  return fmt::format("{:.0f}", share.count());
+}
+
+[[nodiscard]] Refusal refuse(const Device& device, Rule rule, Sentence text,
                              bool may_change = true);
 
 }  // namespace berth

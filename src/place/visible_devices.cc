@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "base/tr.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 
@@ -98,21 +97,21 @@ class ListReader {
       const std::string_view entry = trimmed(part);
       const Device* device = find(entry);
       if (device == nullptr) {
-        visible_.remarks.push_back(
-            trf("entry {} (\"{}\") {}: CUDA stops there", number, printable(entry), complaint_));
+        visible_.remarks.push_back(sentence("entry {} (\"{}\") {}: CUDA stops there", number,
+                                            printable(entry), complaint_));
         break;
       }
       if (!add(*device)) {
         visible_.devices.clear();
         visible_.remarks.push_back(
-            trf("entry {} (\"{}\") names a device twice: CUDA then shows none", number,
-                printable(entry)));
+            sentence("entry {} (\"{}\") names a device twice: CUDA then shows none", number,
+                     printable(entry)));
         break;
       }
       if (looks_like_a_number(entry) && !unread_part(entry).empty()) {
         visible_.remarks.push_back(
-            trf("entry {} (\"{}\") is read as {}: what follows the digits is passed over", number,
-                printable(entry), *atoi_of(entry)));
+            sentence("entry {} (\"{}\") is read as {}: what follows the digits is passed over",
+                     number, printable(entry), *atoi_of(entry)));
       }
     }
     return std::move(visible_);
@@ -123,11 +122,12 @@ class ListReader {
   const Device* find(std::string_view entry) {
     const bool number = looks_like_a_number(entry);
     if (!number && entry.substr(0, 4) != "GPU-" && entry.substr(0, 4) != "MIG-") {
-      complaint_ = entry.empty() ? tr("is empty") : tr("is neither a number nor a UUID");
+      complaint_ =
+          entry.empty() ? sentence("is empty") : sentence("is neither a number nor a UUID");
       return nullptr;
     }
     if (by_number_ && *by_number_ != number) {
-      complaint_ = tr("mixes numbers and UUIDs");
+      complaint_ = sentence("mixes numbers and UUIDs");
       return nullptr;
     }
     by_number_ = number;
@@ -142,7 +142,7 @@ class ListReader {
     for (const Device* card : cards_) {
       if (number && static_cast<std::uint64_t>(*runtime_number(*card)) == *number) return card;
     }
-    complaint_ = entry[0] == '-' ? tr("is negative") : tr("is beyond the last device");
+    complaint_ = entry[0] == '-' ? sentence("is negative") : sentence("is beyond the last device");
     return nullptr;
   }
 
@@ -153,18 +153,18 @@ class ListReader {
       if (uuid == prefix) return device;
       if (uuid.substr(0, prefix.size()) != prefix) continue;
       if (found != nullptr) {
-        complaint_ = tr("fits more than one device");
+        complaint_ = sentence("fits more than one device");
         return nullptr;
       }
       found = device;
     }
-    if (found == nullptr) complaint_ = tr("is no device of this machine");
+    if (found == nullptr) complaint_ = sentence("is no device of this machine");
     return found;
   }
 
   /// "GPU-<uuid>/<gpu instance>/<compute instance>": how drivers before 470 name an instance.
   const Device* find_mig_place(std::string_view entry) {
-    complaint_ = tr("is no MIG instance of this machine");
+    complaint_ = sentence("is no MIG instance of this machine");
     const auto parts = split(entry, '/');
     if (parts.size() != 3) return nullptr;
     const auto gpu_instance = parse_unsigned(parts[1]);
@@ -199,8 +199,8 @@ class ListReader {
     if (division_of(named) == Division::divided) {
       device = first_instance_of(named);
       if (device == nullptr) {
-        visible_.remarks.push_back(
-            trf("{} is divided by MIG and has no instance: CUDA leaves it out", uuid_of(named)));
+        visible_.remarks.push_back(sentence(
+            "{} is divided by MIG and has no instance: CUDA leaves it out", uuid_of(named)));
         return true;
       }
     }
@@ -209,8 +209,8 @@ class ListReader {
       return false;
     }
     if (device->parent && std::exchange(has_instance_, true)) {
-      visible_.remarks.push_back(
-          trf("{} is left out: a CUDA program uses one MIG instance at most", uuid_of(*device)));
+      visible_.remarks.push_back(sentence(
+          "{} is left out: a CUDA program uses one MIG instance at most", uuid_of(*device)));
       return true;
     }
     visible_.devices.push_back(device->id);
@@ -222,7 +222,7 @@ class ListReader {
   VisibleDevices visible_;
   std::optional<bool> by_number_;
   bool has_instance_ = false;
-  std::string_view complaint_;
+  Sentence complaint_;
 };
 
 /// Free, or with nobody on it but this user.
@@ -290,14 +290,15 @@ std::string corrected_list(const std::string& value, std::string_view user,
 }
 
 /// Curly or full-width characters, and quotes that a shell or an env file left in the value.
-std::optional<std::string> typing_remark(const std::string& value, const std::string& corrected) {
+std::optional<Sentence> typing_remark(const std::string& value, const std::string& corrected) {
   const auto mistake = typographic_mistake(value);
   const std::size_t quote = value.find_first_of("\"'");
   if (!mistake && quote == std::string::npos) return std::nullopt;
   const std::string found = mistake ? mistake->found : value.substr(quote, 1);
-  if (corrected.empty()) return trf("the list has \"{}\", which CUDA does not understand", found);
-  return trf("the list has \"{}\", which CUDA does not understand: write export {}={}", found,
-             facts_of(DeviceKind::nvidia_gpu).visible_variable, corrected);
+  if (corrected.empty())
+    return sentence("the list has \"{}\", which CUDA does not understand", found);
+  return sentence("the list has \"{}\", which CUDA does not understand: write export {}={}", found,
+                  facts_of(DeviceKind::nvidia_gpu).visible_variable, corrected);
 }
 
 std::string joined(const std::vector<std::string>& entries) {

@@ -17,7 +17,7 @@ struct VisibleDevices {
   std::vector<DeviceId> devices;  // in the order the program sees them
   /// What ended or emptied the list or was not read, for people: "entry 3 (\"x\") is invalid: CUDA
   /// stops there".
-  std::vector<std::string> remarks;
+  std::vector<Sentence> remarks;
   /// Where there are remarks: the list as it was probably meant, of devices that are there and that
   /// nobody else is on; else the first such device. Empty: there is none, or it cannot be told.
   std::string corrected;

@@ -59,6 +59,13 @@ VisibleDevices read(const std::optional<std::string>& value, const Snapshot& hos
   return visible.value_or(VisibleDevices{});
 }
 
+std::vector<std::string> remarks(const std::optional<std::string>& value,
+                                 const Snapshot& host = four_alike()) {
+  std::vector<std::string> said;
+  for (const Sentence& one : read(value, host).remarks) said.push_back(one.english());
+  return said;
+}
+
 std::vector<std::string> seen(const std::optional<std::string>& value,
                               const Snapshot& host = four_alike()) {
   std::vector<std::string> ids;
@@ -72,7 +79,7 @@ TEST(VisibleDevices, UnsetShowsAll) {
 TEST(VisibleDevices, EmptyShowsNone) {
   EXPECT_THAT(seen(""), IsEmpty());
   EXPECT_THAT(seen("  "), IsEmpty());
-  EXPECT_THAT(read("").remarks, IsEmpty());
+  EXPECT_THAT(remarks(""), IsEmpty());
 }
 TEST(VisibleDevices, WordsForNoneAreToldFromMistakes) {
   for (const char* none : {"", "  ", "-1", "NoDevFiles", "none", "None", "void"}) {
@@ -89,12 +96,11 @@ TEST(VisibleDevices, OrderIsTheLists) {
 }
 TEST(VisibleDevices, FirstInvalidEntryEndsTheList) {
   EXPECT_THAT(seen("0,2,-1,1"), ElementsAre("GPU-aa00", "GPU-bb22"));
-  EXPECT_THAT(read("0,2,-1,1").remarks,
-              ElementsAre("entry 3 (\"-1\") is negative: CUDA stops there"));
+  EXPECT_THAT(remarks("0,2,-1,1"), ElementsAre("entry 3 (\"-1\") is negative: CUDA stops there"));
 }
 TEST(VisibleDevices, EmptyEntryEndsTheList) {
   EXPECT_THAT(seen("1,,0"), ElementsAre("GPU-ab11"));
-  EXPECT_THAT(read("1,,0").remarks, ElementsAre(HasSubstr("entry 2 (\"\") is empty")));
+  EXPECT_THAT(remarks("1,,0"), ElementsAre(HasSubstr("entry 2 (\"\") is empty")));
 }
 TEST(VisibleDevices, IndexOutOfRangeEndsTheList) {
   EXPECT_THAT(seen("1,4,0"), ElementsAre("GPU-ab11"));
@@ -103,7 +109,7 @@ TEST(VisibleDevices, IndexOutOfRangeEndsTheList) {
 TEST(VisibleDevices, DuplicatesShowNone) {
   EXPECT_THAT(seen("0,1,0"), IsEmpty());
   EXPECT_THAT(seen("GPU-aa,GPU-aa00"), IsEmpty());
-  EXPECT_THAT(read("0,1,0").remarks, ElementsAre(HasSubstr("names a device twice")));
+  EXPECT_THAT(remarks("0,1,0"), ElementsAre(HasSubstr("names a device twice")));
 }
 TEST(VisibleDevices, DuplicateAfterTheEndDoesNotCount) {
   EXPECT_THAT(seen("0,-1,0"), ElementsAre("GPU-aa00"));
@@ -113,7 +119,7 @@ TEST(VisibleDevices, UniqueUuidPrefixIsEnough) {
 }
 TEST(VisibleDevices, AmbiguousUuidPrefixEndsTheList) {
   EXPECT_THAT(seen("GPU-bb,GPU-a"), ElementsAre("GPU-bb22"));
-  EXPECT_THAT(read("GPU-bb,GPU-a").remarks, ElementsAre(HasSubstr("fits more than one device")));
+  EXPECT_THAT(remarks("GPU-bb,GPU-a"), ElementsAre(HasSubstr("fits more than one device")));
 }
 TEST(VisibleDevices, UnknownUuidEndsTheList) { EXPECT_THAT(seen("GPU-zz,GPU-aa"), IsEmpty()); }
 TEST(VisibleDevices, NumbersAreReadAsByAtoi) {
@@ -122,10 +128,10 @@ TEST(VisibleDevices, NumbersAreReadAsByAtoi) {
 TEST(VisibleDevices, WhatFollowsTheDigitsIsSaidNotToBeRead) {
   for (const char* entry : {"0 1", "0;1", "0-3", "+0x"}) {
     EXPECT_THAT(seen(entry), ElementsAre("GPU-aa00")) << entry;
-    EXPECT_THAT(read(entry).remarks, ElementsAre(HasSubstr("is read as 0"))) << entry;
+    EXPECT_THAT(remarks(entry), ElementsAre(HasSubstr("is read as 0"))) << entry;
   }
-  EXPECT_THAT(read("1, 2 3").remarks, ElementsAre(HasSubstr("entry 2 (\"2 3\") is read as 2")));
-  EXPECT_THAT(read(" 1 ,+2").remarks, IsEmpty());
+  EXPECT_THAT(remarks("1, 2 3"), ElementsAre(HasSubstr("entry 2 (\"2 3\") is read as 2")));
+  EXPECT_THAT(remarks(" 1 ,+2"), IsEmpty());
 }
 TEST(VisibleDevices, WhitespaceIsStripped) {
   EXPECT_THAT(seen(" 1 ,\t2 "), ElementsAre("GPU-ab11", "GPU-bb22"));
@@ -133,11 +139,11 @@ TEST(VisibleDevices, WhitespaceIsStripped) {
 TEST(VisibleDevices, MixtureStopsAtTheChange) {
   EXPECT_THAT(seen("0,GPU-bb,1"), ElementsAre("GPU-aa00"));
   EXPECT_THAT(seen("GPU-bb,1"), ElementsAre("GPU-bb22"));
-  EXPECT_THAT(read("GPU-bb,1").remarks, ElementsAre(HasSubstr("mixes numbers and UUIDs")));
+  EXPECT_THAT(remarks("GPU-bb,1"), ElementsAre(HasSubstr("mixes numbers and UUIDs")));
 }
 TEST(VisibleDevices, WordIsNoDevice) {
   EXPECT_THAT(seen("all"), IsEmpty());
-  EXPECT_THAT(read("all").remarks, ElementsAre(HasSubstr("neither a number nor a UUID")));
+  EXPECT_THAT(remarks("all"), ElementsAre(HasSubstr("neither a number nor a UUID")));
 }
 TEST(VisibleDevices, MigInstanceByItsUuid) {
   EXPECT_THAT(seen("MIG-12", divided()), ElementsAre("MIG-12"));
@@ -150,7 +156,7 @@ TEST(VisibleDevices, MigInstanceByItsPlaceOnTheCard) {
 }
 TEST(VisibleDevices, AtMostOneMigInstance) {
   EXPECT_THAT(seen("MIG-11,MIG-12", divided()), ElementsAre("MIG-11"));
-  EXPECT_THAT(read("MIG-11,MIG-12", divided()).remarks,
+  EXPECT_THAT(remarks("MIG-11,MIG-12", divided()),
               ElementsAre(HasSubstr("one MIG instance at most")));
 }
 TEST(VisibleDevices, DividedCardYieldsItsFirstInstance) {
@@ -169,7 +175,7 @@ TEST(VisibleDevices, DividedCardWithoutInstancesIsLeftOut) {
   const Snapshot host =
       SnapshotBuilder().gpu("GPU-a", 1_GiB).with([](Device& d) { d.mig_mode = true; }).build();
   EXPECT_THAT(seen("0", host), IsEmpty());
-  EXPECT_THAT(read("0", host).remarks, ElementsAre(HasSubstr("no instance")));
+  EXPECT_THAT(remarks("0", host), ElementsAre(HasSubstr("no instance")));
 }
 TEST(VisibleDevices, IndicesAreTheSnapshotsOwnWhereNodesAreHidden) {
   const Snapshot host =
@@ -180,10 +186,10 @@ TEST(VisibleDevices, IndicesAreTheSnapshotsOwnWhereNodesAreHidden) {
 
 TEST(VisibleDevices, NamesFullWidthAndCurlyCharacters) {
   EXPECT_THAT(seen("0，1"), ElementsAre("GPU-aa00"));  // atoi, as CUDA
-  EXPECT_THAT(read("0，1").remarks, ElementsAre(HasSubstr("export CUDA_VISIBLE_DEVICES=0,1")));
-  EXPECT_THAT(read("“0,1”").remarks.back(), HasSubstr("export CUDA_VISIBLE_DEVICES=0,1"));
-  EXPECT_THAT(read("１").remarks.back(), HasSubstr("export CUDA_VISIBLE_DEVICES=1"));
-  EXPECT_THAT(read("\"0,1\"").remarks.back(), HasSubstr("export CUDA_VISIBLE_DEVICES=0,1"));
+  EXPECT_THAT(remarks("0，1"), ElementsAre(HasSubstr("export CUDA_VISIBLE_DEVICES=0,1")));
+  EXPECT_THAT(remarks("“0,1”").back(), HasSubstr("export CUDA_VISIBLE_DEVICES=0,1"));
+  EXPECT_THAT(remarks("１").back(), HasSubstr("export CUDA_VISIBLE_DEVICES=1"));
+  EXPECT_THAT(remarks("\"0,1\"").back(), HasSubstr("export CUDA_VISIBLE_DEVICES=0,1"));
 }
 
 TEST(VisibleDevices, CorrectedListHasWhatWasMeantAndIsThere) {
@@ -228,7 +234,7 @@ TEST(VisibleDevices, CorrectedListNamesNoCardThatSomebodyElseIsOn) {
   EXPECT_EQ(corrected("“0”", "ada"), "1") << "the first that is to be had";
   EXPECT_EQ(corrected("0 1 2", "bob"), "0,2");
   EXPECT_EQ(corrected("0 1 2", "eve"), "");
-  EXPECT_THAT(read("“0”", host).remarks.back(), ::testing::EndsWith("does not understand"));
+  EXPECT_THAT(remarks("“0”", host).back(), ::testing::EndsWith("does not understand"));
 }
 
 TEST(VisibleDevices, FastestFirstOfIdenticalCardsIsPciOrder) {

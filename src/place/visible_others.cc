@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "base/tr.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 
@@ -36,8 +35,8 @@ bool is_listed(const VisibleDevices& visible, const Device& device) {
   return std::ranges::find(visible.devices, device.id) != visible.devices.end();
 }
 
-std::string stopped(int place, std::string_view entry) {
-  return trf("entry {} (\"{}\") is no device: the list ends there", place, printable(entry));
+Sentence stopped(int place, std::string_view entry) {
+  return sentence("entry {} (\"{}\") is no device: the list ends there", place, printable(entry));
 }
 
 /// "GPU-" and what follows, any case; null: none, or several.
@@ -118,7 +117,7 @@ VisibleDevices parse_affinity_mask(std::string_view list, const Snapshot& snapsh
       is_named[static_cast<std::size_t>(at - devices.begin())] = true;
     } else if (!list.empty() && entry != "-1") {
       visible.remarks.push_back(
-          trf("entry {} (\"{}\") is no device: it is passed over", place, printable(entry)));
+          sentence("entry {} (\"{}\") is no device: it is passed over", place, printable(entry)));
     }
   }
   for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -143,7 +142,7 @@ VisibleDevices parse_ascend_visible_devices(std::string_view list, const Snapsho
     if (before && *number <= *before) {
       visible.devices.clear();
       visible.remarks.push_back(
-          trf("entry {} (\"{}\") does not ascend: none is shown", place, printable(entry)));
+          sentence("entry {} (\"{}\") does not ascend: none is shown", place, printable(entry)));
       break;
     }
     before = number;
@@ -189,8 +188,8 @@ class Left {
       if (is_limited(device)) limited_.push_back(&device);
     }
     for (DeviceId& id : visible.devices) left_.devices.push_back(std::move(id));
-    for (const std::string& remark : visible.remarks) {
-      left_.remarks.push_back(fmt::format("{}: {}", variable, remark));
+    for (const Sentence& remark : visible.remarks) {
+      left_.remarks.push_back(sentence("{}: {}", variable, remark));
     }
   }
 
@@ -363,7 +362,7 @@ ProgramNumbers numbers_in_program(const VisibleSettings& settings, const Snapsho
   left->take(those_of(Runtime::cuda), "CUDA_VISIBLE_DEVICES", std::move(visible));
   ProgramNumbers told = (*std::move(left)).numbers();
   if (is_known) return told;
-  told.remarks.push_back(cuda.error().message());
+  told.remarks.push_back(cuda.error().said());
   for (const Device& device : snapshot.devices) {
     if (is_of(Runtime::cuda, device)) told.numbers.emplace(device.id, std::nullopt);
   }

@@ -64,7 +64,7 @@ struct VisibleSettings {
 /// that it is shown. Hidden ones are missing.
 struct ProgramNumbers {
   std::map<DeviceId, std::optional<int>> numbers;  // nothing: only its runtime knows
-  std::vector<std::string> remarks;
+  std::vector<Sentence> remarks;
 };
 [[nodiscard]] ProgramNumbers numbers_in_program(const VisibleSettings& settings,
                                                 const Snapshot& snapshot);

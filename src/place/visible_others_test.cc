@@ -275,7 +275,7 @@ TEST(Kinds, WhoIsOnAGpuWithoutMemoryOfItsOwnMustBeSeen) {
   EXPECT_EQ(state_of(device, host), DeviceState::unknown);
   const Placement refused = place(host, Request{.only = {{"a"}}});
   ASSERT_FALSE(refused.satisfied());
-  EXPECT_EQ(refused.refused[0].text, "who is on it could not be read");
+  EXPECT_EQ(refused.refused[0].text.english(), "who is on it could not be read");
   device.process_count = std::uint64_t{0};
   EXPECT_TRUE(place(host, Request{.only = {{"a"}}}).satisfied());
 }
@@ -290,7 +290,7 @@ TEST(Kinds, WhoseRightItWantsToSeeUsedMemoryIsSaid) {
   for (const Request& request : {Request{}, Request{.memory = 1_GiB}}) {
     const Placement refused = place(host, request);
     ASSERT_FALSE(refused.satisfied());
-    EXPECT_THAT(refused.refused[0].text, HasSubstr("CAP_PERFMON"));
+    EXPECT_THAT(refused.refused[0].text.english(), HasSubstr("CAP_PERFMON"));
   }
 }
 

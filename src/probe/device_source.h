@@ -89,6 +89,8 @@ struct SourceFacts {
   std::string_view server = {};   // executable_name of what serves its jobs; empty: nothing does
   /// Whether opening it and waking a card up may take seconds (Patience::opening, ::waking).
   bool starts_slowly;
+  /// The driver is asked through its library, which may know cards of which the bus never told.
+  bool is_library;
   std::unique_ptr<DeviceSource> (*make)(const Sources& sources);
   /// Of one that goes by the bus: whether that has any.
   bool (*sees_any)(const Sources& sources, const pci::Makers& makers) = nullptr;

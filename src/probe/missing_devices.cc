@@ -88,7 +88,7 @@ void MissingDevices::call(Snapshot& snapshot) {
   const auto can_be_missed = [&](const Device& device) {
     const std::string_view source = facts_of(device.kind).source;
     const bool is_of_files = std::ranges::any_of(all_sources(), [&](const SourceFacts& one) {
-      return !one.starts_slowly && facts_of(one.kind).source == source;
+      return !one.is_library && facts_of(one.kind).source == source;
     });
     const bool is_off_the_bus = has_answered("pci") && device.pci_address.get() &&
                                 std::ranges::none_of(snapshot.devices, [&](const Device& one) {

@@ -88,7 +88,7 @@ TEST(Collector, PlaysARecordingAndShowsItsFirstSnapshotToWhoLooksOnce) {
     text += to_json(recorded, JsonLayout::compact) + "\n";
   }
   const auto taken = [&](Looks looks) {
-    auto collector = Collector::play(*Recording::parse(text, "f"), looks);
+    auto collector = Collector::play(*Recording::parse(text, Sentence("f")), looks);
     EXPECT_EQ(collector->collect({}, clock).taken.unix_ms, 0);
     clock.advance(std::chrono::seconds(6));
     return collector->collect({}, clock).taken.unix_ms;

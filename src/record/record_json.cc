@@ -211,7 +211,7 @@ static void walk(Archive& archive, RunEnd& end) {
   archive.member("signal", signal);
   // Both missing would read as success.
   if (archive.is_reading() && is_known && !code && !signal) {
-    archive.mistake("neither exit_code nor signal is there");
+    archive.mistake(sentence("neither exit_code nor signal is there"));
   }
   end.exit.code = code.value_or(0);
   end.exit.signal = signal.value_or(0);
@@ -258,7 +258,8 @@ Result<void> read_document(std::string_view text, std::initializer_list<std::str
     archive.member("format", format, Form::required);
     archive.member("version", written, Form::required);
     if (std::ranges::find(formats, format) == formats.end()) {
-      archive.mistake(fmt::format("not a document of format {}", fmt::join(formats, " or ")));
+      archive.mistake(
+          sentence("not a document of format {}", fmt::format("{}", fmt::join(formats, ", "))));
     }
     if (archive.is_good() && written <= newest) rest(archive, format);
   });

@@ -284,7 +284,7 @@ struct RunStory {
 [[nodiscard]] CapOutcome cap_outcome_of(const RunRecord& run, const Summary& summary);
 
 /// Its owner reads all of a run. Others have no keys for what is its owner's alone; the values they
-/// may not see have gone before (serve/policy.h).
+/// may not see have gone before (serve/visibility.h).
 enum class RunReader { owner, other };
 /// The members of the whole record, samples left out.
 void write_run(Archive& archive, const RunRecord& run, const RunStory& story,

@@ -16,7 +16,7 @@ void walk_slurm(Archive& archive, RunSlurm& slurm) {
   archive.member("job", slurm.job, Form::required);
   // It becomes a word of a command line.
   const bool is_number = slurm.job.find_first_not_of("0123456789_") == std::string::npos;
-  if (slurm.job.empty() || !is_number) archive.mistake("not the number of a job");
+  if (slurm.job.empty() || !is_number) archive.mistake(sentence("not the number of a job"));
   archive.member("cluster", slurm.cluster);
   archive.member("submitted_unix_ms", slurm.submitted);
   archive.member("array", slurm.array);

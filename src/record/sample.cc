@@ -58,7 +58,7 @@ static void walk(Archive& archive, Sample& sample, const std::vector<std::string
     });
     archive.close();
   }
-  if (sample.devices.size() > most_devices) archive.mistake("it has too many devices");
+  if (sample.devices.size() > most_devices) archive.mistake(sentence("it has too many devices"));
   archive.member("p", sample.processes, Form::required);
   archive.member("o", sample.others, most_others, Form::sparse);
   archive.member("tree", sample.tree, Form::required);

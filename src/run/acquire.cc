@@ -423,7 +423,7 @@ class Acquisition {
                {.position = static_cast<int>(ahead_.size()) + 1,
                 .devices = options_.request.devices,
                 .waited = waited(),
-                .left = left()},
+                .gives_up_in = left()},
                now_.placement, now_.snapshot);
   }
 

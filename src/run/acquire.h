@@ -29,7 +29,7 @@ struct WaitingNews {
   Placement placement;  // why not yet, device by device
   Snapshot snapshot;
   std::chrono::milliseconds waited{0};
-  std::optional<std::chrono::milliseconds> left;  // until --wait gives up
+  std::optional<std::chrono::milliseconds> gives_up_in;  // where --wait has an end
 };
 
 /// Who stands in the way, for comparing: a lease tells its job's pid later than the rest.

@@ -237,7 +237,7 @@ TEST_F(AcquireTest, TellsNewsOnlyWhenSomethingChanged) {
   ASSERT_THAT(news, SizeIs(2)) << "at first, and when one of the two came free";
   EXPECT_EQ(news[0].position, 1);
   EXPECT_THAT(news[0].placement.refused, SizeIs(2));
-  EXPECT_EQ(news[0].left, minutes(2));
+  EXPECT_EQ(news[0].gives_up_in, minutes(2));
   EXPECT_THAT(news[1].placement.available, SizeIs(1));
 }
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "base/tr.h"
 #include "record/run_record.h"
 
 namespace berth {
@@ -14,7 +13,7 @@ namespace {
 
 constexpr Duration asked_every = std::chrono::milliseconds(500);
 
-std::unexpected<Error> not_well(const std::string& run, const std::string& how) {
+std::unexpected<Error> not_well(const std::string& run, const Sentence& how) {
   return fail(ErrorCode::invalid,
               "--after {}: that run {}, and this one is only for when it has ended well", run, how);
 }
@@ -29,25 +28,26 @@ Result<AfterState> state_of_run_before(const std::string& state_directory, const
     case RunState::running:
       return AfterState::unfinished;
     case RunState::end_unknown:
-      return not_well(run, std::string(tr("has gone without a word of its end")));
+      return not_well(run, sentence("has gone without a word of its end"));
     case RunState::elsewhere:
-      return not_well(run, std::string(tr("is another machine's")));
+      return not_well(run, sentence("is another machine's"));
     case RunState::ended:
       break;
   }
   const auto& end = record->end;
   if (!end || !end->known || end->gave_back) {
-    return not_well(run, std::string(tr("has gone without a word of its end")));
+    return not_well(run, sentence("has gone without a word of its end"));
   }
   if (end->exit == Exit{} && end->because.empty()) return AfterState::ended_well;
-  if (!end->because.empty()) return not_well(run, trf("ended: {}", Sentence(end->because).shown()));
-  if (end->exit.signal != 0) return not_well(run, trf("was ended by signal {}", end->exit.signal));
-  return not_well(run, trf("ended with {}", end->exit.code));
+  if (!end->because.empty()) return not_well(run, sentence("ended: {}", Sentence(end->because)));
+  if (end->exit.signal != 0)
+    return not_well(run, sentence("was ended by signal {}", end->exit.signal));
+  return not_well(run, sentence("ended with {}", end->exit.code));
 }
 
 Result<void> await_runs(const std::vector<std::string>& runs, const std::string& state_directory,
                         Clock& clock, const std::function<bool()>& interrupted,
-                        const std::function<void(const std::string&)>& waits) {
+                        const std::function<void(const Sentence&)>& waits) {
   std::vector<std::string> left = runs;
   for (bool is_told = false;; is_told = true) {
     std::vector<std::string> unfinished;
@@ -57,7 +57,9 @@ Result<void> await_runs(const std::vector<std::string>& runs, const std::string&
       if (*state == AfterState::unfinished) unfinished.push_back(run);
     }
     if (unfinished.empty()) return {};
-    if (!is_told) waits(trf("waits until {} has ended well", fmt::join(unfinished, ", ")));
+    if (!is_told)
+      waits(sentence("waits until {} has ended well",
+                     fmt::format("{}", fmt::join(unfinished, ", "))));
     if (interrupted()) return fail(ErrorCode::timeout, "interrupted");
     left = std::move(unfinished);
     (void)clock.wait_readable(-1, clock.now() + asked_every);

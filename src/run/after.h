@@ -22,6 +22,6 @@ enum class AfterState { unfinished, ended_well };
 [[nodiscard]] Result<void> await_runs(const std::vector<std::string>& runs,
                                       const std::string& state_directory, Clock& clock,
                                       const std::function<bool()>& interrupted,
-                                      const std::function<void(const std::string&)>& waits);
+                                      const std::function<void(const Sentence&)>& waits);
 
 }  // namespace berth

@@ -104,9 +104,8 @@ Result<StartedJob> start_job(const KeeperTask& task,
     tell_heir(job_line(::getpid()));
     const Error error = become_job(task);
     tell_heir(failed_line(error));
-    const int code = exit_code_of_no_start(error);
-    (void)write_without_signal(pipe->write.get(), fmt::format("{} {}", code, error.message()));
-    return code;
+    (void)write_without_signal(pipe->write.get(), failed_line(error));
+    return exit_code_of_no_start(error);
   });
   if (!job) return std::unexpected(own_failure(job.error()));
   return StartedJob{.pid = *job, .exec_result = std::move(pipe->read)};
@@ -116,8 +115,8 @@ Result<StartedJob> start_job(const KeeperTask& task,
 std::optional<Error> failure_of(const StartedJob& job) {
   const auto said = read_all(job.exec_result.get(), 1 << 16);
   if (!said || said->empty()) return std::nullopt;
-  return Error(reason_of_no_start(static_cast<int>(parse_signed(said->substr(0, 3)).value_or(0))),
-               Sentence(said->substr(4)));
+  const auto failure = failure_in(std::string_view(*said).substr(0, said->find('\n')));
+  return failure.value_or(Error(ErrorCode::io, Sentence(*said)));
 }
 
 void leave_the_callers_surroundings(const RunOptions& options) {

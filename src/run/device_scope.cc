@@ -9,7 +9,6 @@
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "base/tr.h"
 
 namespace berth {
 
@@ -79,7 +78,8 @@ Result<void> try_device_scope(const std::string& systemd_run, Clock& clock) {
   return fail(ErrorCode::unsupported,
               "cannot isolate the job: device rules of systemd do not hold here ({}): {}",
               systemd_run,
-              answer->out.empty() ? tr("it does not answer") : printable(trimmed(answer->out)));
+              answer->out.empty() ? sentence("it does not answer")
+                                  : Sentence(printable(trimmed(answer->out))));
 }
 
 }  // namespace berth

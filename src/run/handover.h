@@ -7,6 +7,9 @@
 //   ending BECAUSE           the keeper ends the job, or has warned it: one of end_cause
 //   end CODE SIGNAL DUMPED   the job has ended; before it is reaped
 //
+// "failed" and "end" are said in the same words to the launcher (run/keeper.h), and "failed" by the
+// job to its keeper.
+//
 // The pipe's end means that there is no keeper, and no job that has yet to become its command.
 
 #include <sys/types.h>
@@ -32,9 +35,23 @@ struct Handover {
 [[nodiscard]] Handover handover_from(std::string_view lines);
 
 [[nodiscard]] std::string job_line(pid_t job);
-[[nodiscard]] std::string failed_line(const Error& error);
 [[nodiscard]] std::string ending_line(std::string_view because);
-[[nodiscard]] std::string end_line(const Exit& exit);
+
+/// The command could not be run: in English, in one line that fits a pipe.
+[[nodiscard]] std::string failed_line(const Error& error);
+/// Of a line without its end; nothing: it is another one.
+[[nodiscard]] std::optional<Error> failure_in(std::string_view line);
+
+/// The job has ended; `more` is for who is told more: why it was ended.
+[[nodiscard]] std::string end_line(const Exit& exit, std::string_view more = {});
+/// The engine's client has, and its container lives.
+[[nodiscard]] std::string runs_on_line(const Exit& exit, std::string_view container);
+struct EndNews {
+  Exit exit;
+  std::string more;
+};
+[[nodiscard]] std::optional<EndNews> end_news_in(std::string_view line);
+[[nodiscard]] std::optional<EndNews> runs_on_in(std::string_view line);
 
 // What it left in the record; null: there is none.
 

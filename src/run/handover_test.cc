@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 namespace berth {
 namespace {
 
@@ -27,6 +29,43 @@ TEST(Handover, TellsWhyACommandCouldNotBeRun) {
   ASSERT_TRUE(left.not_started);
   EXPECT_EQ(left.not_started->code(), ErrorCode::not_found);
   EXPECT_EQ(left.not_started->message().find("there is no"), 0U);
+}
+
+TEST(Handover, CarriesAnErrorThereAndBackWhateverItsWordsAre) {
+  const auto there_and_back = [](const Error& error) {
+    const std::string line = failed_line(error);
+    EXPECT_EQ(line.find('\n'), line.size() - 1) << "one line: " << line;
+    auto read = failure_in(line.substr(0, line.size() - 1));
+    EXPECT_TRUE(read) << line;
+    return read ? *read : Error(ErrorCode::io, "nothing was read");
+  };
+  const Error named = system_error(ENOENT, "open {}", "/tmp/{a} {}");
+  EXPECT_EQ(there_and_back(named).message(), "cannot open /tmp/{a} {}: No such file or directory");
+  EXPECT_EQ(there_and_back(named).code(), ErrorCode::not_found);
+  const Error denied = system_error(EACCES, "run {}", "训练");
+  EXPECT_EQ(there_and_back(denied).message(), "cannot run 训练: Permission denied");
+  EXPECT_EQ(there_and_back(denied).code(), ErrorCode::no_permission);
+  const Error lines(ErrorCode::busy, "it says {}", "one\ntwo");
+  EXPECT_EQ(there_and_back(lines).message(), "it says one\\x0Atwo");
+  EXPECT_EQ(there_and_back(lines).code(), ErrorCode::io) << "all others are one exit code";
+  EXPECT_EQ(there_and_back({ErrorCode::io, Sentence()}).message(), "");
+  EXPECT_FALSE(failure_in("end 1 2 0"));
+  EXPECT_FALSE(failure_in("failed x y"));
+}
+
+TEST(Handover, CarriesAnEndThereAndBack) {
+  const Exit exit{.code = 3, .signal = 9, .dumped = true};
+  const std::string line = end_line(exit, "time limit");
+  const auto end = end_news_in(line.substr(0, line.size() - 1));
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->exit, exit);
+  EXPECT_EQ(end->more, "time limit");
+  const std::string bare = end_line(exit);
+  EXPECT_EQ(end_news_in(bare.substr(0, bare.size() - 1)).value_or(EndNews{}).more, "");
+  const std::string lives = runs_on_line(exit, "0a1b");
+  EXPECT_FALSE(end_news_in(lives.substr(0, lives.size() - 1))) << "its container goes on";
+  EXPECT_EQ(runs_on_in(lives.substr(0, lives.size() - 1)).value_or(EndNews{}).more, "0a1b");
+  EXPECT_FALSE(end_news_in("end 1 2"));
 }
 
 TEST(Handover, FitsThePipeWhateverTheCommandIsCalled) {

@@ -8,7 +8,6 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -56,10 +55,10 @@ std::string inside_directory(const Ledger& ledger, const std::string& lease) {
 }
 
 namespace {
-std::string names_of(const std::vector<DeviceId>& devices) {
+Sentence names_of(const std::vector<DeviceId>& devices) {
   std::string names;
   for (const DeviceId& device : devices) names += (names.empty() ? "" : ", ") + device.text();
-  return names.empty() ? std::string(tr("none of them")) : names;
+  return names.empty() ? sentence("none of them") : Sentence::as_is(std::move(names));
 }
 
 /// What somebody set in the job's own environment, and not the lease, leaves too few.

@@ -18,7 +18,6 @@
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "run/command_words.h"
 #include "run/device_scope.h"
 #include "snapshot/device_kind.h"
@@ -148,30 +147,34 @@ Result<std::vector<std::string>> files_of(const Device& device, const Device& ca
 // --- deciding ---------------------------------------------------------------------------------
 
 namespace {
-std::string no_landlock(int error) {
+Sentence no_landlock(int error) {
   const std::string said = std::strerror(error);
   return error == EOPNOTSUPP
-             ? trf("the kernel's Landlock is switched off ({}); its administrator adds landlock to "
+             ? sentence(
+                   "the kernel's Landlock is switched off ({}); its administrator adds landlock to "
                    "lsm= of the kernel's command line",
                    said)
          : error == ENOSYS
-             ? trf("the kernel has no Landlock ({}); Linux 5.19 and newer have what is needed",
-                   said)
-             : trf("the kernel does not let this process use Landlock ({}); a container's seccomp "
+             ? sentence("the kernel has no Landlock ({}); Linux 5.19 and newer have what is needed",
+                        said)
+             : sentence(
+                   "the kernel does not let this process use Landlock ({}); a container's seccomp "
                    "profile may forbid it",
                    said);
 }
 
 Result<void> may_be_done(const IsolationFacts& facts) {
   if (facts.landlock >= version_with_refer || !facts.systemd_run.empty()) return {};
-  std::string why =
+  Sentence why =
       facts.landlock == 0
           ? no_landlock(facts.landlock_error)
-          : trf("this kernel's Landlock (version {}) would keep it from moving files between "
+          : sentence(
+                "this kernel's Landlock (version {}) would keep it from moving files between "
                 "folders, as checkpoints are; Linux 5.19 and newer do not",
                 facts.landlock);
   if (facts.is_privileged) {
-    why = trf("{}; nor does a systemd run here, whose device rules could hold root's job", why);
+    why =
+        sentence("{}; nor does a systemd run here, whose device rules could hold root's job", why);
   }
   return fail(ErrorCode::unsupported, "cannot isolate the job: {}", why);
 }
@@ -256,25 +259,24 @@ Result<void> fits_isolation(const std::vector<std::string>& command, bool is_pri
   return {};
 }
 
-std::vector<std::string> costs_of(const IsolationPlan& plan) {
-  std::vector<std::string> costs;
+std::vector<Sentence> costs_of(const IsolationPlan& plan) {
   if (!plan.systemd_run.empty()) {
-    costs.emplace_back(tr("device files made later stay closed"));
-    costs.emplace_back(tr("a process that root moves to another control group is outside"));
-    return costs;
+    return {sentence("device files made later stay closed"),
+            sentence("a process that root moves to another control group is outside")};
   }
+  std::vector<Sentence> costs;
   if (!plan.is_privileged) {
-    costs.emplace_back(tr("sudo and other setuid programs gain no rights inside"));
+    costs.push_back(sentence("sudo and other setuid programs gain no rights inside"));
   }
-  costs.emplace_back(tr("containers cannot be started inside, nor anything mounted"));
+  costs.push_back(sentence("containers cannot be started inside, nor anything mounted"));
   if (plan.landlock < version_with_ioctl) {
     costs.push_back(
-        trf("this kernel's Landlock (version {}) keeps out programs as they are; one "
-            "that is made for it passes (Linux 6.10 keeps it out, too)",
-            plan.landlock));
+        sentence("this kernel's Landlock (version {}) keeps out programs as they are; one "
+                 "that is made for it passes (Linux 6.10 keeps it out, too)",
+                 plan.landlock));
   }
-  costs.emplace_back(
-      tr("what is mounted directly below / later, and device files made later, stay closed"));
+  costs.push_back(
+      sentence("what is mounted directly below / later, and device files made later, stay closed"));
   return costs;
 }
 

@@ -79,8 +79,8 @@ struct IsolationPlan {
 [[nodiscard]] Result<void> fits_isolation(const std::vector<std::string>& command,
                                           bool is_privileged);
 
-/// What it costs, for people, a sentence each; what matters most comes first.
-[[nodiscard]] std::vector<std::string> costs_of(const IsolationPlan& plan);
+/// What it costs; what matters most comes first.
+[[nodiscard]] std::vector<Sentence> costs_of(const IsolationPlan& plan);
 
 /// All of the above before a job waits for its device. An error: it could not be isolated.
 [[nodiscard]] Result<IsolationFacts> facts_to_isolate_by(const std::vector<std::string>& command,

@@ -134,7 +134,7 @@ Result<std::string> share_with_a_worker() {
 /// Which devices NVML and CUDA are to show.
 struct Given {
   const Device* device = nullptr;  // null: this machine has none to try with
-  std::string why;                 // then
+  Sentence why;                    // then
   IsolationPlan plan;
 };
 
@@ -146,9 +146,9 @@ Given first_that_can_be_given(const Snapshot& snapshot, const IsolationFacts& fa
     if (!is_whole) continue;
     auto plan = plan_isolation({device.id}, snapshot, facts);
     if (plan) return {.device = &device, .plan = *std::move(plan)};
-    given.why = plan.error().message();
+    given.why = plan.error().said();
   }
-  if (given.why.empty()) given.why = tr("no GPU is here that a job could be given");
+  if (given.why.empty()) given.why = sentence("no GPU is here that a job could be given");
   return given;
 }
 
@@ -256,11 +256,12 @@ void add_trials_of_devices(std::vector<Trial>& trials, const Given& given,
 }
 
 /// Of a machine on which CUDA works for nobody, nothing is said of what it shows inside.
-std::string why_cuda_says_nothing(const IsolationQuestion& question, Clock& clock) {
+Sentence why_cuda_says_nothing(const IsolationQuestion& question, Clock& clock) {
   const CudaAnswer answer = ask_cuda(question.cuda_library, clock, patience_of_one);
   if (answer.problem.empty() && !answer.devices.empty()) return {};
-  return trf("it does not work outside either: {}",
-             answer.problem.empty() ? trf("CUDA shows: {}", "-") : answer.problem);
+  return sentence("it does not work outside either: {}", answer.problem.empty()
+                                                             ? sentence("CUDA shows: {}", "-")
+                                                             : Sentence(answer.problem));
 }
 
 /// In a child: a line for each that was tried there, "name<TAB>yes or no<TAB>text".
@@ -291,7 +292,7 @@ std::vector<IsolationCheck> try_all(const std::vector<Trial>& trials, const Isol
     if (parts.size() != 3) continue;
     checks.push_back({.answer = parts[1] == "yes" ? Answer::yes : Answer::no,
                       .name = std::string(parts[0]),
-                      .detail = std::string(parts[2])});
+                      .detail = Sentence(parts[2])});
   }
   return checks;
 }
@@ -307,9 +308,9 @@ IsolationCheck check_of(const Trial& trial, const std::vector<IsolationCheck>& o
   const IsolationCheck* control = find_check(trial.name, outside);
   const IsolationCheck* tried = find_check(trial.name, inside);
   if (control != nullptr && control->answer == Answer::no) {
-    check.detail = trf("it does not work outside either: {}", control->detail);
+    check.detail = sentence("it does not work outside either: {}", control->detail);
   } else if (tried == nullptr) {
-    check.detail = tr("the process that tried it ended early");
+    check.detail = sentence("the process that tried it ended early");
   } else {
     check.answer = tried->answer;
     check.detail = tried->detail;
@@ -363,7 +364,7 @@ void try_closed_files(const IsolationFacts& facts, IsolationReport& report, Cloc
   const auto inside =
       none->closed.empty() ? std::vector<IsolationCheck>() : try_all(trials, &*none, clock);
   IsolationCheck check = check_of(trials.front(), {}, inside);
-  if (none->closed.empty()) check.detail = tr("no device file of a card is here");
+  if (none->closed.empty()) check.detail = sentence("no device file of a card is here");
   check.name = "all_closed";
   check.title = as_key("be kept from every device's files where it has none");
   report.checks.push_back(std::move(check));
@@ -376,15 +377,15 @@ IsolationReport check_isolation(const IsolationQuestion& question, Clock& clock)
   IsolationCheck able{.answer = Answer::yes,
                       .name = "restricted",
                       .title = std::string(as_key("be restricted, by Landlock")),
-                      .detail = trf("version {}", facts.landlock)};
+                      .detail = sentence("version {}", facts.landlock)};
   if (means_of(facts) == by_systemd) {
     able.title = as_key("be restricted, by device rules of systemd");
-    able.detail = facts.systemd_run;
+    able.detail = Sentence::as_is(facts.systemd_run);
   }
   const auto tried = try_isolation(facts, clock);
   if (!tried) {
     able.answer = Answer::no;
-    able.detail = tried.error().message();
+    able.detail = tried.error().said();
   }
   report.checks.push_back(std::move(able));
   if (!tried) return report;
@@ -404,7 +405,7 @@ IsolationReport check_isolation(const IsolationQuestion& question, Clock& clock)
     return report;
   }
   const auto shown = std::ranges::find(report.checks, "cuda_count", &IsolationCheck::name);
-  const std::string no_cuda = why_cuda_says_nothing(question, clock);
+  const Sentence no_cuda = why_cuda_says_nothing(question, clock);
   if (shown != report.checks.end() && !no_cuda.empty()) {
     shown->answer = Answer::unknown;
     shown->detail = no_cuda;

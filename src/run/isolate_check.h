@@ -8,15 +8,16 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/sentence.h"
 #include "run/isolate.h"
 
 namespace berth {
 
 struct IsolationCheck {
   enum class Answer { yes, no, unknown } answer = Answer::unknown;
-  std::string name;    // for programs: "move_files"
-  std::string title;   // through tr()
-  std::string detail;  // on what it was tried, or why it went wrong or cannot be shown
+  std::string name;   // for programs: "move_files"
+  std::string title;  // through tr()
+  Sentence detail;    // on what it was tried, or why it went wrong or cannot be shown
 };
 /// "yes", "no", "unknown".
 [[nodiscard]] std::string_view name_of(IsolationCheck::Answer answer);
@@ -31,7 +32,7 @@ struct IsolationQuestion {
 
 struct IsolationReport {
   std::vector<IsolationCheck> checks;
-  std::vector<std::string> costs;  // costs_of(), where a job can be isolated
+  std::vector<Sentence> costs;  // costs_of(), where a job can be isolated
   /// Nothing that was tried went wrong, and something was tried.
   [[nodiscard]] bool is_well() const;
 };

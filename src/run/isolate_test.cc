@@ -31,6 +31,12 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::UnorderedElementsAre;
 
+std::vector<std::string> words_of(const std::vector<Sentence>& sentences) {
+  std::vector<std::string> words;
+  for (const Sentence& one : sentences) words.push_back(one.english());
+  return words;
+}
+
 /// A server of four cards whose minor numbers run against their indices.
 Snapshot four_cards() {
   SnapshotBuilder builder;
@@ -150,7 +156,7 @@ TEST(PlanOfIsolation, OfRootOnAnOldKernelIsSystemds) {
   facts.landlock = 1;
   EXPECT_EQ(plan()->systemd_run, "/usr/bin/systemd-run");
   EXPECT_EQ(means_of(facts), by_systemd);
-  EXPECT_THAT(costs_of(*plan()), Contains(HasSubstr("another control group")));
+  EXPECT_THAT(words_of(costs_of(*plan())), Contains(HasSubstr("another control group")));
   facts.systemd_run.clear();
   EXPECT_THAT(refusal({DeviceId("GPU-a")}, four_cards(), facts),
               HasSubstr("nor does a systemd run here"));
@@ -205,9 +211,11 @@ TEST(FitsIsolation, WhatWouldStartOutsideOrWantsRightsIsRefused) {
 }
 
 TEST(CostsOfIsolation, AnOldLandlockSaysWhomItDoesNotKeepOut) {
-  EXPECT_THAT(costs_of({.landlock = 4}), Contains(HasSubstr("one that is made for it passes")));
-  EXPECT_THAT(costs_of({.landlock = 7}), Not(Contains(HasSubstr("made for it"))));
-  EXPECT_THAT(costs_of({.landlock = 7, .is_privileged = true}), Not(Contains(HasSubstr("sudo"))));
+  EXPECT_THAT(words_of(costs_of({.landlock = 4})),
+              Contains(HasSubstr("one that is made for it passes")));
+  EXPECT_THAT(words_of(costs_of({.landlock = 7})), Not(Contains(HasSubstr("made for it"))));
+  EXPECT_THAT(words_of(costs_of({.landlock = 7, .is_privileged = true})),
+              Not(Contains(HasSubstr("sudo"))));
 }
 
 // --- with the kernel --------------------------------------------------------------------------

@@ -132,7 +132,8 @@ class Keeper {
 
   // --- the keeper --------------------------------------------------------------------------------
 
-  void tell(const std::string& line) { (void)write_all(to_launcher_.get(), line + "\n"); }
+  void tell_line(const std::string& line) { (void)write_all(to_launcher_.get(), line); }
+  void tell(const std::string& words) { tell_line(words + "\n"); }
 
   void say(const Sentence& said) { tell("say " + printable(said.english())); }
 
@@ -152,7 +153,7 @@ class Keeper {
       end.because = end_cause::not_started;
       (void)task_.record->write_end(end);
     }
-    tell(fmt::format("failed {} {}", code, printable(error.message())));
+    tell_line(failed_line(error));
     return 0;
   }
 
@@ -201,8 +202,7 @@ class Keeper {
         ContainerWatch::Told{
             .runs_on =
                 [this](const Exit& exit) {
-                  tell(fmt::format("runs_on {} {} {} {}", exit.code, exit.signal,
-                                   exit.dumped ? 1 : 0, container_->container().id));
+                  tell_line(runs_on_line(exit, container_->container().id));
                 },
             .over = [this](const std::optional<Exit>& exit) { container_over(exit); },
             .followed = [this] { describe(); },
@@ -365,8 +365,7 @@ class Keeper {
     } else {
       write_end_of(told, badly);
     }
-    tell(fmt::format("end {} {} {} {}", told.exit.code, told.exit.signal, told.exit.dumped ? 1 : 0,
-                     end_.because));
+    tell_line(end_line(told.exit, end_.because));
   }
 
   void write_end_of(const TellEnd& told, bool badly) {

@@ -13,6 +13,7 @@
 #include "base/process_stat.h"
 #include "base/sentence.h"
 #include "base/text.h"
+#include "run/handover.h"
 #include "run/run.h"
 #include "run/tree.h"
 
@@ -222,26 +223,18 @@ class Launcher {
       for (const ArrivedSignal& signal : std::exchange(early_, {})) pass_on(signal);
       if (!task_.alone) listener_due_ = task_.clock->now() + before_listening;
       done_ = task_.detached;
-    } else if (words[0] == "failed") {
-      const std::size_t text = line.find(' ', 7);
-      report_.not_started =
-          Error(reason_of_no_start(static_cast<int>(number(1))), Sentence(line.substr(text + 1)));
+    } else if (auto failure = failure_in(line)) {
+      report_.not_started = std::move(failure);
       done_ = true;
     } else if (words[0] == "stopped") {
       stop_with_job(static_cast<int>(number(1)));
-    } else if (words[0] == "end") {
-      report_.exit = Exit{.code = static_cast<int>(number(1)),
-                          .signal = static_cast<int>(number(2)),
-                          .dumped = number(3) != 0};
-      const std::size_t because =
-          std::min(line.size(), line.find(' ', line.find(' ', line.find(' ', 4) + 1) + 1) + 1);
-      report_.because = line.substr(because);
+    } else if (auto end = end_news_in(line)) {
+      report_.exit = end->exit;
+      report_.because = std::move(end->more);
       done_ = true;
-    } else if (words[0] == "runs_on") {
-      report_.exit = Exit{.code = static_cast<int>(number(1)),
-                          .signal = static_cast<int>(number(2)),
-                          .dumped = number(3) != 0};
-      report_.runs_on = words.size() > 4 ? std::string(words[4]) : std::string();
+    } else if (auto client = runs_on_in(line)) {
+      report_.exit = client->exit;
+      report_.runs_on = std::move(client->more);
       done_ = true;
     } else if (words[0] == "say") {
       tell(RunRemark{Sentence(line.substr(4))});

@@ -19,6 +19,7 @@
 #include "run/binding.h"
 #include "run/cap.h"
 #include "run/container/of_run.h"
+#include "run/handover.h"
 #include "run/inside.h"
 #include "run/isolate.h"
 #include "run/keeper.h"
@@ -207,8 +208,8 @@ class Run {
   /// `--after`. Until they have ended it has no place in the queue.
   Result<void> wait_for_runs() {
     const WaitingSignals noted;
-    const auto waits = [this](const std::string& sentence) {
-      tell(RunRemark{Sentence::as_is(sentence)});
+    const auto waits = [this](const Sentence& said) {
+      tell(RunRemark{said});
       go_on_alone();
     };
     return await_runs(
@@ -291,8 +292,7 @@ class Run {
       if (!visible) return std::unexpected(std::move(visible).error());
       variables = *std::move(visible);
       const auto renumber = removed_variables(devices, started_.snapshot);
-      for (std::string& remark : take_away(renumber, environment))
-        tell(RunRemark{Sentence(remark)});
+      for (Sentence& remark : take_away(renumber, environment)) tell(RunRemark{std::move(remark)});
     } else {
       manifest_.cpu_only = true;
       manifest_.cap.reset();
@@ -424,8 +424,7 @@ class Run {
       const Error error = !outcome         ? outcome.error()
                           : outcome->error ? *outcome->error
                                            : Error(ErrorCode::io, "the job was not started");
-      (void)write_all(to_caller.get(), fmt::format("failed {} {}\n", exit_code_of_no_start(error),
-                                                   printable(error.message())));
+      (void)write_all(to_caller.get(), failed_line(error));
       return 0;
     }
     (void)start_again_while_wanted(

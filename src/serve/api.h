@@ -17,9 +17,9 @@
 #include "serve/delivery_queue.h"
 #include "serve/history_source.h"
 #include "serve/message.h"
-#include "serve/policy.h"
 #include "serve/principal.h"
 #include "serve/run_source.h"
+#include "serve/visibility.h"
 #include "snapshot/snapshot.h"
 
 namespace berth::serve {
@@ -86,7 +86,7 @@ struct RequestContext {
   Duration interval = std::chrono::seconds(1);
   /// Since when a source has not answered; nothing: all do.
   std::optional<WallTime> unanswered_since;
-  Policy policy;
+  Visibility visibility;
   std::shared_ptr<const berth::Policy> rules;  // of the queue (place/policy.h); null: none
   std::vector<Planned> planned;                // reservations that are to begin
   EnergyPrice price;

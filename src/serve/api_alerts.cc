@@ -13,7 +13,7 @@ std::vector<std::string> names_seen(const Alert& alert, const Principal& princip
   std::vector<std::string> names;
   for (const AlertUser& user : alert.users) {
     const bool shown =
-        access_level(principal, user.uid, context.policy, *context.book) >= AccessLevel::names;
+        access_level(principal, user.uid, context.visibility, *context.book) >= AccessLevel::names;
     if (shown) names.push_back(user.name);
   }
   return names;

@@ -12,7 +12,7 @@ namespace berth::serve {
 namespace {
 
 using Json = nlohmann::json;
-using Others = Policy::Others;
+using Others = Visibility::Others;
 using ::testing::HasSubstr;
 using ::testing::Not;
 

@@ -56,7 +56,7 @@ std::optional<uid_t> uid_in(std::optional<std::int64_t> stored) {
 }
 
 AccessLevel access_to(const Question& question, std::optional<std::int64_t> uid) {
-  return access_level(question.principal, uid_in(uid), question.context.policy,
+  return access_level(question.principal, uid_in(uid), question.context.visibility,
                       *question.context.book);
 }
 

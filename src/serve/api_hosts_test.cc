@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 using ::testing::SizeIs;
 
 /// gpu1 is well and has alice on it; gpu2 does not answer.
-RequestContext context_with_fleet(Policy::Others others = Policy::Others::open) {
+RequestContext context_with_fleet(Visibility::Others others = Visibility::Others::open) {
   RequestContext context = example_context(others);
   auto fleet = std::make_shared<FleetView>();
   HostReport well = unasked(parse_member("gpu1").value());
@@ -65,7 +65,7 @@ TEST(Hosts, AreNoneWhereNobodyIsJoined) {
 }
 
 TEST(Hosts, NameNobodyWhereOurPolicyHidesNames) {
-  const RequestContext context = context_with_fleet(Policy::Others::owner);
+  const RequestContext context = context_with_fleet(Visibility::Others::owner);
   EXPECT_THAT(hosts_answered("/api/v1/hosts", nobody(), context)["hosts"][0]["devices"][0]["users"],
               SizeIs(0));
   EXPECT_THAT(

@@ -86,7 +86,7 @@ std::expected<ListPage, HttpResponse> page_in(
 
 std::shared_ptr<const Snapshot> seen_by(const Principal& principal, const RequestContext& context) {
   if (context.views) return context.views->of(principal);
-  return ViewCache(context.snapshot, context.policy, context.book).of(principal);
+  return ViewCache(context.snapshot, context.visibility, context.book).of(principal);
 }
 
 }  // namespace berth::serve

@@ -172,7 +172,7 @@ void write_lists(Archive& archive, const Principal& principal, const Snapshot& s
                        [&](const QueueRow& row) { write_place(archive, row); });
   archive.derived_list("planned", context.planned, [&](const Planned& one) {
     const bool is_named =
-        access_level(principal, one.uid, context.policy, *context.book) >= AccessLevel::names;
+        access_level(principal, one.uid, context.visibility, *context.book) >= AccessLevel::names;
     Planned shown = one;
     shown.text.failed = is_named || one.text.failed.empty() ? without_private_paths(one.text.failed)
                                                             : "its owner is told why";
@@ -204,7 +204,7 @@ void write_overview(Archive& archive, const Principal& principal, const RequestC
   archive.derived_object("asker", true, [&] {
     archive.derived("user", principal.user, Form::nullable);
     archive.derived("admin", principal.admin);
-    archive.derived("sees", word_for_sight(principal, context.policy));
+    archive.derived("sees", word_for_sight(principal, context.visibility));
   });
   archive.derived("joined", context.fleet ? context.fleet->hosts.size() : 0);
   write_lists(archive, principal, seen, context);
@@ -264,7 +264,7 @@ HttpResponse answer_gpu_status(const Question& question) {
     return error_response(400, "bad_parameter", "there is no such profile",
                           "profile=berth or nvidia_smi_log");
   }
-  const bool hides_names = question.context.policy.others == Policy::Others::owner;
+  const bool hides_names = question.context.visibility.others == Visibility::Others::owner;
   return json_response(
       to_json(*seen, JsonLayout::compact, hides_names ? Form::nullable : Form::plain) + "\n");
 }
@@ -341,7 +341,7 @@ HttpResponse answer_queue(const Question& question) {
 
 HttpResponse answer_hosts(const Question& question) {
   const RequestContext& context = question.context;
-  const bool names_seen = access_level(question.principal, std::nullopt, context.policy,
+  const bool names_seen = access_level(question.principal, std::nullopt, context.visibility,
                                        *context.book) >= AccessLevel::names;
   std::vector<HostReport> hosts;
   if (context.fleet) {

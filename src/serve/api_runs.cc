@@ -31,7 +31,8 @@ HttpResponse no_records() {
 }
 
 AccessLevel access_to(uid_t owner, const Question& question) {
-  return access_level(question.principal, owner, question.context.policy, *question.context.book);
+  return access_level(question.principal, owner, question.context.visibility,
+                      *question.context.book);
 }
 AccessLevel access_to(const FoundRun& run, const Question& question) {
   return access_to(run.owner(), question);

@@ -21,7 +21,7 @@ namespace berth::serve {
 namespace {
 
 using Json = nlohmann::json;
-using Others = Policy::Others;
+using Others = Visibility::Others;
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

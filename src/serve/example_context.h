@@ -46,12 +46,12 @@ inline Snapshot example_snapshot() {
   return snapshot;
 }
 
-inline RequestContext example_context(Policy::Others others = Policy::Others::open) {
+inline RequestContext example_context(Visibility::Others others = Visibility::Others::open) {
   RequestContext context;
   context.snapshot = std::make_shared<const Snapshot>(example_snapshot());
   context.sequence = 7;
   context.now = WallTime{context.snapshot->taken.unix_ms + 500};
-  context.policy.others = others;
+  context.visibility.others = others;
   context.book = std::make_shared<const GroupBook>(example_passwd, example_group);
   return context;
 }

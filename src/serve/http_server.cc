@@ -40,18 +40,18 @@ Result<std::shared_ptr<asio::ssl::context>> open_tls(const TlsFiles& files) {
   auto tls = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
   ErrorOfAsio error;
   tls->set_options(asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1, error);
-  const auto wrong = [&](std::string_view what, const std::string& file) {
+  const auto wrong = [&](const Sentence& what, const std::string& file) {
     return fail(ErrorCode::invalid, "cannot use {} as {}: {}", file, what, error.message());
   };
   if (tls->use_certificate_chain_file(files.certificate, error)) {
-    return wrong("certificate", files.certificate);
+    return wrong(sentence("certificate"), files.certificate);
   }
   if (tls->use_private_key_file(files.key, asio::ssl::context::pem, error)) {
-    return wrong("key", files.key);
+    return wrong(sentence("key"), files.key);
   }
   if (files.client_ca.empty()) return tls;
   if (tls->load_verify_file(files.client_ca, error)) {
-    return wrong("authority of the clients", files.client_ca);
+    return wrong(sentence("authority of the clients"), files.client_ca);
   }
   tls->set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert, error);
   return tls;

@@ -1,6 +1,6 @@
 #pragma once
 // Who asks: known by the credentials of a Unix socket's peer or by a token, else nobody in
-// particular. What he may see of it is the policy's business (serve/policy.h).
+// particular. What he may see of it is the policy's business (serve/visibility.h).
 
 #include <sys/types.h>
 

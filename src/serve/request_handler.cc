@@ -46,7 +46,8 @@ void RequestHandler::publish(RequestContext context) {
   context_ = std::move(context);
   context_.sign_in = &sign_in_;
   if (!context_.views) {
-    context_.views = std::make_shared<ViewCache>(context_.snapshot, context_.policy, context_.book);
+    context_.views =
+        std::make_shared<ViewCache>(context_.snapshot, context_.visibility, context_.book);
   }
   kept_.clear();
   kept_bytes_ = 0;

@@ -173,7 +173,7 @@ TEST_F(Runs, OfTheApiShowOthersNoCommandLogOrEnvironment) {
                            "/20260101-a/report"}) {
     EXPECT_THAT(told(path, other), HasSubstr("not_yours"));
   }
-  context.policy.others = Policy::Others::owner;
+  context.visibility.others = Visibility::Others::owner;
   EXPECT_EQ(told("", other), "{\"runs\":[],\"next\":null}\n");
 }
 
@@ -212,7 +212,7 @@ TEST_F(Runs, OfTheApiShowWhoSeesCommandsTheseAlone) {
   ASSERT_TRUE(RecordWriter::create(state_, with_secrets("20260101-a")));
   RequestContext context = example_context();
   context.runs = &source_;
-  context.policy.commands_are_open = true;
+  context.visibility.commands_are_open = true;
   const HttpResponse response = answer(get("/api/v1/runs"), known(::geteuid() + 1), context);
   const auto run = nlohmann::json::parse(*response.body)["runs"][0];
   EXPECT_EQ(run["command"], nlohmann::json({"secret-command"}));

@@ -35,10 +35,10 @@ std::optional<Error> read_policy(const toml::table& table, Settings& settings) {
   TableReader reader(table, "policy.");
   std::optional<std::string> others;
   reader.text("others", others);
-  reader.flag("pods", settings.policy.pods_are_open);
+  reader.flag("pods", settings.visibility.pods_are_open);
   if (others) {
     const auto named = others_from_name(*others);
-    if (named) settings.policy.others = *named;
+    if (named) settings.visibility.others = *named;
     if (!named)
       reader.refuse("others", Error(ErrorCode::invalid, "public, group or owner is wanted"));
   }
@@ -295,7 +295,7 @@ std::optional<Error> refused_listeners(const Settings& settings) {
                  "will not listen on {}: {} could ask, and nothing tells who they are. Ask for "
                  "tokens (--tokens) or client certificates (--tls-cert, --tls-key, "
                  "--tls-client-ca), or stay on 127.0.0.1 and put a proxy in front",
-                 as_text(address), is_any(address) ? "everybody" : "others");
+                 as_text(address), is_any(address) ? sentence("everybody") : sentence("others"));
   }
   return std::nullopt;
 }

@@ -16,7 +16,7 @@
 #include "serve/history_source.h"
 #include "serve/metrics.h"
 #include "serve/outgoing.h"
-#include "serve/policy.h"
+#include "serve/visibility.h"
 
 namespace berth::serve {
 
@@ -45,7 +45,7 @@ struct Settings {
   std::vector<std::string> hosts;     // names that this server is known by
   OtherSites sites;
   Duration interval = std::chrono::seconds(1);
-  Policy policy;
+  Visibility visibility;
   bool require_tokens = false;  // at addresses that others can reach
   std::optional<TlsFiles> tls;
   MetricsOptions metrics;  // of /metrics; the profiles, unless it is asked for others

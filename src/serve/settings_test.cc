@@ -40,8 +40,8 @@ key = "k.pem"
   EXPECT_TRUE(settings->sites.embed);
   EXPECT_EQ(settings->interval, Duration(2s));
   EXPECT_TRUE(settings->require_tokens);
-  EXPECT_EQ(settings->policy.others, Policy::Others::group);
-  EXPECT_TRUE(settings->policy.pods_are_open);
+  EXPECT_EQ(settings->visibility.others, Visibility::Others::group);
+  EXPECT_TRUE(settings->visibility.pods_are_open);
   EXPECT_EQ(settings->tls->key, "k.pem");
   EXPECT_THAT(settings->unknown, ElementsAre("colour (line 10)"));
 }

@@ -48,12 +48,12 @@ static void walk(Archive& archive, Token& token) {
   archive.member("created_unix_ms", token.created, Form::required);
   archive.member("expires_unix_ms", token.expires);
   archive.member("sha256", token.sha256, Form::sparse);
-  if (archive.is_reading() && !is_token(token)) archive.mistake("no token");
+  if (archive.is_reading() && !is_token(token)) archive.mistake(sentence("no token"));
 }
 
 static void walk(Archive& archive, std::vector<Token>& tokens, int& version) {
   archive.member("berth_tokens", version, Form::required);
-  if (version < 0) archive.mistake("no version");
+  if (version < 0) archive.mistake(sentence("no version"));
   if (version <= TokenStore::format_version) {
     archive.member("tokens", tokens, Form::required);
   }

@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <unordered_map>
 
+#include "base/json_archive.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/fields.h"
 #include "snapshot/json.h"
@@ -44,8 +44,10 @@ const Field* detail_called(std::string_view key) {
 
 void put_into(Device& device, const Field* field, const Cell& cell, Archive& archive) {
   if (!archive.is_good() || (field != nullptr && field->write(device, cell))) return;
-  archive.mistake((field != nullptr ? std::string(field->key) + " of device " : "a reading of ") +
-                  device.id.text() + " has a value of the wrong type");
+  archive.mistake(
+      field != nullptr
+          ? sentence("{} of device {} has a value of the wrong type", field->key, device.id.text())
+          : sentence("a reading of {} has a value of the wrong type", device.id.text()));
 }
 
 /// In texts every field has its key, also those derived from others.
@@ -85,7 +87,7 @@ void walk_readings(Archive& archive, Device& device) {
     for (std::uint64_t place = 0; archive.is_good(); place = 0) {
       archive.scalar(place);
       if (place == end) return;
-      if (place > end) return archive.mistake("no reading");
+      if (place > end) return archive.mistake(sentence("no reading"));
       Cell cell;
       archive.member({}, cell);
       const Field& field = fields()[place];
@@ -109,10 +111,10 @@ void refuse_impossible(Archive& archive, const Device& device) {
   constexpr std::int64_t oldest_ms = 1'000'000'000'000;
   for (const auto& id : {device.uuid, device.pci_address}) {
     if (id.get() && !is_plain_id(*id.get())) {
-      archive.mistake("a device's UUID or PCI address " + words_of_no_id(*id.get()));
+      archive.mistake(sentence("a device's UUID or PCI address {}", words_of_no_id(*id.get())));
     }
   }
-  if (device.index.value_or(0) < 0) archive.mistake("a device's index is negative");
+  if (device.index.value_or(0) < 0) archive.mistake(sentence("a device's index is negative"));
   const auto& history = device.utilization_history.get();
   if (!history || std::ranges::all_of(*history, [](const UtilizationSample& sample) {
         return sample.age.count() >= 0 && sample.age.count() < oldest_ms &&
@@ -120,7 +122,7 @@ void refuse_impossible(Archive& archive, const Device& device) {
       })) {
     return;
   }
-  archive.mistake("utilization_history_ms_percent: age out of range");
+  archive.mistake(sentence("utilization_history_ms_percent: age out of range"));
 }
 
 void walk(Archive& archive, Device& device, const Snapshot& snapshot, FieldList asked) {
@@ -128,7 +130,7 @@ void walk(Archive& archive, Device& device, const Snapshot& snapshot, FieldList 
   std::string kind(facts_of(device.kind).name);
   archive.member("kind", kind);
   const auto known = device_kind_from_name(kind);
-  if (!known) return archive.mistake("unknown kind of device \"" + printable(kind) + "\"");
+  if (!known) return archive.mistake(sentence("unknown kind of device \"{}\"", printable(kind)));
   device.kind = *known;
   archive.member("parent", device.parent);
   archive.member("mig", device.partition);
@@ -431,10 +433,10 @@ void walk(Archive& archive, SourceReport& report) {
 static void walk(Archive& archive, Snapshot& snapshot, Form hidden, FieldList asked) {
   int version = archive.is_reading() ? 0 : Snapshot::format_version;
   archive.member("berth_snapshot", version);
-  if (version < 1) archive.mistake("it has no \"berth_snapshot\": 1");
+  if (version < 1) archive.mistake(sentence("it has no \"berth_snapshot\": 1"));
   if (version > Snapshot::format_version) {
-    archive.mistake(trf("its format version {} is newer than this berth, which knows {}", version,
-                        Snapshot::format_version));
+    archive.mistake(sentence("its format version {} is newer than this berth, which knows {}",
+                             version, Snapshot::format_version));
   }
   archive.member("taken_unix_ms", snapshot.taken);
   archive.member("simulated", snapshot.simulated);
@@ -487,7 +489,7 @@ Result<Snapshot> snapshot_from_json(std::string_view text) {
   Snapshot snapshot;
   const auto read = read_json(text, [&](Archive& archive) { walk(archive, snapshot); });
   if (read) return snapshot;
-  if (read.error().message().starts_with(no_json)) return std::unexpected(read.error());
+  if (json_fault_in(text)) return std::unexpected(read.error());
   return fail(read.error().code(), "not a snapshot that berth can read: {}", read.error().said());
 }
 

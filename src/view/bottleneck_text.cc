@@ -149,8 +149,8 @@ std::string render_bottleneck(const BottleneckAnswer& answer, const Style& style
                     style),
                 2, style, Paint::dim);
   }
-  for (const std::string& remark : answer.remarks) {
-    text += warning_line(outside(remark, style), style);
+  for (const Sentence& remark : answer.remarks) {
+    text += warning_line(outside(remark.shown(), style), style);
   }
   if (activity.torn_lines > 0) {
     text += wrapped(

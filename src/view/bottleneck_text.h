@@ -15,8 +15,8 @@ namespace berth {
 struct BottleneckAnswer {
   bottleneck::Activity activity;
   bottleneck::Bottleneck bottleneck;
-  /// What a person has to know of how it was taken, in his language: "the job ended meanwhile".
-  std::vector<std::string> remarks;
+  /// What a person has to know of how it was taken: "the job ended meanwhile".
+  std::vector<Sentence> remarks;
   /// Of a run that is over: what `berth show` calls the mean of the run. One per device.
   std::vector<Reading<Percent>> run_means = {};
 };

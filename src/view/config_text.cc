@@ -52,8 +52,8 @@ std::string render_config(const Config& config, ConfigDetail detail, const Style
   for (const Error& mistake : config.mistakes) {
     text += warning_line(outside(mistake.shown(), style), style);
   }
-  for (const std::string& unknown : config.unknown) {
-    text += warning_line(outside(unknown, style), style);
+  for (const Sentence& unknown : config.unknown) {
+    text += warning_line(outside(unknown.shown(), style), style);
   }
   return text;
 }

@@ -37,7 +37,7 @@ void write_cuda(Archive& archive, const Examined& host) {
 void write_tokens(Archive& archive, const VisibleList& list) {
   archive.derived_list("tokens", list.tokens, [&](const VisibleList::Token& token) {
     archive.derived("text", token.text);
-    archive.derived("meaning", token.meaning);
+    archive.derived("meaning", token.meaning, Form::plain);
   });
 }
 

@@ -126,7 +126,7 @@ std::string room_line(const RoomVerdict& row, const Style& style) {
 std::string here_text(const FitAnswer& answer, const Style& style) {
   std::string text = own(tr("Here, now:"), style) + "\n";
   if (!answer.here_problem.empty()) {
-    return text + wrapped("  ", outside(answer.here_problem, style), 2, style);
+    return text + wrapped("  ", outside(answer.here_problem.shown(), style), 2, style);
   }
   if (answer.here.empty()) return text + "  " + own(tr("no GPU"), style) + "\n";
   for (const RoomVerdict& row : answer.here) text += room_line(row, style);

@@ -15,7 +15,7 @@ struct FitAnswer {
   Workload workload;
   Estimate estimate;
   std::vector<RoomVerdict> here;
-  std::string here_problem;  // why the devices here are not known; empty: they are
+  Sentence here_problem;  // why the devices here are not known; empty: they are
   std::vector<CardVerdict> cards;
   /// Over so many GPUs like the largest here it would surely fit; nothing: not asked, or over none.
   std::optional<std::uint64_t> sharded_over;

@@ -18,7 +18,7 @@ namespace berth {
 /// point.
 struct IdleEvidence {
   std::vector<HistorySeries> loads;
-  std::string why_none;  // translated; empty: there is a history
+  Sentence why_none;  // empty: there is a history
 };
 
 /// `lease` devices under a lease compute nothing. `memory` so without one. `low_load` a lease whose

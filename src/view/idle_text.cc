@@ -93,8 +93,9 @@ std::string render_idle(const std::vector<IdleRow>& rows, const IdleEvidence& ev
                        : Table(columns, std::move(cells), 2, style).text();
   if (!evidence.why_none.empty()) {
     text += wrapped(
-        "", own(trf("Since when is not known without a history: {}", evidence.why_none), style), 2,
-        style, Paint::dim);
+        "",
+        own(trf("Since when is not known without a history: {}", evidence.why_none.shown()), style),
+        2, style, Paint::dim);
   }
   return text;
 }
@@ -120,9 +121,7 @@ std::string idle_json(const std::vector<IdleRow>& rows, const IdleEvidence& evid
                       archive.derived("berth_idle", 1);
                       archive.derived("taken_unix_ms", snapshot.taken);
                       archive.derived("simulated", snapshot.simulated);
-                      archive.derived("why_no_history", evidence.why_none.empty()
-                                                            ? std::optional<std::string>()
-                                                            : std::optional(evidence.why_none));
+                      archive.derived("why_no_history", evidence.why_none, Form::nullable);
                       archive.derived_list(
                           "idle", rows, [&](const IdleRow& row) { write_idle_row(archive, row); });
                     }) +

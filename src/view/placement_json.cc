@@ -19,13 +19,13 @@ void write_device(Archive& archive, const DeviceId& id, std::optional<int> index
 void write_choice(Archive& archive, const Choice& choice, const Snapshot& snapshot) {
   write_device(archive, choice.device, choice.index, snapshot);
   archive.derived("promised_bytes", choice.promised);
-  archive.derived("reason", choice.reason);
+  archive.derived("reason", choice.reason, Form::plain);
 }
 
 void write_refusal(Archive& archive, const Refusal& refusal, const Snapshot& snapshot) {
   write_device(archive, refusal.device, refusal.index, snapshot);
   archive.derived("rule", std::string(name_of(refusal.rule)));
-  archive.derived("text", refusal.text);
+  archive.derived("text", refusal.text, Form::plain);
   archive.derived("may_change", refusal.may_change);
   archive.derived_list("holders", refusal.holders, [&](const Holder& holder) {
     archive.derived("user", holder.user);

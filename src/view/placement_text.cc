@@ -57,7 +57,7 @@ std::string holder_text(const Holder& holder, const Snapshot& snapshot, const St
 
 /// The rule in words, then who: "leased to alice since 10:02 (python train.py, pid 4711)".
 std::string refusal_text(const Refusal& refusal, const Snapshot& snapshot, const Style& style) {
-  std::string text = outside(refusal.text, style);
+  std::string text = outside(refusal.text.shown(), style);
   std::string holders;
   for (const Holder& holder : refusal.holders) {
     holders += (holders.empty() ? "" : own(tr("; "), style)) + holder_text(holder, snapshot, style);
@@ -124,7 +124,7 @@ std::vector<DeviceRow> choice_rows(const std::vector<Choice>& choices, const Sna
                                    const Style& style, Paint paint) {
   std::vector<DeviceRow> rows;
   for (const Choice& choice : choices) {
-    std::string text = outside(choice.reason, style);
+    std::string text = outside(choice.reason.shown(), style);
     if (choice.promised) {
       text += own(tr("; "), style) + own(trf("{} promised", bytes_text(*choice.promised)), style);
     }
@@ -363,7 +363,7 @@ std::string render_waiting_line(const WaitingNews& news, const Style& style) {
   std::string text;
   if (news.snapshot.simulated) text += "SIMULATED ";
   text += own(trf("waiting {}", seconds(news.waited)), style);
-  if (news.left) text += own(trf(" (gives up in {})", seconds(*news.left)), style);
+  if (news.gives_up_in) text += own(trf(" (gives up in {})", seconds(*news.gives_up_in)), style);
   text += own(news.position == 1 ? std::string(tr(", next in the queue"))
                                  : trf(", place {} in the queue", news.position),
               style);

@@ -161,7 +161,7 @@ std::string render_policy_test(const Policy& policy, uid_t uid, const PolicyUser
                style, 0);
   for (const Refusal& refusal : placement.refused) {
     const std::string name = refusal.index ? std::to_string(*refusal.index) : refusal.device.text();
-    text += line(trf("- GPU {}: {}", name, refusal.text), style, 2);
+    text += line(trf("- GPU {}: {}", name, refusal.text.shown()), style, 2);
   }
   return text;
 }

@@ -72,13 +72,13 @@ std::string reason_of(const Placement& placement, const QueueAsked& asked) {
   switch (main->rule) {
     case Rule::leased:
     case Rule::memory:
-      return who.empty() ? main->text : trf("leased by {}", who);
+      return who.empty() ? main->text.shown() : trf("leased by {}", who);
     case Rule::in_use:
-      return who.empty() ? main->text : trf("used without a lease by {}", who);
+      return who.empty() ? main->text.shown() : trf("used without a lease by {}", who);
     case Rule::reserved:
       return trf("behind {}", who);
     default:
-      return main->text;
+      return main->text.shown();
   }
 }
 
@@ -227,7 +227,7 @@ std::string render_planned(const std::vector<Planned>& planned, const Style& sty
                            date_time_text(one.text.at, style), date_time_text(end, style),
                            printable(shell_joined(one.text.words)), one.id);
     if (!one.text.failed.empty()) {
-      line += ". " + trf("It does not begin: {}", printable(one.text.failed));
+      line += ". " + trf("It does not begin: {}", printable(Sentence(one.text.failed).shown()));
     } else if (one.text.begun) {
       line += ". " + std::string(tr("It is being started, or its start was cut short"));
     }

@@ -260,7 +260,7 @@ std::string render_started(const RunStarted& started, const std::optional<std::s
                  : printable(choice.device.text());
   }
   if (started.devices.size() == 1 && !started.devices.front().reason.empty()) {
-    where += " (" + started.devices.front().reason + ")";
+    where += " (" + started.devices.front().reason.shown() + ")";
   }
   where += promise_text(started.devices, started.cap);
   std::string line = trf("berth: run {} {}", started.id, where);
@@ -277,8 +277,8 @@ std::string sentence_of_isolation(const RunStarted& started, bool with_all) {
   std::string said =
       trf("isolated by {}: the job can open no device file of a card that is not its own",
           is_scope ? "systemd" : "Landlock");
-  for (const std::string& cost : costs) {
-    if (with_all || &cost != &costs.back()) said += std::string(tr("; ")) + cost;
+  for (const Sentence& cost : costs) {
+    if (with_all || &cost != &costs.back()) said += std::string(tr("; ")) + cost.shown();
   }
   return said;
 }

@@ -36,13 +36,13 @@ Placement refused_placement() {
       {.device = DeviceId("GPU-0a"),
        .index = 0,
        .rule = Rule::leased,
-       .text = "leased whole",
+       .text = Sentence("leased whole"),
        .holders = {{"alice", 4711, "python train.py", WallTime{now.unix_ms - 7'380'000}}},
        .is_leased_whole = true});
   placement.refused.push_back({.device = DeviceId("GPU-5f"),
                                .index = 5,
                                .rule = Rule::lost,
-                               .text = "fell off\033[2J the bus",
+                               .text = Sentence("fell off\033[2J the bus"),
                                .holders = {},
                                .may_change = false});
   return placement;
@@ -65,7 +65,7 @@ TEST(PlacementText, WhatIsSaidOfSeveralCardsInARowIsSaidOnce) {
     placement.refused.push_back({.device = DeviceId(fmt::format("GPU-{}", index)),
                                  .index = index,
                                  .rule = Rule::memory,
-                                 .text = index < 5 ? "too small" : "not that small",
+                                 .text = Sentence(index < 5 ? "too small" : "not that small"),
                                  .holders = {},
                                  .may_change = false});
   }
@@ -76,12 +76,13 @@ TEST(PlacementText, WhatIsSaidOfSeveralCardsInARowIsSaidOnce) {
 TEST(PlacementText, AgainstThePolicyNoOtherRequestIsAdvised) {
   Placement placement;
   placement.possible = false;
-  placement.refused.push_back({.device = DeviceId("GPU-0a"),
-                               .index = 0,
-                               .rule = Rule::not_permitted,
-                               .text = "not among the devices that the policy allows this user",
-                               .holders = {},
-                               .may_change = false});
+  placement.refused.push_back(
+      {.device = DeviceId("GPU-0a"),
+       .index = 0,
+       .rule = Rule::not_permitted,
+       .text = Sentence("not among the devices that the policy allows this user"),
+       .holders = {},
+       .may_change = false});
   const std::string text = render_refusals(placement, example::server(), {.width = 120});
   EXPECT_THAT(text, HasSubstr("`berth policy` shows its rules"));
   EXPECT_THAT(text, Not(HasSubstr("--min-compute")));
@@ -98,7 +99,7 @@ TEST(PlacementText, SaysWhenWaitingWillNotHelp) {
 
 TEST(PlacementText, DryRunShowsChoiceReasonAndThatNothingWasTaken) {
   Placement placement = refused_placement();
-  placement.chosen.push_back({DeviceId("GPU-2c"), 2, 10_GiB, "free, least left over"});
+  placement.chosen.push_back({DeviceId("GPU-2c"), 2, 10_GiB, Sentence("free, least left over")});
   Snapshot host = example::server();
   host.simulated = "h100x8";
   const std::string text = render_placement(placement, Request{}, host, {.width = 100});
@@ -116,7 +117,7 @@ TEST(PlacementText, WaitingIsOneLineThatFits) {
   news.placement = refused_placement();
   news.snapshot = example::server();
   news.waited = std::chrono::seconds(75);
-  news.left = std::chrono::minutes(20);
+  news.gives_up_in = std::chrono::minutes(20);
   EXPECT_EQ(render_waiting_line(news, {.width = 120}),
             "waiting 1m15s (gives up in 20m00s), place 2 in the queue; in the way: 0 alice");
   for (const int width : {20, 40, 60}) {
@@ -149,7 +150,7 @@ TEST(PlacementText, AChangeWhileWaitingIsOneLineThatSaysWhatChanged) {
   EXPECT_EQ(render_waiting_change(before, now, {}), "");
   const Refusal freed = now.placement.refused.front();
   now.placement.refused.erase(now.placement.refused.begin());
-  now.placement.available.push_back({freed.device, freed.index, std::nullopt, "free"});
+  now.placement.available.push_back({freed.device, freed.index, std::nullopt, Sentence("free")});
   EXPECT_EQ(render_waiting_change(before, now, {}), "waiting; GPU 0: would do, 1 of 2 wanted\n");
   EXPECT_EQ(render_waiting_change(now, before, {}).find("waiting; GPU 0: leased to alice"), 0U);
   now.position = 1;

@@ -38,7 +38,7 @@ Verdicts verdicts_on(const Snapshot& host) {
 std::string reasons_on(const Snapshot& host) {
   std::string text;
   for (const Refusal& refusal : place(host, Request{}).refused) {
-    text += "\n" + refusal.device.text() + ": " + refusal.text;
+    text += "\n" + refusal.device.text() + ": " + refusal.text.english();
   }
   return text;
 }

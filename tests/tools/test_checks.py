@@ -152,7 +152,7 @@ PO = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n\n'
 
 
 def po(root: Path, source: str, catalogue: str) -> list[str]:
-    return check_po.findings(write(root, {"src/a/a.cc": source, "po/zh_CN.po": PO + catalogue}))
+    return check_po.findings(write(root, {"src/view/a.cc": source, "po/zh_CN.po": PO + catalogue}))
 
 
 def test_po_is_content_with_a_translation(tmp_path: Path) -> None:
@@ -207,7 +207,6 @@ def test_po_reads_the_words_of_tables(tmp_path: Path) -> None:
         ('fail(ErrorCode::io, "{} is not a directory", name);', "{} is not a directory"),
         ('e.because("writing {}", f(x, "y"));', "writing {}: {}"),
         ('sentence("no run {}", id);', "no run {}"),
-        ('return said("lost for good");', "lost for good"),
         ('options.filled_value("--memory", memory_, "a share", "SIZE");', "a share"),
         ('options.flag("--json", json_, "as JSON");', "as JSON"),
         ('options.begin_group("Which device");', "Which device"),
@@ -217,6 +216,22 @@ def test_po_reads_the_words_of_tables(tmp_path: Path) -> None:
 )
 def test_po_finds_words_that_helpers_and_errors_pass_on(tmp_path: Path, source: str, word: str) -> None:
     assert f"po/zh_CN.po: no translation of {word!r}" in po(tmp_path, f"void f() {{ {source} }}", "")
+
+
+@pytest.mark.parametrize("call", ['tr("gone")', 'trf("{} is gone", x)'])
+def test_po_refuses_words_that_are_translated_below_what_shows_them(tmp_path: Path, call: str) -> None:
+    source = f"// says tr() and trf()\nvoid f() {{\n  fail(ErrorCode::io, Sentence({call}));\n}}\n"
+    catalogue = PO + 'msgid "gone"\nmsgstr "没了"\n\nmsgid "{} is gone"\nmsgstr "{} 没了"\n'
+    used = {"src/app/b.cc": 'tr("gone"); trf("{} is gone", x);', "po/zh_CN.po": catalogue}
+    planted = write(tmp_path, used | {"src/lease/a.cc": source})
+    assert [line.split(":")[:2] for line in check_po.findings(planted)] == [["src/lease/a.cc", "3"]]
+    (tmp_path / "src/lease/a.cc").rename(tmp_path / "src/lease/a_test.cc")
+    assert check_po.findings(tmp_path) == [], "a test says what it likes"
+
+
+def test_po_has_a_reason_for_each_file_that_translates_below_what_shows() -> None:
+    for name, reason in check_po.TRANSLATE_HERE.items():
+        assert (check_po.repository.ROOT / name).is_file() and reason
 
 
 def test_po_leaves_alone_an_error_that_is_translated_already(tmp_path: Path) -> None:

@@ -47,7 +47,8 @@ void put(Archive& archive, Figure<T>& figure) {
   double read = 0;
   archive.scalar(read);
   // So that something may be divided or multiplied by it without surprises.
-  if (!std::isfinite(read) || read < 0 || read > 1e15) return archive.wrong("is out of range");
+  if (!std::isfinite(read) || read < 0 || read > 1e15)
+    return archive.wrong(sentence("is out of range"));
   if constexpr (is_whole) read = std::round(read);
   figure.value = T(static_cast<decltype(number)>(read));
 }

@@ -16,15 +16,15 @@ namespace berth {
 /// What a visible-devices variable comes to on this machine, as place/visible_devices.h reads it.
 struct VisibleList {
   std::string value;
-  std::vector<DeviceId> devices;     // cuda:0, cuda:1, …
-  std::vector<std::string> remarks;  // what ended or emptied it or was not read
-  std::string corrected;             // as it was probably meant; empty: that cannot be told
+  std::vector<DeviceId> devices;  // cuda:0, cuda:1, …
+  std::vector<Sentence> remarks;  // what ended or emptied it or was not read
+  std::string corrected;          // as it was probably meant; empty: that cannot be told
   /// Why it cannot be told which devices it names; empty: it can.
-  std::string unclear;
+  Sentence unclear;
   /// Each entry with the device it names by itself, or why it names none.
   struct Token {
     std::string text;
-    std::string meaning;
+    Sentence meaning;
   };
   std::vector<Token> tokens;
 };

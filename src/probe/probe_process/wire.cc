@@ -75,7 +75,7 @@ class In final : public Archive {
   [[nodiscard]] bool is_reading() const override { return true; }
   [[nodiscard]] bool is_text() const override { return false; }
   [[nodiscard]] bool is_good() const override { return good_; }
-  void mistake(std::string) override { good_ = false; }
+  void mistake(Sentence) override { good_ = false; }
   [[nodiscard]] bool is_all() const { return good_ && rest_.empty(); }
 
   void scalar(bool& value) override { value = byte(1) == 1; }
@@ -140,7 +140,8 @@ class In final : public Archive {
 static void walk(Archive& archive, ProbeStep& step) {
   auto kind = static_cast<std::uint8_t>(step.kind);
   archive.member("kind", kind);
-  if (kind > static_cast<std::uint8_t>(StepKind::runtime)) return archive.mistake("no step");
+  if (kind > static_cast<std::uint8_t>(StepKind::runtime))
+    return archive.mistake(sentence("no step"));
   step.kind = static_cast<StepKind>(kind);
   archive.member("number", step.number);
 }

@@ -13,8 +13,8 @@
 
 #include "base/encoding.h"
 #include "base/fd.h"
+#include "base/json_archive.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "snapshot/json.h"
 
 namespace berth {
@@ -58,12 +58,14 @@ Result<Spec> parse_spec(const std::string& spec) {
   return Spec{.file = spec.substr(0, hash), .first = *number};
 }
 
+Sentence standard_input() { return sentence("the standard input"); }
+
 bool begins_like_json(std::string_view line) {
   return line.starts_with('{') || line.starts_with('[');
 }
 
 /// What JSON's reader would say of an arbitrary file helps nobody.
-std::unexpected<Error> nothing_known(const std::string& name) {
+std::unexpected<Error> nothing_known(const Sentence& name) {
   return fail(
       ErrorCode::invalid,
       "cannot replay {}: it is none of the files that --replay reads: berth status --json, berth "
@@ -71,7 +73,7 @@ std::unexpected<Error> nothing_known(const std::string& name) {
       name);
 }
 
-std::unexpected<Error> cannot_replay(const std::string& what, const Error& why) {
+std::unexpected<Error> cannot_replay(const auto& what, const Error& why) {
   return fail(ErrorCode::invalid, "cannot replay {}: {}", what, why.said());
 }
 
@@ -89,29 +91,23 @@ bool is_long_recording(int fd) {
 }
 
 /// What the reader of JSON says of a line that breaks off is for programmers: of it, the place.
-std::unexpected<Error> unreadable(const std::string& why, const std::string& name,
+std::unexpected<Error> unreadable(const Error& why, std::string_view text, const Sentence& name,
                                   std::size_t line) {
-  if (!why.starts_with("not valid JSON")) {
-    return fail(ErrorCode::invalid, "{}, line {}: {}", name, line, why);
-  }
-  const auto number_after = [&](std::string_view words) -> std::optional<std::uint64_t> {
-    const std::size_t at = why.find(words);
-    if (at == std::string::npos) return std::nullopt;
-    const std::string_view rest = std::string_view(why).substr(at + words.size());
-    return parse_unsigned(rest.substr(0, rest.find_first_not_of("0123456789")));
-  };
-  const auto within = number_after("parse error at line ");
-  const auto column = number_after(", column ");
-  if (!within || !column) {
+  const auto fault = json_fault_in(text);
+  if (!fault) return fail(ErrorCode::invalid, "{}, line {}: {}", name, line, why.said());
+  if (!fault->byte) {
     return fail(
         ErrorCode::invalid,
         "{}, line {}: not valid JSON: the file was cut short or damaged; have it written again",
         name, line);
   }
+  const std::string_view before = text.substr(0, *fault->byte);
+  const auto within = static_cast<std::size_t>(std::ranges::count(before, '\n'));
+  const std::size_t column = *fault->byte - (before.rfind('\n') + 1);  // npos + 1 is 0
   return fail(ErrorCode::invalid,
               "{}, line {}: not valid JSON from column {} on: the file was cut short or damaged; "
               "have it written again, or begin at another snapshot of it: FILE#N",
-              name, line + *within - 1, *column);
+              name, line + within, column);
 }
 
 /// A file may hold times whose difference fits into no number: then it is the largest there is.
@@ -173,7 +169,7 @@ Result<void> Recording::find_lines() {
   return fail(ErrorCode::invalid, "{} has more than {} lines", name_, most_lines);
 }
 
-Result<Recording> Recording::parse(std::string text, std::string name, RecordingPart part) {
+Result<Recording> Recording::parse(std::string text, Sentence name, RecordingPart part) {
   const std::string beginning = text.substr(0, byte_order_mark_length);
   text = as_utf8(std::move(text), beginning, 0);
   if (auto read = part.foreign != nullptr ? part.foreign(text, part.phase) : std::nullopt) {
@@ -226,7 +222,7 @@ Result<Recording> Recording::open(const std::string& spec,
   const RecordingPart part{.first = wanted->first, .phase = wanted->phase, .foreign = foreign};
   if (!piped) return open_file(wanted->file, part);
   if (!*piped) return cannot_replay(spec, piped->error());
-  return parse(**piped, wanted->file == "-" ? std::string(tr("the standard input")) : wanted->file,
+  return parse(**piped, wanted->file == "-" ? standard_input() : Sentence::as_is(wanted->file),
                part);
 }
 
@@ -239,7 +235,7 @@ Result<Recording> Recording::open_file(const std::string& file, RecordingPart pa
   auto fd = open_fd(file, O_RDONLY | O_NONBLOCK);
   if (!fd) return cannot_replay(file, fd.error());
   if (part.phase.empty() && is_long_recording(fd->get())) {
-    Recording recording({}, file, part.first - 1);
+    Recording recording({}, Sentence::as_is(file), part.first - 1);
     recording.file_ = std::move(*fd);
     if (auto found = recording.find_lines(); !found) return cannot_replay(file, found.error());
     if (auto playable = recording.check(); !playable) {
@@ -249,7 +245,7 @@ Result<Recording> Recording::open_file(const std::string& file, RecordingPart pa
   }
   auto text = read_file(file, longest_in_memory);
   if (!text) return cannot_replay(file, text.error());
-  return parse(std::move(*text), file, part);
+  return parse(std::move(*text), Sentence::as_is(file), part);
 }
 
 std::optional<Result<std::string>> piped_recording(const std::string& spec) {
@@ -257,7 +253,7 @@ std::optional<Result<std::string>> piped_recording(const std::string& spec) {
   if (!wanted) return std::nullopt;
   const std::string& file = wanted->file;
   if (file == "-" && !is_there(file)) {
-    return read_stream(STDIN_FILENO, longest_in_memory, std::string(tr("the standard input")));
+    return read_stream(STDIN_FILENO, longest_in_memory, standard_input());
   }
   std::error_code unknown;
   const auto kind = std::filesystem::status(file, unknown).type();
@@ -296,7 +292,7 @@ Result<Snapshot> Recording::at(std::size_t position) const {
   const auto text = line(position);
   if (!text) return std::unexpected(text.error());
   auto snapshot = snapshot_from_json(*text);
-  if (!snapshot) return unreadable(snapshot.error().message(), name_, one.number);
+  if (!snapshot) return unreadable(snapshot.error(), *text, name_, one.number);
   return snapshot;
 }
 

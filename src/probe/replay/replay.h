@@ -46,7 +46,7 @@ class Recording {
   [[nodiscard]] static Result<Recording> open_file(const std::string& file,
                                                    RecordingPart part = {});
   /// The same from a text, for messages called `name`.
-  [[nodiscard]] static Result<Recording> parse(std::string text, std::string name,
+  [[nodiscard]] static Result<Recording> parse(std::string text, Sentence name,
                                                RecordingPart part = {});
 
   /// How many snapshots there are, broken lines included.
@@ -68,7 +68,7 @@ class Recording {
   [[nodiscard]] const Line& last_line() const { return lines_.back(); }
 
  private:
-  Recording(std::string text, std::string name, std::size_t first)
+  Recording(std::string text, Sentence name, std::size_t first)
       : text_(std::move(text)), name_(std::move(name)), first_(first) {}
   void split_lines();
   /// invalid: not every line of the file could be read.
@@ -81,7 +81,7 @@ class Recording {
   std::string text_;
   Fd file_;                        // instead of the text
   std::vector<Snapshot> foreign_;  // instead of lines: what another program printed
-  std::string name_;
+  Sentence name_;
   std::size_t first_ = 0;
   std::vector<Line> lines_;
 };

@@ -40,14 +40,16 @@ std::string error_of(const Result<Recording>& result) {
 }
 
 TEST(Recording, OneIndentedSnapshotIsARecordingOfOne) {
-  const auto recording = Recording::parse(to_json(at_second(3), JsonLayout::indented), "f");
+  const auto recording =
+      Recording::parse(to_json(at_second(3), JsonLayout::indented), Sentence("f"));
   ASSERT_TRUE(recording) << recording.error().message();
   EXPECT_EQ(recording->size(), 1U);
   EXPECT_EQ(*recording->at(0), at_second(3));
 }
 
 TEST(Recording, LinesAreSnapshotsAndEmptyOnesAreNot) {
-  const auto recording = Recording::parse("\n" + three_lines() + "\n \n", "f", {.first = 3});
+  const auto recording =
+      Recording::parse("\n" + three_lines() + "\n \n", Sentence("f"), {.first = 3});
   ASSERT_TRUE(recording) << recording.error().message();
   EXPECT_EQ(recording->size(), 3U);
   EXPECT_EQ(*recording->at(recording->first()), at_second(5));
@@ -61,7 +63,7 @@ TEST(Player, TimesThatNoDifferenceFitsEndWithTheLast) {
     snapshot.taken = {taken};
     text += to_json(snapshot, JsonLayout::compact) + "\n";
   }
-  auto recording = Recording::parse(text, "f");
+  auto recording = Recording::parse(text, Sentence("f"));
   ASSERT_TRUE(recording) << recording.error().message();
   Player player(std::move(*recording));
   EXPECT_EQ(player.look({-5}).taken.unix_ms, Limits::min());
@@ -102,18 +104,21 @@ std::optional<Result<std::vector<Snapshot>>> read_foreign(std::string_view text,
 constexpr RecordingPart with_foreign{.foreign = read_foreign};
 
 TEST(Recording, WhatAnotherProgramPrintedIsARecordingToo) {
-  const auto recording = Recording::parse("DUMP 41 42", "f", {.first = 2, .foreign = read_foreign});
+  const auto recording =
+      Recording::parse("DUMP 41 42", Sentence("f"), {.first = 2, .foreign = read_foreign});
   ASSERT_TRUE(recording) << recording.error().message();
   EXPECT_EQ(recording->size(), 2U);
   EXPECT_EQ(recording->at(recording->first())->devices.at(0).temperature,
             Reading<Celsius>(42_celsius));
-  EXPECT_THAT(error_of(Recording::parse("DUMP 41", "f", {.first = 2, .foreign = read_foreign})),
-              HasSubstr("f holds 1 snapshots, there is no number 2"));
-  EXPECT_THAT(error_of(Recording::parse("DUMP 41", "f")), HasSubstr("it is none of the files"));
+  EXPECT_THAT(
+      error_of(Recording::parse("DUMP 41", Sentence("f"), {.first = 2, .foreign = read_foreign})),
+      HasSubstr("f holds 1 snapshots, there is no number 2"));
+  EXPECT_THAT(error_of(Recording::parse("DUMP 41", Sentence("f"))),
+              HasSubstr("it is none of the files"));
 }
 
 TEST(Player, PlaysWhatAnotherProgramPrinted) {
-  auto recording = Recording::parse("DUMP 41 42", "f", with_foreign);
+  auto recording = Recording::parse("DUMP 41 42", Sentence("f"), with_foreign);
   ASSERT_TRUE(recording) << recording.error().message();
   Player player(std::move(*recording));
   EXPECT_EQ(player.look({0}).devices.at(0).temperature, Reading<Celsius>(41_celsius));
@@ -129,7 +134,7 @@ TEST(Recording, PhaseOfACaptureFileIsReadFromTheSpec) {
   EXPECT_EQ(load->at(0)->devices.at(0).temperature, Reading<Celsius>(77_celsius));
   EXPECT_THAT(error_of(Recording::open(path + "#boot", std::nullopt, read_foreign)),
               HasSubstr("cannot replay " + path + ": it has no phase boot"));
-  EXPECT_THAT(error_of(Recording::parse(three_lines(), "f", {.phase = "idle"})),
+  EXPECT_THAT(error_of(Recording::parse(three_lines(), Sentence("f"), {.phase = "idle"})),
               HasSubstr("no phase"));
 }
 
@@ -143,12 +148,12 @@ std::string utf16(std::string_view text) {
 TEST(Recording, FilesOfWindowsAreReadAsWhatTheyAre) {
   for (const std::string_view text : {"DUMP 41", "PS C:\\> other -q\r\nDUMP 41\r\n"}) {
     for (const std::string& bytes : {"\xef\xbb\xbf" + std::string(text), utf16(text)}) {
-      const auto recording = Recording::parse(bytes, "f", with_foreign);
+      const auto recording = Recording::parse(bytes, Sentence("f"), with_foreign);
       ASSERT_TRUE(recording) << recording.error().message();
       EXPECT_EQ(recording->at(0)->devices.at(0).temperature, Reading<Celsius>(41_celsius));
     }
   }
-  const auto recorded = Recording::parse(utf16(three_lines()), "f");
+  const auto recorded = Recording::parse(utf16(three_lines()), Sentence("f"));
   ASSERT_TRUE(recorded) << recorded.error().message();
   EXPECT_EQ(recorded->size(), 3U);
 }
@@ -156,32 +161,33 @@ TEST(Recording, FilesOfWindowsAreReadAsWhatTheyAre) {
 TEST(Recording, WhatIsNoneOfTheFilesIsToldInPlainWords) {
   for (const std::string_view text :
        {"hello", "\x1f\x8b\x08", "Mon Nov 22 2026\n| NVIDIA-SMI 595 |\n"}) {
-    const std::string said = error_of(Recording::parse(std::string(text), "f"));
+    const std::string said = error_of(Recording::parse(std::string(text), Sentence("f")));
     EXPECT_THAT(said, HasSubstr("cannot replay f: "));
     EXPECT_THAT(said, HasSubstr("nvidia-smi -q -x"));
     EXPECT_THAT(said, testing::Not(HasSubstr("JSON")));
   }
   // Of a recording that lost its beginning the rest can be asked for.
   const std::string cut = "ame\": 1}\n" + three_lines();
-  EXPECT_THAT(error_of(Recording::parse(cut, "f")), HasSubstr("f, line 1: it is no snapshot"));
-  EXPECT_TRUE(Recording::parse(cut, "f", {.first = 2}));
+  EXPECT_THAT(error_of(Recording::parse(cut, Sentence("f"))),
+              HasSubstr("f, line 1: it is no snapshot"));
+  EXPECT_TRUE(Recording::parse(cut, Sentence("f"), {.first = 2}));
 }
 
 TEST(Recording, MistakesNameFileLineAndReason) {
   EXPECT_THAT(error_of(Recording::open("/nowhere/x.json")), HasSubstr("/nowhere/x.json"));
   EXPECT_THAT(error_of(Recording::open("/nowhere/x.json#0")), HasSubstr("from 1"));
-  EXPECT_THAT(error_of(Recording::parse("", "f")), HasSubstr("empty"));
-  EXPECT_THAT(error_of(Recording::parse(three_lines(), "f", {.first = 4})),
+  EXPECT_THAT(error_of(Recording::parse("", Sentence("f"))), HasSubstr("empty"));
+  EXPECT_THAT(error_of(Recording::parse(three_lines(), Sentence("f"), {.first = 4})),
               HasSubstr("no number 4"));
-  EXPECT_THAT(error_of(Recording::parse("{\"berth_snapshot\": 99}", "f")),
+  EXPECT_THAT(error_of(Recording::parse("{\"berth_snapshot\": 99}", Sentence("f"))),
               HasSubstr("f, line 1: "));
   const std::string broken = three_lines() + "{\"berth_snapshot\": 1,}\n";
-  EXPECT_THAT(error_of(Recording::parse(broken, "f", {.first = 4})),
+  EXPECT_THAT(error_of(Recording::parse(broken, Sentence("f"), {.first = 4})),
               HasSubstr("f, line 4: not valid JSON"));
 }
 
 TEST(Player, ShowsWhatWasRecordedSoFarIntoIt) {
-  auto recording = Recording::parse(three_lines(), "f");
+  auto recording = Recording::parse(three_lines(), Sentence("f"));
   ASSERT_TRUE(recording);
   Player player(std::move(*recording));
   const std::int64_t now = 1'900'000'000'000;
@@ -195,7 +201,7 @@ TEST(Player, ShowsWhatWasRecordedSoFarIntoIt) {
 TEST(Player, LeavesOutABrokenLineAndSaysSo) {
   auto recording = Recording::parse(to_json(at_second(0), JsonLayout::compact) + "\n{broken}\n" +
                                         to_json(at_second(1), JsonLayout::compact),
-                                    "f");
+                                    Sentence("f"));
   ASSERT_TRUE(recording);
   Player player(std::move(*recording));
   const Snapshot first = player.look({0});  // looks one line ahead
@@ -252,7 +258,7 @@ TEST(Recording, ComesThroughAPipeAsSlowlyAsItsWriterIs) {
 
 TEST(Recording, ADamagedLineIsNamedByItsPlaceAndNotInAParsersWords) {
   const std::string whole = to_json(at_second(0), JsonLayout::compact);
-  const std::string said = error_of(Recording::parse(whole.substr(0, 40), "f"));
+  const std::string said = error_of(Recording::parse(whole.substr(0, 40), Sentence("f")));
   EXPECT_THAT(said, HasSubstr("f, line 1: not valid JSON from column 41 on"));
   EXPECT_THAT(said, HasSubstr("have it written again"));
   EXPECT_THAT(said, Not(HasSubstr("json.exception")));

@@ -35,7 +35,7 @@ Tape::TapedLook Tape::now() {
                     {.source = "replay",
                      .code = "unreadable",
                      .message = sentence("the nearest line that can be read is shown: {}",
-                                         here.error().shown())});
+                                         here.error().said())});
   }
   return look;
 }

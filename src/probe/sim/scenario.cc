@@ -11,7 +11,6 @@
 #include "base/fd.h"
 #include "base/gzip.h"
 #include "base/memory_limit.h"
-#include "base/tr.h"
 #include "probe/sources.h"
 #include "snapshot/json.h"
 
@@ -23,7 +22,7 @@ using Json = nlohmann::ordered_json;
 
 /// A mistake in the file, thrown inside this file only and turned into an Error at its border.
 struct Mistake {
-  std::string what;
+  Sentence what;
 };
 
 /// Devices that name a model become complete: what the model says under what they say themselves.
@@ -37,42 +36,43 @@ void fill_in_models(Json& root) {
     if (!model.is_string() || models == root.end() || !models->is_object() ||
         !models->contains(model.get<std::string>())) {
       throw Mistake{
-          trf("a device wants the model {}, which \"models\" does not have", model.dump())};
+          sentence("a device wants the model {}, which \"models\" does not have", model.dump())};
     }
     Json complete = (*models)[model.get<std::string>()];
-    if (!complete.is_object()) throw Mistake{trf("the model {} is not an object", model.dump())};
+    if (!complete.is_object())
+      throw Mistake{sentence("the model {} is not an object", model.dump())};
     complete.merge_patch(device);
     device = std::move(complete);
   }
 }
 
 double number(const Json& how, const char* key, std::optional<double> otherwise,
-              const std::string& where) {
+              const Sentence& where) {
   const auto found = how.find(key);
   if (found == how.end() && otherwise) return *otherwise;
   if (found == how.end() || !found->is_number()) {
-    throw Mistake{trf("{}: \"{}\" is missing or not a number", where, key)};
+    throw Mistake{sentence("{}: \"{}\" is missing or not a number", where, key)};
   }
   return found->get<double>();
 }
 
 double positive(const Json& how, const char* key, std::optional<double> otherwise,
-                const std::string& where) {
+                const Sentence& where) {
   const double value = number(how, key, otherwise, where);
-  if (!(value > 0)) throw Mistake{trf("{}: \"{}\" must be more than 0", where, key)};
+  if (!(value > 0)) throw Mistake{sentence("{}: \"{}\" must be more than 0", where, key)};
   return value;
 }
 
-Wave wave_from(const Json& how, const std::string& where) {
+Wave wave_from(const Json& how, const Sentence& where) {
   const Wave wave{.low = number(how, "low", std::nullopt, where),
                   .high = number(how, "high", std::nullopt, where),
                   .period_s = positive(how, "period_s", 60, where),
                   .phase = number(how, "phase", 0, where)};
-  if (wave.low > wave.high) throw Mistake{trf("{}: \"low\" is more than \"high\"", where)};
+  if (wave.low > wave.high) throw Mistake{sentence("{}: \"low\" is more than \"high\"", where)};
   return wave;
 }
 
-How how_from(const Json& move, const std::string& where) {
+How how_from(const Json& move, const Sentence& where) {
   if (const auto how = move.find("wave"); how != move.end()) return wave_from(*how, where);
   if (const auto how = move.find("noise"); how != move.end()) {
     return Noise{.amplitude = number(*how, "amplitude", std::nullopt, where),
@@ -82,11 +82,11 @@ How how_from(const Json& move, const std::string& where) {
     return Rate{.per_second = number(*how, "per_second", std::nullopt, where)};
   }
   if (const auto how = move.find("load"); how != move.end()) return Load{wave_from(*how, where)};
-  throw Mistake{trf("{}: one of \"wave\", \"noise\", \"rate\", \"load\" is wanted", where)};
+  throw Mistake{sentence("{}: one of \"wave\", \"noise\", \"rate\", \"load\" is wanted", where)};
 }
 
 std::vector<std::size_t> devices_from(const Json& move, const Snapshot& base,
-                                      const std::string& where) {
+                                      const Sentence& where) {
   const auto named = move.find("device");
   const Json which = named == move.end() ? Json("all") : *named;
   std::vector<std::size_t> positions;
@@ -95,21 +95,21 @@ std::vector<std::size_t> devices_from(const Json& move, const Snapshot& base,
                         (which.is_number_unsigned() && which.get<std::size_t>() == i);
     if (chosen) positions.push_back(i);
   }
-  if (positions.empty()) throw Mistake{trf("{}: there is no device {}", where, which.dump())};
+  if (positions.empty()) throw Mistake{sentence("{}: there is no device {}", where, which.dump())};
   return positions;
 }
 
-Move move_from(const Json& json, const Snapshot& base, const std::string& where) {
-  if (!json.is_object()) throw Mistake{trf("{} is not an object", where)};
+Move move_from(const Json& json, const Snapshot& base, const Sentence& where) {
+  if (!json.is_object()) throw Mistake{sentence("{} is not an object", where)};
   Move move{.devices = devices_from(json, base, where), .how = how_from(json, where)};
   if (std::holds_alternative<Load>(move.how)) return move;
   const auto field = json.find("field");
   if (field == json.end() || !field->is_string()) {
-    throw Mistake{trf("{}: \"field\" is missing", where)};
+    throw Mistake{sentence("{}: \"field\" is missing", where)};
   }
   move.field = find_field(field->get<std::string>());
   if (move.field == nullptr || move.field->write == nullptr || move.field->unit == Unit::none) {
-    throw Mistake{trf("{}: there is no field {} that can move", where, field->dump())};
+    throw Mistake{sentence("{}: there is no field {} that can move", where, field->dump())};
   }
   return move;
 }
@@ -122,15 +122,15 @@ Life life_from(const Json& life, std::uint64_t seed, const Snapshot& base) {
       if (name.is_string()) names.push_back(name.get<std::string>());
     }
   }
-  if (names.empty()) throw Mistake{std::string(tr("\"life\" names no people"))};
+  if (names.empty()) throw Mistake{sentence("\"life\" names no people")};
   return life_of(seed, base.devices.size(), std::move(names));
 }
 
 Scenario scenario_from(Json root, std::string name) {
-  if (!root.is_object()) throw Mistake{std::string(tr("it is not an object"))};
+  if (!root.is_object()) throw Mistake{sentence("it is not an object")};
   fill_in_models(root);
   auto base = snapshot_from_json(root.dump(-1, ' ', false, Json::error_handler_t::replace));
-  if (!base) throw Mistake{base.error().message()};
+  if (!base) throw Mistake{base.error().said()};
   Scenario scenario{.name = std::move(name), .base = std::move(*base)};
   scenario.base.simulated = scenario.name;
   scenario.about = root.contains("about") && root["about"].is_string()
@@ -144,9 +144,9 @@ Scenario scenario_from(Json root, std::string name) {
   }
   const auto moves = root.find("moves");
   if (moves == root.end() || moves->is_null()) return scenario;
-  if (!moves->is_array()) throw Mistake{std::string(tr("\"moves\" is not a list"))};
+  if (!moves->is_array()) throw Mistake{sentence("\"moves\" is not a list")};
   for (std::size_t i = 0; i < moves->size(); ++i) {
-    scenario.moves.push_back(move_from((*moves)[i], scenario.base, trf("move {}", i)));
+    scenario.moves.push_back(move_from((*moves)[i], scenario.base, sentence("move {}", i)));
   }
   return scenario;
 }
@@ -175,9 +175,9 @@ Result<Scenario> scenario_from_json(std::string_view text, std::string name) {
     if (depth > deepest) return fail(ErrorCode::invalid, "it is nested too deeply");
     return scenario_from(std::move(root), std::move(name));
   } catch (const Mistake& mistake) {
-    return fail(ErrorCode::invalid, Sentence(mistake.what));
+    return fail(ErrorCode::invalid, mistake.what);
   } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::io, Sentence(std::string(memory_ran_out())));
+    return fail(ErrorCode::io, out_of_memory());
   } catch (const std::exception& error) {  // nlohmann's: says line and column
     return fail(ErrorCode::invalid, "it is not valid JSON: {}", error.what());
   }

@@ -7,7 +7,6 @@
 #include <set>
 
 #include "base/text.h"
-#include "base/tr.h"
 
 namespace berth {
 

@@ -8,7 +8,6 @@
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "host_environment/environment.h"
 #include "host_environment/host_facts.h"
 #include "host_environment/machine_side.h"
@@ -54,9 +53,9 @@ Result<std::string> printed_by(const ContainerCommand& command, std::vector<std:
   if (shell_exit_code(*answer->exit) != 0) {
     const std::string_view said = trimmed(answer->err);
     return fail(ErrorCode::io, "{} does not answer: {}", command.engine,
-                said.empty() ? trf("`{}` ended with {}", printable(shell_joined(whole)),
-                                   shell_exit_code(*answer->exit))
-                             : printable(said));
+                said.empty() ? sentence("`{}` ended with {}", printable(shell_joined(whole)),
+                                        shell_exit_code(*answer->exit))
+                             : Sentence::as_is(printable(said)));
   }
   return answer->out;
 }

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "base/tr.h"
 #include "run/command_words.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
@@ -81,49 +80,50 @@ bool allows_cards(std::string_view rule) {
 }
 
 /// Why an option contradicts the lease; nothing: it does not.
-std::optional<std::string> contradiction(const ContainerOption& option, const ReadText& read) {
+std::optional<Sentence> contradiction(const ContainerOption& option, const ReadText& read) {
   const std::string& name = option.name;
   const std::string& value = option.value;
-  if (name == "gpus") return std::string(tr("this run chooses the container's GPUs"));
+  if (name == "gpus") return sentence("this run chooses the container's GPUs");
   if (name == "device" && (is_cdi_of_cards(value) || has_cards(host_part(value)))) {
-    return std::string(tr("this run chooses the container's GPUs"));
+    return sentence("this run chooses the container's GPUs");
   }
   if ((name == "volume" && has_cards(host_part(value))) ||
       (name == "mount" && mounts_cards(value)) ||
       (name == "device-cgroup-rule" && allows_cards(value))) {
-    return std::string(tr("it lets the container open other cards' device files"));
+    return sentence("it lets the container open other cards' device files");
   }
   if (name == "env") {
     if (const auto variable = device_variable_in(value)) {
-      return trf("{} is set by the lease, and counts otherwise in a container", *variable);
+      return sentence("{} is set by the lease, and counts otherwise in a container", *variable);
     }
   }
   if (name == "env-file") {
     const auto text = read(value);
     const auto variable = text ? device_variable_in_file(*text) : std::nullopt;
-    if (variable) return trf("it sets {}, which the lease does; take that line out", *variable);
+    if (variable)
+      return sentence("it sets {}, which the lease does; take that line out", *variable);
   }
   const bool is_on = value != "false" && value != "0";
   if (name == "env-host" && is_on) {
-    return std::string(
-        tr("it hands on CUDA_VISIBLE_DEVICES of out here, which counts otherwise in a container"));
+    return sentence(
+        "it hands on CUDA_VISIBLE_DEVICES of out here, which counts otherwise in a container");
   }
   if (name == "privileged" && is_on) {
-    return std::string(tr("a privileged container has every card of the machine"));
+    return sentence("a privileged container has every card of the machine");
   }
   if (name == "cidfile" && read(value)) {
-    return std::string(tr("that file is there already, of another container: remove it"));
+    return sentence("that file is there already, of another container: remove it");
   }
   const std::string own = std::string(container_label) + "=";
   const auto labels = name == "label-file" ? read(value) : std::nullopt;
   if ((name == "label" && value.starts_with(own)) ||
       (labels && ("\n" + *labels).find("\n" + own) != std::string::npos)) {
-    return std::string(tr("that label is berth's own: by it the run knows its container"));
+    return sentence("that label is berth's own: by it the run knows its container");
   }
   if (name == "restart" && value != "no" && !value.empty()) {
-    return std::string(
-        tr("the engine would start it again after the lease has ended; --retry-on of berth run "
-           "does so with a lease"));
+    return sentence(
+        "the engine would start it again after the lease has ended; --retry-on of berth run "
+        "does so with a lease");
   }
   return std::nullopt;
 }
@@ -173,21 +173,21 @@ std::optional<std::vector<std::string>> cdi_names(const std::vector<DeviceId>& d
 
 Error no_device_way(const ContainerCommand& command, std::string_view device,
                     const ContainerEngine& engine) {
-  std::string why;
+  Sentence why;
   if (engine.cdi_folders.empty()) {
-    why =
-        trf("this {} knows no CDI, and NVIDIA's container toolkit is not installed here: install "
-            "it (nvidia-container-toolkit)",
-            command.engine);
+    why = sentence(
+        "this {} knows no CDI, and NVIDIA's container toolkit is not installed here: install "
+        "it (nvidia-container-toolkit)",
+        command.engine);
   } else {
     std::string folders;
     for (const std::string& one : engine.cdi_folders)
       folders += (folders.empty() ? "" : ", ") + one;
-    why =
-        trf("no CDI file in {} has {}: write one with `sudo nvidia-ctk cdi generate "
-            "--output=/etc/cdi/nvidia.yaml`, of NVIDIA's container toolkit; `berth doctor` reads "
-            "those that are there",
-            folders, device.empty() ? tr("a GPU") : std::string_view(printable(device)));
+    why = sentence(
+        "no CDI file in {} has {}: write one with `sudo nvidia-ctk cdi generate "
+        "--output=/etc/cdi/nvidia.yaml`, of NVIDIA's container toolkit; `berth doctor` reads "
+        "those that are there",
+        folders, device.empty() ? sentence("a GPU") : Sentence::as_is(printable(device)));
   }
   return Error(ErrorCode::io, "nothing here gives a container of {} its GPU: {}", command.engine,
                why);
@@ -263,10 +263,11 @@ bool is_local_endpoint(std::string_view endpoint) {
 std::optional<Error> contradiction_in(const ContainerCommand& command,
                                       const ContainerEngine& engine, const JobSpec& job,
                                       const ReadText& read) {
-  std::string reasons;
+  Sentence reasons;
   std::vector<const ContainerOption*> wrong;
-  const auto add = [&](const std::string& what, const std::string& why) {
-    reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", what, why);
+  const auto add = [&](const std::string& what, const Sentence& why) {
+    const Sentence reason = sentence("{}: {}", what, why);
+    reasons = reasons.empty() ? reason : sentence("{}; {}", reasons, reason);
   };
   for (const ContainerOption& option : command.options) {
     const auto why = contradiction(option, read);
@@ -277,15 +278,16 @@ std::optional<Error> contradiction_in(const ContainerCommand& command,
   const bool is_remote = !is_local_endpoint(engine.endpoint);
   if (is_remote) {
     add(printable(engine.endpoint_by),
-        trf("its containers run on another machine ({}), and the lease is of this one's cards; run "
+        sentence(
+            "its containers run on another machine ({}), and the lease is of this one's cards; run "
             "berth there",
             printable(engine.endpoint)));
     for (const ContainerOption* option : options_of_endpoint(command)) wrong.push_back(option);
   }
   const bool is_left = command.has("detach");
   if (is_left && job.retry_on != RetryOn::never) {
-    add("-d", std::string(tr("berth starts again only what it waits for: detach berth itself "
-                             "(berth run -d), not the container")));
+    add("-d", sentence("berth starts again only what it waits for: detach berth itself "
+                       "(berth run -d), not the container"));
     if (const ContainerOption* option = command.find("detach")) wrong.push_back(option);
   }
   if (reasons.empty()) return std::nullopt;

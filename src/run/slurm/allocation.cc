@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "base/tr.h"
 #include "base/variables.h"
 #include "place/placement.h"
 #include "run/turn.h"
@@ -32,8 +31,8 @@ bool is_of(const std::vector<Claim>& claims, pid_t pid, const Snapshot& snapshot
   });
 }
 
-std::string device_name(const Choice& choice) {
-  return choice.index ? trf("GPU {}", *choice.index) : choice.device.text();
+Sentence device_name(const Choice& choice) {
+  return choice.index ? sentence("GPU {}", *choice.index) : Sentence::as_is(choice.device.text());
 }
 
 }  // namespace

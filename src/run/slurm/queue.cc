@@ -190,20 +190,17 @@ std::optional<Exit> exit_in_scontrol(std::string_view text) {
   return Exit{.code = static_cast<int>(*code)};
 }
 
-std::string why_it_waits(const SlurmJob& job) {
-  std::string words;
-  for (const Reason& reason : reasons) {
-    if (!job.reason.starts_with(reason.begins)) continue;
-    words = tr(reason.means);
-    break;
-  }
-  if (words.empty()) words = job.reason.empty() ? tr("Slurm gives no reason yet") : job.reason;
-  if (!job.start.empty()) words += trf("; expected to begin at {}", job.start);
-  return words;
+Sentence why_it_waits(const SlurmJob& job) {
+  const auto known = std::ranges::find_if(
+      reasons, [&](const Reason& one) { return job.reason.starts_with(one.begins); });
+  const Sentence why = known != std::end(reasons) ? Sentence(known->means)
+                       : job.reason.empty()       ? sentence("Slurm gives no reason yet")
+                                                  : Sentence::as_is(printable(job.reason));
+  if (job.start.empty()) return why;
+  return sentence("{}; expected to begin at {}", why, printable(job.start));
 }
 
-Result<std::string> ask_slurm(const RunRecord& run, const RunSlurm& slurm,
-                              const SlurmClient& client) {
+Result<Sentence> ask_slurm(const RunRecord& run, const RunSlurm& slurm, const SlurmClient& client) {
   const auto jobs = squeue(slurm, client);
   if (!jobs) return std::unexpected(jobs.error());
   const bool is_all_over =
@@ -214,14 +211,14 @@ Result<std::string> ask_slurm(const RunRecord& run, const RunSlurm& slurm,
     if (run.state != RunState::running && is_ours) {
       write_end_of(run, slurm, jobs->empty() ? std::string() : jobs->front().state, client);
     }
-    return trf("Slurm job {} is over", slurm.job);
+    return sentence("Slurm job {} is over", slurm.job);
   }
   const auto open =
       std::ranges::find_if(*jobs, [](const SlurmJob& job) { return !is_over(job.state); });
   if (open->state == "PENDING") {
-    return trf("Slurm job {} waits: {}", slurm.job, printable(why_it_waits(*open)));
+    return sentence("Slurm job {} waits: {}", slurm.job, why_it_waits(*open));
   }
-  return trf("Slurm job {} is {} on {}", slurm.job, open->state, printable(open->nodes));
+  return sentence("Slurm job {} is {} on {}", slurm.job, open->state, printable(open->nodes));
 }
 
 namespace {
@@ -289,7 +286,7 @@ Result<StopResult> stop_slurm_run(const RunRecord& run, const RunSlurm& slurm,
 }
 
 SlurmPolling::SlurmPolling(const RunRecord& run, SlurmClient client,
-                           std::function<void(const std::string&)> tell)
+                           std::function<void(const Sentence&)> tell)
     : directory_(run.directory),
       slurm_(run_slurm_in(run.directory)),
       client_(std::move(client)),
@@ -303,7 +300,7 @@ void SlurmPolling::poll() {
   const auto run = read_run(directory_);
   if (run && !run->end) {
     const auto said = ask_slurm(*run, *slurm_, client_);
-    const std::string words = said ? *said : said.error().message();
+    const Sentence words = said ? *said : said.error().said();
     if (tell_ && words != told_) tell_(words);
     told_ = words;
   }

@@ -37,7 +37,7 @@ inline constexpr std::string_view squeue_columns = "%i|%T|%S|%N|%r";
 [[nodiscard]] std::optional<Exit> exit_in_scontrol(std::string_view text);
 
 /// Why it has not begun, in plain words, and what to do where one can do something.
-[[nodiscard]] std::string why_it_waits(const SlurmJob& job);
+[[nodiscard]] Sentence why_it_waits(const SlurmJob& job);
 
 /// What is asked of Slurm, and with which environment.
 struct SlurmClient {
@@ -47,8 +47,8 @@ struct SlurmClient {
 
 /// What Slurm says of the run now, in words; where it knows that the job is over and the record
 /// does not say how it ended, that is written there. An error: Slurm does not answer.
-[[nodiscard]] Result<std::string> ask_slurm(const RunRecord& run, const RunSlurm& slurm,
-                                            const SlurmClient& client);
+[[nodiscard]] Result<Sentence> ask_slurm(const RunRecord& run, const RunSlurm& slurm,
+                                         const SlurmClient& client);
 
 /// Ends it: takes it out of Slurm's queue, or has its job told to end, and after `grace` ended.
 [[nodiscard]] Result<StopResult> stop_slurm_run(const RunRecord& run, const RunSlurm& slurm,
@@ -60,15 +60,15 @@ struct SlurmClient {
 class SlurmPolling {
  public:
   SlurmPolling(const RunRecord& run, SlurmClient client,
-               std::function<void(const std::string&)> tell = {});
+               std::function<void(const Sentence&)> tell = {});
   void poll();
 
  private:
   std::string directory_;
   std::optional<RunSlurm> slurm_;
   SlurmClient client_;
-  std::function<void(const std::string&)> tell_;
-  std::string told_;
+  std::function<void(const Sentence&)> tell_;
+  Sentence told_;
   Instant next_;
   Duration pause_;
 };

@@ -59,7 +59,7 @@ TEST(SlurmQueue, ReadsTheExitOfScontrol) {
 }
 
 TEST(SlurmQueue, SaysInWordsWhyAJobWaits) {
-  const auto said = [](const char* reason) { return why_it_waits({.reason = reason}); };
+  const auto said = [](const char* reason) { return why_it_waits({.reason = reason}).english(); };
   EXPECT_THAT(said("Priority"), HasSubstr("higher priority come first"));
   EXPECT_THAT(said("DependencyNeverSatisfied"), HasSubstr("never begin"));
   EXPECT_THAT(said("Dependency"), HasSubstr("has not ended"));
@@ -67,7 +67,7 @@ TEST(SlurmQueue, SaysInWordsWhyAJobWaits) {
   EXPECT_THAT(said("launch failed requeued held"), HasSubstr("scontrol release"));
   EXPECT_EQ(said("SomethingNew"), "SomethingNew");
   EXPECT_EQ(said(""), "Slurm gives no reason yet");
-  EXPECT_EQ(why_it_waits({.reason = "Resources", .start = "2026-11-27T01:00:00"}),
+  EXPECT_EQ(why_it_waits({.reason = "Resources", .start = "2026-11-27T01:00:00"}).english(),
             "it is next: what it asks for is not free yet; expected to begin at "
             "2026-11-27T01:00:00");
 }
@@ -90,7 +90,7 @@ TEST(SlurmPolling, AsksEverMoreRarelyAndTellsEachAnswerOnce) {
   ASSERT_TRUE(run) << run.error().message();
   std::vector<std::string> told;
   SlurmPolling polling(*run, {clock, {"PATH=" + folder.path() + ":/usr/bin:/bin"}},
-                       [&](const std::string& words) { told.push_back(words); });
+                       [&](const Sentence& words) { told.push_back(words.english()); });
   std::vector<int> asked_at;
   for (int second = 0; second <= 300; ++second) {
     const auto before = read_file(folder / "asked").value_or("").size();

@@ -9,7 +9,6 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "base/tr.h"
 #include "base/variables.h"
 #include "host_environment/environment.h"
 #include "run/ranks/rank_words.h"
@@ -36,15 +35,15 @@ std::optional<std::string> slurms_own(const JobSpec& job) {
   return std::nullopt;
 }
 
-std::string instead_of(std::string_view option) {
+Sentence instead_of(std::string_view option) {
   if (option == "--only" || option == "--kind") {
-    return std::string(tr("write --gpu-type, as sinfo -o %G names them"));
+    return sentence("write --gpu-type, as sinfo -o %G names them");
   }
   if (option == "--memory") {
-    return std::string(tr("write --slurm-opt=--gres=shard:N where the site has shards"));
+    return sentence("write --slurm-opt=--gres=shard:N where the site has shards");
   }
-  if (option == "--after") return std::string(tr("write --slurm-opt=--dependency=afterok:JOB"));
-  return std::string(tr("leave it out"));
+  if (option == "--after") return sentence("write --slurm-opt=--dependency=afterok:JOB");
+  return sentence("leave it out");
 }
 
 void add(std::vector<std::string>& words, const char* option, const std::string& value) {

@@ -263,7 +263,7 @@ TEST(DoctorFrameworkBlind, WhatAnotherRuleTellsBetterIsLeftToIt) {
   host.facts.python->said.frameworks[0].sees_gpu = false;
   host.visible = VisibleList{.value = ""};
   EXPECT_THAT(rules_of(host), ElementsAre("visible_devices_none")) << "that is why";
-  host.visible = VisibleList{.value = "1", .unclear = "on different cards"};
+  host.visible = VisibleList{.value = "1", .unclear = Sentence("on different cards")};
   EXPECT_THAT(rules_of(host), ::testing::Contains("framework_blind")) << "1 is one of them";
   host.visible.reset();
   host.facts.cuda->problem = "cuInit failed with error 802";

@@ -30,7 +30,7 @@ Finding hidden_list(const Examined& host, const VisibleList& list) {
       .meaning = sentence("CUDA programs find no device; frameworks go on with the CPU."),
       .steps = {{sentence("if that is not meant"), "unset CUDA_VISIBLE_DEVICES"}}};
   if (!list.corrected.empty()) finding.steps = {write_corrected(host, list)};
-  for (const std::string& remark : list.remarks) finding.evidence.push_back(Sentence(remark));
+  finding.evidence.insert(finding.evidence.end(), list.remarks.begin(), list.remarks.end());
   return finding;
 }
 
@@ -43,7 +43,7 @@ Finding broken_list(const Examined& host, const VisibleList& list) {
       .meaning = sentence("CUDA reads the list up to its first mistake, without a word."),
       .steps = {{sentence("write the numbers that nvidia-smi shows, or UUIDs"), ""}}};
   if (!list.corrected.empty()) finding.steps = {write_corrected(host, list)};
-  for (const std::string& remark : list.remarks) finding.evidence.push_back(Sentence(remark));
+  finding.evidence.insert(finding.evidence.end(), list.remarks.begin(), list.remarks.end());
   return finding;
 }
 
@@ -56,7 +56,7 @@ Findings visible_devices(const Examined& host) {
         {.rule = "visible_devices_unclear",
          .severity = Severity::hint,
          .title = sentence("which GPUs CUDA_VISIBLE_DEVICES names is a guess"),
-         .evidence = {Sentence(list.unclear)},
+         .evidence = {list.unclear},
          .meaning = sentence("The cards differ, and without CUDA_DEVICE_ORDER the numbers count "
                              "from the fastest."),
          .steps = {{sentence("count as nvidia-smi does, for good in ~/.profile"),

@@ -16,20 +16,21 @@ TEST(DoctorVisibleDevices, ListThatSaysWhatIsMeant) {
 
 TEST(DoctorVisibleDevices, HidesAllBreaksOffOrIsAGuess) {
   Examined host = healthy();
-  host.visible = VisibleList{.value = "-1", .remarks = {"-1 ends the list"}};
+  host.visible = VisibleList{.value = "-1", .remarks = {Sentence("-1 ends the list")}};
   EXPECT_EQ(told(host),
             "warning visible_devices_none: CUDA_VISIBLE_DEVICES=\"-1\"; -1 ends the list");
   EXPECT_EQ(commands_of(only(host)), "unset CUDA_VISIBLE_DEVICES\n");
   host.visible =
-      VisibleList{.value = "0,x", .devices = {DeviceId("GPU-a")}, .remarks = {"entry 2"}};
+      VisibleList{.value = "0,x", .devices = {DeviceId("GPU-a")}, .remarks = {Sentence("entry 2")}};
   EXPECT_EQ(told(host), "warning visible_devices_broken: CUDA_VISIBLE_DEVICES=\"0,x\"; entry 2");
-  host.visible = VisibleList{.value = "0", .unclear = "the cards differ"};
+  host.visible = VisibleList{.value = "0", .unclear = Sentence("the cards differ")};
   EXPECT_EQ(told(host), "hint visible_devices_unclear: the cards differ");
 }
 
 TEST(DoctorVisibleDevices, MistakenListIsCorrected) {
   Examined host = healthy();
-  VisibleList list{.value = "1,-1,0", .devices = {DeviceId("GPU-b")}, .remarks = {"entry 2"}};
+  VisibleList list{
+      .value = "1,-1,0", .devices = {DeviceId("GPU-b")}, .remarks = {Sentence("entry 2")}};
   host.visible = list;
   EXPECT_EQ(commands_of(only(host)), "\n") << "no card can be named";
   list.corrected = "1,0";
@@ -49,8 +50,10 @@ TEST(DoctorVisibleDevices, MistakenListIsCorrected) {
 TEST(DoctorVisibleDevices, MistakenListOfUnlikeCardsIsCorrectedToo) {
   Examined host = healthy();
   host.snapshot.devices[1].name = std::string("NVIDIA Other");
-  host.visible = VisibleList{
-      .value = "0,0", .remarks = {"entry 2"}, .corrected = "0", .unclear = "the cards differ"};
+  host.visible = VisibleList{.value = "0,0",
+                             .remarks = {Sentence("entry 2")},
+                             .corrected = "0",
+                             .unclear = Sentence("the cards differ")};
   EXPECT_EQ(told(host), "warning visible_devices_broken: CUDA_VISIBLE_DEVICES=\"0,0\"; entry 2");
   EXPECT_EQ(commands_of(only(host)),
             "export CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0\n");

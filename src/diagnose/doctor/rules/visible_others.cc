@@ -148,9 +148,7 @@ Findings visible_list_broken(const Examined& host) {
         .evidence = {as_set(one.name, one.list)},
         .meaning = sentence("Its runtime reads the rest as best it can, without a word."),
         .steps = {{sentence("write numbers that are there, ascending and without blanks"), ""}}};
-    for (const std::string& remark : one.list.remarks) {
-      finding.evidence.push_back(Sentence(remark));
-    }
+    for (const Sentence& remark : one.list.remarks) finding.evidence.push_back(remark);
     findings.push_back(std::move(finding));
   }
   return findings;

@@ -13,7 +13,7 @@ using ::testing::IsEmpty;
 const std::vector<DeviceId> first = {DeviceId("GPU-a")};
 
 OtherVariable variable(std::string name, std::string value, std::vector<DeviceId> devices = {},
-                       std::vector<std::string> remarks = {}) {
+                       std::vector<Sentence> remarks = {}) {
   return {
       .name = std::move(name),
       .list = {
@@ -82,8 +82,8 @@ TEST(DoctorVisibleOthers, AUuidOfSeveralDevicesOrOfNoneIsTold) {
 }
 
 TEST(DoctorVisibleOthers, AnEntryThatIsNoDeviceIsTold) {
-  const Finding found = only(host_with(
-      {variable("ASCEND_RT_VISIBLE_DEVICES", "3,1", {}, {"entry 2 (\"1\") does not ascend"})}));
+  const Finding found = only(host_with({variable("ASCEND_RT_VISIBLE_DEVICES", "3,1", {},
+                                                 {Sentence("entry 2 (\"1\") does not ascend")})}));
   EXPECT_EQ(told(found),
             "warning visible_list_broken: ASCEND_RT_VISIBLE_DEVICES=\"3,1\"; entry 2 "
             "(\"1\") does not ascend");

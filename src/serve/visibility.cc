@@ -1,4 +1,4 @@
-#include "serve/policy.h"
+#include "serve/visibility.h"
 
 #include <algorithm>
 #include <cctype>
@@ -12,9 +12,9 @@ namespace {
 
 void hide_user(Reading<std::string>& user) { user = Absent::no_permission; }
 
-void narrow(HostProcess& process, AccessLevel access_level, const Policy& policy) {
+void narrow(HostProcess& process, AccessLevel access_level, const Visibility& visibility) {
   if (access_level == AccessLevel::whole) return;
-  if (policy.pods_are_open && process.enclosure && process.enclosure->pod_uid) {
+  if (visibility.pods_are_open && process.enclosure && process.enclosure->pod_uid) {
     process.enclosure->image = Absent::no_permission;
   } else {
     process.container = Absent::no_permission;
@@ -55,45 +55,45 @@ void narrow_xids(Snapshot& snapshot, const std::map<pid_t, AccessLevel>& levels)
 
 }  // namespace
 
-std::optional<Policy::Others> others_from_name(std::string_view name) {
-  if (name == "owner") return Policy::Others::owner;
-  if (name == "public") return Policy::Others::open;
-  if (name == "group") return Policy::Others::group;
+std::optional<Visibility::Others> others_from_name(std::string_view name) {
+  if (name == "owner") return Visibility::Others::owner;
+  if (name == "public") return Visibility::Others::open;
+  if (name == "group") return Visibility::Others::group;
   return std::nullopt;
 }
 
 AccessLevel access_level(const Principal& principal, std::optional<uid_t> owner,
-                         const Policy& policy, const GroupBook& book) {
+                         const Visibility& visibility, const GroupBook& book) {
   if (principal.admin || (owner && principal.is(*owner))) return AccessLevel::whole;
-  if (policy.others == Policy::Others::owner) return AccessLevel::numbers;
-  if (policy.commands_are_open && principal.is_on_this_machine()) return AccessLevel::commands;
-  const bool is_of_his_group = policy.others == Policy::Others::group && owner && principal.uid &&
-                               book.share_group(*principal.uid, *owner);
+  if (visibility.others == Visibility::Others::owner) return AccessLevel::numbers;
+  if (visibility.commands_are_open && principal.is_on_this_machine()) return AccessLevel::commands;
+  const bool is_of_his_group = visibility.others == Visibility::Others::group && owner &&
+                               principal.uid && book.share_group(*principal.uid, *owner);
   return is_of_his_group ? AccessLevel::commands : AccessLevel::names;
 }
 
-std::string_view word_for_sight(const Principal& principal, const Policy& policy) {
+std::string_view word_for_sight(const Principal& principal, const Visibility& visibility) {
   if (!principal.is_known()) return "public";
-  return policy.others == Policy::Others::group && !principal.admin ? "group" : "owner";
+  return visibility.others == Visibility::Others::group && !principal.admin ? "group" : "owner";
 }
 
 bool may_act_for(const Principal& principal, std::optional<uid_t> owner) {
   return principal.admin || (owner && principal.is(*owner));
 }
 
-Snapshot visible_part(Snapshot snapshot, const Principal& principal, const Policy& policy,
+Snapshot visible_part(Snapshot snapshot, const Principal& principal, const Visibility& visibility,
                       const GroupBook& book) {
   if (principal.admin) return snapshot;
   std::map<pid_t, AccessLevel> levels;
   for (HostProcess& process : snapshot.processes) {
-    const AccessLevel seen = access_level(principal, process.uid.get(), policy, book);
+    const AccessLevel seen = access_level(principal, process.uid.get(), visibility, book);
     levels[process.id.pid] = seen;
-    narrow(process, seen, policy);
+    narrow(process, seen, visibility);
   }
   for (Claim& claim : snapshot.claims)
-    narrow(claim, access_level(principal, claim.uid, policy, book));
+    narrow(claim, access_level(principal, claim.uid, visibility, book));
   for (Waiter& waiter : snapshot.waiters)
-    narrow(waiter, access_level(principal, waiter.uid, policy, book));
+    narrow(waiter, access_level(principal, waiter.uid, visibility, book));
   narrow_xids(snapshot, levels);
   // Whose descriptors these are is not known.
   if (snapshot.device_files.get()) snapshot.device_files = Absent::no_permission;
@@ -159,7 +159,8 @@ std::shared_ptr<const Snapshot> ViewCache::of(const Principal& principal) {
   const std::string key = principal.view_key();
   const std::scoped_lock lock(mutex_);
   if (const auto had = kept_.find(key); had != kept_.end()) return had->second;
-  auto made = std::make_shared<const Snapshot>(visible_part(*look_, principal, policy_, *book_));
+  auto made =
+      std::make_shared<const Snapshot>(visible_part(*look_, principal, visibility_, *book_));
   if (kept_.size() < most_kept) kept_.emplace(key, made);
   return made;
 }

@@ -27,30 +27,31 @@
 
 namespace berth::serve {
 
-struct Policy {
+struct Visibility {
   enum class Others { owner, open, group };  // `open` is written "public"
   Others others = Others::open;
   bool pods_are_open = false;
   /// /proc shows every user of this machine what the others run (base/process_stat.h).
   bool commands_are_open = false;
 };
-[[nodiscard]] std::optional<Policy::Others> others_from_name(std::string_view name);
+[[nodiscard]] std::optional<Visibility::Others> others_from_name(std::string_view name);
 
 /// How much of what belongs to one user somebody sees.
 enum class AccessLevel { numbers, names, commands, whole };
 
 /// What belongs to `owner`; nothing: it is not known whose it is.
 [[nodiscard]] AccessLevel access_level(const Principal& principal, std::optional<uid_t> owner,
-                                       const Policy& policy, const GroupBook& book);
+                                       const Visibility& visibility, const GroupBook& book);
 
 /// "public", "group" or "owner": in a word, what this principal sees.
-[[nodiscard]] std::string_view word_for_sight(const Principal& principal, const Policy& policy);
+[[nodiscard]] std::string_view word_for_sight(const Principal& principal,
+                                              const Visibility& visibility);
 
 /// Whether he may end or signal what belongs to `owner`.
 [[nodiscard]] bool may_act_for(const Principal& principal, std::optional<uid_t> owner);
 
 [[nodiscard]] Snapshot visible_part(Snapshot snapshot, const Principal& principal,
-                                    const Policy& policy, const GroupBook& book);
+                                    const Visibility& visibility, const GroupBook& book);
 
 /// What others may know of somebody's run: members that are not named there stay with its owner.
 /// `access_level`: less than whole.
@@ -64,9 +65,9 @@ enum class AccessLevel { numbers, names, commands, whole };
 
 class ViewCache {
  public:
-  ViewCache(std::shared_ptr<const Snapshot> look, Policy policy,
+  ViewCache(std::shared_ptr<const Snapshot> look, Visibility visibility,
             std::shared_ptr<const GroupBook> book)
-      : look_(std::move(look)), policy_(policy), book_(std::move(book)) {}
+      : look_(std::move(look)), visibility_(visibility), book_(std::move(book)) {}
 
   /// Never null. The same for all who see the same, as far as they are not too many to be kept.
   /// Of any thread.
@@ -76,7 +77,7 @@ class ViewCache {
   static constexpr std::size_t most_kept = 64;
 
   std::shared_ptr<const Snapshot> look_;
-  Policy policy_;
+  Visibility visibility_;
   std::shared_ptr<const GroupBook> book_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const Snapshot>> kept_;  // by who sees the same

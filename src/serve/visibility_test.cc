@@ -1,4 +1,4 @@
-#include "serve/policy.h"
+#include "serve/visibility.h"
 #include "base/sentence.h"
 
 #include <gmock/gmock.h>
@@ -11,17 +11,17 @@
 namespace berth::serve {
 namespace {
 
-using Others = Policy::Others;
+using Others = Visibility::Others;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
 std::string seen(const Principal& principal, Others others) {
   const RequestContext context = example_context(others);
-  return to_json(visible_part(*context.snapshot, principal, context.policy, *context.book),
+  return to_json(visible_part(*context.snapshot, principal, context.visibility, *context.book),
                  JsonLayout::compact);
 }
 
-TEST(Policy, NobodyInParticularSeesNamesAndNoCommands) {
+TEST(Visibility, NobodyInParticularSeesNamesAndNoCommands) {
   const std::string text = seen(nobody(), Others::open);
   EXPECT_THAT(text, HasSubstr("\"user\":\"alice\""));
   EXPECT_THAT(text, Not(HasSubstr("secret")));
@@ -29,7 +29,7 @@ TEST(Policy, NobodyInParticularSeesNamesAndNoCommands) {
   EXPECT_THAT(text, HasSubstr("\"command\":\"no permission\""));
 }
 
-TEST(Policy, NamesOfPodsAreForOthersWhereTheyAreOpened) {
+TEST(Visibility, NamesOfPodsAreForOthersWhereTheyAreOpened) {
   RequestContext context = example_context(Others::open);
   Snapshot host = *context.snapshot;
   for (HostProcess& process : host.processes) {
@@ -43,45 +43,45 @@ TEST(Policy, NamesOfPodsAreForOthersWhereTheyAreOpened) {
   host.processes.back().enclosure =
       Enclosure{.runtime = "docker", .id = "ab", .name = std::string("train")};
   const auto seen_by_nobody = [&] {
-    return to_json(visible_part(host, nobody(), context.policy, *context.book),
+    return to_json(visible_part(host, nobody(), context.visibility, *context.book),
                    JsonLayout::compact);
   };
   EXPECT_THAT(seen_by_nobody(), Not(HasSubstr("llm-0")));
-  context.policy.pods_are_open = true;
+  context.visibility.pods_are_open = true;
   EXPECT_THAT(seen_by_nobody(), HasSubstr("team-a/llm-0/worker"));
   EXPECT_THAT(seen_by_nobody(), Not(HasSubstr("secret")));
   EXPECT_THAT(seen_by_nobody(), Not(HasSubstr("train\"")));
 }
 
-TEST(Policy, OfALeaseTheContainerIsItsOwners) {
+TEST(Visibility, OfALeaseTheContainerIsItsOwners) {
   RequestContext context = example_context(Others::open);
   Snapshot host = *context.snapshot;
   host.claims = {{.id = "lease-1", .uid = alice, .user = "alice", .container = "4f5e6d"}};
   const auto seen_by = [&](const Principal& principal) {
-    return visible_part(host, principal, context.policy, *context.book).claims.at(0).container;
+    return visible_part(host, principal, context.visibility, *context.book).claims.at(0).container;
   };
   EXPECT_EQ(seen_by(known(alice)), "4f5e6d");
   EXPECT_EQ(seen_by(known(bob)), "");
   EXPECT_EQ(seen_by(nobody()), "");
 }
 
-TEST(Policy, SomebodySeesHisOwnWhole) {
+TEST(Visibility, SomebodySeesHisOwnWhole) {
   const std::string text = seen(known(alice), Others::open);
   EXPECT_THAT(text, HasSubstr("alices-secret.py"));
   EXPECT_THAT(text, Not(HasSubstr("bobs-secret.py")));
 }
 
-TEST(Policy, GroupShowsCommandsToItsMembersAlone) {
+TEST(Visibility, GroupShowsCommandsToItsMembersAlone) {
   EXPECT_THAT(seen(known(alice), Others::group), HasSubstr("bobs-secret.py"));
   EXPECT_THAT(seen(known(carol), Others::group), Not(HasSubstr("secret")));
   EXPECT_THAT(seen(nobody(), Others::group), Not(HasSubstr("secret")));
 }
 
-TEST(Policy, AUserOfThisMachineSeesWhatItsProcAndLedgerShowHim) {
+TEST(Visibility, AUserOfThisMachineSeesWhatItsProcAndLedgerShowHim) {
   const auto seen_by = [](Principal principal, Others others, bool open) {
     RequestContext context = example_context(others);
-    context.policy.commands_are_open = open;
-    return to_json(visible_part(*context.snapshot, principal, context.policy, *context.book),
+    context.visibility.commands_are_open = open;
+    return to_json(visible_part(*context.snapshot, principal, context.visibility, *context.book),
                    JsonLayout::compact);
   };
   const Principal here = known(carol);
@@ -98,21 +98,22 @@ TEST(Policy, AUserOfThisMachineSeesWhatItsProcAndLedgerShowHim) {
   EXPECT_NE(here.view_key(), elsewhere.view_key()) << "they do not see the same";
 }
 
-TEST(Policy, OwnerHidesTheNamesOfOthers) {
+TEST(Visibility, OwnerHidesTheNamesOfOthers) {
   const std::string text = seen(known(bob), Others::owner);
   EXPECT_THAT(text, Not(HasSubstr("alice")));
   EXPECT_THAT(text, HasSubstr("bobs-secret.py"));
 }
 
-TEST(Policy, AdministratorSeesEverything) {
+TEST(Visibility, AdministratorSeesEverything) {
   const RequestContext context = example_context(Others::owner);
-  EXPECT_EQ(visible_part(*context.snapshot, administrator(), context.policy, *context.book),
+  EXPECT_EQ(visible_part(*context.snapshot, administrator(), context.visibility, *context.book),
             *context.snapshot);
 }
 
-TEST(Policy, WhatIsHiddenStaysTakenAllTheSame) {
+TEST(Visibility, WhatIsHiddenStaysTakenAllTheSame) {
   const RequestContext context = example_context(Others::owner);
-  const Snapshot part = visible_part(*context.snapshot, nobody(), context.policy, *context.book);
+  const Snapshot part =
+      visible_part(*context.snapshot, nobody(), context.visibility, *context.book);
   for (std::size_t i = 0; i < part.devices.size(); ++i) {
     EXPECT_EQ(state_of(part.devices[i], part),
               state_of(context.snapshot->devices[i], *context.snapshot))
@@ -120,7 +121,7 @@ TEST(Policy, WhatIsHiddenStaysTakenAllTheSame) {
   }
 }
 
-TEST(Policy, OnlyOwnersAndAdministratorsMayAct) {
+TEST(Visibility, OnlyOwnersAndAdministratorsMayAct) {
   EXPECT_TRUE(may_act_for(known(alice), alice));
   EXPECT_FALSE(may_act_for(known(bob), alice));
   EXPECT_TRUE(may_act_for(administrator(), alice));
@@ -159,7 +160,7 @@ TEST(Token, IsFoundInBothSchemes) {
 }
 
 /// Also where the writer forgets that it is not its owner who reads.
-TEST(Policy, OfARunOthersAreGivenNoValueThatIsItsOwners) {
+TEST(Visibility, OfARunOthersAreGivenNoValueThatIsItsOwners) {
   RunRecord run;
   run.directory = "/secret";
   run.problems = {Sentence("secret")};
