@@ -356,6 +356,13 @@ def test_an_idle_lease_is_listed_and_who_waits_is_told_once_a_history_knows_it(l
         end(serve)
 
 
+def test_memory_held_without_a_lease_is_listed_as_of_one_look(machine_of):
+    """A notebook of two days that computes nothing, on a card of its own."""
+    done = machine_of("server-8xh100").run("idle", "--json")
+    rows = json.loads(done.stdout)["idle"]
+    assert [(row["kind"], row["sure"], row["index"], row["users"]) for row in rows] == [("memory", "seen", 2, ["bob"])]
+
+
 # --- reservations -----------------------------------------------------------------------------------
 
 

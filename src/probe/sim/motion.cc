@@ -182,6 +182,7 @@ void add_job(Snapshot& snapshot, const Claim& claim, std::uint64_t seed) {
     for (Device& parent : snapshot.devices) {
       if (device->parent && parent.id == *device->parent) take_memory(parent, share.memory);
     }
+    if (device->process_count.get()) device->process_count = *device->process_count.get() + 1;
     GpuProcess process{.device = device->id, .pid = claim.job->pid, .memory = share.memory};
     process.partition = device->partition;
     process.utilization_sm = device->utilization_gpu;
@@ -189,6 +190,16 @@ void add_job(Snapshot& snapshot, const Claim& claim, std::uint64_t seed) {
     if (find_process(claim.job->pid, snapshot) == nullptr) {
       snapshot.processes.push_back(process_of(claim, share.seconds));
     }
+  }
+}
+
+/// Where the file does not say how many use a device: as many as it lists.
+void count_processes(Snapshot& snapshot) {
+  for (Device& device : snapshot.devices) {
+    const Reading<std::uint64_t>& said = device.process_count;
+    if (said.get() || said.why() != Absent::not_sampled || device.lost) continue;
+    device.process_count = static_cast<std::uint64_t>(std::ranges::count(
+        snapshot.gpu_processes, device.id, [](const GpuProcess& one) { return one.device; }));
   }
 }
 
@@ -248,6 +259,7 @@ Snapshot scenario_at(const Scenario& scenario, WallTime now) {
   }
   tell_pcie_rates(scenario, snapshot);
   put_life(snapshot, scenario.life, scenario.base);
+  count_processes(snapshot);
   return snapshot;
 }
 

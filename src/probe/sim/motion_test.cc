@@ -163,6 +163,7 @@ TEST(SimulatedJobs, JobOfAClaimComputesOnItsDevice) {
   for (Device& device : host.devices) {
     device.power_draw = 70_watts;
     device.power_limit = 700_watts;
+    device.process_count = std::uint64_t{0};
   }
   sim::add_jobs(host, {claim_on("B", std::nullopt, start)}, 1);
   ASSERT_EQ(host.gpu_processes.size(), 1U);
@@ -176,6 +177,7 @@ TEST(SimulatedJobs, JobOfAClaimComputesOnItsDevice) {
   EXPECT_FALSE(host.devices[1].utilization_history.get()->empty());
   EXPECT_EQ(*host.devices[0].utilization_gpu.get(), Percent(0));
   EXPECT_EQ(*host.devices[0].power_draw.get(), 70_watts);
+  EXPECT_EQ(*host.devices[1].process_count.get(), 1U);
   ASSERT_EQ(host.processes.size(), 1U);
   EXPECT_EQ(*host.processes[0].user.get(), "alice");
   EXPECT_THAT(host.processes[0].ancestors, testing::ElementsAre(70));

@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/fd.h"
 #include "base/temporary_directory.h"
+#include "probe/sim/motion.h"
 #include "probe/sources.h"
 #include "snapshot/json.h"
 #include "snapshot/questions.h"
@@ -38,6 +40,19 @@ TEST(BuiltinScenarios, AreAllReadable) {
   }
   EXPECT_THAT(names, testing::IsSupersetOf({"server-8xh100", "lab-4", "desktop", "h100-mig",
                                             "no-history", "faults", "driver-mismatch"}));
+}
+
+TEST(BuiltinScenarios, CountTheProcessesOfEachDevice) {
+  for (const ScenarioName& known : builtin_scenarios()) {
+    const sim::Scenario scenario = builtin(std::string(known.name));
+    const Snapshot seen = sim::scenario_at(scenario, scenario.base.taken);
+    for (const Device& device : seen.devices) {
+      if (device.lost || known.name == "driver-mismatch") continue;
+      const auto listed = std::ranges::count(seen.gpu_processes, device.id, &GpuProcess::device);
+      EXPECT_EQ(device.process_count, static_cast<std::uint64_t>(listed))
+          << known.name << ' ' << device.id.text();
+    }
+  }
 }
 
 TEST(BuiltinScenarios, HaveDistinctDevicesAndMemoryThatAddsUp) {
