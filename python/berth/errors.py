@@ -77,7 +77,7 @@ def error_of(code: str, message: str, remedy: Optional[str] = None) -> Error:
     """The exception of a code of berth.h; what the message ends with as a way out is its remedy."""
     import re
 
-    unknown = re.search(r'--sim takes "(.*?)" .* with one of (.*?)(?: \(|$)', message, re.S)
+    unknown = re.search(r'--sim: there is .* no file "(.*?)"; the servers are (.*?), and --sim= ', message, re.S)
     if unknown:
         message = f'there is no simulated server and no file "{unknown[1]}" for sim= or BERTH_SIM'
         remedy = f"one of {unknown[2]}"

@@ -222,12 +222,24 @@ Result<Ledger> Context::open_ledger() {
   return ledger;
 }
 
+std::optional<std::string> Context::other_etc() const {
+  auto named = variable("BERTH_ETC");
+  if (!named || ::geteuid() == 0) return named;
+  struct stat own{};
+  struct stat shared{};
+  const std::string ledger = variable("BERTH_LEDGER").value_or("");
+  if (ledger.empty()) return std::nullopt;
+  const bool is_shared = ::stat(ledger.c_str(), &own) == 0 && ::stat("/run/berth", &shared) == 0 &&
+                         own.st_ino == shared.st_ino && own.st_dev == shared.st_dev;
+  return is_shared ? std::nullopt : std::move(named);
+}
+
 std::string Context::machine_configuration() const {
-  return variable("BERTH_ETC").value_or("/etc") + "/berth";
+  return other_etc().value_or("/etc") + "/berth";
 }
 
 std::string Context::machine_state() const {
-  return variable("BERTH_ETC") ? machine_configuration() : "/var/lib/berth";
+  return other_etc() ? machine_configuration() : "/var/lib/berth";
 }
 
 PolicyPlaces Context::policy_places() const {
@@ -236,7 +248,7 @@ PolicyPlaces Context::policy_places() const {
   places.hours = machine_state() + "/hours";
   places.told = machine_state() + "/told";
   places.now = clock_.wall_now();
-  if (variable("BERTH_ETC")) places.owner = ::geteuid();  // of a test
+  if (other_etc()) places.owner = ::geteuid();  // of a test
   return places;
 }
 

@@ -92,8 +92,11 @@ class Context {
   /// read, and nothing is to be claimed.
   [[nodiscard]] Result<std::shared_ptr<const Policy>> policy() const;
   [[nodiscard]] PolicyPlaces policy_places() const;
+  /// $BERTH_ETC, for tests, which are not to read the machine's own. Who uses the ledger that all
+  /// share is held to the machine's own rules: nothing.
+  [[nodiscard]] std::optional<std::string> other_etc() const;
   /// The machine's configuration, /etc/berth, and what its server keeps, /var/lib/berth. Below
-  /// $BERTH_ETC where that is set: for tests, which are not to read the machine's own.
+  /// other_etc() where there is one.
   [[nodiscard]] std::string machine_configuration() const;
   [[nodiscard]] std::string machine_state() const;
 

@@ -80,7 +80,7 @@ std::optional<std::string> server_state_directory(const Context& context) {
 
 std::optional<std::string> hours_file(const Context& context) {
   const PolicyPlaces places = context.policy_places();
-  const bool is_tested = context.variable("BERTH_ETC").has_value();
+  const bool is_tested = context.other_etc().has_value();
   const bool is_machines = server_state_directory(context).value_or("") + "/hours" == places.hours;
   const bool counts = is_tested || (is_machines && !context.sources().simulated);
   return counts && ::geteuid() == places.owner ? std::optional(places.hours) : std::nullopt;

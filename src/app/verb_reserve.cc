@@ -10,6 +10,7 @@
 
 #include "app/kernel_cap.h"
 #include "app/planned_start.h"
+#include "app/records.h"
 #include "app/run_options.h"
 #include "app/simulated_mark.h"
 #include "app/verb.h"
@@ -221,19 +222,37 @@ class ReleaseVerb final : public Verb {
     const auto released = release_planned(context, name_);
     if (!released)
       return report(Error(released.error()).because(sentence("release")), usage_code());
-    if (!*released) return become({"stop", name_of_run(context)}, context.environment());
+    if (!*released) return stop(context);
     say_simulated(context.sources().simulated);
     complain(trf("{} does not begin any more", printable(name_)));
     return exit_code::ok;
   }
 
  private:
+  /// A job's run is never ended by this word.
+  int stop(Context& context) const {
+    const auto run = name_ == "last" ? last_held(context) : find_run(context, name_);
+    if (!run) return report(run.error(), usage_code());
+    const std::string& id = run->manifest.id;
+    if (is_reservation(*run)) return become({"stop", id}, context.environment());
+    return report(Error(ErrorCode::invalid,
+                        "release: run {} is no reservation; berth stop {} ends a run", id, id),
+                  usage_code());
+  }
+  static bool is_reservation(const RunRecord& run) {
+    const std::vector<std::string>& words = run.manifest.command;
+    return words.size() == 3 && words[1] == "reserve" && words[2] == "--hold";
+  }
   /// The last run may be a command on what the last reservation holds.
-  [[nodiscard]] std::string name_of_run(Context& context) const {
-    if (name_ != "last") return name_;
-    const LedgerView view = context.read_ledger();
-    const Claim* last = last_of_own(view.claims);
-    return last == nullptr ? name_ : last->run;
+  static Result<RunRecord> last_held(Context& context) {
+    std::vector<Claim> claims = context.read_ledger().claims;
+    std::ranges::sort(claims, std::greater(), [](const Claim& claim) { return claim.since; });
+    for (const Claim& claim : claims) {
+      if (claim.uid != ::geteuid() || claim.run.empty()) continue;
+      auto run = find_run(context, claim.run);
+      if (run && is_reservation(*run)) return run;
+    }
+    return fail(ErrorCode::not_found, "release: you hold no reservation");
   }
 
   std::string name_;

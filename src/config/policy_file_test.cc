@@ -24,6 +24,16 @@ std::string refusal(std::string_view text) {
   return policy ? "" : policy.error().message();
 }
 
+TEST(PolicyFile, AKeyOfEndlessPartsIsAMistakeAndNoCrash) {
+  std::string deep = "a";
+  for (int i = 0; i < 100'000; ++i) deep += ".a";
+  for (const std::string& text : {deep + " = 1", "[" + deep + "]", "x = {" + deep + " = 1}"}) {
+    const auto policy = parse_policy(text, path);
+    ASSERT_FALSE(policy);
+    EXPECT_THAT(policy.error().message(), HasSubstr("at most 1000 parts"));
+  }
+}
+
 TEST(PolicyFile, SaysWhatIsAllowedInTheOrderOfTheFile) {
   const auto policy = parse_policy(
       "[queue]\npriority_step = \"6h\"\n[group.z]\ndevices_at_most = 1\n[group.a]\n"

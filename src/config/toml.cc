@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/text.h"
+
 namespace berth {
 
 namespace {
@@ -62,6 +64,12 @@ Result<toml::table> parse_toml(std::string_view text) {
   // The parser goes as deep as the text does.
   constexpr std::size_t longest = 1 << 20;
   if (text.size() > longest) return fail(ErrorCode::invalid, "larger than 1 MiB");
+  constexpr std::ptrdiff_t most_parts = 1000;
+  const std::vector<std::string_view> lines = split(text, '\n');
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (std::ranges::count(lines[i], '.') < most_parts) continue;
+    return fail(ErrorCode::invalid, "line {}: a key has at most {} parts", i + 1, most_parts);
+  }
   toml::parse_result parsed = toml::parse(text);
   if (parsed) return std::move(parsed).table();
   return fail(ErrorCode::invalid, "line {}: {}", parsed.error().source().begin.line,

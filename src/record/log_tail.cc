@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -52,10 +53,13 @@ Result<LogTail> read_end_of(int fd, const std::string& path) {
   struct stat status{};
   if (::fstat(fd, &status) != 0) return fail_system(errno, "read {}", path);
   const auto most = static_cast<off_t>(longest_tail);
-  if (!S_ISREG(status.st_mode) || status.st_size <= most) return read_to_end(fd, path);
+  if (!S_ISREG(status.st_mode)) return read_to_end(fd, path);
+  // Where it stands already, the run's own output begins.
+  const off_t begin = ::lseek(fd, 0, SEEK_CUR);
+  if (begin == 0 && status.st_size <= most) return read_to_end(fd, path);
   std::array<char, byte_order_mark_length> first{};
   const ssize_t got = ::pread(fd, first.data(), first.size(), 0);
-  const off_t from = ::lseek(fd, -most, SEEK_END);
+  const off_t from = ::lseek(fd, std::max(begin, status.st_size - most), SEEK_SET);
   if (got < 0 || from < 0) return fail_system(errno, "read {}", path);
   return read_to_end(fd, path,
                      {.beginning = {first.data(), static_cast<std::size_t>(got)},

@@ -183,6 +183,7 @@ static void walk(Archive& archive, Manifest& manifest, RunReader reader) {
   archive.member("waited_ms", manifest.waited_ms, Form::required);
   own("time_limit_ms", manifest.time_limit_ms);
   own("log", manifest.log);
+  own("log_from_bytes", manifest.log_from);
   archive.member("given", manifest.given, Form::required);
   archive.member("promised_bytes", manifest.promised, Form::required);
   archive.member("cap", manifest.cap);

@@ -71,6 +71,7 @@ std::optional<RunRanks> run_ranks_of(const RunRecord& run) {
 
 RunRecord with_log_of_rank(RunRecord run, int rank) {
   run.manifest.log = run.directory + "/" + rank_log_name(rank);
+  run.manifest.log_from.reset();
   return run;
 }
 

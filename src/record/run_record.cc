@@ -368,8 +368,15 @@ Result<Fd> open_log(const RunRecord& run) {
   const std::string folder = run.directory + "/";
   const bool is_inside =
       path.starts_with(folder) && path.find('/', folder.size()) == std::string_view::npos;
-  return open_file_of(run.owner, run.directory,
-                      std::string(is_inside ? path.substr(folder.size()) : path));
+  auto fd = open_file_of(run.owner, run.directory,
+                         std::string(is_inside ? path.substr(folder.size()) : path));
+  // What stood there before is not this run's. A file that has been cut since has nothing before.
+  struct stat facts{};
+  const std::uint64_t from = run.manifest.log_from.value_or(0);
+  const bool has_it = from > 0 && fd && ::fstat(fd->get(), &facts) == 0 && S_ISREG(facts.st_mode) &&
+                      static_cast<std::uint64_t>(facts.st_size) >= from;
+  if (has_it) (void)::lseek(fd->get(), static_cast<off_t>(from), SEEK_SET);
+  return fd;
 }
 
 Summary summary_of(const RunRecord& run) {

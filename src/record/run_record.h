@@ -104,6 +104,8 @@ struct Manifest {
   std::int64_t waited_ms = 0;
   std::optional<std::int64_t> time_limit_ms;
   std::optional<std::string> log;  // where a detached run's output goes
+  /// Bytes that the log had before: another run's, or the user's own. Nothing: none.
+  std::optional<std::uint64_t> log_from;
   /// The host and the devices given, with all their facts, as of the choice.
   Snapshot given;
   /// Bytes promised per device of `given.devices`; nothing: the whole device.
@@ -256,6 +258,7 @@ struct RunList {
 [[nodiscard]] Result<RunRecord> read_run(const std::string& directory, const FileOwner& owner);
 
 /// Opens a detached run's output for reading. unsupported: the run has none.
+/// Stands where the run's own output begins.
 [[nodiscard]] Result<Fd> open_log(const RunRecord& run);
 
 /// Everything else of a record, read when asked for. A torn last line is left out, and so are marks

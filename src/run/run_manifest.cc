@@ -1,5 +1,6 @@
 #include "run/run_manifest.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -48,6 +49,11 @@ void note_when_and_where(const RunOptions& options, Clock& clock, Manifest& mani
   if (options.detach) {
     manifest.log = options.log.value_or(runs_directory(options.state_directory) + "/" +
                                         manifest.id + "/output");
+    struct stat facts{};
+    const bool is_used = options.log && ::stat(options.log->c_str(), &facts) == 0 &&
+                         S_ISREG(facts.st_mode) && facts.st_size > 0;
+    manifest.log_from.reset();
+    if (is_used) manifest.log_from = static_cast<std::uint64_t>(facts.st_size);
   }
   const Moment now = clock.moment();
   manifest.started = now.wall;

@@ -245,11 +245,13 @@ Result<LogPiece> RunSource::log(const FoundRun& run, std::uint64_t offset,
   struct stat facts{};
   if (::fstat(fd->get(), &facts) != 0) return fail_system(errno, "examine the log");
   LogPiece piece;
-  piece.total = static_cast<std::uint64_t>(facts.st_size);
+  const auto begin =
+      static_cast<std::uint64_t>(std::max(::lseek(fd->get(), 0, SEEK_CUR), off_t{0}));
+  piece.total = static_cast<std::uint64_t>(facts.st_size) - begin;
   piece.offset = std::min(offset, piece.total);
   piece.text.resize(limit);
   const ssize_t got =
-      ::pread(fd->get(), piece.text.data(), limit, static_cast<off_t>(piece.offset));
+      ::pread(fd->get(), piece.text.data(), limit, static_cast<off_t>(begin + piece.offset));
   if (got < 0) return fail_system(errno, "read the log");
   piece.text.resize(static_cast<std::size_t>(got));
   const bool is_end = piece.offset + piece.text.size() >= piece.total;

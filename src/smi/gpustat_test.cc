@@ -47,7 +47,7 @@ TEST(Gpustat, ShowsAllThatIsAskedFor) {
 TEST(Gpustat, CutsANameBetweenCharacters) {
   Snapshot host = shared_card();
   host.devices[0].name = std::string("显卡 RTX");
-  EXPECT_THAT(drawn(host, {"--no-header", "--gpuname-width", "8"}), HasSubstr("[0] …卡 RTX |"));
+  EXPECT_THAT(drawn(host, {"--no-header", "--gpuname-width", "7"}), HasSubstr("[0] …卡 RTX |"));
 }
 
 TEST(Gpustat, CanLeaveNamesAndProcessesOut) {

@@ -123,6 +123,7 @@ TEST(Idle, IsMemoryThatSomebodyHoldsWithoutALease) {
     Snapshot host = SnapshotBuilder().gpu("A", 24_GiB).build();
     host.taken = WallTime{now_ms};
     host.devices[0].utilization_gpu = load;
+    host.devices[0].process_count = std::uint64_t{1};
     host.gpu_processes = {{.device = DeviceId("A"), .pid = 42, .memory = 14_GiB}};
     HostProcess process{.id = {.pid = 42}};
     process.uid = uid_t{1000};

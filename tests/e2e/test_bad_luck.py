@@ -644,7 +644,7 @@ def test_a_host_lock_held_for_ever_keeps_no_prompt_from_coming_back(machine):
         (["runs", "-n", "many"], 2, "many"),
         (["show", "nope"], 1, "nope"),
         (["--sim", "nope"], 2, "server-8xh100"),
-        (["show", "--sim", "20261123-034050-tu73gc"], 2, "--sim= in front of other words is server-8xh100"),
+        (["show", "--sim", "20261123-034050-tu73gc"], 2, "--sim= alone means server-8xh100"),
         (["smi", "--sim", "nope"], 2, "lab-4"),
         (["status", "--sim", "lab-4", "--replay", "/nonexistent"], 2, "--sim and --replay name two machines"),
         (["smi", "-L", "--sim", "lab-4", "--replay", "/nonexistent"], 2, "--sim and --replay name two machines"),

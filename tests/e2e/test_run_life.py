@@ -362,3 +362,27 @@ def test_runs_of_one_second_are_listed_the_newest_first(machine):
         machine.run("run", "-q", "--", "sh", "-c", f"exit {code}")
         assert show(machine, "last")["end"]["exit_code"] == code
     assert [run["end"]["exit_code"] for run in runs(machine)["runs"]] == [5, 4, 3, 2, 1, 0]
+
+
+def test_of_a_log_that_was_there_only_what_the_run_wrote_is_its_own(machine, tmp_path):
+    log = tmp_path / "train.log"
+    died = "echo 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB'; exit 1"
+    for script in (died, "echo 'KeyError: lr'; exit 1"):
+        detach(machine, "sh", "-c", script, options=("--log", log, "--retry-oom", "1") if script != died else ("--log", log))
+        machine.run("wait", "last")
+    assert "OutOfMemoryError" in log.read_text() and "KeyError" in log.read_text()
+    assert machine.run("logs", "last").stdout == "KeyError: lr\n"
+    told = machine.run("explain", "last").stdout
+    assert "KeyError" in told and "OutOfMemory" not in told, told
+    ended = [run for run in runs(machine)["runs"] if run["state"] == "ended"]
+    assert len(ended) == 2, "it was started again for an earlier run's words"
+    assert [run["end"].get("died_of") for run in ended if "KeyError" in " ".join(run["command"])] in ([None], [""])
+
+
+def test_release_ends_no_job(machine):
+    name = detach(machine, "sleep", "1000")
+    for called in (name, "last"):
+        done = machine.run("release", called)
+        assert done.returncode == 125 and "reservation" in done.stderr, done
+    assert show(machine, name)["state"] == "running"
+    machine.run("stop", name)

@@ -314,8 +314,9 @@ def test_the_hours_that_it_writes_down_hold_for_everybody(service):
     wait_until(is_counted, "what anna used is written down", 60)
     service.write("/etc/berth/berth.toml", "[everybody]\nhours_at_most = 0\n")
     try:
-        refused = service.run("berth", "run", "--", "true", uid=ANNA, env=FAKE)
-        assert refused.returncode == 124 and "of the 0 GPU-hours" in " ".join(refused.stderr.split()), refused
+        for named in ({}, {"BERTH_ETC": "/home/anna"}, {"BERTH_ETC": "/home/anna", "BERTH_LEDGER": "/run/../run/berth"}):
+            refused = service.run("berth", "run", "--", "true", uid=ANNA, env=FAKE | named)
+            assert refused.returncode == 124 and "of the 0 GPU-hours" in " ".join(refused.stderr.split()), refused
     finally:
         service.machine.path("/etc/berth/berth.toml").unlink()
     service.succeed("berth", "stop", used["run"], uid=ANNA)

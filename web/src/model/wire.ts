@@ -825,6 +825,8 @@ export interface Run {
   time_limit_ms?: number | null;
   /// Missing: it is another person's run.
   log?: string | null;
+  /// What the log had before; null: nothing. Missing: it is another person's run.
+  log_from_bytes?: number | null;
   /// The host and the devices that it was given, as of then.
   given: Snapshot;
   /// Of each device; null: the whole device.
