@@ -96,7 +96,9 @@ void add_meeting(const RunRanks& table, const std::string& proc, std::vector<Ran
 
 void add_cards(Context& context, const RunRecord& run, std::vector<RankSeen>& ranks) {
   if (run.manifest.given.devices.empty()) return;
-  const auto snapshot = context.look(Depth::placement);
+  Wanted wanted(Depth::placement);
+  wanted.add<&Device::power_draw, &Device::power_limit>();
+  const auto snapshot = context.look(wanted);
   if (!snapshot || snapshot->simulated) return;  // what a simulated card does is invented
   for (std::size_t i = 0; i < ranks.size() && i < run.manifest.given.devices.size(); ++i) {
     const Device* device = find_device(run.manifest.given.devices[i].id, *snapshot);

@@ -13,6 +13,7 @@
 #include "host_environment/environment.h"
 #include "host_environment/machine_side.h"
 #include "place/visible_devices.h"
+#include "run/container/plan.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 #include "view/placement_text.h"
@@ -69,9 +70,28 @@ Result<std::string> container_words(const std::string& format, const std::vector
   return words + "\n";
 }
 
+/// By the names that the engines' files have, as `berth run` does; by UUID where these do not know
+/// all. No file names a simulated card.
+std::string cdi_words(const std::vector<DeviceId>& devices, const Snapshot& snapshot,
+                      const std::string& root) {
+  std::optional<std::vector<std::string>> names;
+  if (!snapshot.simulated) {
+    names = cdi_names(devices, snapshot, read_cdi_specs(usual_cdi_folders(), root).specs);
+  }
+  if (!names) {
+    names.emplace();
+    for (const DeviceId& device : devices) names->push_back("nvidia.com/gpu=" + device.text());
+  }
+  std::string words;
+  for (const std::string& name : *names)
+    words += (words.empty() ? "--device " : " --device ") + name;
+  return words + "\n";
+}
+
 /// "0,2" for the shell, or what docker and CDI want to be told.
 Result<std::string> in_format(const std::string& format, const Placement& placement,
-                              const std::string& asked_for, const Snapshot& snapshot) {
+                              const std::string& asked_for, const Snapshot& snapshot,
+                              const std::string& root) {
   std::vector<DeviceId> devices;
   for (const Choice& choice : placement.chosen) devices.push_back(choice.device);
   if (format == "json") return placement_json(placement, asked_for, snapshot) + "\n";
@@ -97,14 +117,7 @@ Result<std::string> in_format(const std::string& format, const Placement& placem
   // neither is needed, and the words are right in $(…) too, where no shell takes quotes off.
   if (format == "docker" && devices.size() == 1) return "--gpus device=" + *list + "\n";
   if (format == "docker") return "--gpus '\"device=" + *list + "\"'\n";
-  if (format == "cdi") {
-    std::string words;
-    for (const DeviceId& device : devices) {
-      if (!words.empty()) words += ' ';
-      words += "--device nvidia.com/gpu=" + device.text();
-    }
-    return words + "\n";
-  }
+  if (format == "cdi") return cdi_words(devices, snapshot, root);
   return *list + "\n";
 }
 
@@ -160,7 +173,8 @@ class PickVerb final : public Verb {
       }
       return exit_code::no_device;
     }
-    const auto text = in_format(format(), placement, as_typed(job), snapshot);
+    const auto text = in_format(format(), placement, as_typed(job), snapshot,
+                                context.variable("BERTH_ROOT").value_or(""));
     if (!text) return report(text.error());
     print(*text);
     if (text->find('\'') != text->npos) say_whose_quotes(context);

@@ -348,6 +348,46 @@ def test_containers_without_the_toolkit_are_told_and_with_it_not(host, tmp_path)
     assert rule not in rules(doctor(machine, "--no-import")[1]), "the toolkit is there"
 
 
+def test_the_field_for_which_engines_refuse_a_file_of_devices_is_named(host):
+    machine = host()
+    spec = pathlib.Path(machine.env["BERTH_ROOT"]) / "etc/cdi/x.yaml"
+    text = ("kind: nvidia.com/gpu\ncontainerEdits:\n  additionalGids: [44]\ndevices:\n"
+            "- name: \"0\"\n  containerEdits:\n    deviceNodes:\n    - path: /dev/nvidia0\n")
+    put(spec, "cdiVersion: 0.5.0\n" + text)
+    _, answer = doctor(machine, "--no-import")
+    [found] = [one for one in answer["findings"] if one["rule"] == "cdi_file_refused"]
+    said = " ".join(found["evidence"])
+    assert "/etc/cdi/x.yaml: cdiVersion says 0.5.0" in said, said
+    assert "the field containerEdits.additionalGids needs 0.7.0" in said, said
+    put(spec, "cdiVersion: 0.7.0\n" + text)
+    assert "cdi_file_refused" not in rules(doctor(machine, "--no-import")[1])
+
+
+def test_an_image_that_bakes_in_its_cards_is_named(driver_of, tmp_path):
+    images = [
+        {"Id": "sha256:1", "RepoTags": ["lab/train:2"], "Config": {"Env": ["PATH=/bin", "CUDA_VISIBLE_DEVICES=0"]}},
+        {"Id": "sha256:2", "RepoTags": ["lab/other:1"], "Config": {"Env": ["PATH=/bin"]}},
+    ]
+    put(
+        tmp_path / "bin/docker",
+        f"""#!/bin/sh
+case "$*" in
+    --version) echo "Docker version 26.1.5+dfsg1, build a72d7cd" ;;
+    "image ls -q") printf '1\\n2\\n1\\n' ;;
+    "image inspect 1 2") echo '{json.dumps(images)}' ;;
+    *) exit 1 ;;
+esac
+""",
+        0o755,
+    )
+    # Engines are asked of this machine alone, never of a root made by hand.
+    machine = driver_of(plain())
+    machine.env |= {"BERTH_CUDA": str(CUDA), "PATH": f"{tmp_path}/bin:/usr/bin:/bin"}
+    _, answer = doctor(machine, "--no-import")
+    [found] = [one for one in answer["findings"] if one["rule"] == "image_sets_devices"]
+    assert found["evidence"] == ['docker: image lab/train:2 has CUDA_VISIBLE_DEVICES="0"'], found
+
+
 def test_a_file_is_read_only_where_asked_for(host, tmp_path):
     work = tmp_path / "work"
     put(work / "data.bin", "x" * 5_000_000)

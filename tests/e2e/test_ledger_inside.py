@@ -1,14 +1,17 @@
 """A ledger that is bind-mounted into a container: another PID namespace, and users as numbered outside, or not."""
 
+import json
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
+import tempfile
 
 import pytest
 
 from aftermath import leases, poll
-from conftest import FakeDriver, children, end, scenario, wait_until
+from conftest import BERTH, FakeDriver, children, end, scenario, wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +35,41 @@ def test_a_lease_taken_in_another_pid_namespace_counts_and_ends_with_it(machine)
         poll(lambda: leases(machine), 30, "a lease whose namespace has gone")
     finally:
         end(inside)
+
+
+@pytest.fixture
+def shared():
+    """A folder that every account reaches, with the program and a ledger for all."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="berth-shared-"))
+    folder.chmod(0o777)
+    shutil.copy(BERTH, folder / "berth")
+    for name in ("ledger", "inside"):
+        (folder / name).mkdir()
+        (folder / name).chmod(0o1777)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_a_lease_taken_inside_is_that_accounts_outside(shared):
+    user = 1000
+    env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "BERTH_SIM": "server-8xh100", "HOME": str(shared)}
+    script = (f"mount --bind {shared}/ledger {shared}/inside && exec setpriv --reuid={user} --regid={user} "
+              f"--clear-groups {shared}/berth run -q -- sleep 300")
+    inside = subprocess.Popen(["unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child", "sh", "-c", script],
+                              env=env | {"BERTH_LEDGER": str(shared / "inside")}, stdin=subprocess.DEVNULL)
+
+    def told():
+        done = subprocess.run([shared / "berth", "leases", "--json"], env=env | {"BERTH_LEDGER": str(shared / "ledger")},
+                              text=True, capture_output=True, check=False, timeout=60)
+        return [one for one in json.loads(done.stdout)["leases"] if one.get("uid") == user]
+    try:
+        [lease] = wait_until(told, "a lease of that account's is seen outside")
+        assert lease["devices"] and lease["run"], lease
+    finally:
+        for first in children(inside.pid):  # who has changed its user outlives its parent
+            os.kill(first, signal.SIGKILL)
+        end(inside)
+    poll(told, 30, "a lease whose namespace has gone")
 
 
 def test_a_ledger_of_outside_is_refused_where_users_are_numbered_anew(tmp_path, berth_binary):

@@ -99,6 +99,22 @@ def test_each_format_is_ready_for_its_reader(machine, format_name, expected):
     assert "SIMULATED" in done.stderr, "what is picked on a simulated server must say so"
 
 
+def test_the_names_for_cdi_are_those_of_the_file_that_engines_read(driver_of, tmp_path):
+    snapshot = many_devices(2)
+    machine = driver_of(snapshot)
+    machine.env["BERTH_ROOT"] = str(tmp_path / "root")
+    words = ("pick", "--only", "0", "--format", "cdi")
+    uuid = snapshot["devices"][0]["uuid"]
+    assert picked(machine.run(*words)) == f"--device nvidia.com/gpu={uuid}", "no file is there"
+    spec = tmp_path / "root/etc/cdi/nvidia.yaml"
+    spec.parent.mkdir(parents=True)
+    spec.write_text("cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n"
+                    "- name: \"0\"\n  containerEdits:\n    deviceNodes:\n    - path: /dev/nvidia0\n", encoding="utf-8")
+    assert picked(machine.run(*words)) == "--device nvidia.com/gpu=0"
+    both = picked(machine.run("pick", "-n", "2", "--format", "cdi"))
+    assert both.count("nvidia.com/gpu=GPU-") == 2, "the file does not know the other"
+
+
 WITHOUT_DEVICES = {
     "indices": "-1",
     "uuids": "-1",

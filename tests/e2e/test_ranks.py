@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from conftest import ROOT, end, wait_until
+from conftest import ROOT, FakeDriver, end, many_devices, wait_until
 
 LONG = 120  # what is waited for at most; nothing here is to be quick
 
@@ -144,6 +144,49 @@ def test_two_runs_at_the_same_moment_have_two_ports(ranks):
         assert out.count("['1 of 2']") == 2, out
 
 
+def test_nobody_else_gets_the_port_until_the_run_ends(ranks):
+    run = ranks.start(*ranks.wait())
+    try:
+        wait_until(lambda: ranks.here() == 3, "three ranks", LONG)
+        port = show(ranks)["ranks"]["master_port"]
+        stranger = socket.socket()  # which does not say SO_REUSEADDR; no rank listens
+        with stranger, pytest.raises(OSError, match="in use"):
+            stranger.bind(("127.0.0.1", port))
+    finally:
+        run.send_signal(signal.SIGTERM)
+        run.communicate(timeout=LONG)
+        end(run)
+    with socket.socket() as stranger:
+        stranger.bind(("127.0.0.1", port))
+
+
+def test_each_rank_is_bound_to_the_cpus_near_its_card_and_counts_its_threads(tmp_path):
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        pytest.skip("needs two CPUs")
+    snapshot = many_devices(2)
+    for device, cpu in zip(snapshot["devices"], cpus):
+        device |= {"cpu_affinity": str(cpu), "numa_node": 0}
+    near = {device["id"]: [cpu] for device, cpu in zip(snapshot["devices"], cpus)}
+    machine = FakeDriver(tmp_path, snapshot)
+    tell = "import os; print(sorted(os.sched_getaffinity(0)), os.environ['OMP_NUM_THREADS'])"
+    words = ("--ddp", "-n", "2", "--", sys.executable, "-c", tell)
+
+    def told(*options, env=None):
+        done = machine.run("run", *options, *words, env=env or {}, timeout=LONG)
+        assert done.returncode == 0, done.stderr
+        lines = sorted(done.stdout.splitlines())
+        return [json.loads(line[4:line.index("]", 4) + 1]) for line in lines], {line.split()[-1] for line in lines}
+
+    bound, threads = told()
+    record = show(machine)
+    assert bound == [near[device["id"]] for device in record["given"]["devices"]], record
+    assert [one["cpus"] for one in record["ranks"]["ranks"]] == [str(one) for [one] in bound]
+    assert threads == {str(max(len(cpus) // 2, 1))}
+    free, threads = told("--no-bind", env={"OMP_NUM_THREADS": "7"})
+    assert free == [cpus, cpus] and threads == {"7"}
+
+
 def test_the_first_that_fails_is_named_and_the_others_are_ended(ranks):
     done = ranks.run(*ranks.wait(), env={"FAILS": "1"}, timeout=LONG)
     assert done.returncode == 7, done.stderr
@@ -236,6 +279,29 @@ def test_a_rank_that_does_not_come_is_named(ranks):
         assert said["findings"][0]["rule"] == "rank_hang" and said["ended_well"] is None, "it has not ended"
     finally:
         ranks.run("stop", run, "--grace", "1s", timeout=LONG)
+
+
+def test_cards_that_are_busy_and_draw_little_tell_who_waits(tmp_path):
+    """As a rank that waits in a kernel of NCCL: its process tells nothing of it."""
+    snapshot = many_devices(3)
+    machine = FakeDriver(tmp_path, snapshot)
+    machine.env["BERTH_FAKE_NVML_LIVE"] = "1"
+    started = machine.run("run", "--ddp", "-n", "3", "--detach", "--", "sleep", "1000", timeout=LONG)
+    run = started.stdout.strip()
+    try:
+        given = wait_until(lambda: (one := show(machine, run)).get("ranks") and one, "its ranks", LONG)["given"]
+        of_rank = {device["id"]: rank for rank, device in enumerate(given["devices"])}
+        for device in snapshot["devices"]:
+            works = of_rank[device["id"]] == 1
+            device |= {"utilization_gpu_percent": 100, "power_limit_milliwatts": 700000,
+                       "power_draw_milliwatts": 630000 if works else 70000}
+        (tmp_path / "new.json").write_text(json.dumps(snapshot), encoding="utf-8")
+        (tmp_path / "new.json").rename(tmp_path / "played.json")
+        why = machine.run("explain", run, timeout=LONG)
+        assert "ranks 0, 2 wait, and rank 1 does not" in why.stdout, why.stdout + why.stderr
+        assert "its card is busy at 100 % and draws 10 % of its limit" in " ".join(why.stdout.split())
+    finally:
+        machine.run("stop", run, "--grace", "1s", timeout=LONG)
 
 
 GLOO = """

@@ -14,7 +14,7 @@ import time
 import pytest
 
 from aftermath import leases, poll, show
-from conftest import BERTH, Machine, end
+from conftest import BERTH, Machine, end, many_devices
 from engines import IMAGE, Docker, need_root
 from slurm_site import LONG, RELEASES, Slurm, wait_until
 
@@ -77,6 +77,16 @@ def test_a_submitted_job_is_recorded_as_any_run(machine):
     assert not leases(machine)
     assert f"job {slurm_job(machine, run)}" in machine.run("show", run).stdout
     assert run in machine.run("runs").stdout
+    # Samples, report and explanation are there as of any run.
+    report = json.loads(machine.run("report", "--json", run).stdout)
+    assert [one["id"] for one in report["runs"]] == [run]
+    samples = pathlib.Path(kept["directory"], "samples").read_text(encoding="utf-8")
+    lines = [json.loads(line) for line in samples.splitlines() if line.endswith("}")]
+    sampled = [one["d"] for one in lines if "d" in one]
+    assert sampled and all(len(of_cards) == 2 for of_cards in sampled), samples
+    why = machine.run("explain", run)
+    # Of its log, which Slurm wrote.
+    assert "ended with 7" in why.stdout and "- cards 0,1" in why.stdout, why.stdout + why.stderr
 
 
 def test_in_front_of_somebody_it_shows_its_output_and_ends_as_the_job(machine):
@@ -274,8 +284,15 @@ def test_what_setup_prints_slurm_reads(machine, site, tmp_path):
     # Each of the simulated server's cards has 18 NVLinks to each other one.
     assert all("Links=" in line and line.count("18") == 7 and line.count("-1") == 1 for line in names), names
     kept = (site.directory / "slurm.conf").read_text(encoding="utf-8")
+    # Its own lines for slurm.conf, and of the site's those that it has not.
+    own = printed.stdout.partition("# slurm.conf\n")[2].partition("\n# cgroup.conf\n")[0].splitlines()
+    own = [line for line in own if not line.startswith("#")]
+    cards_of_node = own.pop().partition("NodeName=n1 ")[2]
+    names_of_own = {line.partition("=")[0] for line in own}
+    others = [line for line in kept.splitlines() if line.partition("=")[0] not in names_of_own]
     (here / "slurm.conf").write_text(
-        kept.replace("Gres=gpu:fake:4", "Gres=gpu:nvidia_h100_80gb_hbm3:8"), encoding="utf-8")
+        "\n".join([*own, *others, ""]).replace("Gres=gpu:fake:4", cards_of_node), encoding="utf-8")
+    assert "\n# cgroup.conf\nConstrainDevices=yes\n" in printed.stdout
     parsed = subprocess.run([site.bin / "slurmd", "-G", "-f", here / "slurm.conf", "-N", "n1"], env=site.daemon_env,
                             text=True, capture_output=True, timeout=LONG, check=False)
     assert parsed.returncode == 0 and "WARNING" not in parsed.stderr, parsed.stderr
@@ -283,12 +300,12 @@ def test_what_setup_prints_slurm_reads(machine, site, tmp_path):
     assert "Links=-1,18,18,18,18,18,18,18" in parsed.stderr, parsed.stderr
 
 
-def script_of_setup(machine, site, name):
+def script_of_setup(machine, site, name, tries=1):
     """As `berth setup --slurm` prints it, with the site's programs, and asking once where it would ask for long."""
     printed = machine.run("setup", "--slurm", "--node", "n1").stdout
     script = printed.partition(f"# /etc/slurm/{name}, mode 0755\n")[2].partition("\n# /etc/slurm/")[0]
     assert script.startswith("#!/bin/sh"), printed
-    return script.replace("PATH=/usr/local", f"PATH={site.bin}:/usr/local").replace("tries=20", "tries=1")
+    return script.replace("PATH=/usr/local", f"PATH={site.bin}:/usr/local").replace("tries=20", f"tries={tries}")
 
 
 def on_node(machine, site, script, **env):
@@ -336,6 +353,28 @@ def test_cards_that_do_not_come_free_beside_a_job_take_the_node_out_until_they_d
         assert "DRAIN" in on_node(machine, site, health), "its card is not free yet"
         site("scontrol", "update", "NodeName=n2", "Reason=berth: GPU 3 not free beside job 7: as before")
         assert "DRAIN" not in on_node(machine, site, health)
+    finally:
+        site("scontrol", "update", "NodeName=n2", "State=RESUME", check=False)
+
+
+@pytest.mark.parametrize(("free_at", "asked", "is_drained"), [(3, 3, False), (99, 20, True)])
+def test_the_script_around_a_job_waits_for_its_card_and_not_for_ever(machine, site, tmp_path, free_at, asked, is_drained):
+    """Memory comes free a moment after its process has gone: a card that is free at the third look is free."""
+    (tmp_path / "berth").write_text(f"""#!/bin/sh
+[ "$1" = pick ] || exit 0
+echo "$*" >> {tmp_path}/asked
+[ $(grep -c . {tmp_path}/asked) -ge {free_at} ]
+""", encoding="utf-8")
+    (tmp_path / "berth").chmod(0o755)
+    script = script_of_setup(machine, site, "berth-job", tries=20)
+    assert str(BERTH) in script and "  sleep 1\n" in script, script
+    around = tmp_path / "around"
+    around.write_text(script.replace(str(BERTH), f"{tmp_path}/berth").replace("  sleep 1\n", "  :\n"), encoding="utf-8")
+    user = pwd.getpwuid(os.getuid()).pw_name
+    try:
+        said = on_node(machine, site, around, SLURM_JOB_ID="7", SLURM_JOB_USER=user, SLURM_JOB_GPUS="3")
+        assert ("DRAIN" in said) == is_drained, said
+        assert (tmp_path / "asked").read_text(encoding="utf-8") == "pick --only 3 -n 1\n" * asked
     finally:
         site("scontrol", "update", "NodeName=n2", "State=RESUME", check=False)
 
@@ -439,6 +478,24 @@ def test_inside_a_job_it_uses_its_cards_at_once_and_tells_of_leftovers(machine, 
     assert "cards 0,1" in done.stdout
     assert "process 21871 of alice is on it" in done.stderr, done.stderr
     assert not leases(machine)
+
+
+def test_an_allocation_that_names_uuids_is_used_at_once(driver_of):
+    """As Slurm writes CUDA_VISIBLE_DEVICES from 25.11 on. Somebody unseen is on the card, who does not count."""
+    snapshot = many_devices(3)
+    card = snapshot["devices"][1]
+    card |= {"utilization_gpu_percent": 99, "memory_free_bytes": 1 << 30,
+             "memory_used_bytes": card["memory_total_bytes"] - (1 << 30)}
+    machine = driver_of(snapshot)
+    only = {"CUDA_VISIBLE_DEVICES": card["uuid"]}
+    job = {"SLURM_JOB_ID": "7", "SLURMD_NODENAME": "n1", "SLURM_JOB_GPUS": "1", "SLURM_STEP_GPUS": "1"}
+    assert machine.run("run", "--", "true", env=only).returncode == 124
+    for given in (only | job, job | {"SLURM_STEP_GPUS": card["uuid"]}):
+        done = machine.run("run", "--", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES", env=given)
+        assert done.returncode == 0, done.stderr
+        assert [one["id"] for one in record(machine, "last")["given"]["devices"]] == [card["id"]]
+        assert done.stdout.strip() in ("1", card["uuid"])
+    assert machine.run("run", "-n", "2", "--", "true", env=only | job).returncode == 124
 
 
 def test_runs_of_one_job_share_its_cards_and_never_queue(machine, site):

@@ -95,6 +95,35 @@ TEST(InspectedContainer, OtherTextIsNone) {
   EXPECT_TRUE(parse_inspected("[3, null]"));
 }
 
+/// Where podman's containers run, and by whose word. Of another machine nothing is asked.
+std::pair<std::string, std::string> podmans_endpoint(
+    std::vector<std::string> words, const std::vector<std::string>& environment = {}) {
+  const TemporaryDirectory nowhere;
+  words.insert(words.begin(), "podman");
+  words.insert(words.end(), {"run", "image"});
+  const auto command = read_container_command(words);
+  if (!command || !*command) return {"it is not read", ""};
+  SystemClock clock;
+  const auto engine = ask_container_engine(**command, environment, clock, nowhere / "root");
+  if (!engine) return {engine.error().message(), ""};
+  return {engine->endpoint, engine->endpoint_by};
+}
+
+TEST(PodmansEndpoint, IsWhatItsClientGoesBy) {
+  using Endpoint = std::pair<std::string, std::string>;
+  const std::string host = "CONTAINER_HOST=ssh://host/run/podman.sock";
+  EXPECT_EQ(podmans_endpoint({}), Endpoint("", ""));
+  EXPECT_EQ(podmans_endpoint({"--url", "tcp://typed:1"}, {host}),
+            Endpoint("tcp://typed:1", "--url tcp://typed:1"));
+  EXPECT_EQ(podmans_endpoint({"--connection", "far"}),
+            Endpoint("podman's connection", "--connection far"));
+  EXPECT_EQ(podmans_endpoint({"--remote"}), Endpoint("podman's connection", "--remote"));
+  EXPECT_EQ(podmans_endpoint({"--remote=false"}), Endpoint("", ""));
+  EXPECT_EQ(podmans_endpoint({}, {host}), Endpoint("ssh://host/run/podman.sock", "CONTAINER_HOST"));
+  EXPECT_EQ(podmans_endpoint({}, {"CONTAINER_CONNECTION=far"}),
+            Endpoint("far", "CONTAINER_CONNECTION"));
+}
+
 /// A docker whose contexts have endpoints of their names, and which has a context in use.
 class DockersEndpoint : public testing::Test {
  protected:

@@ -154,22 +154,22 @@ std::string device_file_of(const Device& device) {
   return minor && !file.empty() ? std::string(file) + std::to_string(*minor) : std::string();
 }
 
+}  // namespace
+
 std::optional<std::vector<std::string>> cdi_names(const std::vector<DeviceId>& devices,
                                                   const Snapshot& snapshot,
-                                                  const ContainerEngine& engine) {
+                                                  const std::vector<CdiSpec>& specs) {
   std::vector<std::string> names;
   for (const DeviceId& id : devices) {
     const Device* device = find_device(id, snapshot);
     if (device == nullptr) return std::nullopt;
     auto name = cdi_name_of(id.text(), device->parent ? std::string() : device_file_of(*device),
-                            facts_of(device->kind).cdi_kind, engine.cdi.specs);
+                            facts_of(device->kind).cdi_kind, specs);
     if (!name) return std::nullopt;
     names.push_back(*std::move(name));
   }
   return names;
 }
-
-}  // namespace
 
 Error no_device_way(const ContainerCommand& command, std::string_view device,
                     const ContainerEngine& engine) {
@@ -208,7 +208,7 @@ Result<std::vector<std::string>> device_words(const ContainerCommand& command,
   // An image may ask for all cards by itself: most of CUDA's do.
   const std::vector<std::string> no_others = {"-e", "NVIDIA_VISIBLE_DEVICES=void"};
   if (devices.empty()) return no_others;
-  if (const auto names = cdi_names(devices, snapshot, engine)) {
+  if (const auto names = cdi_names(devices, snapshot, engine.cdi.specs)) {
     std::vector<std::string> words;
     for (const std::string& name : *names) {
       words.emplace_back("--device");

@@ -63,6 +63,11 @@ struct ContainerStart {
 [[nodiscard]] Error no_device_way(const ContainerCommand& command, std::string_view device,
                                   const ContainerEngine& engine);
 
+/// "nvidia.com/gpu=0" for each, as these files name it. Nothing: they do not know one of them.
+[[nodiscard]] std::optional<std::vector<std::string>> cdi_names(
+    const std::vector<DeviceId>& devices, const Snapshot& snapshot,
+    const std::vector<CdiSpec>& specs);
+
 /// The label by which a container of a run is found.
 inline constexpr std::string_view container_label = "berth.run";
 
