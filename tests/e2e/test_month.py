@@ -27,6 +27,7 @@ def month(tmp_path_factory):
     try:
         wait_until(lambda: asked(server, "history", "1h").get("last_sample_unix_ms"), "the past is written")
         wait_until(lambda: any(charts_of(asked(server, "history", "1h"))), "the last hour is written")
+        wait_until(lambda: server.get("/api/v1/events-log").status == 200, "the server has opened it")
         yield server
     finally:
         server.close()
