@@ -223,7 +223,7 @@ def commands_page(berth: Path) -> str:
         "# Commands\n\nMade by `./dev docs` from the program's own `--help-all`; do not edit.\n\n"
         f"```text\n{answer(berth, '--help').stdout.rstrip()}\n```\n"
     )
-    for verb in verbs_of(berth):
+    for verb in [*verbs_of(berth), "completion", "version"]:
         page += f"\n## berth {verb}\n\n```text\n{help_of(berth, verb).rstrip()}\n```\n"
     return page
 

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "app/did_you_mean.h"
@@ -334,6 +335,38 @@ int tell_completions(const std::string& shell) {
   return exit_code::ok;
 }
 
+std::string help_of_version() {
+  return fmt::format("{}\n\n  berth version\n  berth --version\n\n{}\n", tr("which berth this is"),
+                     tr("Usage: berth version"));
+}
+
+std::string help_of_completion() {
+  std::string text(tr("what completes verbs and options in a shell"));
+  text += "\n\n  source <(berth completion bash)\n  berth completion fish | source\n\n";
+  text += tr("Usage: berth completion bash|zsh|fish");
+  text += "\n\n";
+  text +=
+      tr("To have it in every shell: the one in ~/.bashrc, the other in\n"
+         "~/.config/fish/config.fish. zsh reads it from a folder of its $fpath:\n"
+         "berth completion zsh >FOLDER/_berth. The packages install all three.");
+  return text + "\n";
+}
+
+/// The words beside the verbs, which take no options but help. Nothing: it is none of them.
+std::optional<int> answer_beside_verbs(std::string_view name,
+                                       const std::vector<std::string>& words) {
+  if (name != "version" && name != "completion") return std::nullopt;
+  const bool asks_for_help = std::ranges::any_of(words, [](const std::string& word) {
+    return word == "--help" || word == "-h" || word == "--help-all";
+  });
+  if (asks_for_help) {
+    print(name == "version" ? help_of_version() : help_of_completion());
+    return exit_code::ok;
+  }
+  if (name == "version") return tell_version();
+  return tell_completions(words.size() == 1 ? words.front() : "");
+}
+
 int refuse_verb(const std::string& name) {
   std::vector<std::string> all;
   for (const VerbEntry& entry : verbs()) all.emplace_back(entry.name);
@@ -364,14 +397,15 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
     if (name == "help") {
       const VerbEntry* asked = words.empty() ? nullptr : find_verb(words.front());
       if (asked != nullptr) return run_verb(context, *asked, {"--help"});
+      const std::string beside = words.empty() ? "" : words.front();
+      if (const auto answered = answer_beside_verbs(beside, {"--help"})) return *answered;
       print(overview());
       return exit_code::ok;
     }
     const VerbEntry* entry = find_verb(name);
     if (entry == nullptr) entry = find_verb(verb_called(name));
     if (entry != nullptr) return run_verb(context, *entry, std::move(words));
-    if (name == "version") return tell_version();
-    if (name == "completion" && words.size() == 1) return tell_completions(words.front());
+    if (const auto answered = answer_beside_verbs(name, words)) return *answered;
     return refuse_verb(name);
   }
   if (!words.empty()) {

@@ -89,7 +89,8 @@ class Past:
         server.start()
         try:
             self.run = run_of(machine, "-n", "2", "--", sys.executable, "-c", LOADER)
-            others = [run_of(machine, "--", "true") for _ in range(2)]
+            self.named = run_of(machine, "--name", "wei's second try", "--", "sh", "-c", "exit 0", "two words")
+            others = [run_of(machine, "--", "true"), self.named]
             self.failed = run_of(machine, "--", "sh", "-c", f"echo '{ERROR}'; exit 1")
             for run in (self.run, self.failed, *others):
                 wait_until(lambda run=run: server.ask(f"api/v1/runs/{run}")["end"], f"{run} has ended", PATIENCE)
@@ -159,7 +160,7 @@ class Served:
 
     def begin_runs(self):
         """One that goes on, and one that waits for a card that it will not get."""
-        self.run = run_of(self.machine, "--", "sleep", "600")
+        self.run = run_of(self.machine, "--", "sh", "-c", "echo it has begun; exec sleep 600")
         self.begun.append(self.machine.start("run", "-q", "--wait=1h", "--only", "0", "--", "true",
                                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
 
@@ -234,7 +235,7 @@ class Served:
 
     def tell_who(self):
         """Who may act here, on what; a run of the past, and one that somebody else may not see."""
-        known = {"container": CONTAINER, "user": getpass.getuser(), "token": self.token, "run": self.past.run,
+        known = {"container": CONTAINER, "user": getpass.getuser(), "token": self.token, "run": self.past.run, "named": self.past.named,
                  "failed": self.past.failed, "foreign": self.past.run}
         if self.job:
             return known | {"gpu": 0, "pid": self.job.pid}

@@ -1,11 +1,13 @@
 """What --help looks like, and that nothing is cut where nobody asked for a width."""
 
 import re
+import shlex
+import subprocess
 import unicodedata
 
 import pytest
 
-from conftest import without_escapes
+from conftest import BERTH, without_escapes
 
 
 def columns(line):
@@ -19,9 +21,12 @@ def verbs(machine):
     return found
 
 
+BESIDE = ["completion", "version"]  # words that are no verbs of the list
+
+
 @pytest.mark.parametrize("language", ["en", "zh_CN"])
 def test_help_is_80_columns_wide_and_names_what_each_option_takes(machine, language):
-    for verb in [None, *verbs(machine)]:
+    for verb in [None, *verbs(machine), *BESIDE]:
         words = ["--help"] if verb is None else [verb, "--help"]
         done = machine.run(*words, env={"BERTH_LANG": language})
         assert done.returncode == 0, done.stderr
@@ -34,7 +39,7 @@ def test_help_is_80_columns_wide_and_names_what_each_option_takes(machine, langu
 
 @pytest.mark.parametrize("language", ["en", "zh_CN"])
 def test_help_begins_with_two_examples_and_fits_a_screen(machine, language):
-    for verb in verbs(machine):
+    for verb in [*verbs(machine), *BESIDE]:
         shown = machine.run(verb, "--help", env={"BERTH_LANG": language}).stdout
         assert len(shown.rstrip("\n").split("\n")) <= 40, f"{verb}: {shown}"
         _, blank, first, second, below = shown.split("\n")[:5]
@@ -67,7 +72,7 @@ def test_help_all_has_every_option_and_help_says_so(machine):
 
 def test_help_is_ascii_where_the_locale_is(machine):
     plain = {"LC_ALL": "C", "LANG": None, "BERTH_LANG": None}
-    for words in [["--help"], *([verb, "--help"] for verb in verbs(machine))]:
+    for words in [["--help"], *([verb, "--help"] for verb in [*verbs(machine), *BESIDE])]:
         done = machine.run(*words, env=plain)
         assert done.returncode == 0, done.stderr
         others = [line for line in done.stdout.splitlines() if not line.isascii()]
@@ -78,6 +83,29 @@ def test_help_and_a_verb_is_that_verbs_help(machine):
     assert machine.run("help", "run").stdout == machine.run("run", "--help").stdout
     assert machine.run("help").stdout == machine.run("--help").stdout
     assert "?" not in machine.run("leases", env={"LC_ALL": "C", "BERTH_LANG": "zh"}).stdout
+
+
+@pytest.mark.parametrize("words", [["completion", "--help"], ["completion", "bash", "--help"], ["help", "completion"],
+                                   ["completion", "-h"]])  # fmt: skip
+def test_completion_says_how_it_is_loaded(machine, words):
+    done = machine.run(*words)
+    assert done.returncode == 0 and done.stderr == ""
+    assert "Usage: berth completion bash|zsh|fish" in done.stdout
+    load = done.stdout.splitlines()[2].strip()
+    assert load == "source <(berth completion bash)"
+    # As it says, in that shell.
+    script = f"berth() {{ {shlex.quote(BERTH)} \"$@\"; }}; {load}; COMP_WORDS=(berth sta); COMP_CWORD=1; _berth; echo ${{COMPREPLY[@]}}"
+    shell = subprocess.run(["bash", "--norc", "-c", script], env=machine.env, capture_output=True, text=True, check=False)
+    assert shell.stdout == "status\n", shell
+
+
+def test_version_has_help_and_takes_nothing_else_for_a_verb(machine):
+    for words in (["version", "--help"], ["version", "-h"], ["help", "version"]):
+        done = machine.run(*words)
+        assert (done.returncode, done.stderr) == (0, "") and "Usage: berth version" in done.stdout, words
+    for words in (["completion"], ["completion", "bash", "zsh"]):
+        done = machine.run(*words)
+        assert done.returncode == 2 and "takes bash, zsh or fish" in done.stderr, words
 
 
 def test_help_says_what_an_option_takes(machine):

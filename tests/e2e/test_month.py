@@ -2,14 +2,22 @@
 it shows."""
 
 import json
+import os
+import pwd
+import subprocess
 import time
 
 import pytest
-from conftest import Machine, wait_until
+from browser import CHROMIUM
+from conftest import ROOT, Machine, wait_until
+from prometheus import MISSING, PROMETHEUS, PROMTOOL, Prometheus, dashboards, expressions
 from serving import Server
+from test_page import check_page, reason_to_skip
+from test_prometheus import EMPTY_WHEN_WELL
+from test_serve import token_of
 
 NAME = "month-8xh100"
-RANGES = {"1h": 3600, "24h": 86400, "7d": 7 * 86400, "28d": 28 * 86400}  # as typed: in seconds
+RANGES = {"1h": 3600, "24h": 86400, "7d": 7 * 86400, "28d": 28 * 86400, "30d": 30 * 86400}  # as typed: in seconds
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +27,7 @@ def month(tmp_path_factory):
     try:
         wait_until(lambda: asked(server, "history", "1h").get("last_sample_unix_ms"), "the past is written")
         wait_until(lambda: any(charts_of(asked(server, "history", "1h"))), "the last hour is written")
+        wait_until(lambda: server.get("/api/v1/events-log").status == 200, "the server has opened it")
         yield server
     finally:
         server.close()
@@ -60,6 +69,48 @@ def test_nvlink_and_activity_have_every_range_too(month, since):
         assert age > RANGES[since] * 0.9, f"{key} does not reach back to the range's beginning"
         if RANGES[since] > 86400:  # within a day nobody need have two cards
             assert any(point[4] > 0 for points in of_key for point in points), f"{key} is always 0"
+
+
+@pytest.mark.parametrize("since", RANGES)
+def test_pcie_has_every_range_too(month, since):
+    series = asked(month, "history", since)["series"]
+    for key in ("pcie_sent_bytes", "pcie_received_bytes"):
+        of_key = [one["points"] for one in series if one["metric"] == key]
+        assert len(of_key) == 8, f"{key} of {len(of_key)} cards"
+        age = time.time() - min(points[0][0] for points in of_key) / 1000
+        assert age > RANGES[since] * 0.9, f"{key} does not reach back to the range's beginning"
+        if RANGES[since] >= 86400:  # within an hour nobody need compute
+            assert sum(any(point[4] > 0 for point in points) for points in of_key) >= 4, f"{key} is 0"
+
+
+def test_its_troubles_of_the_month_are_told_by_history_and_by_the_api(month):
+    """An error of a card, and cards that were slowed down by their heat."""
+    events = asked(month, "history", "30d")["events"]
+    xids = [event for event in events if event["kind"] == "xid"]
+    assert xids and all(event["code"] for event in xids)
+    now = int(time.time() * 1000)
+    served = month.get(f"/api/v1/events-log?since={now - 30 * 86_400_000}&until={now}", over="unix").json["events"]
+    told = {(one["at_unix_ms"], one["kind"], one["code"], one["device"]) for one in served}
+    assert (xids[-1]["at_unix_ms"], "xid", xids[-1]["code"], xids[-1]["device"]) in told
+    hot, limit = hot_hours(month)
+    assert len(hot) > 10, "no card was slowed down by its heat for hours"
+    for device, begin, end in hot[-3:]:
+        def chart(metric, device=device, begin=begin, end=end):
+            path = f"/api/v1/history?device={device}&metric={metric}&since={begin}&until={end}"
+            return month.get(path, over="unix").json["points"]
+
+        assert max(point[4] for point in chart("temperature_celsius")) >= limit - 1
+        assert max(point[4] for point in chart("utilization_gpu_percent")) > 85
+        assert min(point[1] for point in chart("clock_sm_megahertz")) < 0.75 * 1980
+
+
+def hot_hours(month):
+    """[(device, from, to)] in which a card stood just below the heat at which it slows down, and that heat."""
+    limit = json.loads(month.machine.run("status", "--json").stdout)["devices"][0]["temperature_slowdown_celsius"]
+    series = asked(month, "history", "30d")["series"]
+    hot = [(one["device"], int(point[0]), int(point[0]) + one["step_ms"])
+           for one in series if one["metric"] == "temperature_celsius" for point in one["points"] if point[2] >= limit - 1]
+    return sorted(hot, key=lambda one: one[1]), limit
 
 
 def test_usage_knows_every_user_for_four_weeks(month):
@@ -150,6 +201,39 @@ def test_explain_finds_why_one_failed(machine_of, command, finds):
     assert len(json.loads(machine.run("report", "--json", latest).stdout)["runs"]) == 1
 
 
+TROUBLES = {
+    "jupyter notebook": "memory of the GPU is held, and nothing computes",
+    "python sweep.py --batch-size 512": "the GPU is too hot and slows itself down",
+    "python finetune.py --workers 1": "the GPU stands still again and again",
+}
+
+
+def troubled_now(directory):
+    """A server like it, of another seed, where each of these goes on: its machine, {command: GPU}."""
+    file = directory / "month.json"
+    written = json.loads((ROOT / f"src/probe/sim/scenarios/{NAME}.json").read_text(encoding="utf-8"))
+    for seed in range(1, 500):
+        file.write_text(json.dumps(written | {"seed": seed}), encoding="utf-8")
+        machine = Machine(directory, str(file))
+        told = json.loads(machine.run("status", "--json").stdout)
+        devices = {device["id"]: device for device in told["devices"]}
+        found = {lease["command"]: devices[lease["devices"][0]["device"]] for lease in told["leases"]}
+        idle = found.get("jupyter notebook", {}).get("utilization_gpu_percent")
+        if idle == 0 and found.keys() >= TROUBLES.keys():
+            return machine, {command: device["index"] for command, device in found.items()}
+    return pytest.fail("of no seed do all of them go on now")
+
+
+def test_explain_names_each_trouble_that_goes_on(tmp_path):
+    quarter = None
+    while quarter != int(time.time()) // 900:  # jobs begin and end with one
+        quarter = int(time.time()) // 900
+        machine, gpus = troubled_now(tmp_path)
+        asked_for = {command: machine.start("explain", str(gpus[command]), "--seconds", "40") for command in TROUBLES}
+        said = {command: process.communicate(timeout=200)[0] for command, process in asked_for.items()}
+    assert {command: TROUBLES[command] in text for command, text in said.items()} == dict.fromkeys(TROUBLES, True), said
+
+
 def test_invented_runs_never_stand_among_ones_own(machine_of):
     machine = machine_of(NAME)
     assert machine.run("run", "-q", "--", "true").returncode == 0
@@ -163,6 +247,44 @@ def test_invented_runs_never_stand_among_ones_own(machine_of):
 def test_the_page_lists_them(month):
     answer = json.loads(month.get("/api/v1/runs").body)
     assert len(answer["runs"]) > 20
+
+
+@pytest.mark.skipif(not (PROMETHEUS and PROMTOOL), reason=f"needs {MISSING}")
+def test_our_dashboards_are_filled(month, tmp_path):
+    prometheus = Prometheus(tmp_path, [("berth", "/metrics", "berth", [f"127.0.0.1:{month.port}"])])
+    try:
+        wait_until(lambda: prometheus.query("count_over_time(up[1m]) >= 3"), "three scrapes", 90)
+        empty = {panel for dashboard in dashboards() for panel, text in expressions(dashboard, job="berth", device="0")
+                 if not prometheus.query(text)}  # fmt: skip
+    finally:
+        prometheus.close()
+    # Nobody need wait at a moment, and whole cards are promised no bytes.
+    assert empty <= EMPTY_WHEN_WELL | {"What is not well", "Longest wait", "Leases and what they were promised"}
+
+
+def test_no_view_of_the_page_is_empty(month):
+    if reason := reason_to_skip():
+        pytest.skip(reason)
+    token = token_of(month, "page", "--user", pwd.getpwuid(os.geteuid()).pw_name)["Authorization"].removeprefix("Bearer ")
+    runs = [f"{run['id']}@{run['uid']}" for run in json.loads(month.get("/api/v1/runs").body)["runs"]]
+    words = {"base": f"http://127.0.0.1:{month.port}/", "token": token, "runs": runs,
+             "device": json.loads(month.get("/api/v1/overview").body)["devices"][0]["id"]}  # fmt: skip
+    script = ROOT / "web/tests/browser/empty_views.mjs"
+    done = subprocess.run(
+        ["node", str(script), str(check_page.modules(ROOT)), json.dumps(words)], env=os.environ | {"BERTH_CHROMIUM": CHROMIUM},
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=400, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout.splitlines()[-1])
+    assert {name for name, view in seen.items() if view["missing"]} == set(), seen
+    # What nobody need have at a moment.
+    may_be_empty = {"Nobody waits.", "No alert.", "The job left no marks (berth mark)."}
+    assert {text for view in seen.values() for text in view["empty"]} <= may_be_empty, seen
+    assert not [chart for view in seen.values() for chart in view["charts"] if "nothing recorded" in chart], seen
+    drawn = " ".join(seen["gpu"]["charts"])
+    for name in ("Load", "Memory", "Power", "Temperature", "Activity, SM", "SM clock", "PCIe, sent", "NVLink, sent"):
+        assert f"{name}: " in drawn, drawn
+    assert seen["health"]["shown"] > 20 and seen["usage"]["shown"] == 5 and seen["runs"]["shown"] > 20, seen
 
 
 def test_weeks_take_a_few_megabytes_and_are_not_written_twice(month):

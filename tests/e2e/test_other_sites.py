@@ -55,6 +55,19 @@ def test_a_trusted_origin_may_ask_and_another_gains_nothing(machine_of, serve_on
     assert framed_by(server.get("/")) == "'none'"
 
 
+def test_cards_alone_may_stand_in_a_frame_where_they_may_be_embedded(machine_of, serve_on):  # noqa: F811
+    machine = machine_of("server-8xh100")
+    config = machine.directory / "serve.toml"
+    config.write_text("embed = true\n", encoding="utf-8")
+    server = serve_on(machine, "--config", config)
+    for path in ("/embed/server", "/embed/gpu/0"):
+        answer = server.get(path)
+        assert answer.status == 200 and framed_by(answer) == "*", path
+    for path in ("/", "/assets/page.js", "/api/v1/overview", "/api/v1/runs", "/gpu-status", "/healthz", "/metrics", "/nowhere",
+                 "/embed/gpu/nosuch", "/embed/gpu/0/more"):  # fmt: skip
+        assert framed_by(server.get(path)) == "'none'", path
+
+
 @pytest.mark.parametrize("line", ['trusted_origins = ["*"]', 'frame_ancestors = "*"', 'trusted_origins = "https://*.lab"'])
 def test_no_site_is_named_by_a_star(machine_of, line):
     machine = machine_of("lab-4")

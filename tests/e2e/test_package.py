@@ -11,9 +11,11 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 
 import pytest
 from conftest import BERTH, ROOT, wait_until
+from test_two_users import VIEWER, words_as
 
 BUILD = pathlib.Path(BERTH).resolve().parent
 LONG = bool(os.environ.get("BERTH_LONG"))
@@ -116,6 +118,29 @@ def test_a_user_installs_it_without_root_and_removes_it(unpacked, tmp_path, mach
     finally:
         end.touch()
         assert job.wait(60) == 7, job.stderr.read()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be several users")
+def test_another_user_has_it_in_his_own_folder(made):
+    """Who names no PREFIX, from a folder that is not his."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="berth-installs-"))
+    try:
+        folder.chmod(0o755)
+        with tarfile.open(one(made, "*.tar.gz")) as archive:
+            archive.extractall(folder)
+        home = folder / "home of nobody"
+        home.mkdir()
+        os.chown(home, VIEWER, VIEWER)
+        environment = {"PATH": os.environ["PATH"], "HOME": str(home)}
+        install = [*words_as(VIEWER), one(folder, "berth-*-linux-*") / "install.sh"]
+        told = run(*install, env=environment, cwd="/").stdout
+        berth = home / ".local/bin/berth"
+        assert f"into {home}/.local\n" in told and berth.stat().st_uid == VIEWER, told
+        assert run(*words_as(VIEWER), berth, "version", env=environment).stdout == run(BERTH, "version").stdout
+        run(*install, "--uninstall", env=environment, cwd="/")
+        assert not [path for path in home.rglob("*") if path.is_file()], "nothing is left"
+    finally:
+        shutil.rmtree(folder)
 
 
 def test_what_was_spoiled_on_the_way_is_not_installed(unpacked, tmp_path):

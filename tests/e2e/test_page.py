@@ -156,7 +156,7 @@ class Mock:
             return room.acts
         elif what == "who":
             # A token is the name of its user.
-            return {"container": "docker llm-train", "user": "wei", "token": "wei", "gpu": 3, "pid": 40711, "run": room.runs[3]["id"], "failed": room.runs[3]["id"],
+            return {"container": "docker llm-train", "user": "wei", "token": "wei", "gpu": 3, "pid": 40711, "run": room.runs[3]["id"], "named": room.runs[6]["id"], "failed": room.runs[3]["id"],
                     "foreign": room.runs[1]["id"]}
         elif what not in ("containers", "embed", "hostile"):  # it is so anyway
             raise ValueError(f"the mock cannot be told {what} {query}")

@@ -113,6 +113,33 @@ def test_at_a_desktops_terminal_the_page_opens_by_itself(desktop):
         again.listen()
 
 
+def test_the_demonstration_ends_with_the_page_open(desktop):
+    terminal = Terminal(100)
+    desktop.terminals.append(terminal)
+    env = {name: value for name, value in desktop.env.items() if name != "BERTH_SIM"}
+    env |= {"BROWSER": str(desktop.browser), "TMPDIR": str(desktop.folder), "BERTH_NVML": "/nonexistent/libnvidia-ml.so.1"}
+    command = [*(words_as(VIEWER) if IS_ROOT else []), str(desktop.folder / "berth"), "demo"]
+    process = subprocess.Popen(
+        command, env=env, stdin=terminal.slave, stdout=terminal.slave, stderr=terminal.slave, start_new_session=True
+    )
+    desktop.started.append(process)
+    said = ""
+
+    def opened():
+        nonlocal said
+        said = terminal.read().decode(errors="replace")
+        assert process.poll() is None, said
+        return desktop.opened()
+
+    (address,) = wait_until(opened, "the browser is begun", 120)
+    assert "6. A server that has been used for four weeks" in said
+    page = leads_to(address)
+    with urllib.request.urlopen(page, timeout=60) as answer:
+        assert b"<title>" in answer.read()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == -signal.SIGINT, terminal.read()
+
+
 OURS = {"BROWSER": "{browser}"}
 XDG = {"DISPLAY": ":7", "PATH": "{folder}:{path}"}
 HOOK = {"VSCODE_IPC_HOOK_CLI": "/run/user/1/vscode-ipc.sock"}

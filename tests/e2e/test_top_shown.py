@@ -10,6 +10,7 @@ import subprocess
 import pytest
 from aftermath import leases, queue, show
 from conftest import FakeDriver, Machine, children, end, many_devices, wait_until
+from test_reserved import a_queue
 from test_run_life import holding
 from test_top import PROMPT, busy_machine, terminal_of  # noqa: F401  (terminal_of is a fixture)
 
@@ -238,6 +239,24 @@ def test_the_panel_of_leases_names_who_holds_and_who_waits(machine, terminal_of)
         for process in reversed(started):  # who waits first, so that nobody gets the device now
             process.terminate()
             process.communicate(timeout=60)
+
+
+def test_the_rows_of_gpus_name_state_holder_and_run(machine, terminal_of):  # noqa: F811
+    with a_queue(machine):
+        terminal = terminal_of(machine, 200, 50)
+        terminal.top()
+        screen = terminal.until("RUN", "reserved", "leased")
+        top = screen.partition("COMMAND")[0].splitlines()
+        user = pwd.getpwuid(os.getuid()).pw_name
+        of_gpu = {row.split()[0].rstrip("*"): row for row in top if re.match(r"[ │]*\d+\*? +H100", row)}
+        assert sorted(of_gpu) == [str(index) for index in range(8)], screen
+        [lease] = leases(machine)
+        run = lease["run"].rpartition("-")[2]
+        assert re.search(rf" leased +{user} +{run}\b", of_gpu["3"]), screen
+        for index in "4567":
+            assert re.search(rf" reserved +→{user}\b", of_gpu[index]), screen
+            assert run not in of_gpu[index]
+        assert re.search(r" busy +alice", of_gpu["0"]) and re.search(r" held ", of_gpu["2"]), screen
 
 
 # --- a recording -------------------------------------------------------------------------------------

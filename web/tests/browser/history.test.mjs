@@ -1,5 +1,6 @@
 // What has been: charts of months, the timeline, usage, runs with their logs.
 
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
 import { check, test, until } from "./harness.mjs";
@@ -378,6 +379,35 @@ test("a run's page copies what starts it again", { needs: ["runs"] }, async (pag
     ),
   );
 });
+
+test(
+  "a run that has a name is called so, and what starts it again is the whole line",
+  { needs: ["runs"] },
+  async (page, server, context) => {
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    const who = await server.tell("who");
+    await log_in(page, who);
+    const run = await server.ask(`api/v1/runs/${who.named}`, who.token);
+    check(run.spec.name === "wei's second try", `its name is ${run.spec.name}`);
+    await server.go(page, `#/run/${who.named}`, ".run .heading button");
+    check((await text(page, ".run .heading h1")) === run.spec.name, await text(page, ".run .heading h1"));
+    check((await page.title()) === `${run.spec.name} – berth`, `the tab is called ${await page.title()}`);
+    await page.getByRole("button", { name: "Run again (copies the command)" }).click();
+    const copied = await until("the line", () => page.evaluate(() => navigator.clipboard.readText()));
+    // As a shell takes it.
+    const says = 'tell() { printf "%s\\n" "$@"; }; cd() { tell "$@"; }; berth() { tell "$@"; };';
+    const words = execFileSync("sh", ["-c", `${says} ${copied}`], { encoding: "utf8" });
+    const wanted = [
+      run.working_directory,
+      "run",
+      ...run.wanted.split(" ").filter(Boolean),
+      `--name=${run.spec.name}`,
+      "--",
+      ...run.command,
+    ];
+    check(words === `${wanted.join("\n")}\n`, copied);
+  },
+);
 
 test("a run's page explains it, in the reader's language", { needs: ["runs"] }, async (page, server) => {
   const who = await server.tell("who");

@@ -37,6 +37,27 @@ test("where a token is wanted that is said, and one can be given", { noisy: true
 });
 
 test(
+  "who follows the link of berth serve may stop his run and read its log at once",
+  { own: true, needs: ["sign-in"], noisy: true },
+  async (page, server) => {
+    const { token } = await server.tell("who");
+    const { processes } = await server.ask("api/v1/overview", token);
+    const { run } = processes.find((process) => process.run);
+    await server.go(page, `#/run/${run}`, ".run .heading h1");
+    await page.getByText("not signed in").first().waitFor();
+    check((await page.locator(".run .danger, .run .log li").count()) === 0, "a stranger may stop it");
+    const { link, user } = await server.tell("sign-in");
+    await page.goto("about:blank");
+    await page.goto(link);
+    await page.getByRole("button", { name: `${user} ·` }).waitFor();
+    await page.locator(`main td a[href="#/run/${run}"]`).first().click();
+    await page.locator(".run .heading").getByRole("button", { name: "Stop" }).waitFor();
+    await page.locator(".run .log li", { hasText: "it has begun" }).waitFor();
+    check((await page.locator("main .failure:visible").count()) === 0, "something is kept from him");
+  },
+);
+
+test(
   "after a restart of the server a tab says that it is nobody's any more",
   { own: true, needs: ["sign-in", "restart"], noisy: true },
   async (page, server) => {

@@ -415,4 +415,24 @@ test("cards stand in groups where links or nodes make some", {}, async (page, se
     "a heading for each",
     async () => (await page.locator(".group-head").count()) === wanted,
   );
+  if (wanted === 0) return;
+  // Below each heading stand its own, and below the next the others.
+  const by = groups.size > 1 ? "nvlink_group" : "numa_node";
+  const shown = await page.locator(".group-head, a.tile").evaluateAll((all) =>
+    all.map((one) => (one.matches("a.tile") ? one.getAttribute("href") : null)),
+  );
+  const below = [];
+  for (const href of shown) {
+    if (href === null) below.push([]);
+    else below.at(-1).push(decodeURIComponent(href.replace("#/gpu/", "")));
+  }
+  const right = [...(groups.size > 1 ? groups : nodes)].map((group) =>
+    devices.filter((device) => device[by] === group).map(({ id }) => id),
+  );
+  check(JSON.stringify(below) === JSON.stringify(right), `${JSON.stringify(below)}, by ${by} ${JSON.stringify(right)}`);
+  if (by === "numa_node")
+    for (const [i, node] of [...nodes].entries()) {
+      const head = await page.locator(".group-head").nth(i).innerText();
+      check(head.includes(String(node)), `${head} is of node ${node}`);
+    }
 });

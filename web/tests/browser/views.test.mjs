@@ -83,6 +83,83 @@ test("a GPU's page tells all of its readings", {}, async (page, server) => {
   });
 });
 
+/// What the list of a GPU's readings has to say by what the server answered.
+const facts_of = (status) => {
+  const reasons = { 1: "idle", 4: "power limit", 32: "heat (driver)", 64: "heat (hardware)" };
+  const slowed = Object.keys(reasons).filter((bit) => (status.throttle_reasons_mask & bit) !== 0);
+  const whole = (value) => Math.round(value);
+  const gib = (value) => `${(value / 2 ** 30).toFixed(1)} GiB/s`;
+  const some = {
+    Clocks: [
+      `SM ${whole(status.clock_sm_megahertz)} MHz / ${whole(status.clock_sm_max_megahertz)} MHz`,
+      `memory ${whole(status.clock_memory_megahertz)} MHz / ${whole(status.clock_memory_max_megahertz)} MHz`,
+      `P ${status.performance_state}`,
+    ],
+    "Throttled by": [slowed.map((bit) => reasons[bit]).join(", ") || "nothing"],
+    PCIe: [
+      `generation ${status.pcie_generation} / ${status.pcie_generation_max}`,
+      `× ${status.pcie_width} / ${status.pcie_width_max}`,
+      ...(status.pcie_sent_rate_bytes_per_second >= 2 ** 30
+        ? [`↑ ${gib(status.pcie_sent_rate_bytes_per_second)}`, `↓ ${gib(status.pcie_received_rate_bytes_per_second)}`]
+        : []),
+      `replays ${status.pcie_replays}`,
+    ],
+    ECC: [
+      status.ecc_mode ? "on" : "off",
+      `corrected ${status.ecc_corrected_errors}`,
+      `uncorrected ${status.ecc_uncorrected_errors}`,
+      `uncorrected in its life ${status.ecc_uncorrected_aggregate_total}`,
+      `rows remapped ${status.remapped_rows_uncorrectable}`,
+    ],
+  };
+  return Object.entries(some);
+};
+const throttled = {
+  clock_sm_megahertz: 1215,
+  clock_sm_max_megahertz: 1980,
+  clock_memory_megahertz: 2600,
+  clock_memory_max_megahertz: 2619,
+  performance_state: 2,
+  throttle_reasons_mask: 4 | 32 | 64,
+  pcie_generation: 4,
+  pcie_generation_max: 5,
+  pcie_width: 8,
+  pcie_width_max: 16,
+  pcie_sent_rate_bytes_per_second: 3 * 2 ** 30,
+  pcie_received_rate_bytes_per_second: 5 * 2 ** 29,
+  pcie_replays: 7,
+  ecc_mode: true,
+  ecc_corrected_errors: 41,
+  ecc_uncorrected_errors: 2,
+  ecc_uncorrected_aggregate_total: 9,
+  remapped_rows_uncorrectable: 1,
+};
+
+test("a GPU's page tells what the server says of it, and of one that is throttled", {}, async (page) => {
+  let changed = {};
+  let last;
+  await page.route(/\/gpu-status\?/, async (route) => {
+    const response = await route.fetch();
+    const answer = await response.json();
+    Object.assign(answer.devices[0], changed);
+    [last] = answer.devices;
+    await route.fulfill({ response, json: answer });
+  });
+  await first_gpu(page);
+  for (const [what, now] of [["as it is", {}], ["throttled", throttled]]) {
+    changed = now;
+    await until(`the values, ${what}`, async () => {
+      const told = await told_facts(page);
+      const wrong = facts_of(last).flatMap(([name, parts]) => {
+        const there = (told[name] ?? "").split("  ·  ");
+        return parts.filter((part) => !there.includes(part)).map((part) => `${name}: ${part} in ${there}`);
+      });
+      if (wrong.length) throw new Error(wrong.join("; "));
+      return Object.entries(now).every(([key, value]) => last[key] === value);
+    });
+  }
+});
+
 test("charts of weeks have what the driver tells in detail", { needs: ["history"] }, async (page) => {
   await with_history(page);
   await first_gpu(page);
