@@ -123,8 +123,11 @@ std::optional<Sentence> who_held_its_memory(const RunRecord& run) {
     evidence.log = &*log;
   }
   if (!died_of_gpu_memory(evidence)) return std::nullopt;
+  // What was taken after the job had ended no longer has what it held itself.
   Sample last;
-  (void)for_each_sample(run, [&](const Sample& sample) { last = sample; });
+  (void)for_each_sample(run, [&](const Sample& sample) {
+    if (!sample.processes.empty() || last.processes.empty()) last = sample;
+  });
   return holders_text(run.manifest, last);
 }
 

@@ -19,6 +19,8 @@
 #include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "base/user_name.h"
+#include "place/placement.h"
 #include "run/inside.h"
 #include "view/values.h"
 
@@ -275,6 +277,8 @@ void extend_begun(const Ledger& ledger, const Claim& outer, std::chrono::millise
 }
 
 class ExtendVerb final : public Verb {
+  static constexpr std::int64_t margin_ms = 120'000;  // of whoever is let in, too: until it is gone
+
  public:
   void declare(Options& options) override {
     options.required_word("run", name_, "a run or a reservation of yours that has a time limit",
@@ -284,8 +288,9 @@ class ExtendVerb final : public Verb {
   [[nodiscard]] int usage_code() const override { return exit_code::berth_failed; }
   [[nodiscard]] std::string notes() const override {
     return std::string(
-        tr("It counts from the end that it has now. Who waits sees the new end. What `berth exec` "
-           "began until that end goes on as well."));
+        tr("It counts from the end that it has now. Who waits sees the new end. What was let "
+           "in ahead of them is given none that delays them. What `berth exec` began until that "
+           "end goes on as well."));
   }
 
   int run(Context& context, const std::vector<std::string>&) override {
@@ -314,6 +319,8 @@ class ExtendVerb final : public Verb {
                   printable(claim->run));
     }
     if (const auto allowed = is_allowed(context); !allowed) return allowed;
+    const WallTime now = context.clock().wall_now();
+    if (const auto free = delays_nobody(*view, *claim, *more, now); !free) return free;
     const std::chrono::milliseconds limit(claim->ends->unix_ms - claim->since.unix_ms +
                                           more->count());
     if (const auto done = ledger->extend(claim->id, limit); !done) return done;
@@ -323,6 +330,31 @@ class ExtendVerb final : public Verb {
     say_simulated(context.sources().simulated);
     complain(trf("run {} ends in {} now", printable(claim->run),
                  short_duration(std::chrono::milliseconds(left))));
+    return {};
+  }
+
+  /// What was let in ahead of somebody for its early end may not have a late one after all.
+  static Result<void> delays_nobody(const LedgerView& view, const Claim& claim,
+                                    std::chrono::milliseconds more, WallTime now) {
+    Snapshot as_it_is{.taken = now, .claims = view.claims};
+    Snapshot extended = as_it_is;
+    for (Claim& one : extended.claims) {
+      if (one.id == claim.id) one.ends = WallTime{claim.ends->unix_ms + more.count() + margin_ms};
+    }
+    for (const Waiter& waiter : view.waiters) {
+      const bool came_before = waiter.since.unix_ms < claim.since.unix_ms;
+      const bool is_for_it = std::ranges::any_of(waiter.gathered, [&](const DeviceId& id) {
+        return std::ranges::find(claim.devices, id, &ClaimedDevice::device) != claim.devices.end();
+      });
+      if (!came_before || !is_for_it) continue;
+      const auto before = gathered_at(waiter, as_it_is);
+      const auto after = gathered_at(waiter, extended);
+      if (before && after && after->unix_ms <= before->unix_ms) continue;
+      return fail(ErrorCode::busy,
+                  "it would delay {}, who came first and for whom its devices are gathered; start "
+                  "it anew with more time",
+                  local_user_name(waiter.uid));
+    }
     return {};
   }
 

@@ -52,6 +52,16 @@ std::optional<Error> distrusted(const std::string& path, const struct stat& fact
   return std::nullopt;
 }
 
+/// The policy's and a project's file have another name than a user's.
+std::optional<Sentence> mistaken_name(const std::string& user_file, const std::string& project) {
+  if (user_file.empty()) return std::nullopt;
+  const std::string path = folder_of(user_file) + std::string(project_name);
+  struct stat facts{};
+  if (path == project || ::lstat(path.c_str(), &facts) != 0) return std::nullopt;
+  return sentence("{} is not read: what you say for all projects is in {}", printable(path),
+                  printable(user_file));
+}
+
 }  // namespace
 
 std::string find_project_file(const std::string& working_directory) {
@@ -116,8 +126,11 @@ void add_files(Config& config, const ConfigPlaces& places) {
   };
   add(ConfigSource::machine, places.machine);
   add(ConfigSource::user, places.user);
-  if (!places.working_directory.empty()) {
-    add(ConfigSource::project, find_project_file(places.working_directory));
+  std::string project;
+  if (!places.working_directory.empty()) project = find_project_file(places.working_directory);
+  add(ConfigSource::project, project);
+  if (auto remark = mistaken_name(places.user, project)) {
+    config.unknown.push_back(*std::move(remark));
   }
 }
 

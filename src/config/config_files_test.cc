@@ -123,6 +123,22 @@ TEST_F(ConfigFiles, ThatAreNotThereAreNoMistake) {
   EXPECT_FALSE(config.files.front().is_there);
 }
 
+TEST_F(ConfigFiles, OneOfAUserThatHasAProjectsNameIsToldWithTheRightOne) {
+  const std::string folder = make_folder("config");
+  const std::string mistaken = write("config/berth.toml", "[request]\nmemory = \"3G\"\n");
+  const std::string user = folder + "/config.toml";
+  Config config;
+  add_files(config, {.machine = "", .user = user, .working_directory = ""});
+  ASSERT_EQ(config.unknown.size(), 1U);
+  EXPECT_EQ(config.unknown.front().english(),
+            mistaken + " is not read: what you say for all projects is in " + user);
+  EXPECT_THAT(config.mistakes, IsEmpty()) << "no job is refused for it";
+  Config inside;
+  add_files(inside, {.machine = "", .user = user, .working_directory = folder});
+  EXPECT_THAT(inside.unknown, IsEmpty()) << "there it is the project's, and read";
+  EXPECT_EQ(inside.text("request.memory"), "3G");
+}
+
 TEST_F(ConfigFiles, IsolateEachJobOnlyWhereTheCheckHasShownThatItWorks) {
   const std::string folder = make_folder("etc");
   const auto doubt = [&] { return doubt_of_isolation(folder, ::geteuid()).english(); };

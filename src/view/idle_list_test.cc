@@ -141,6 +141,24 @@ TEST(Idle, IsMemoryThatSomebodyHoldsWithoutALease) {
   EXPECT_THAT(seen(60_percent), IsEmpty());
 }
 
+TEST(Idle, IsMemoryThatNoProcessExplains) {
+  const Snapshot host = SnapshotBuilder().gpu("A", 24_GiB).gpu("B", 24_GiB).used(10_GiB).build();
+  const auto found = rows(host, {});
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].kind, IdleKind::nobody);
+  EXPECT_EQ(found[0].device, &host.devices[1]);
+  EXPECT_EQ(found[0].held, 10_GiB);
+  EXPECT_THAT(found[0].users, IsEmpty());
+  EXPECT_THAT(idle_json(found, {}, host), HasSubstr("\"nobody\""));
+  const Snapshot explained = SnapshotBuilder()
+                                 .gpu("B", 24_GiB)
+                                 .used(10_GiB)
+                                 .utilization(90_percent)
+                                 .process(42, "anna", 10_GiB)
+                                 .build();
+  EXPECT_THAT(rows(explained, {}), IsEmpty());
+}
+
 TEST(Idle, AProcessThatHasEndedAndOneWithoutAParentAreNamed) {
   Snapshot host = SnapshotBuilder().gpu("A", 24_GiB).build();
   host.taken = WallTime{now_ms};

@@ -3,6 +3,7 @@ that it can be told from outside: another configuration, other devices, other se
 
 import getpass
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -107,8 +108,9 @@ class Served:
     abilities = (
         "act alert change containers embed faults freeze hang history hostile hosts mig no-history problem read-only real"
         " restart runs sign-in simulated sweep unanswered xid bound"
-    )
+    ) + (" planned" if os.geteuid() == 0 else "")
     cannot = {
+        "planned": "root's server alone starts what is reserved for later",
         "script-link": "it makes the links itself, from the addresses that it was given",
         "stale": "its looks go on whatever a driver does",
         "still": "its looks go on whatever a driver does",
@@ -359,6 +361,11 @@ class Served:
         run = run_of(self.machine, "--only", device, "--", "sleep", "600")
         self.changes.append(run)
         return {"state": "leased", "run": run}
+
+    def tell_planned(self):
+        """A reservation of tomorrow's, which this server would start."""
+        done = self.machine.run("reserve", "-n", "2", "--at", "23h", "--for", "1h", timeout=PATIENCE)
+        assert done.returncode == 0, done.stderr
 
     def tell_faults(self):
         self.play(mended_and_broken())

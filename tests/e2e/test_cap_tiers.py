@@ -89,6 +89,14 @@ def test_the_shim_refuses_what_goes_beyond_the_share_and_the_record_says_so(card
     assert "LD_PRELOAD" in names and "LD_LIBRARY_PATH" in names
 
 
+@pytest.mark.parametrize(("refused", "died_of"), [(True, "out of GPU memory"), (False, None)])
+def test_a_job_that_was_refused_and_failed_died_of_it_without_a_word_in_a_log(card, refused, died_of):
+    card.program.write_text(f"{PROGRAM if refused else ''}\nraise SystemExit(1)\n", encoding="utf-8")
+    words = ["--", "/usr/bin/python3", card.program, FAKES / "cudart/libcudart.so.12"]
+    assert card.run("run", "--memory", "2G", *words, timeout=60).returncode == 1
+    assert show(card)["end"]["died_of"] == died_of
+
+
 def test_what_a_context_took_before_is_charged_from_the_start(card):
     host = json.loads(card.run("status", "--json").stdout)
     size = {"device": host["devices"][0]["name"], "driver_version": host["host"]["driver_version"], "bytes": 516 * MIB}

@@ -82,7 +82,7 @@ def test_a_stubborn_run_above_its_share_is_stopped_and_nobody_else(tmp_path):
         assert run.returncode == -signal.SIGKILL, said
         assert bystander.poll() is None, "another run on the same card"
         record = show(shared.driver)
-        assert record["end"]["because"] == "memory cap"
+        assert record["end"]["because"] == "memory cap" and record["end"]["died_of"] == "out of GPU memory"
         assert events(record) == ["memory_over_cap", "cap_action", "out_of_gpu_memory"]
         assert record["cap"]["action"] == "stop"
         assert OVER in said and "asked to end for it, as its cap_action says" in said, said

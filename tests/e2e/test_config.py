@@ -89,6 +89,17 @@ def test_what_is_wrong_is_named_and_no_job_is_started(machine, project):
     assert told.returncode == 1 and "request.memory:" in told.stdout
 
 
+def test_a_users_file_of_a_projects_name_is_told_with_the_right_one(machine, project):
+    mistaken = write(machine.directory / ".config/berth/berth.toml", '[request]\ndevices = 2\n')
+    right = mistaken.with_name("config.toml")
+    remark = f"{mistaken} is not read: what you say for all projects is in {right}"
+    told = machine.run("config", cwd=project)
+    assert told.returncode == 0 and remark in " ".join(told.stdout.split()), told.stdout
+    assert remark in configured(machine, project)["unknown"]
+    done = machine.run("run", "-q", "--", "true", cwd=project)
+    assert done.returncode == 0 and remark in " ".join(done.stderr.split()), done.stderr
+
+
 def test_who_only_looks_goes_on_and_says_what_is_wrong(machine, project):
     path = of_user(machine, "language = 5\n")
     done = machine.run("status", cwd=project)

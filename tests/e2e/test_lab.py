@@ -85,6 +85,16 @@ def test_a_claim_beyond_the_quota_is_refused(by_hand):
     assert len(leases(lab)) == 1
 
 
+def test_a_policy_that_is_broken_adopts_no_job(by_hand):
+    lab, job = by_hand
+    lab.policy("[everybody]\nnonsense = 1\n")
+    refused = lab.run("claim", job.pid)
+    assert refused.returncode == 125 and "berth.toml:2" in refused.stderr, refused.stderr
+    assert leases(lab) == []
+    lab.policy("[everybody]\n")
+    assert lab.run("claim", job.pid).returncode == 0
+
+
 def test_stop_ends_a_claimed_job(by_hand):
     lab, job = by_hand
     run = lab.run("claim", job.pid).stdout.strip()
@@ -185,6 +195,27 @@ def test_stopping_a_reservation_ends_what_was_begun_in_it(lab):
     poll(lambda: leases(lab), LONG, "it is still held")
 
 
+def test_what_was_let_in_ahead_of_who_gathers_is_not_extended_beyond_that(lab):
+    lab.hold("holder", "--only", "0", "--time", "2h")
+    lab.wait("both", "-n", "2")
+    poll(lambda: not lab.queue()[0]["gathered"], LONG, "nothing is gathered")
+    lab.hold("short", "--time", "10m", "--wait")
+    [short] = [one for one in leases(lab) if one["ends_unix_ms"] - one["since_unix_ms"] == 600_000]
+    refused = lab.run("extend", short["run"], "--for", "2h")
+    said = in_one_line(refused.stderr)
+    assert refused.returncode == 125 and f"it would delay {lab.queue()[0]['user']}, who came first" in said, said
+    assert short in leases(lab), "its end is what it was"
+    chinese = lab.run("--lang", "zh_CN", "extend", short["run"], "--for", "2h").stderr
+    assert "先来" in chinese and "would delay" not in chinese, chinese
+    done = lab.run("extend", short["run"], "--for", "30m")
+    assert done.returncode == 0, "it ends before the other device comes free"
+    # Who was there before anybody waited delays nobody who was promised anything.
+    [holder] = [one for one in leases(lab) if one["run"] != short["run"]]
+    assert lab.run("extend", holder["run"], "--for", "1h").returncode == 0
+    lab.let_end("holder", "short", "both")
+    lab.await_start("both")
+
+
 # --- hours ------------------------------------------------------------------------------------------
 
 
@@ -219,6 +250,14 @@ def test_hours_count_once_root_s_server_has_written_them_down(lab):
     assert hours.read_text().splitlines()[1].startswith(f"{os.geteuid()} ")
     refused = lab.run("run", "--", "true")
     assert refused.returncode == 124 and "of the 0 GPU-hours that the policy allows" in in_one_line(refused.stderr)
+    lab.policy("[everybody]\n")
+    held = lab.run("reserve", "--only", "1", "--for", "1h").stdout.strip()
+    lab.policy("[everybody]\nhours_at_most = 0\n")
+    refused = lab.run("extend", held, "--for", "1h")
+    assert refused.returncode == 125 and "of the 0 GPU-hours that the policy allows" in in_one_line(refused.stderr)
+    lab.policy("[everybody]\nhours_at_most = 1000000\n")
+    assert lab.run("extend", held, "--for", "1h").returncode == 0
+    lab.policy("[everybody]\nhours_at_most = 0\n")
     # Old figures hold nothing.
     lines = hours.read_text().splitlines()
     hours.write_text("\n".join(["berth-hours 1 1000", *lines[1:]]) + "\n")

@@ -73,7 +73,7 @@ class Mock:
     """The mock, with cards that are not well so that every view has something to show."""
 
     abilities = (
-        "act alert change containers embed faults freeze hang history hostile hosts mig no-history problem read-only real"
+        "act alert change containers embed faults freeze hang history hostile hosts mig no-history planned problem read-only real"
         " restart runs script-link simulated stale still thousand unanswered xid bound"
     )
     cannot = {"sign-in": "it gives no tokens", "sweep": "its runs are invented, a sweep's are not"}
@@ -158,7 +158,7 @@ class Mock:
             # A token is the name of its user.
             return {"container": "docker llm-train", "user": "wei", "token": "wei", "gpu": 3, "pid": 40711, "run": room.runs[3]["id"], "named": room.runs[6]["id"], "failed": room.runs[3]["id"],
                     "foreign": room.runs[1]["id"]}
-        elif what not in ("containers", "embed", "hostile"):  # it is so anyway
+        elif what not in ("containers", "embed", "hostile", "planned"):  # it is so anyway
             raise ValueError(f"the mock cannot be told {what} {query}")
         return {}
 

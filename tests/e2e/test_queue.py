@@ -185,6 +185,23 @@ def test_a_policy_that_is_broken_lets_no_claim_pass(lab, text, mode, said):
     assert lab.run("run", "-q", "--", "true").returncode == 0
 
 
+@pytest.mark.parametrize("words", [
+    ["reserve", "--for", "1h"],
+    ["sweep", "--set", "seed=1", "--", "echo", "{seed}"],
+    ["run", "-d", "--", "true"],
+    ["run", "--wait", "--", "true"],
+], ids=["reserve", "sweep", "run -d", "run --wait"])
+def test_no_verb_passes_by_a_policy(lab, words):
+    lab.policy("[everybody]\nnonsense = 1\n")
+    done = lab.run(*words)
+    assert done.returncode == 125 and "berth.toml:2" in done.stderr, done.stderr
+    assert leases(lab) == []
+    lab.policy("[everybody]\ndevices_at_most = 0\n")
+    done = lab.run(*words)
+    assert done.returncode == 124 and "the policy allows this user 0 at once" in in_one_line(done.stderr), done.stderr
+    assert leases(lab) == []
+
+
 def test_a_limit_of_the_policy_is_told_before_it_ends_a_job(lab):
     lab.policy('[everybody]\ntime = "24h"\n')
     said = in_one_line(lab.run("run", "--", "true").stderr)

@@ -1,11 +1,15 @@
 """A run that dies for want of a device's memory: recorded as that, started again with more, also in a sweep."""
 
 import json
+import os
+import pwd
 
 import pytest
 
 from aftermath import leases, runs, show
 from conftest import FakeDriver, end, many_devices, wait_until
+from test_caps import Shared
+from test_run_samples import GIB, JOB
 
 SAYS = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
 
@@ -40,6 +44,26 @@ def test_it_is_recorded_and_started_again_with_more_memory_until_it_has_a_whole_
     told = machine.run("explain", first["id"]).stdout
     assert first["events"][0]["text"] in told, "who held how much stands beside the cause"
     assert "out of GPU memory" in machine.run("runs").stdout
+
+
+def test_the_event_names_who_held_how_much(tmp_path):
+    shared = Shared(tmp_path)
+    shared.later("full.json", lambda host: shared.take(host, 12 * GIB, 60 * GIB))
+    script = tmp_path / "job.py"
+    script.write_text(f"{JOB}play('full.json')\nwait_for(',12884901888]', 2)\nchild.kill()\nprint({SAYS!r})\nsys.exit(1)\n",
+                      encoding="utf-8")
+    done = shared.driver.run("run", "-q", "-d", "--memory", "16G", "--", "/usr/bin/python3", script, tmp_path)
+    assert done.returncode == 0, done.stderr
+    [only] = lasts(shared.driver, done.stdout.strip(), 1)
+    assert only["end"]["died_of"] == "out of GPU memory"
+    [event] = only["events"]
+    neighbour = pwd.getpwuid(os.geteuid()).pw_name
+    assert f"72.0 GiB of 79.6 GiB were in use ({only['id']} 12.0 GiB, {neighbour} 60.0 GiB)" in event["text"], event
+    assert event["text"] in machine_text(shared.driver.run("explain", only["id"]).stdout)
+
+
+def machine_text(text):
+    return " ".join(text.split())
 
 
 def test_the_next_start_is_on_the_emptiest_card_whatever_was_preferred(tmp_path):

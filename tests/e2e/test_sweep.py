@@ -11,8 +11,8 @@ import subprocess
 
 import pytest
 
-from aftermath import poll, runs, show
-from conftest import FakeDriver, end, many_devices
+from aftermath import leases, poll, runs, show
+from conftest import FakeDriver, Terminal, end, many_devices
 
 LONG = 120  # what is waited for at most; nothing here is to be quick
 
@@ -76,6 +76,72 @@ def test_no_more_than_asked_for_are_under_way(grid):
     finally:
         end(sweep)
     assert grid.points() == ALL
+
+
+def devices_at_once(machine, points, *options):
+    """Of each point that runs at once, the device that it has, while all wait for a gate."""
+    told, gate = machine.directory / "told", machine.directory / "gate"
+    told.touch()
+    job = f"echo {{seed}} $CUDA_VISIBLE_DEVICES >>{told}; until test -e {gate}; do sleep 0.05; done"
+    sweep = machine.start("sweep", "--set", f"seed=1..{points}", *options, "--", "sh", "-c", job)
+    try:
+        poll(lambda: len(told.read_text().splitlines()) < points - 1, LONG, "not as many run as there is room for")
+        devices = [line.split()[1] for line in told.read_text().splitlines()]
+        assert len(leases(machine)) == len(runs(machine)["runs"]) == points - 1, "the last one is not started yet"
+        gate.touch()
+        assert sweep.wait(timeout=LONG) == 0
+    finally:
+        gate.touch()
+        end(sweep)
+    assert len(told.read_text().splitlines()) == points
+    return devices
+
+
+def test_without_a_number_there_is_one_point_on_each_device(driver_of):
+    assert sorted(devices_at_once(driver_of(many_devices(8)), 9)) == sorted("01234567")
+
+
+def test_points_that_say_what_they_take_share_a_device(driver_of):
+    assert devices_at_once(driver_of(many_devices(1)), 3, "--memory", "30G") == ["0", "0"]
+
+
+def test_the_table_has_last_marks_and_bad_ends_and_a_report_what_differs(machine):
+    job = 'echo epoch=1 loss={lr} >>"$BERTH_MARKS"; test {lr} != 0.5 || exit 3'
+    words = ["sweep", "--set", "lr=0.1,0.5", "--memory", "1G", "--", "sh", "-c", job]
+    done = machine.run(*words, timeout=LONG)
+    assert done.returncode == 1, done.stderr
+    header, *lines = [re.split(r"\s{2,}", line.strip()) for line in done.stdout.splitlines()[1:]]
+    rows = [dict(zip(header, line)) for line in lines]
+    assert [(row["lr"], row["End"], row["Last mark"]) for row in rows] == [
+        ("0.1", "ended with 0", "epoch=1 loss=0.1"), ("0.5", "ended with 3", "epoch=1 loss=0.5")], done.stdout
+    done = machine.run(words[0], "--csv", *words[1:], timeout=LONG)
+    found = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [(row["run"], row["exit_code"], row["last_mark"]) for row in found] == [
+        (rows[0]["Run"], "0", "epoch=1 loss=0.1"), (rows[1]["Run"], "3", "epoch=1 loss=0.5")], done.stdout
+    told = machine.run("report", "--md", *(row["run"] for row in found)).stdout
+    [differs] = [line.split(" | ") for line in told.splitlines() if line.startswith("| command |")]
+    assert "loss=0.1" in differs[1] and "loss=0.5" in differs[2], differs
+
+
+def test_on_a_terminal_a_bar_goes_on_in_its_line(machine):
+    gate = machine.directory / "gate"
+    job = f"test {{lr}} = 0.1 || until test -e {gate}; do sleep 0.05; done; test {{lr}} != 0.5 || exit 3"
+    terminal = Terminal(100)
+    sweep = machine.start_on(terminal, "sweep", "--set", "lr=0.1,0.5", "--memory", "1G", "-j", "1", "--", "sh", "-c", job)
+    try:
+        half = b"[" + b"#" * 10 + b"." * 10 + b"] 1 of 2 ended"
+        poll(lambda: half not in terminal.read(), LONG, "it does not say that one has ended")
+        gate.touch()
+        poll(lambda: (terminal.read(), sweep.poll())[1] is None, LONG, "it does not end")
+        told = terminal.read().decode()
+    finally:
+        gate.touch()
+        end(sweep)
+        terminal.close()
+    shown = [line for line in told.split("\r") if line.startswith("[")]
+    assert sweep.returncode == 1 and shown[0].startswith("[" + "." * 20 + "] 0 of 2 ended, 1 "), told
+    assert shown[-1].startswith("[" + "#" * 20 + "] 2 of 2 ended (1 badly)"), shown
+    assert all("\033[K" in line for line in shown) and not any("\n" in line for line in shown[:-1]), shown
 
 
 def test_a_killed_sweep_goes_on_where_it_was(grid):
@@ -194,9 +260,13 @@ def test_topo_shows_the_links_and_what_would_be_chosen(machine):
     told = machine.run("topo", "-n", "2").stdout
     lines = [line for line in told.splitlines() if re.match(r"\s+\d+ ", line)]
     assert len(lines) == 8, told
-    assert "would be" in told or "would have to wait" in told
+    chosen = machine.run("pick", "-n", "2").stdout.strip()
+    assert f"-n 2 would be given GPU {chosen} now." in told and re.fullmatch(r"\d,\d", chosen), told
+    assert lines[0].split()[1:4] == ["X", "NV18", "NV18"], told
     answer = json.loads(machine.run("topo", "--json").stdout)
     assert len(answer["links"]) == 28 and len(answer["devices"]) == 8
+    assert ",".join(str(one["index"]) for one in answer["chosen"]) == chosen
+    assert {one["link"] for one in answer["links"]} == {"NV18"}
 
 
 def test_a_set_that_is_not_linked_as_asked_is_refused_with_the_reason(machine_of):

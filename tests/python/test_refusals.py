@@ -64,6 +64,28 @@ def test_what_is_asked_of_a_device_is_what_the_program_is_asked(desk_of, asked, 
         assert told == [[], [[one["id"], one["rule"]] for one in wanted["refused"]]]
 
 
+def test_the_policy_of_the_machine_holds_for_a_lease(desk):
+    policy = desk.directory / "etc/berth/berth.toml"
+    policy.parent.mkdir(parents=True)
+    for text, calls, words in (
+        ("nonsense = 1", ["1"], ["berth.toml:2", "nonsense"]),
+        ("devices_at_most = 1", ["2"], ["the policy allows this user 1 at once, 2 are wanted"]),
+    ):
+        policy.write_text(f"[everybody]\n{text}\n", encoding="utf-8")
+        for call in calls:
+            said = desk.told(f"""
+                try: berth.lease({call})
+                except berth.Error as error: print(json.dumps(str(error) + str(getattr(error, "placement", ""))))
+            """)
+            assert all(word in said for word in words), said
+        assert desk.leases() == []
+    desk.holding("berth.lease()")
+    assert "1 of the 1 devices that the policy allows" in desk.told("""
+        try: berth.lease()
+        except berth.NoneFree as error: print(json.dumps(str(error) + str(error.placement)))
+    """)
+
+
 def test_the_time_it_waited_is_told(desk):
     desk.holding("berth.lease(only=5)")
     text, remedy = desk.told("""

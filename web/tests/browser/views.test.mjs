@@ -296,12 +296,25 @@ test("the queue says who is next and what is in the way", {}, async (page, serve
     const labels = gathered.map((id) => devices.find((device) => device.id === id).index).join(", ");
     check(gathers.startsWith(labels ? `GPU ${labels}` : "–"), `gathered ${labels}: ${gathers}`);
   });
-  const { planned } = await server.ask("api/v1/overview");
-  for (const { user, wants } of planned) {
-    const told = await text(page, ".planned");
-    check(told.includes(`Reserved by ${user} from`) && told.includes(wants), `to begin: ${told}`);
-  }
 });
+
+test(
+  "a reservation that is to begin is shown with its times",
+  { needs: ["planned"], told: [["planned"]] },
+  async (page, server) => {
+    const planned = await until("one is planned", async () => {
+      const answer = await server.ask("api/v1/overview");
+      return answer.planned.length > 0 && answer.planned;
+    });
+    await page.getByRole("link", { name: "Queue", exact: true }).click();
+    for (const { user, wants } of planned) {
+      await until(`that of ${user}`, async () => {
+        const told = await text(page, ".planned");
+        return told.includes(`Reserved by ${user} from`) && told.includes(wants);
+      });
+    }
+  },
+);
 
 test(
   "a card in another page's frame shows numbers, and nobody's name",
