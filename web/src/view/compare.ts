@@ -122,7 +122,7 @@ function table_of(runs: Run[], labels: string[], rows: Row[]): HTMLElement {
         "tbody",
         {},
         line(t("runs.state"), runs.map(end_text)),
-        ...(last.some((text) => text !== null) ? [line(t("compare.last_mark"), last)] : []),
+        ...(new Set(last).size > 1 ? [line(t("compare.last_mark"), last)] : []),
         ...rows.map(({ name, values }) => line(name, values)),
       ),
     ),
