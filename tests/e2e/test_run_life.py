@@ -144,7 +144,7 @@ def test_log_names_the_file_and_appends(machine):
     name = detach(machine, "echo", "hello", options=("--log", log))
     machine.run("wait", name)
     assert log.read_text() == "before\nhello\n"
-    assert machine.run("logs", name).stdout == "before\nhello\n"
+    assert machine.run("logs", name).stdout == "hello\n", "what was there before is not this run's"
 
 
 def test_detached_run_survives_its_terminal(machine, terminal):  # noqa: F811

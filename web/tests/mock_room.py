@@ -286,7 +286,7 @@ class Room:
             "devices_wanted": 1, "spec": {}, "machine_id": "5e1a", "boot_id": "5e1b", "inside": "",
             "lease": "" if ended else LEASE,
             "keeper": {"pid": 40700, "start_ticks": 811}, "job": {"pid": 40711, "start_ticks": 815},
-            "retry_of": None, "isolated_by": None, "log": "/home/wei/exp/train.log", "state": "ended" if ended else "running",
+            "retry_of": None, "isolated_by": None, "log": "/home/wei/exp/train.log", "log_from_bytes": None, "state": "ended" if ended else "running",
             "directory": "/home/wei/.local/state/berth/runs/x", "figures_invented": False, "complete": True,
             "time_limit_ms": None, "promised_bytes": [None], "cap": None if number != 1 else {
                 "tier": "watchdog", "action": "warn", "proved": "yes", "proved_why": None,

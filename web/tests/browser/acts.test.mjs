@@ -59,7 +59,7 @@ test(
     const { lease } = processes.find(({ pid }) => pid === who.pid);
     const { run } = leases.find(({ id }) => id === lease);
     const { command } = await server.ask(`api/v1/runs/${run}`, who.token);
-    for (const part of [run, command.join(" ")])
+    for (const part of [run, ...command])
       check((await dialog.innerText()).includes(part), `it does not name ${part}`);
     check((await server.tell("acts")).length === 0, "it was stopped although nobody said so");
     await dialog.getByRole("button", { name: "Stop" }).click();
