@@ -450,9 +450,10 @@ std::vector<std::string> silent_at_once(const std::vector<std::string>& folders,
 
 TEST_F(World, FoldersThatHaveNotAnsweredInTheirTimeAreSilentEachOnce) {
   EXPECT_THAT(silent_at_once({root_, root_, at("a")}, clock_, 2), ElementsAre(root_, at("a")));
-  EXPECT_THAT(silent_at_once({"/1", "/2", "/3", "/4", "/5"}, clock_, 4),
-              ElementsAre("/1", "/2", "/3", "/4"))
-      << "four are enough";
+  EXPECT_THAT(
+      silent_at_once({"/1", "/2", "/3", "/4", "/5"}, clock_, 4),
+      testing::AllOf(testing::SizeIs(4), testing::IsSubsetOf({"/1", "/2", "/3", "/4", "/5"})))
+      << "four are enough, and one may have answered";
 }
 
 TEST_F(World, FoldersThatAnswerAreNotSilent) {

@@ -218,6 +218,19 @@ TEST(Limit, ATicketBeyondItsUsersLimitGathersNothing) {
   EXPECT_FALSE(place_newcomer(host, Request{}, {.policy = &policy, .uid = 1000}).satisfied());
 }
 
+TEST(Limit, ATicketThatIsNotUnderstoodGathersWhatItsOwnerMayHave) {
+  const Policy policy = allows(Priority::normal, {.devices_at_most = 1});
+  Snapshot host = gathering();
+  host.waiters[0].request = "{\"berth_request\": 1, \"devices\": {}}";
+  const PlaceLimits other{.policy = &policy, .uid = 1001};
+  EXPECT_FALSE(place_newcomer(host, Request{}, other).satisfied()) << "one it may have: A";
+  host.waiters[0].gathered = {DeviceId("B"), DeviceId("A")};
+  EXPECT_TRUE(place_newcomer(host, Request{}, other).satisfied()) << "not both";
+  host.claims[0].uid = 1000;
+  host.waiters[0].gathered = {DeviceId("A")};
+  EXPECT_TRUE(place_newcomer(host, Request{}, other).satisfied()) << "it has what it may have";
+}
+
 TEST(Limit, SoManyJobsShareADeviceAndNoMore) {
   const Policy policy = allows(Priority::normal, {.jobs_per_device = 2});
   const PlaceLimits limits{.policy = &policy, .uid = 1000};

@@ -92,6 +92,19 @@ PlaceLimits limits_of(const Waiter& waiter, PlaceLimits limits) {
   return limits;
 }
 
+namespace {
+/// A ticket whose wish is not understood, as a newer berth's, gathers no more than the policy lets
+/// its owner have: nobody can judge it by its wish.
+void keep_within_policy(std::vector<ClaimedDevice>& devices, const Snapshot& machine,
+                        const PlaceLimits& its) {
+  if (its.policy == nullptr) return;
+  const auto most = its.policy->of(its.uid).devices_at_most;
+  if (!most) return;
+  const auto left = static_cast<std::size_t>(std::max(0, *most - held_under_limit(machine, its)));
+  if (devices.size() > left) devices.resize(left);
+}
+}  // namespace
+
 Played played(const Snapshot& snapshot, std::size_t waiters, const PlaceLimits& limits) {
   Played result{snapshot, {}, {}, {}};
   bool is_head = true;
@@ -129,6 +142,7 @@ Played played(const Snapshot& snapshot, std::size_t waiters, const PlaceLimits& 
     // Only the first of those that have to wait gathers, whatever the others show.
     if (!std::exchange(is_head, false)) continue;
     auto devices = gathered_by(waiter, request ? &*request : nullptr, snapshot);
+    if (!request) keep_within_policy(devices, result.machine, its);
     if (devices.empty()) continue;
     result.gatherings.push_back({i, std::move(devices), gathered_at(waiter, snapshot)});
   }
