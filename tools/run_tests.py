@@ -92,7 +92,7 @@ def jobs() -> int:
 def build(report: Report, folder: Path, gives_way: bool = False) -> bool:
     begin = time.monotonic()
     command = ["ninja", "--quiet", "-C", str(folder), f"-j{jobs()}"]
-    code, output = test_programs.run_bounded(
+    code, output, cpu_s = test_programs.run_bounded(
         command, BUILD_PATIENCE_S, dict(os.environ), ROOT, gives_way=gives_way
     )
     name = folder.relative_to(ROOT)
@@ -101,7 +101,7 @@ def build(report: Report, folder: Path, gives_way: bool = False) -> bool:
         report.add_failed(f"build:{name}", f"ninja {ended}\n{output}")
     else:
         report.add_passed()
-    print(f"built {name} ({time.monotonic() - begin:.0f} s)", flush=True)
+    print(f"built {name} ({time.monotonic() - begin:.0f} s, {cpu_s:.0f} s of CPU)", flush=True)
     return code == 0
 
 
@@ -148,7 +148,7 @@ def replay_corpora(report: Report, folder: Path) -> None:
             report.add_failed(f"fuzz:{target}", f"it has no corpus: {corpus.relative_to(ROOT)}")
             continue
         command = [str(program), target, str(corpus)]
-        code, output = test_programs.run_bounded(
+        code, output, _ = test_programs.run_bounded(
             command, 600, dict(os.environ), ROOT, gives_way=True
         )
         if code == 0:

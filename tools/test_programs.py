@@ -5,6 +5,7 @@ A program that crashes, hangs, or reports nothing has failed: its silence is nev
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -51,10 +52,10 @@ def run_bounded(
     folder: Path,
     *,
     gives_way: bool = False,
-) -> tuple[int | None, str]:
-    """Exit code (none: it did not end in time and was killed with its group) and output."""
+) -> tuple[int | None, str, float]:
+    """Exit code (none: it did not end in time and was killed with its group), output, seconds of CPU."""
     if is_ending:
-        return None, "interrupted"
+        return None, "interrupted", 0.0
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
             command,
@@ -68,20 +69,23 @@ def run_bounded(
         running.add(process.pid)
         if gives_way:
             give_way(process)
+        handle = os.pidfd_open(process.pid)
         try:
-            code = process.wait(patience_s)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            code = None
+            in_time = bool(select.select([handle], [], [], patience_s)[0])
+            if not in_time:
+                os.killpg(process.pid, signal.SIGKILL)
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
         except KeyboardInterrupt:  # a session of its own would go on without us
             os.killpg(process.pid, signal.SIGTERM)
             process.wait()
             raise
         finally:
+            os.close(handle)
             running.discard(process.pid)
         output.seek(0)
-        return code, output.read().decode(errors="replace")
+        text = output.read().decode(errors="replace")
+        return process.returncode if in_time else None, text, used.ru_utime + used.ru_stime
 
 
 def how_it_ended(code: int | None, patience_s: float) -> str:
@@ -92,8 +96,8 @@ def how_it_ended(code: int | None, patience_s: float) -> str:
     return f"exited with {code}"
 
 
-def summary(name: str, report: Report, seconds: float) -> str:
-    return f"{name}: {report.closing_line()} ({seconds:.1f} s)"
+def summary(name: str, report: Report, seconds: float, cpu_s: float) -> str:
+    return f"{name}: {report.closing_line()} ({seconds:.1f} s, {cpu_s:.1f} s of CPU)"
 
 
 def read_junit(text: str, prefix: str) -> Report:
@@ -140,6 +144,7 @@ def run_with_results(
 ) -> None:
     """Runs one program that writes `results` as XML."""
     environment = {**os.environ, "LC_ALL": "C.UTF-8", "UBSAN_OPTIONS": "print_stacktrace=1"}
+    environment["BERTH_TEST_PATIENCE_S"] = str(int(patience_s / 4))
     environment.pop("BERTH_SIM", None)
     environment.pop("CUDA_VISIBLE_DEVICES", None)
     if name.endswith("_tests"):
@@ -147,14 +152,14 @@ def run_with_results(
     begin = time.monotonic()
     # Beside the end-to-end tests, which look at the clock, what does not can wait.
     gives_way = name.endswith("_tests") and name not in LOOK_AT_THE_CLOCK
-    code, output = run_bounded(command, patience_s, environment, folder, gives_way=gives_way)
+    code, output, cpu_s = run_bounded(command, patience_s, environment, folder, gives_way=gives_way)
     ended = None if code == 0 else how_it_ended(code, patience_s)
     try:
         part = read_junit(results.read_text(encoding="utf-8", errors="replace"), name)
     except (OSError, xml.ParseError):
         part = Report(failed=[(name, f"{how_it_ended(code, patience_s)}, no results\n{output}")])
     take(report, part, name, output, ended)
-    print(summary(name, part, time.monotonic() - begin), flush=True)
+    print(summary(name, part, time.monotonic() - begin, cpu_s), flush=True)
 
 
 def run_googletest(report: Report, program: Path, folder: Path) -> None:
@@ -162,6 +167,12 @@ def run_googletest(report: Report, program: Path, folder: Path) -> None:
         results = Path(scratch) / "results.xml"
         command = [str(program), f"--gtest_output=xml:{results}", "--gtest_brief=1"]
         run_with_results(report, program.name, command, results, UNIT_PATIENCE_S, folder)
+
+
+def pytest_command(results: Path, tests: str) -> list[str]:
+    """A test that hangs is one failure, not its whole file's."""
+    program = str(Path(__file__).with_name("bounded_tests.py"))
+    return [sys.executable, program, "-q", "-p", "no:cacheprovider", "-rs", f"--junitxml={results}", tests]
 
 
 def run_pytest(
@@ -173,8 +184,7 @@ def run_pytest(
     """`tests`: a folder or a file."""
     with tempfile.TemporaryDirectory() as scratch:
         results = Path(scratch) / "results.xml"
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs"]
-        command += [f"--junitxml={results}", str(tests)]
+        command = pytest_command(results, str(tests))
         run_with_results(
             report, str(tests.relative_to(folder)), command, results, patience_s, folder
         )
@@ -204,8 +214,7 @@ def again_alone(report: Report, folder: Path) -> None:
         part = Report()
         with tempfile.TemporaryDirectory() as scratch:
             results = Path(scratch) / "results.xml"
-            command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-            command += [f"--junitxml={results}", node]
+            command = pytest_command(results, node)
             run_with_results(part, f"alone: {node}", command, results, PYTEST_PATIENCE_S, folder)
         if part.passed == 1 and not part.failed:
             report.passed_alone(name)

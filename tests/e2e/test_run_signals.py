@@ -89,6 +89,12 @@ def terminal(machine):
         made.close()
     except OSError:
         pass
+    # It hangs up by itself, but nothing here is to wait for a shell that does not.
+    for _ in range(500):
+        if os.waitpid(made.pid, os.WNOHANG)[0]:
+            return
+        time.sleep(0.01)
+    os.kill(made.pid, signal.SIGKILL)
     os.waitpid(made.pid, 0)
 
 

@@ -124,22 +124,25 @@ def test_the_table_has_last_marks_and_bad_ends_and_a_report_what_differs(machine
 
 
 def test_on_a_terminal_a_bar_goes_on_in_its_line(machine):
-    gate = machine.directory / "gate"
-    job = f"test {{lr}} = 0.1 || until test -e {gate}; do sleep 0.05; done; test {{lr}} != 0.5 || exit 3"
+    gates = {lr: machine.directory / f"gate-{lr}" for lr in ("0.1", "0.5")}
+    job = f"until test -e {machine.directory}/gate-{{lr}}; do sleep 0.05; done; test {{lr}} != 0.5 || exit 3"
     terminal = Terminal(100)
     sweep = machine.start_on(terminal, "sweep", "--set", "lr=0.1,0.5", "--memory", "1G", "-j", "1", "--", "sh", "-c", job)
+    none, half = (b"[" + b"#" * n + b"." * (20 - n) + b"] " for n in (0, 10))
     try:
-        half = b"[" + b"#" * 10 + b"." * 10 + b"] 1 of 2 ended"
-        poll(lambda: half not in terminal.read(), LONG, "it does not say that one has ended")
-        gate.touch()
+        poll(lambda: none + b"0 of 2 ended, 1 running" not in terminal.read(), LONG, "it does not say that one runs")
+        gates["0.1"].touch()
+        poll(lambda: half + b"1 of 2 ended, 1 running" not in terminal.read(), LONG, "it does not say that one has ended")
+        gates["0.5"].touch()
         poll(lambda: (terminal.read(), sweep.poll())[1] is None, LONG, "it does not end")
         told = terminal.read().decode()
     finally:
-        gate.touch()
+        for gate in gates.values():
+            gate.touch()
         end(sweep)
         terminal.close()
+    assert sweep.returncode == 1, told
     shown = [line for line in told.split("\r") if line.startswith("[")]
-    assert sweep.returncode == 1 and shown[0].startswith("[" + "." * 20 + "] 0 of 2 ended, 1 "), told
     assert shown[-1].startswith("[" + "#" * 20 + "] 2 of 2 ended (1 badly)"), shown
     assert all("\033[K" in line for line in shown) and not any("\n" in line for line in shown[:-1]), shown
 

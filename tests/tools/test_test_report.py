@@ -61,7 +61,7 @@ def test_a_program_without_tests_has_failed(tmp_path: Path) -> None:
 
 
 def test_a_program_that_hangs_is_ended(tmp_path: Path) -> None:
-    code, _ = test_programs.run_bounded(["sleep", "60"], 0.2, {"PATH": "/usr/bin:/bin"}, tmp_path)
+    code, _, _ = test_programs.run_bounded(["sleep", "60"], 0.2, {"PATH": "/usr/bin:/bin"}, tmp_path)
     assert code is None
 
 
@@ -81,6 +81,19 @@ def test_pytest_is_counted_in_the_same_way(tmp_path: Path) -> None:
     test_programs.run_pytest(report, tests, tmp_path)
     assert report.closing_line() == "1 passed, 1 failed, 1 skipped"
     assert report.skipped[0][1] == "needs root"
+
+
+def test_a_test_that_hangs_fails_alone_and_tells_what_hung(tmp_path: Path) -> None:
+    tests = tmp_path / "tests"
+    tests.mkdir()
+    (tests / "test_a.py").write_text(
+        "import subprocess\ndef test_a(): subprocess.run(['sh', '-c', 'sleep 77; true'])\ndef test_b(): pass\n"
+    )
+    report = Report()
+    test_programs.run_pytest(report, tests, tmp_path, patience_s=4)
+    assert report.closing_line() == "1 passed, 1 failed, 0 skipped"
+    name, said = report.failed[0]
+    assert name.endswith("test_a") and "test_a did not end within 1 s" in said and "sleep 77" in said
 
 
 def test_what_a_test_measured_stands_in_the_summary(
