@@ -239,29 +239,30 @@ def page_tests(report: Report, reason_to_skip: str) -> None:
 
 def everything(report: Report) -> None:
     no_page_tools = check_page.bring_tools(ROOT)
-    quick_checks(report)
-    released = build(report, RELEASE)
-    if released:
-        checks_of_the_program(report)
-    else:
-        report.add_skipped("generated documents, README's commands, binary", "not built")
-    page_tests(report, no_page_tools)
-    check(report, "what must not compile", check_compile_fail.findings(ROOT))
-    # End-to-end tests need the release alone and wait most of the time: the sanitized build and its
-    # tests go on beside them.
     os.environ.update({"BERTH": str(BERTH), "BERTH_BUILD": str(RELEASE)})
+    # What comes one after the other leaves processors idle, and end-to-end tests need the release alone:
+    # the sanitized build and its tests go on beside all of it, and give way.
     with ThreadPoolExecutor(1) as beside, ThreadPoolExecutor(LANES_OF_THE_REST) as lanes:
         others = [beside.submit(sanitized, report)]
         try:
+            released = build(report, RELEASE)
             if released:
                 others += [lanes.submit(test_programs.run_pytest, report, file, ROOT) for file in the_rest()]
+            quick_checks(report)
+            if released:
+                checks_of_the_program(report)
+            else:
+                report.add_skipped("generated documents, README's commands, binary", "not built")
+            page_tests(report, no_page_tools)
+            check(report, "what must not compile", check_compile_fail.findings(ROOT))
+            if released:
                 end_to_end(report)
             else:
                 report.add_skipped(
                     "tests/e2e, tests/habits, tests/library, tests/parity, tests/python and tests/tools",
                     "not built",
                 )
-        except KeyboardInterrupt:
+        except BaseException:
             test_programs.end_all()  # in sessions of their own they did not hear of it
             raise
     for other in others:

@@ -177,41 +177,22 @@ Result<void> note_stop_request(const std::string& directory, std::chrono::millis
                                0600);
 }
 
-namespace {
-std::optional<std::string> stop_request_text(const std::string& directory) {
+std::optional<StopRequest> stop_request_in(const std::string& directory) {
   constexpr std::size_t longest = 256;
-  auto text = read_file_of(FileOwner::ourselves(), directory,
-                           std::string(record_file::stop_request), longest);
-  return text ? std::optional(*std::move(text)) : std::nullopt;
-}
-}  // namespace
-
-std::optional<StopFrom> stop_asked_from(const std::string& directory) {
-  if (!stop_request_in(directory)) return std::nullopt;
-  const std::string text = stop_request_text(directory).value_or("");
-  const auto lines = split(text, '\n');
-  return std::ranges::find(lines, from_elsewhere) != lines.end() ? StopFrom::another_machine
-                                                                 : StopFrom::here;
-}
-
-std::optional<std::chrono::milliseconds> stop_grace_in(const std::string& directory) {
-  const auto text = stop_request_text(directory);
-  if (!text) return std::nullopt;
-  for (const std::string_view line : split(*text, '\n')) {
-    if (!line.starts_with(grace_line)) continue;
-    const auto grace = parse_unsigned(line.substr(grace_line.size()));
-    constexpr std::uint64_t longest_grace = 86'400'000;
-    if (grace) return std::chrono::milliseconds(std::min(*grace, longest_grace));
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string> stop_request_in(const std::string& directory) {
+  constexpr std::uint64_t longest_grace = 86'400'000;
   const std::string file(record_file::stop_request);
   if (!is_there(directory + "/" + file)) return std::nullopt;
-  const auto text = stop_request_text(directory);
-  if (!text || !text->starts_with(stopped_by)) return std::string();
-  return text->substr(stopped_by.size(), text->find('\n') - stopped_by.size());
+  StopRequest request;
+  const auto text = read_file_of(FileOwner::ourselves(), directory, file, longest);
+  for (const std::string_view line : split(text ? std::string_view(*text) : "", '\n')) {
+    if (line.starts_with(stopped_by)) request.by = line.substr(stopped_by.size());
+    if (line == from_elsewhere) request.from = StopFrom::another_machine;
+    if (!line.starts_with(grace_line)) continue;
+    if (const auto grace = parse_unsigned(line.substr(grace_line.size()))) {
+      request.grace = std::chrono::milliseconds(std::min(*grace, longest_grace));
+    }
+  }
+  return request;
 }
 
 namespace {

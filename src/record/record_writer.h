@@ -63,12 +63,13 @@ enum class StopFrom { here, another_machine };
 [[nodiscard]] Result<void> note_stop_request(const std::string& directory,
                                              std::chrono::milliseconds grace,
                                              StopFrom from = StopFrom::here);
-/// Where it was asked for; nothing: nobody did.
-[[nodiscard]] std::optional<StopFrom> stop_asked_from(const std::string& directory);
-/// How long it is left for that; nothing: nobody asked, or an older berth.
-[[nodiscard]] std::optional<std::chrono::milliseconds> stop_grace_in(const std::string& directory);
-/// Who asked for it, as they say; empty: an older berth. Nothing: nobody did.
-[[nodiscard]] std::optional<std::string> stop_request_in(const std::string& directory);
+struct StopRequest {
+  std::string by;                                  // as they say; empty: an older berth
+  std::optional<std::chrono::milliseconds> grace;  // left to the run; nothing: an older berth
+  StopFrom from = StopFrom::here;
+};
+/// Nothing: nobody asked.
+[[nodiscard]] std::optional<StopRequest> stop_request_in(const std::string& directory);
 
 /// Also where the disk has filled up since the run began.
 [[nodiscard]] Result<void> write_end_into(const std::string& directory, const RunEnd& end);

@@ -111,7 +111,7 @@ void AdoptedRun::end(End how) {
              .lasted_ms = steady_ms(now.steady) - *parts_->manifest.started_steady_ms};
   if (const auto stop = stop_request_in(parts_->record.directory())) {
     end.because = end_cause::stopped;
-    end.stopped_by = *stop;
+    end.stopped_by = stop->by;
   }
   // Else a child may hold it that was forked before.
   if (how == End::gave_back) end.released = end.at;

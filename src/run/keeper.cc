@@ -220,9 +220,9 @@ class Keeper {
   /// By `berth stop`: the engine's client alone must not be ended.
   void hear_stop_request() {
     if (!container_may_live() || std::exchange(is_stop_heard_, true)) return;
-    const auto grace = stop_grace_in(task_.record->directory());
-    if (!grace) return void(is_stop_heard_ = false);
-    step(StopRequested{*grace});
+    const auto request = stop_request_in(task_.record->directory());
+    if (!request || !request->grace) return void(is_stop_heard_ = false);
+    step(StopRequested{*request->grace});
   }
 
   // --- waiting ---------------------------------------------------------------------------------
@@ -384,7 +384,7 @@ class Keeper {
     if (const auto stop = stop_request_in(task_.record->directory());
         stop && (end_.because.empty() || end_.because == end_cause::gpu_fault)) {
       end_.because = end_cause::stopped;
-      end_.stopped_by = *stop;
+      end_.stopped_by = stop->by;
     }
     RunRecord run{.directory = task_.record->directory(), .manifest = manifest_};
     end_.summary = summary_until(run, end_.at);

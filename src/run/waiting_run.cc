@@ -56,7 +56,7 @@ Result<void> end_waiting(const RecordWriter& record, Manifest manifest, const Ne
   auto told = record.write_manifest(manifest);
   RunEnd end{.at = now, .exit = how.exit, .because = std::string(how.because), .released = now};
   if (how.because == end_cause::left_queue) {
-    end.stopped_by = stop_request_in(record.directory()).value_or("");
+    end.stopped_by = stop_request_in(record.directory()).value_or(StopRequest{}).by;
   }
   auto written = record.write_end(end);
   return written ? told : written;

@@ -263,8 +263,8 @@ class RankLauncher {
   /// its warning.
   bool have_ranks_got(const ArrivedSignal& signal) {
     if (signal.number != SIGTERM) return false;
-    const auto asked = plan_.record.empty() ? std::nullopt : stop_asked_from(plan_.record);
-    if (asked) return *asked == StopFrom::here;
+    const auto asked = plan_.record.empty() ? std::nullopt : stop_request_in(plan_.record);
+    if (asked) return asked->from == StopFrom::here;
     if (signal.from_kernel || signal.sender != ::getppid()) return false;
     return plan_.warning_signal != SIGTERM || std::exchange(is_warned_, true);
   }

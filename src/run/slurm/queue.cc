@@ -130,7 +130,7 @@ void write_end_of(const RunRecord& run, const RunSlurm& slurm, const std::string
   } else if (state == "CANCELLED" && !began) {
     end.exit = {.signal = SIGTERM};
     end.because = end_cause::left_queue;
-    end.stopped_by = stop_request_in(run.directory).value_or("");
+    end.stopped_by = stop_request_in(run.directory).value_or(StopRequest{}).by;
   } else if (!began) {
     end.exit = exit->value_or(Exit{.code = 125});
     end.because = end_cause::not_started;
