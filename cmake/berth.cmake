@@ -9,6 +9,9 @@ target_compile_options(
 # GCC 12 suspects the unused alternatives of a std::variant, thirty lines at a time.
 target_compile_options(berth_options INTERFACE
                        $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>)
+# It collects its garbage late: 9 % of its CPU time for 150 MB of memory (AMD EPYC, 2026-11-27).
+target_compile_options(berth_options INTERFACE
+                       "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:SHELL:--param ggc-min-heapsize=1000000>")
 # clang asks for braces that a table's row has already. It also names std::get_temporary_buffer, which
 # C++17 deprecated, at each use of libstdc++ 12's stable_sort.
 target_compile_options(
@@ -114,12 +117,11 @@ endfunction()
 # berth_folder(NAME DEPS …): src/NAME/**/*.cc without *_test.cc becomes berth_NAME; the tests become
 # NAME_tests. src/app is the program itself.
 #
-# What prints, wires and answers is compiled for size: with OpenSSL and SQLite in it the program would
-# not stay below its 13.25 MiB otherwise.
-set(berth_small_folders alert app cards compute config diagnose fit guard health host_environment lease
-    place probe record run serve smi snapshot top view)
+# FAST: what all else calls. The rest is compiled for size: with OpenSSL and SQLite in it the program
+# would not stay below its 13.25 MiB otherwise. LIBRARY: a part of libraries, too. SIMULATES: its tests
+# simulate weeks, 40 s of CPU at -O0 (AMD EPYC, 2026-11-27).
 function(berth_folder name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "FAST;LIBRARY;SIMULATES" "" "DEPS")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc
        ${CMAKE_SOURCE_DIR}/src/${name}/*.S)
   list(FILTER sources EXCLUDE REGEX "/guard/shim/") # C of other programs' (shim.cmake)
@@ -127,47 +129,22 @@ function(berth_folder name)
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(TRANSFORM arg_DEPS PREPEND berth_)
-  if(name STREQUAL "app")
-    list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
-  endif()
+  list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
   add_library(berth_${name} STATIC ${sources})
   set(options "")
-  if(name MATCHES "^(base|snapshot)$")
-    set(options -fPIC) # a part of libraries, too
+  if(arg_LIBRARY)
+    set(options -fPIC)
   endif()
-  if(name STREQUAL "place" AND BERTH_SANITIZE)
-    # Its tests simulate weeks of a queue: 40 s of CPU at -O0 (AMD EPYC, 2026-11-27).
+  if(arg_SIMULATES AND BERTH_SANITIZE)
     list(APPEND options -O1)
   endif()
-  if(name IN_LIST berth_small_folders AND CMAKE_BUILD_TYPE STREQUAL "Release")
+  if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT arg_FAST)
     list(APPEND options -Os)
   endif()
   target_compile_options(berth_${name} PRIVATE ${options})
   berth_compile_together(berth_${name} ${options})
   target_link_libraries(berth_${name} PUBLIC berth_options ${arg_DEPS} ${CMAKE_DL_LIBS}
                                              Threads::Threads)
-  if(name STREQUAL "app")
-    target_include_directories(berth_app BEFORE PRIVATE ${CMAKE_SOURCE_DIR}/cmake/no_streams)
-  endif()
-  if(name STREQUAL "app")
-    add_executable(berth ${CMAKE_SOURCE_DIR}/src/app/main.cc)
-    target_link_libraries(berth PRIVATE berth_app)
-    target_link_options(berth PRIVATE -Wl,--wrap=OPENSSL_cpuid_setup)
-    if(NOT BERTH_SANITIZE AND NOT BERTH_UBSAN AND NOT BERTH_TSAN)
-      # At a fixed address: as a position-independent program each start would first rewrite the
-      # 156 pages of pointers of OpenSSL and our own tables (174 page faults and 1.0 to 1.3 ms of
-      # `berth --version`, AMD EPYC, 2026-11-21), and the table of what to rewrite would be 790 kB.
-      # Stack, heap and libraries stay where nobody can guess them.
-      # ld.bfd: mold and gold keep the dynamic symbols of sections that --gc-sections removed, and
-      # libstdc++'s unused random_device would then want glibc 2.36's arc4random.
-      target_link_options(berth PRIVATE -no-pie -static-libstdc++ -static-libgcc -fuse-ld=bfd
-                          -Wl,--gc-sections -Wl,-z,relro -Wl,-z,now)
-    endif()
-  endif()
-  # The program is wiring and has no unit tests: a sanitized build need not hold it.
-  if(name STREQUAL "app" AND BERTH_SANITIZE)
-    set_target_properties(berth_app berth PROPERTIES EXCLUDE_FROM_ALL ON)
-  endif()
   if(BERTH_UNIT_TESTS AND tests)
     find_package(GTest REQUIRED)
     add_executable(${name}_tests ${tests})
@@ -176,6 +153,28 @@ function(berth_folder name)
     target_link_libraries(${name}_tests PRIVATE berth_${name} GTest::gmock_main GTest::gtest
                                                 GTest::gmock)
     set_property(GLOBAL APPEND PROPERTY BERTH_TEST_PROGRAMS ${name}_tests)
+  endif()
+endfunction()
+
+# berth_program(FOLDER): the program of this folder's main.cc.
+function(berth_program folder)
+  target_include_directories(berth_${folder} BEFORE PRIVATE ${CMAKE_SOURCE_DIR}/cmake/no_streams)
+  add_executable(berth ${CMAKE_SOURCE_DIR}/src/${folder}/main.cc)
+  target_link_libraries(berth PRIVATE berth_${folder})
+  target_link_options(berth PRIVATE -Wl,--wrap=OPENSSL_cpuid_setup)
+  if(NOT BERTH_SANITIZE AND NOT BERTH_UBSAN AND NOT BERTH_TSAN)
+    # At a fixed address: as a position-independent program each start would first rewrite the
+    # 156 pages of pointers of OpenSSL and our own tables (174 page faults and 1.0 to 1.3 ms of
+    # `berth --version`, AMD EPYC, 2026-11-21), and the table of what to rewrite would be 790 kB.
+    # Stack, heap and libraries stay where nobody can guess them.
+    # ld.bfd: mold and gold keep the dynamic symbols of sections that --gc-sections removed, and
+    # libstdc++'s unused random_device would then want glibc 2.36's arc4random.
+    target_link_options(berth PRIVATE -no-pie -static-libstdc++ -static-libgcc -fuse-ld=bfd
+                        -Wl,--gc-sections -Wl,-z,relro -Wl,-z,now)
+  endif()
+  # It is wiring and has no unit tests: a sanitized build need not hold it.
+  if(BERTH_SANITIZE)
+    set_target_properties(berth_${folder} berth PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()
 endfunction()
 

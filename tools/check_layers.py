@@ -130,7 +130,7 @@ HEADERS_ONLY_HERE = {
 
 def arrows_in_cmake(text: str) -> dict[str, set[str]]:
     arrows = {}
-    for call in re.finditer(r"^berth_(?:folder|library)\((\w+)(?:\s+DEPS\s+([^)]*))?\)", text, re.M):
+    for call in re.finditer(r"^berth_(?:folder|library)\((\w+)[A-Z\s]*?(?:\s+DEPS\s+([^)]*))?\)", text, re.M):
         arrows[call[1]] = set((call[2] or "").split())
     return arrows
 
