@@ -253,6 +253,20 @@ std::optional<std::string> mistake_in_machine(const GlobalOptions& globals) {
   return mistake_in_server(globals.sim);
 }
 
+std::optional<std::string> mistake_in_globals(const GlobalOptions& globals) {
+  if (!globals.lang.empty() && !is_known_language(globals.lang)) {
+    return trf("--lang does not know \"{}\": there are en and zh_CN", printable(globals.lang));
+  }
+  return mistake_in_machine(globals);
+}
+
+void tell_unknown_language(const Context& context, const GlobalOptions& globals) {
+  const std::string wanted = context.variable("BERTH_LANG").value_or("");
+  if (!globals.lang.empty() || wanted.empty() || is_known_language(wanted)) return;
+  complain(
+      trf("BERTH_LANG is \"{}\", which is not known: there are en and zh_CN", printable(wanted)));
+}
+
 /// Whether it is this machine's driver that is going to be asked, in the language known by now.
 bool is_about_this_machine(const Context& context, const std::vector<std::string>& words) {
   const auto changes_that = [](std::string_view word) {
@@ -276,8 +290,9 @@ int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> 
     if (!globals.incomplete.empty()) {
       return refuse(entry, *verb, trf("{} needs a value behind it", globals.incomplete));
     }
-    if (const auto mistake = mistake_in_machine(globals)) return refuse(entry, *verb, *mistake);
+    if (const auto mistake = mistake_in_globals(globals)) return refuse(entry, *verb, *mistake);
     context.apply(globals);
+    tell_unknown_language(context, globals);
     tell_mistakes_in_config(context, *verb);
     return verb->run(context, words);
   }
@@ -310,10 +325,11 @@ int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> 
     }
     rest.insert(rest.end(), split.command.begin(), split.command.end());
   }
-  if (const auto mistake = mistake_in_machine(globals)) return refuse(entry, *verb, *mistake);
+  if (const auto mistake = mistake_in_globals(globals)) return refuse(entry, *verb, *mistake);
   const CLI::Option* json = app->get_option_no_throw("--json");
   globals.for_programs = json != nullptr && json->count() > 0;
   context.apply(globals);
+  tell_unknown_language(context, globals);
   tell_mistakes_in_config(context, *verb);
   const int code = verb->run(context, rest);
   const auto unwritten = verb->unwritten_code();

@@ -10,6 +10,7 @@
 #include <ctime>
 #include <utility>
 
+#include "app/progress.h"
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/text.h"
@@ -329,7 +330,8 @@ Result<Snapshot> Context::collected(CollectRequest request) {
       opened_ ? Result<Collector>(*std::exchange(opened_, std::nullopt)) : collector_of_one_look();
   if (!started) return std::unexpected(std::move(started).error());
   ending_ = std::move(*started);
-  return ending_->collect(std::move(request), clock_);
+  ProgressClock clock(*this, std::string(tr("looking at the GPUs")));
+  return ending_->collect(std::move(request), clock);
 }
 
 bool Context::needs_leases(const Wanted& wanted) const {

@@ -20,7 +20,7 @@ using sim::PastJob;
 
 /// The end of the last run that was written.
 constexpr const char* written_until_file = "/written_until_unix_ms";
-constexpr std::int64_t longest_past_ms = 28LL * 24 * 3600 * 1000;
+constexpr std::int64_t longest_past_ms = 30LL * 24 * 3600 * 1000;  // as the history's
 /// Samples, and with them curves, are of the latest alone: a month of them were 200 MB.
 constexpr std::size_t most_sampled = 4;
 constexpr std::int64_t looks_for_a_summary = 6;

@@ -188,14 +188,7 @@ void Daemon::tell_health() {
   std::vector<DeviceHealth> health = health_of(*views_->of(serve::Principal()));
   for (const serve::HealthNews& news : serve::health_news(health_, health, newest_->taken)) {
     handler_.announce("health", to_json(news));
-    // An error of the driver is kept as such.
-    if (news.finding.rule.starts_with("xid_")) continue;
-    history_.offer(HistoryEvent{.at = news.at,
-                                .kind = news.is_over ? "health_over" : "health",
-                                .device = news.device,
-                                .code = news.finding.rule,
-                                .text = text_of(news),
-                                .uid = std::nullopt});
+    if (auto event = serve::event_of(news)) history_.offer(*std::move(event));
   }
   health_ = std::move(health);
 }

@@ -10,8 +10,10 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "health/health.h"
 #include "probe/sim/motion.h"
 #include "probe/sim/scenario.h"
+#include "serve/news.h"
 
 namespace berth {
 
@@ -158,9 +160,16 @@ HistoryStore::Past simulated_past(const Context& context) {
   if (!sources.simulated || sources.simulated_work) return {};
   auto scenario = sim::load_scenario(*sources.simulated);
   if (!scenario || scenario->life.jobs.empty()) return {};
-  return [&context, known = *std::move(scenario), has_runs = false](WallTime at) mutable {
+  std::optional<std::vector<DeviceHealth>> before;
+  return [&context, known = *std::move(scenario), has_runs = false, before](WallTime at) mutable {
     if (!std::exchange(has_runs, true)) write_past_runs(context);
-    return sim::scenario_at(known, at);
+    HistoryStore::PastLook look(sim::scenario_at(known, at));
+    std::vector<DeviceHealth> health = health_of(look.snapshot);
+    for (const auto& news : serve::health_news(before.value_or(health), health, at)) {
+      if (auto event = serve::event_of(news)) look.events.push_back(*std::move(event));
+    }
+    before = std::move(health);
+    return look;
   };
 }
 

@@ -8,10 +8,12 @@
 #include <set>
 
 #include "app/past_runs.h"
+#include "app/progress.h"
 #include "app/serve_places.h"
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "base/tr.h"
 #include "base/user_name.h"
 #include "record/run_record.h"
 #include "run/own_processes.h"
@@ -81,7 +83,7 @@ class Gatherer {
   void add_command(const std::string& name, const std::string& origin,
                    const std::vector<std::string>& command, Duration time) {
     const auto answer =
-        answer_of(command, environment_, search_path_, context_.clock(), time, most_of_a_part);
+        answer_of(command, environment_, search_path_, clock_, time, most_of_a_part);
     if (!answer) return add(name, origin, "", answer.error().message());
     std::string text = answer->out;
     if (!answer->err.empty()) text += "[stderr]\n" + answer->err;
@@ -189,6 +191,7 @@ class Gatherer {
 
   Context& context_;
   const SupportQuestion& question_;
+  ProgressClock clock_{context_, std::string(tr("gathering the parts of the file"))};
   std::vector<std::string> environment_;
   std::string search_path_;
   std::vector<SupportPart> parts_;

@@ -75,7 +75,8 @@ class RecordVerb final : public Verb {
     }
     const int create = append_ ? 0 : O_EXCL;
     auto fd = open_fd(file_, O_WRONLY | O_CREAT | O_APPEND | create, 0644);
-    if (!fd && !append_ && is_there(file_)) {
+    struct stat facts{};
+    if (!fd && !append_ && ::stat(file_.c_str(), &facts) == 0 && S_ISREG(facts.st_mode)) {
       return fail(fd.error().code(), "{}; --append goes on with a file that is there",
                   fd.error().said());
     }

@@ -141,6 +141,9 @@ class ServeVerb final : public Verb {
       for (const std::string_view one : split(join_, ',')) {
         if (!trimmed(one).empty()) settings->join.hosts.emplace_back(trimmed(one));
       }
+      if (settings->join.hosts.empty()) {
+        return fail(ErrorCode::invalid, "--join \"{}\" names no server", printable(join_));
+      }
     }
     if (!join_file_.empty()) settings->join.file = join_file_;
     settings->require_tokens = settings->require_tokens || tokens_;

@@ -6,11 +6,13 @@
 
 #include "app/live.h"
 #include "app/planned_start.h"
+#include "app/progress.h"
 #include "app/records.h"
 #include "app/serve_places.h"
 #include "app/terminal.h"
 #include "app/top_servers.h"
 #include "app/verb.h"
+#include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "serve/api.h"
@@ -76,7 +78,7 @@ std::optional<std::vector<HostReport>> hosts_of_server(Context& context,
   return std::nullopt;
 }
 
-Result<std::vector<HostReport>> others(Context& context, const StatusAll& wanted) {
+Result<std::vector<HostReport>> others(Context& context, const StatusAll& wanted, Clock& clock) {
   serve::JoinSettings join;
   if (wanted.join.empty() && wanted.join_file.empty()) {
     std::string read_from;
@@ -96,46 +98,92 @@ Result<std::vector<HostReport>> others(Context& context, const StatusAll& wanted
                 "no other server is known: name them with --join or --join-file, or under [join] "
                 "in serve.toml");
   }
-  return serve::ask_once(*members, patience, context.clock());
+  return serve::ask_once(*members, patience, clock);
 }
 
-Result<std::vector<HostReport>> all_servers(Context& context, const StatusAll& wanted) {
+Result<std::vector<HostReport>> all_servers(Context& context, const StatusAll& wanted,
+                                            Clock& clock) {
   auto here = own_report(context);
   if (!here) return std::unexpected(std::move(here).error());
-  auto all = others(context, wanted);
+  auto all = others(context, wanted, clock);
   if (!all) return std::unexpected(std::move(all).error());
   all->insert(all->begin(), *std::move(here));
   return *std::move(all);
 }
 
-int watch_all(Context& context, const StatusAll& wanted, std::chrono::milliseconds every) {
+/// A terminal whose keys are read, as `berth top` reads them; else a text that is written anew.
+class Watched {
+ public:
+  explicit Watched(bool reads_keys) {
+    if (!reads_keys) return;
+    auto opened = Terminal::open();
+    if (!opened) return;
+    terminal_.emplace(*std::move(opened));
+    if (!terminal_->enter()) terminal_.reset();
+  }
+
+  void show(std::string text) {
+    if (!terminal_) return print(text);
+    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2) {
+      text.insert(at, 1, '\r');  // such a terminal does not go back by itself
+    }
+    terminal_->write(text);
+  }
+
+  /// Until then, or until somebody leaves: true.
+  bool wait_until(Instant deadline, Clock& clock) {
+    if (!terminal_) {
+      InterruptNote::wait_until(deadline, clock);
+      return false;
+    }
+    while (InterruptNote::signal() == 0) {
+      const Duration left = deadline - clock.now();
+      if (left <= Duration(0)) return false;
+      if (!wait_readable({Terminal::input()}, left).front()) continue;
+      const auto typed = terminal_->read();
+      if (!typed || typed->find_first_of("qQ\x03") != std::string::npos) return true;
+    }
+    return true;
+  }
+
+ private:
+  std::optional<Terminal> terminal_;
+};
+
+int watch_all(Context& context, const StatusAll& wanted, std::chrono::milliseconds every,
+              bool reads_keys = false) {
   const InterruptNote interrupt;
+  Watched watched(reads_keys);
   std::optional<std::string> before;
   int width_before = context.out().width;
   Instant next = context.clock().now();
   while (InterruptNote::signal() == 0) {
-    const auto all = all_servers(context, wanted);
+    const auto all = all_servers(context, wanted, context.clock());
     if (!all) return report(all.error(), exit_code::usage);
     const Style style = context.out_now();
     const std::string text = render_fleet(*all, style);
     if (std::exchange(width_before, style.width) != style.width) before.reset();
     if (context.stdout_moves()) {
       const std::string picture = fit_to_height(text, context.terminal_rows(), style);
-      print(redraw(picture, before));
+      watched.show(redraw(picture, before));
       before = picture;
     } else {
       print(text + "\n");
     }
     if (!finish_output()) return exit_code::failed;
     next = std::max(next + every, context.clock().now());
-    InterruptNote::wait_until(next, context.clock());
+    if (watched.wait_until(next, context.clock())) break;
   }
   return exit_code::ok;
 }
 
 /// The exit code: 0 where all answered.
 int show_all(Context& context, const StatusAll& wanted) {
-  const auto all = all_servers(context, wanted);
+  const auto asked = [&] {
+    ProgressClock clock(context, std::string(tr("asking the other servers")), patience);
+    return all_servers(context, wanted, clock);
+  };
+  const auto all = asked();
   if (!all) return report(all.error(), exit_code::usage);
   print(wanted.json ? fleet_json(*all) : render_fleet(*all, context.out()));
   const bool all_answered = std::all_of(
@@ -339,7 +387,7 @@ class StatusVerb final : public Verb {
 }  // namespace
 
 int watch_servers(Context& context, const std::string& join, std::chrono::milliseconds every) {
-  return watch_all(context, {.join = join, .join_file = {}, .json = false}, every);
+  return watch_all(context, {.join = join, .join_file = {}, .json = false}, every, true);
 }
 
 std::unique_ptr<Verb> make_status() { return std::make_unique<StatusVerb>(); }

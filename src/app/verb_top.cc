@@ -94,6 +94,10 @@ class TopVerb final : public Verb {
     }
     if (!sort_.empty()) {
       auto levels = top::sort_from(sort_);
+      if (!levels && std::ranges::count(sort_, ',') >= static_cast<int>(top::most_sort_levels)) {
+        return Error(ErrorCode::invalid,
+                     sentence("--sort takes three columns at most, not \"{}\"", printable(sort_)));
+      }
       if (!levels) return Error(ErrorCode::invalid, mistaken("--sort", sort_));
       state.sort = std::move(*levels);
     }

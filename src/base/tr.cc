@@ -75,6 +75,12 @@ Language language_from_name(std::string_view name) {
   return traditional ? Language::english : Language::simplified_chinese;
 }
 
+bool is_known_language(std::string_view name) {
+  if (language_from_name(name) != Language::english) return true;
+  const std::string_view word = name.substr(0, name.find_first_of("_-.@"));
+  return word == "en" || word == "C" || word == "POSIX";
+}
+
 void set_language(Language language) { chosen = language; }
 Language current_language() { return chosen_here.value_or(chosen); }
 

@@ -21,6 +21,8 @@ enum class Language { english, simplified_chinese };
 
 /// `--lang`, else BERTH_LANG, else the locale's name ("zh_CN.UTF-8"); what is unknown is English.
 [[nodiscard]] Language language_from_name(std::string_view name);
+/// Whether berth speaks it.
+[[nodiscard]] bool is_known_language(std::string_view name);
 
 /// Chooses the language for the whole process: the main thread alone, also later (`berth top`).
 void set_language(Language language);

@@ -102,5 +102,14 @@ TEST(Language, IsReadFromTheLocalesName) {
   }
 }
 
+TEST(Language, IsKnownWhereThereAreWordsOfIt) {
+  for (const char* name : {"en", "en_GB.UTF-8", "C", "C.UTF-8", "POSIX", "zh", "zh_CN.UTF-8"}) {
+    EXPECT_TRUE(is_known_language(name)) << name;
+  }
+  for (const char* name : {"", "de", "english", "zh_TW", "C3", "e"}) {
+    EXPECT_FALSE(is_known_language(name)) << name;
+  }
+}
+
 }  // namespace
 }  // namespace berth

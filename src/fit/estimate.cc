@@ -119,7 +119,7 @@ class Adder {
     const double packed = (count() - ends - wide) / 8;
     add(Part::weights, (packed * form.least + kept) * part, (packed * form.most + kept) * part);
     const std::string formula =
-        fmt::format("({} · weights + {:.4g} · embeddings) / 8 bytes", bits_words(form), end_bits);
+        fmt::format("({} · w + {:.4g} · e) / 8", bits_words(form), end_bits);
     assume(form.name.empty()
                ? sentence("4-bit weights have a scale for each group of them; embeddings stay in "
                           "16 bits")
@@ -146,7 +146,7 @@ class Adder {
     assume(sentence("weights, gradients and the optimiser's state are all kept in {}; mixed "
                     "precision with FP32 master weights: --mixed",
                     name_of(precision_)),
-           "", "PyTorch, torch.optim: state has the type of its parameter");
+           "", "PyTorch, torch.optim");
   }
 
   void add_stored_weights(double part) {
@@ -293,7 +293,7 @@ class Adder {
       add(Part::activations, kept + with_flash + 4 * logits, kept + without + 10 * logits);
       assume(sentence("with activation checkpointing each layer's input is kept, and one layer's "
                       "activations at a time"),
-             "2·s·b·h·L + one layer", "Korthikanti et al. 2022, 5.1");
+             "2·s·b·h·L + s·b·h·34", "Korthikanti et al. 2022, 5.1");
     } else {
       add(Part::activations, with_flash * layers + 4 * logits, without * layers + 10 * logits);
     }
@@ -301,9 +301,9 @@ class Adder {
         sentence("activations of {} sequences of {} tokens per GPU; low: attention that keeps no "
                  "s×s matrix (FlashAttention), high: with it",
                  workload_.batch, workload_.sequence),
-        t > 1 ? "s·b·h·(10 + 24/t) – s·b·h·(10 + 24/t + 5·a·s/(h·t)) per layer, in 16 bits"
-              : "34·s·b·h – s·b·h·(34 + 5·a·s/h) per layer, in 16 bits",
-        "Korthikanti et al. 2022, equations 1 and 2");
+        t > 1 ? "L·s·b·h·(10 + 24/t) – L·s·b·h·(10 + 24/t + 5·a·s/(h·t))"
+              : "L·s·b·h·34 – L·s·b·h·(34 + 5·a·s/h)",
+        "Korthikanti et al. 2022, (1), (2)");
     assume(sentence("logits in FP32 once (low), or with a 16-bit copy and their gradients (high)"),
            "4·s·b·v – 10·s·b·v");
   }

@@ -223,7 +223,9 @@ Snapshot Collector::collect(CollectRequest request, Clock& clock) {
   begin(std::move(request), clock);
   while (true) {
     if (auto snapshot = advance(clock)) return std::move(*snapshot);
-    if (const auto news = descriptor()) static_cast<void>(wait_readable({*news}, patience(clock)));
+    // Not all of it at once: the clock may be one that shows how long it takes.
+    const Duration wait = std::min<Duration>(patience(clock), std::chrono::milliseconds(100));
+    if (const auto news = descriptor()) static_cast<void>(wait_readable({*news}, wait));
   }
 }
 

@@ -43,10 +43,25 @@ std::vector<HealthNews> health_news(const std::vector<DeviceHealth>& before,
   return news;
 }
 
+namespace {
+
+/// What there is, or that it is over; in English.
 std::string text_of(const HealthNews& news) {
   const auto& evidence = news.finding.evidence;
   const std::string text = evidence.empty() ? "" : evidence.front().english();
   return news.is_over ? "it is well again: no more " + text : text;
+}
+
+}  // namespace
+
+std::optional<HistoryEvent> event_of(const HealthNews& news) {
+  if (news.finding.rule.starts_with("xid_")) return std::nullopt;
+  return HistoryEvent{.at = news.at,
+                      .kind = news.is_over ? "health_over" : "health",
+                      .device = news.device,
+                      .code = news.finding.rule,
+                      .text = text_of(news),
+                      .uid = std::nullopt};
 }
 
 std::string to_json(const HealthNews& news) {

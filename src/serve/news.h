@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "health/health.h"
+#include "record/history/event.h"
 #include "snapshot/snapshot.h"
 
 namespace berth::serve {
@@ -24,8 +25,8 @@ struct HealthNews {
                                                   const std::vector<DeviceHealth>& after,
                                                   WallTime at);
 
-/// What there is, or that it is over; in English.
-[[nodiscard]] std::string text_of(const HealthNews& news);
+/// What is kept of it; nothing: an error of the driver is kept as such.
+[[nodiscard]] std::optional<HistoryEvent> event_of(const HealthNews& news);
 /// One line: {"at_unix_ms", "kind": "health", "device", "index", "state", "code", "evidence",
 /// "advice"}.
 [[nodiscard]] std::string to_json(const HealthNews& news);

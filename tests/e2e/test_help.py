@@ -222,3 +222,19 @@ def test_help_has_what_people_use_first_in_front(machine):
     assert headings[:2] == ["Used most", "See"]
     assert re.findall(r"^  ([a-z]+)  ", listed.partition("\nSee:")[0], re.MULTILINE) == [
         "status", "top", "run", "explain", "doctor"]  # fmt: skip
+
+
+def test_a_language_that_is_not_known_is_said_to_be_that(machine):
+    refused = machine.run("status", "--lang", "de")
+    assert refused.returncode == 2 and '--lang does not know "de": there are en and zh_CN' in refused.stderr
+    shown = machine.run("status", env={"BERTH_LANG": "de"})
+    assert shown.returncode == 0 and 'BERTH_LANG is "de", which is not known' in shown.stderr
+    for known in ("en_GB.UTF-8", "zh_CN", "C"):
+        assert "not known" not in machine.run("status", env={"BERTH_LANG": known}).stderr
+
+
+def test_what_a_word_or_file_cannot_be_is_said_of_it(machine):
+    nobody = machine.run("serve", "--listen", "127.0.0.1:0", "--join", ",")
+    assert nobody.returncode == 2 and '--join "," names no server' in nobody.stderr
+    folder = machine.run("record", machine.directory)
+    assert folder.returncode != 0 and "--append" not in folder.stderr

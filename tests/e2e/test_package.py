@@ -46,18 +46,24 @@ def one(folder, pattern):
 
 
 @pytest.mark.skipif(not LONG, reason="compiles everything: ./dev test --long does it in another folder")
-def test_a_release_is_the_same_bytes_from_another_folder(made, tmp_path):
+@pytest.mark.parametrize(("preset", "more"), [("release", ["pages"]), ("release-arm64", [])])
+def test_a_release_is_the_same_bytes_from_another_folder(request, tmp_path, preset, more):
+    package = request.getfixturevalue("made") if more else request.getfixturevalue("for_arm64")[0]
     copy = tmp_path / "another folder"
-    copy.mkdir()
+    (copy / "build/peers").mkdir(parents=True)
+    if not more:  # its manual and completions are those of the other build, its libraries Debian's
+        (copy / "build/peers/arm64").symlink_to(ROOT / "build/peers/arm64")
     listed = run("git", "-C", ROOT, "ls-files").stdout.splitlines()
     run("tar", "-C", ROOT, "-cf", tmp_path / "tree.tar", *listed)
     # By somebody else, elsewhere: whose files nobody else may read, in another zone of time.
     how = {"umask": 0o077, "env": {**os.environ, "CCACHE_DISABLE": "1", "TZ": "Asia/Shanghai", "LC_ALL": "C.UTF-8"}}
     run("tar", "-C", copy, "--no-same-permissions", "-xf", tmp_path / "tree.tar", **how)
-    run("cmake", "--preset", "release", cwd=copy, **how)
-    run("ninja", "-C", copy / "build/release", "berth", "pages", "berth_shared", "berth_static", **how)
-    run(sys.executable, copy / "tools/make_package.py", copy / "build/release", tmp_path / "again", cwd="/", **how)
-    for path in made.iterdir():
+    run("cmake", "--preset", preset, cwd=copy, **how)
+    built = copy / "build" / preset
+    run("ninja", "-C", built, "berth", "berth_shared", "berth_static", *more, **how)
+    pages = [] if more else [BUILD]
+    run(sys.executable, copy / "tools/make_package.py", built, tmp_path / "again", *pages, cwd="/", **how)
+    for path in package.iterdir():
         assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
 
 

@@ -50,7 +50,7 @@ def names_in(script):
 
 def expanded(name, values):
     if "${look}" in name:
-        looks = [f"{language}, {scheme}, {width}" for language in ("en", "zh") for scheme in ("light", "dark") for width in (1440, 390)]
+        looks = [f"{language}, {width}" for language in ("en", "zh") for width in (1440, 390)]
         return [name.replace("${look}", look) for look in looks]
     for loop in re.findall(r"\$\{(\w+)\}", name):
         return [name.replace(f"${{{loop}}}", word) for word in values[loop]]

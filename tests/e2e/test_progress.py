@@ -4,10 +4,12 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import time
 
+import pytest
 from aftermath import poll, runs
-from conftest import Terminal, end, wait_until
+from conftest import FakeDriver, Terminal, end, scenario, wait_until
 
 BAR = re.compile(rb"\[#*\.*\]")
 GONE = b"\r\x1b[K"
@@ -17,6 +19,46 @@ def ended(process, terminal):
     """Everything that the terminal was sent, once the process has ended."""
     wait_until(lambda: (terminal.read(), process.poll() is not None)[1], "it ends")
     return terminal.read()
+
+
+def shown_by(machine, *words, what, go_on=lambda: None):
+    """All that it wrote on a terminal; it goes on when it has said how long `what` takes."""
+    terminal = Terminal(100)
+    process = machine.start_on(terminal, *words)
+    try:
+        wait_until(lambda: what in terminal.read() or process.poll() is not None, f"it says: {what}")
+        go_on()
+        shown = ended(process, terminal)
+    finally:
+        end(process)
+        terminal.close()
+    assert what in shown and what not in shown.rpartition(GONE)[2], shown
+    return shown
+
+
+@pytest.mark.parametrize("words", [["status"], ["fit", "7B"]], ids=" ".join)
+def test_a_look_at_a_slow_driver_shows_that_it_looks(tmp_path, words):
+    machine = FakeDriver(tmp_path, scenario("lab-4"), faults="nvmlInit_v2=sleep:1800ms")
+    assert b"1080 Ti" in shown_by(machine, *words, what=b"looking at the GPUs: 1 s")
+
+
+def test_who_asks_other_servers_is_told_that_it_asks(machine):
+    with socket.create_server(("127.0.0.1", 0)) as slow:
+        shown = shown_by(machine, "status", "--all", "--join", f"slow=http://127.0.0.1:{slow.getsockname()[1]}",
+                         what=b"asking the other servers", go_on=lambda: slow.accept()[0].close())
+    assert BAR.search(shown) and b"slow" in shown.rpartition(GONE)[2], shown
+
+
+def test_a_file_for_support_shows_that_its_parts_are_gathered(tmp_path):
+    machine = FakeDriver(tmp_path, scenario("lab-4"))
+    gate, journal = tmp_path / "go-on", tmp_path / "bin" / "journalctl"
+    journal.parent.mkdir()
+    journal.write_text(f"#!/bin/sh\nuntil test -e '{gate}'; do sleep 0.05; done\n", encoding="utf-8")
+    journal.chmod(0o755)
+    machine.env["PATH"] = f"{journal.parent}:{machine.env['PATH']}"
+    file = tmp_path / "support.txt"
+    shown_by(machine, "support", "--yes", "-o", file, what=b"gathering the parts of the file", go_on=gate.touch)
+    assert "journalctl" in file.read_text(encoding="utf-8")
 
 
 def stubborn(machine):

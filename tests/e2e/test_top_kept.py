@@ -182,7 +182,7 @@ def test_join_shows_several_servers_a_line_each(tmp_path, machine, machine_of, t
         lines = [re.compile(rf"^{name}\b", re.MULTILINE).search for name in ("there", "gone")]
         screen = terminal.until(*lines, "FREE")
         assert "refused" in screen, "why one is missing is not said"
-        terminal.press("C-c")
+        terminal.press("q")
         terminal.until(lambda text: text.rstrip().endswith(PROMPT))
     finally:
         other.close()

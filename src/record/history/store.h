@@ -54,8 +54,16 @@ class HistoryStore {
   /// invalid: the snapshot is a simulated server's and the store a real machine's, or the other way
   /// round. Anything else: it is in memory, but the disk does not take it now.
   [[nodiscard]] Result<void> append(const Snapshot& snapshot);
-  /// A simulated server at a time; its own past is known.
-  using Past = std::function<Snapshot(WallTime)>;
+  /// A simulated server at a time, and what had happened since the look before.
+  struct PastLook {
+    PastLook(Snapshot seen,
+             std::vector<HistoryEvent> told = {})  // NOLINT(google-explicit-constructor)
+        : snapshot(std::move(seen)), events(std::move(told)) {}
+    Snapshot snapshot;
+    std::vector<HistoryEvent> events;
+  };
+  /// Its own past is known.
+  using Past = std::function<PastLook(WallTime)>;
   /// What was since the newest sample, of the last `length` at most; nothing of less than an hour
   /// and a quarter.
   [[nodiscard]] Result<void> fill_past(const Past& past, std::chrono::hours length);

@@ -56,7 +56,12 @@ Result<void> HistoryStore::fill_past(const Past& past, std::int64_t from, std::i
   const std::int64_t samples_from = floor_to(now, usage_bucket_ms) - hour_ms;
   const std::int64_t minutes_from = floor_to(now - minutes_ms, row_length(Level::hour));
   for (std::int64_t at = from; at < now; at = look_after(at, now)) {
-    const Snapshot snapshot = past({at});
+    const PastLook look = past({at});
+    const Snapshot& snapshot = look.snapshot;
+    for (const HistoryEvent& event : look.events) {
+      auto kept = add(event);
+      if (!kept) return kept;
+    }
     if (at >= samples_from) {
       auto done = append(snapshot);
       if (!done) return done;

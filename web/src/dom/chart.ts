@@ -245,7 +245,9 @@ export class Chart {
           size: 24,
           gap: 3,
           splits: (plot) => this.ticks(plot).map((tick) => tick.at),
-          values: (plot) => this.ticks(plot).map((tick) => tick.text),
+          // A word that would be cut at the edge is left out.
+          values: (plot) =>
+            this.ticks(plot).map(({ at, text }) => (fits(plot, at, text, font) ? text : "")),
         },
         {
           stroke: text,
@@ -455,6 +457,16 @@ export class Chart {
 /// for it as well.
 function is_move(event: string): boolean {
   return event === "mousemove";
+}
+
+function fits(plot: uPlot, at: number, text: string, font: string): boolean {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  ctx.font = font;
+  const { width } = ctx.measureText(text);
+  ctx.restore();
+  const left = bbox.left / devicePixelRatio + plot.valToPos(at, "x");
+  return left + width / 2 <= plot.width;
 }
 
 function count_of(drawn: Drawn | null): number {

@@ -43,8 +43,8 @@ export function embed(up: string, of: string | null): HTMLElement {
     { class: "embed panel" },
     el("div", { class: "heading" }, title, standing, mark),
     load,
-    bar,
     line,
+    bar, // of the memory above it
     told,
   );
   set_hidden(mark, true);

@@ -118,7 +118,7 @@ test(
   },
 );
 
-test("a simulated process cannot be signalled", { own: true, needs: ["act"] }, async (page, server) => {
+test("a simulated process cannot be signalled", { needs: ["act"] }, async (page, server) => {
   const who = await server.tell("who");
   await log_in(page, who);
   await leased_gpu(page, server, who);

@@ -11,6 +11,7 @@ const need = createRequire(join(modules, "/"));
 // Long enough for a machine that compiles beside; what comes at once is not waited for.
 const patience_ms = 20_000;
 const able = new Set((abilities ?? "").split(","));
+export const can = (what) => able.has(what);
 const axe_source = readFileSync(need.resolve("axe-core/axe.min.js"), "utf8");
 
 export async function open_browser() {
@@ -93,16 +94,26 @@ export function check(claim, what) {
   if (!claim) throw new Error(what);
 }
 
-/// What axe finds. `rules`: these alone; none: all that it has.
-export async function violations(page, rules) {
+// Rows, lines and blocks are as the first of them, and axe takes its time for each.
+const alike = [
+  "tbody tr:nth-child(n+5)",
+  ".log li:nth-child(n+5):not([aria-current])",
+  ".host-block:nth-child(n+5)",
+  "a.span:nth-child(n+5)",
+];
+/// What axe finds in the page, or `within` a part. `rules`: these alone; none: all that it has.
+export async function violations(page, rules, within) {
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe_source);
   const { violations } = await page.evaluate(
-    (values) =>
-      globalThis.axe.run(document, {
+    ([values, selectors, include]) => {
+      const exclude = selectors.filter((one) => document.querySelector(one)).map((one) => [one]);
+      return globalThis.axe.run({ include: [include ?? "html"], exclude }, {
         resultTypes: ["violations"],
+        preload: false,
         ...(values ? { runOnly: { type: "rule", values } } : {}),
-      }),
-    rules,
+      });
+    },
+    [rules, alike, within],
   );
   return violations.flatMap(({ id, nodes }) =>
     nodes.slice(0, 3).map((node) => `${id}: ${node.target.join(" ")}: ${node.failureSummary}`),
@@ -113,15 +124,28 @@ const tests = [];
 /// `needs`: what the server must be able to be told; a test of something else is skipped by name.
 /// `own`: it tells the server something, and so has one for itself.
 /// `told`: what its server is told before the page is opened, as [what, query]; a server that cannot be
-/// told such a thing is shown as it is.
+/// told such a thing is shown as it is. Tests that want it told the same have one server.
 /// `noisy`: the browser says of itself that a request failed.
 export function test(name, { needs = [], own = false, told = [], how = {}, noisy = false }, body) {
   const possible = told.filter(([what]) => able.has(what));
-  tests.push({ name, needs, own: own || possible.length > 0, told: possible, how, noisy, body });
+  tests.push({ name, needs, own, told: possible, how, noisy, body });
 }
 
-async function run_one(browser, shared, { name, own, told, how, noisy, body }) {
-  const server = own ? await Server.open() : await shared;
+const servers = new Map();
+async function open_told(told) {
+  const server = await Server.open();
+  for (const [what, query] of told) await server.tell(what, query);
+  return server;
+}
+function server_for({ own, told }) {
+  if (own) return open_told(told);
+  const key = JSON.stringify(told);
+  if (!servers.has(key)) servers.set(key, open_told(told));
+  return servers.get(key);
+}
+
+async function run_one(browser, { name, own, told, how, noisy, body }) {
+  const server = await server_for({ own, told });
   const context = await browser.newContext({
     viewport: { width: 1280, height: 900 },
     locale: "en-US",
@@ -143,7 +167,6 @@ async function run_one(browser, shared, { name, own, told, how, noisy, body }) {
       said.push(`asked elsewhere: ${request.url()}`);
   });
   try {
-    for (const [what, query] of told) await server.tell(what, query);
     await page.goto(server.base);
     await page.waitForSelector("a.tile");
     await body(page, server, context);
@@ -160,7 +183,6 @@ async function run_one(browser, shared, { name, own, told, how, noisy, body }) {
 
 export async function run_all() {
   const { browser, close } = await open_browser();
-  const shared = Server.open();
   const waiting = [];
   for (const one of tests) {
     const missing = one.needs.filter((need) => !able.has(need));
@@ -173,7 +195,7 @@ export async function run_all() {
   const worker = async () => {
     for (let one = waiting.shift(); one; one = waiting.shift()) {
       const begun = Date.now();
-      const outcome = await run_one(browser, shared, one);
+      const outcome = await run_one(browser, one);
       report({ ...outcome, seconds: (Date.now() - begun) / 1000 });
     }
   };

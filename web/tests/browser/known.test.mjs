@@ -1,7 +1,7 @@
 // Who one is known as, and what goes away while somebody looks at it.
 
 import { check, test, until } from "./harness.mjs";
-import { log_in, text } from "./steps.mjs";
+import { let_pass, log_in, text } from "./steps.mjs";
 
 const wanted = { error: { code: "token_wanted", message: "this needs a token", remedy: "" } };
 
@@ -101,6 +101,7 @@ test("a run that is removed while it is looked at is no longer shown", { needs: 
   check((await page.title()) === `${called} – berth`, `the tab is called ${await page.title()}`);
   const error = { code: "not_found", message: "there is no such run", remedy: "" };
   await page.route(/\/api\/v1\/runs\//, (route) => route.fulfill({ status: 404, json: { error } }));
+  await let_pass(page, 10_000);
   await page.getByText("There is no such thing here.").waitFor();
   check((await page.locator(".run button").count()) === 0, "what is gone can be stopped");
   check((await text(page, ".run h1")) === run, "which one it was");

@@ -1,7 +1,7 @@
 // What the page says when it knows nothing, nothing new, or nothing real.
 
 import { check, test, until } from "./harness.mjs";
-import { first_gpu, room, text, views, visit } from "./steps.mjs";
+import { first_gpu, let_pass, room, text, views, visit } from "./steps.mjs";
 
 test("before the first look nothing is claimed", { noisy: true }, async (page) => {
   let look;
@@ -105,6 +105,7 @@ test(
   { own: true, needs: ["still", "unanswered"] },
   async (page, server) => {
     await server.tell("still");
+    await let_pass(page, 10_000);
     await until("the banner", async () => /^Stale: the last look/.test(await text(page, ".trouble")));
     await server.tell("unanswered");
     await until("whose fault it is", async () =>
@@ -122,6 +123,7 @@ test(
     const fresh = () => text(page, ".fresh");
     await until("it is live", async () => /^live/.test(await fresh()));
     await server.tell("hang");
+    await let_pass(page, 10_000);
     await until(
       "the banner",
       async () => /^Stale: the last look at the GPUs was at /.test(await text(page, ".trouble")),

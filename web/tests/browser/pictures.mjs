@@ -1,6 +1,7 @@
-// The pictures of the README: node pictures.mjs MODULES ADDRESS [NAME], from a `berth serve --sim` that has
-// been running for ten minutes with jobs on it, one of which ended with exit 1; BERTH_TOKEN opens the
-// page of a run. They are written where it is started.
+// The pictures of the documents: node pictures.mjs MODULES ADDRESS [NAMES, AS A PATTERN], from a `berth serve
+// --sim` (its `embed` on) that has been running for ten minutes with jobs on it, one of which ended with
+// exit 1, two that have names well, and others wait; BERTH_TOKEN opens the page of a run. page-hosts is of the mock with a
+// thousand servers. They are written where it is started; pngquant and optipng make them small.
 
 import { abilities as wanted, address as base, open_browser } from "./harness.mjs";
 
@@ -39,8 +40,46 @@ const pictures = [
     end: (page) => page.getByRole("button", { name: "1 h", exact: true }).click(),
   },
   { name: "page-phone", width: 360, height: 760 },
+  { name: "page-runs", width: 1440, height: 420, soon: true, go: (page) => page.goto(`${base}#/runs`) },
+  {
+    name: "page-compare",
+    width: 1200,
+    height: 760,
+    soon: true,
+    how: dark,
+    go: async (page) => {
+      await page.goto(`${base}#/runs`);
+      const boxes = page.locator("main tr:has(.muted:not(:empty)):has-text('exit 0') input");
+      await boxes.first().waitFor();
+      for (const i of [0, 1]) await boxes.nth(i).check();
+      await page.getByRole("link", { name: "Compare 2 runs" }).click();
+      await page.waitForSelector(".compare canvas");
+    },
+  },
+  { name: "page-queue", width: 1200, height: 300, soon: true, go: (page) => page.goto(`${base}#/queue`) },
+  {
+    name: "page-hosts",
+    width: 1200,
+    height: 440,
+    soon: true,
+    how: dark,
+    go: async (page) => {
+      await page.goto(`${base}#/hosts`);
+      await page.waitForSelector(".heat-map canvas");
+    },
+  },
+  {
+    name: "embed",
+    width: 420,
+    height: 155,
+    soon: true,
+    go: async (page) => {
+      await page.goto(`${base}embed/gpu/0`);
+      await page.waitForSelector("main.embed");
+    },
+  },
   { name: "page-zh", how: { locale: "zh-CN" }, height: 800 },
-].filter(({ name }) => !wanted || name === wanted);
+].filter(({ name }) => new RegExp(`^(${wanted ?? ".*"})$`).test(name));
 for (const picture of pictures) {
   const { width = 1440, height, how = {} } = picture;
   const context = await browser.newContext({ viewport: { width, height }, ...how });
@@ -53,7 +92,7 @@ for (const picture of pictures) {
   await picture.go?.(picture.page);
 }
 // Until the lines in the tiles are as long as they become.
-await new Promise((done) => setTimeout(done, 122_000));
+if (!pictures.every(({ soon }) => soon)) await new Promise((done) => setTimeout(done, 122_000));
 for (const { name, page, end } of pictures) {
   await page.bringToFront();
   await end?.(page);

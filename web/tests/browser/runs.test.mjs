@@ -1,7 +1,7 @@
 // Runs by the page, one that goes on, several over one another.
 
 import { check, test, until } from "./harness.mjs";
-import { log_in, rows, text } from "./steps.mjs";
+import { let_pass, log_in, rows, text } from "./steps.mjs";
 
 test("older runs are asked of the server, page by page", { needs: ["runs"] }, async (page, server) => {
   const who = await server.tell("who");
@@ -52,16 +52,18 @@ test("the tail of a log is followed by who looks at it", { needs: ["runs", "act"
     });
   check((await in_sight()).at(-1) === "line 1000", "it does not begin at the end");
   lines = 1003;
-  await until("the end is followed", async () => (await in_sight()).at(-1) === "line 1003", 60_000);
+  await let_pass(page, 10_000);
+  await until("the end is followed", async () => (await in_sight()).at(-1) === "line 1003");
   await page.locator(".log").evaluate((list) => (list.scrollTop = 0));
   const [first] = await in_sight();
   lines = 1900;
   const before = asked;
+  await let_pass(page, 10_000);
   await until("more has come", async () => {
     if (asked === before) return false;
     await page.getByRole("button", { name: "Later lines" }).waitFor({ timeout: 1000 });
     return true;
-  }, 60_000);
+  });
   check((await in_sight())[0] === first, `who has gone back to ${first} is at ${(await in_sight())[0]}`);
 });
 

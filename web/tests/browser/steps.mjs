@@ -1,6 +1,25 @@
 // What several tests do, and the views they go through.
 
+import { readFileSync } from "node:fs";
+
 import { check } from "./harness.mjs";
+
+const written = ["words", "gpu_words"].map((name) =>
+  readFileSync(new URL(`../../src/words/${name}.ts`, import.meta.url), "utf8"),
+);
+const words = new Map(
+  [...written.join("").matchAll(/"([\w. ]+)": \[\s*"(.*?)",\s*"(.*?)",?\s*\]/g)].map(
+    ([, key, en, zh]) => [key, { en, zh }],
+  ),
+);
+/// The page's own word.
+export const word = (language, key) => words.get(key)[language];
+/// As if so long had passed: what the page does now and then, it does at once.
+export const let_pass = (page, ms) =>
+  page.evaluate((more) => {
+    const now = performance.now.bind(performance);
+    performance.now = () => now() + more;
+  }, ms);
 
 export const text = (page, selector) => page.locator(selector).first().innerText();
 export const room = ["#/", "a.tile"];
