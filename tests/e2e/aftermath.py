@@ -53,11 +53,12 @@ def poll(claim, seconds, what):
     """Asks again and again; the last answer is in the failure's message."""
     end = time.monotonic() + seconds
     while True:
+        asked_at = time.monotonic()
         answer = claim()
         if not answer:
             return
         assert time.monotonic() < end, f"{what}, after {seconds} s still: {answer}"
-        time.sleep(0.02)
+        time.sleep(max(0.02, time.monotonic() - asked_at))
 
 
 def waits_for(path):

@@ -4,6 +4,7 @@ Every test gets a ledger, a state directory and a home below its own temporary d
 of the machine it runs on is seen or touched. BERTH (or BERTH_BIN) names the binary, BERTH_BUILD the
 build directory with the fake driver libraries."""
 
+import concurrent.futures
 import copy
 import fcntl
 import json
@@ -39,12 +40,24 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def wait_until(condition, what, timeout=60.0):
     """Polls `condition` and returns its first true value; fails naming `what` was awaited."""
     deadline = time.monotonic() + timeout
-    while time.monotonic() < deadline:
+    while (asked_at := time.monotonic()) < deadline:
         value = condition()
         if value:
             return value
-        time.sleep(0.01)
+        time.sleep(max(0.01, time.monotonic() - asked_at))  # who starts a program to ask leaves time to others
     pytest.fail(f"not within {timeout} s: {what}")
+
+
+def side_by_side(act, directory, cases):
+    """act(folder, *case) for all cases at once, in threads: of what waits most of the time."""
+    folders = [directory / str(number) for number in range(len(cases))]
+    for folder in folders:
+        folder.mkdir()
+    with concurrent.futures.ThreadPoolExecutor(len(cases)) as threads:
+        acts = [threads.submit(act, folder, *case) for folder, case in zip(folders, cases)]
+    failed = [(case, error) for case, one in zip(cases, acts) if (error := one.exception())]
+    if failed:
+        pytest.fail("; ".join(f"{case}: {error!r}" for case, error in failed))
 
 
 def fake_library(symbols="all"):

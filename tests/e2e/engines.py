@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -151,8 +152,12 @@ class Docker(Engine):
             return False
 
     def kill_daemon(self):
+        """And the containerd that it started: the next one would wait for that before it answers."""
         self.daemon.kill()
         self.daemon.wait()
+        other = self.directory / "exec/containerd/containerd.pid"
+        os.kill(int(other.read_text()), signal.SIGKILL)
+        other.unlink()
         (self.directory / "pid").unlink(missing_ok=True)
 
     def close(self):

@@ -11,16 +11,8 @@ import time
 
 import pytest
 from aftermath import ledger_files, leases, queue
-from conftest import (
-    BERTH,
-    Terminal,
-    children,
-    end,
-    many_devices,
-    scenario,
-    wait_until,
-    without_escapes,
-)
+from conftest import (BERTH, FakeDriver, Terminal, children, end, many_devices, scenario, side_by_side, wait_until,
+                      without_escapes)
 
 PATIENCE_S = 3.0
 
@@ -157,22 +149,22 @@ def test_a_library_that_hangs_while_it_starts_is_given_up(driver_of):
 WAKES_UP = "nvmlDeviceGetHandleByIndex_v2@*=sleep:{0};nvmlDeviceGetHandleByIndex@*=sleep:{0}"
 
 
-@pytest.mark.parametrize(
-    "faults",
-    [WAKES_UP.format("500ms"), WAKES_UP.format("1s"), "nvmlInit_v2=sleep:3s",
-     "nvmlDeviceGetPowerUsage@*=sleep:300ms;nvmlDeviceGetUtilizationRates@*=sleep:300ms",
-     "*@3=sleep:15ms"],
-    ids=["half a second a card", "a second a card", "three seconds at the start", "slow calls", "all calls to a card"],
-)
-def test_a_driver_that_answers_slowly_is_well(driver_of, faults):
+SLOW = [WAKES_UP.format("500ms"), WAKES_UP.format("1s"), "nvmlInit_v2=sleep:3s", "*@3=sleep:15ms",
+        "nvmlDeviceGetPowerUsage@*=sleep:300ms;nvmlDeviceGetUtilizationRates@*=sleep:300ms"]
+
+
+@pytest.mark.parametrize(("words", "answer"), [
+    (("health", "--json"), lambda done: [one["state"] for one in json.loads(done.stdout)["devices"]] == ["ok"] * 6),
+    (("pick", "-n", "6"), lambda done: done.stdout == "0,1,2,3,4,5\n"),
+], ids=["health", "pick"])
+def test_a_driver_that_answers_slowly_is_well(tmp_path, words, answer):
     """Without persistence mode each card is woken up for whoever asks, which takes seconds."""
-    driver = driver_of(many_devices(6), faults=faults)
-    done = driver.run("health", "--json")
-    assert done.returncode == 0, done.stdout + done.stderr
-    states = [device["state"] for device in json.loads(done.stdout)["devices"]]
-    assert states == ["ok"] * 6
-    picked = driver.run("pick", "-n", "6")
-    assert picked.stdout == "0,1,2,3,4,5\n", picked.stderr
+
+    def ask(folder, faults):
+        done = FakeDriver(folder, many_devices(6), faults=faults).run(*words)
+        assert done.returncode == 0 and answer(done), done.stdout + done.stderr
+
+    side_by_side(ask, tmp_path, [(faults,) for faults in SLOW])
 
 
 def test_who_waits_for_a_driver_at_a_terminal_is_told_why(driver_of):

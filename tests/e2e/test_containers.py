@@ -201,8 +201,12 @@ def test_a_time_limit_ends_the_container(machine, engine):
 
 def test_the_engine_has_the_output(machine, engine):
     machine.run("run", "--", *run_words(engine, "-d", job=("sh", "-c", "echo from within; sleep 300")))
-    started(machine)
+    container = started(machine)
     wait_until(lambda: "from within" in machine.run("logs", "last").stdout, "the output of the container")
+    # As doctor asks for containers whose record may be gone.
+    [labelled] = engine("ps", "--quiet", "--no-trunc", "--filter", "label=berth.run").stdout.split()
+    assert labelled == container["id"]
+    assert engine.inspect(labelled)["Config"]["Labels"]["berth.run"] == show(machine)["id"]
 
 
 @pytest.mark.parametrize("rm", [(), ("--rm",)], ids=["kept", "removed"])
@@ -300,7 +304,8 @@ def test_an_engine_that_is_killed_frees_nothing(tmp_path, mortal):
     docker = mortal
     machine = Machine(tmp_path)
     machine.env |= docker.env | {"HOME": str(tmp_path)}
-    run = machine.start("run", "--", *run_words(docker))
+    # At its next start the engine ends what it finds, and waits 10 s for what ignores TERM.
+    run = machine.start("run", "--", *run_words(docker, job=("sh", "-c", "trap exit TERM; sleep 300 & wait")))
     container = started(machine)
     pid = container["process"]["pid"]
     docker.kill_daemon()
@@ -358,6 +363,37 @@ def test_docker_gives_what_the_lease_has_by_the_names_of_the_cdi_file(tmp_path, 
     assert f"SEEN={devices[1]['uuid']}" not in done.stdout
 
 
+def with_its_own_etc(machine, tmp_path):
+    """Whatever it starts finds an /etc in which the test may write: the folder is the answer."""
+    for name in ("etc", "work"):
+        (tmp_path / name).mkdir()
+    plain = machine.command
+    own = 'mount -t overlay overlay -o "lowerdir=/etc,upperdir=$0/etc,workdir=$0/work" /etc && exec "$@"'
+    machine.command = lambda *words: ["unshare", "--mount", "sh", "-c", own, str(tmp_path), *plain(*words)]
+    return tmp_path / "etc"
+
+
+@pytest.mark.parametrize("engine", ["podman-4.3"], indirect=True)
+def test_podman_gives_what_the_lease_has_from_the_machines_cdi_files(tmp_path, engine):
+    driver, devices = fake_cards(tmp_path, engine)
+    etc = with_its_own_etc(driver, tmp_path)
+    if driver.run("--version").returncode != 0:
+        pytest.skip("no overlay can be mounted on /etc here")
+    (etc / "cdi").mkdir()
+    entries = "".join(f"- name: {device['uuid']}\n  containerEdits:\n    env:\n    - SEEN={device['uuid']}\n"
+                      f"    deviceNodes:\n    - path: /dev/nvidia{at}\n      hostPath: /dev/null\n"
+                      for at, device in enumerate(devices))
+    (etc / "cdi/nvidia.yaml").write_text(f"cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n{entries}", encoding="utf-8")
+    words = run_words(engine, "--rm", job=("sh", "-c", "ls -l /dev/nvidia*; env"))
+    done = driver.run("run", "-v", "--only", "1", "--", *words, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert f"put into podman run: --device nvidia.com/gpu={devices[1]['uuid']}" in done.stderr, done.stderr
+    assert f"SEEN={devices[1]['uuid']}" in done.stdout and f"SEEN={devices[0]['uuid']}" not in done.stdout
+    [node] = [line for line in done.stdout.splitlines() if "/dev/nvidia" in line]
+    assert node.startswith("c") and node.split()[4:6] == ["1,", "3"] and node.endswith("/dev/nvidia1"), node
+    assert "NVIDIA_VISIBLE_DEVICES=void" in done.stdout and "CUDA_VISIBLE_DEVICES" not in done.stdout
+
+
 def test_nerdctl_gives_what_the_lease_has_from_the_folders_that_it_is_told(tmp_path, nerdctl):
     driver, devices = fake_cards(tmp_path, nerdctl)
     entries = "".join(f"- name: {device['uuid']}\n  containerEdits:\n    env:\n    - SEEN={device['uuid']}\n"
@@ -377,7 +413,7 @@ def test_the_watchdog_counts_the_container_and_ends_it_above_its_share(tmp_path,
     driver.env["BERTH_FAKE_NVML_LIVE"] = "1"
     nodes = "".join(f"- name: {device['uuid']}\n  containerEdits:\n    env:\n    - SEEN=it\n" for device in devices)
     write_cdi(docker, f"cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n{nodes}")
-    words = run_words(docker, *left, job=("sh", "-c", "sleep 300 & wait"))
+    words = run_words(docker, *left, job=("sh", "-c", "trap exit TERM; sleep 300 & wait"))
     run = driver.start("run", "--memory", "2G", "--cap-action", "stop", "--", *words)
     container = started(driver)
     first = container["process"]["pid"]

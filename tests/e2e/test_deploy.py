@@ -40,6 +40,41 @@ def test_the_configuration_of_the_composition_is_accepted(tmp_path):
     assert "17 rules found" in done.stdout + done.stderr
 
 
+def test_the_composition_hands_grafana_a_source_and_all_dashboards():
+    """Each path that its files name is there, inside or on the host, and what they hold fits together."""
+    yaml = pytest.importorskip("yaml")
+    folder = DEPLOY / "image"
+    services = yaml.safe_load((folder / "compose.yaml").read_text(encoding="utf-8"))["services"]
+    inside = {}
+    for name in ("prometheus", "grafana"):
+        for volume in services[name]["volumes"]:
+            on_host, target = volume.split(":")[:2]
+            if on_host.startswith("."):
+                assert (folder / on_host).exists(), volume
+                inside[target] = (folder / on_host).resolve()
+    provisioned = "/etc/grafana/provisioning"
+    read = {kind: yaml.safe_load(inside[f"{provisioned}/{kind}/berth.yaml"].read_text(encoding="utf-8"))
+            for kind in ("datasources", "dashboards")}
+    assert [one["apiVersion"] for one in read.values()] == [1, 1]
+    [provider] = read["dashboards"]["providers"]
+    assert provider["type"] == "file" and inside[provider["options"]["path"]] == DEPLOY / "grafana"
+    [source] = read["datasources"]["datasources"]
+    assert source["url"] == "http://prometheus:9090" and "prometheus" in services and source["isDefault"]
+    boards = [json.loads(one.read_text(encoding="utf-8")) for one in dashboards()]
+    assert len({board["uid"] for board in boards}) == len({board["title"] for board in boards}) == len(boards) == 4
+    for board in boards:
+        # A file that is provisioned fills in no ${DS_…} of "__inputs": the source is a variable.
+        assert "__inputs" not in board, board["title"]
+        [chosen] = [one for one in board["templating"]["list"] if one["type"] == "datasource"]
+        assert chosen["query"] == source["type"]
+        for panel in board["panels"]:
+            for one in (panel, *panel.get("targets", [])):
+                assert one.get("datasource", {"uid": "${datasource}"})["uid"] == f"${{{chosen['name']}}}", panel["title"]
+    config = yaml.safe_load(inside["/etc/prometheus/prometheus.yml"].read_text(encoding="utf-8"))
+    for rules in config["rule_files"]:
+        assert inside[f"/etc/prometheus/{rules}"].is_file()
+
+
 def without_comments_on_loopback(text):
     """The file with those of its examples switched on that need neither a token nor TLS."""
     [header, *examples] = re.split(r"\n(?=  # - job_name)", text)

@@ -9,7 +9,7 @@ import time
 
 import pytest
 from aftermath import leases, poll, processes, runs, show, waits_for
-from conftest import FakeDriver, Terminal, many_devices, wait_until
+from conftest import FakeDriver, Terminal, many_devices, side_by_side, wait_until
 
 LOST = "it fell off the bus and answers nobody"
 
@@ -133,10 +133,8 @@ def silent_driver(machine, what="*@*=999"):
     machine.faults.write_text(what, encoding="utf-8")
 
 
-@pytest.mark.parametrize("devices", [1, 3])
-@pytest.mark.parametrize("code", [999, 15])
-def test_a_driver_that_fails_is_told_at_once_and_what_was_not_read_is_said(tmp_path, devices, code):
-    machine = Losing(tmp_path, devices)
+def a_driver_fails_for_a_while(folder, devices, code):
+    machine = Losing(folder, devices)
     done = machine.directory / "done"
     run = started(machine, "--only", "0", "--on-gpu-fault", "stop", "--", *waits_for(done))
     silent_driver(machine, f"*@*={code}")
@@ -156,33 +154,41 @@ def test_a_driver_that_fails_is_told_at_once_and_what_was_not_read_is_said(tmp_p
     assert f"for {missing // 1000}s: no figure here is of that time" in machine.run("show").stdout
 
 
-def test_a_driver_that_fails_for_good_ends_the_job_where_that_is_wanted(losing):
-    run = started(losing, "--only", "1", "--on-gpu-fault", "stop", "--retry-on", "gpu-lost", "--",
-                  "sh", "-c", "sleep 300 & wait")
-    silent_driver(losing)
-    assert run.wait(timeout=30) == -signal.SIGTERM
-    record = show(losing)
-    assert events(record) == ["driver_silent", "gpu_failed", "on_gpu_fault"]
-    assert "GPU 1: the driver has told nothing but errors for" in record["events"][1]["text"]
-    assert record["end"]["because"] == "GPU fault"
-    assert len(runs(losing)["runs"]) == 1, "no device was seen to be lost"
-    poll(lambda: processes(losing), 5, "processes of a stopped run")
+def test_a_driver_that_fails_is_told_at_once_and_what_was_not_read_is_said(tmp_path):
+    cases = [(devices, code) for devices in (1, 3) for code in (999, 15)]
+    side_by_side(a_driver_fails_for_a_while, tmp_path, cases)
 
 
-def test_a_driver_that_fails_for_good_is_only_said_where_nothing_else_is_wanted(losing):
+def a_driver_fails_for_good(folder, is_stopped):
+    losing = Losing(folder)
     done = losing.directory / "done"
-    run = started(losing, "--only", "1", "--", *waits_for(done))
+    wish = ("--on-gpu-fault", "stop", "--retry-on", "gpu-lost") if is_stopped else ()
+    run = started(losing, "--only", "1", *wish, "--", *waits_for(done))
     silent_driver(losing)
-    wait_until(lambda: "nothing but errors" in said(losing), "it is sure", 30)
-    assert run.poll() is None
-    done.touch()
-    assert run.wait(timeout=60) == 0
-    assert events(show(losing)) == ["driver_silent", "gpu_failed"]
+    if is_stopped:
+        assert run.wait(timeout=30) == -signal.SIGTERM
+    else:
+        wait_until(lambda: "nothing but errors" in said(losing), "it is sure", 30)
+        assert run.poll() is None
+        done.touch()
+        assert run.wait(timeout=60) == 0
+    record = show(losing)
+    assert events(record) == ["driver_silent", "gpu_failed", *(["on_gpu_fault"] if is_stopped else [])]
+    assert "GPU 1: the driver has told nothing but errors for" in record["events"][1]["text"]
+    assert record["end"]["because"] == ("GPU fault" if is_stopped else "")
+    assert len(runs(losing)["runs"]) == 1, "no device was seen to be lost"
+    poll(lambda: processes(losing), 5, "processes of a run that is over")
 
 
-@pytest.mark.parametrize("what", ["nvmlInit_v2=18;nvmlDeviceGetCount_v2=18", "nvmlInit_v2=9;nvmlDeviceGetCount_v2=9"],
-                         ids=["another version", "not loaded"])
-def test_a_driver_that_is_being_exchanged_ends_nothing(losing, what):
+def test_a_driver_that_fails_for_good_ends_the_job_only_where_that_is_wanted(tmp_path):
+    side_by_side(a_driver_fails_for_good, tmp_path, [(True,), (False,)])
+
+
+ANOTHER_VERSION, NOT_LOADED = (f"nvmlInit_v2={code};nvmlDeviceGetCount_v2={code}" for code in (18, 9))
+
+
+def a_driver_is_being_exchanged(folder, what):
+    losing = Losing(folder)
     done = losing.directory / "done"
     run = started(losing, "--only", "1", "--on-gpu-fault", "stop", "--", *waits_for(done))
     silent_driver(losing, what)
@@ -192,6 +198,10 @@ def test_a_driver_that_is_being_exchanged_ends_nothing(losing, what):
     done.touch()
     assert run.wait(timeout=60) == 0
     assert events(show(losing)) == ["driver_silent"]
+
+
+def test_a_driver_that_is_being_exchanged_ends_nothing(tmp_path):
+    side_by_side(a_driver_is_being_exchanged, tmp_path, [(ANOTHER_VERSION,), (NOT_LOADED,)])
 
 
 def test_a_driver_that_says_nothing_at_all_is_told(losing):

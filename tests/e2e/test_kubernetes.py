@@ -3,11 +3,15 @@
 `./dev test` builds the judge of the types (tests/kubernetes) by Go, into build/peers/kubernetes; for BERTH_LONG helm too,
 and one on PATH will do. Without helm the manifests that it rendered are judged: tests/data/kubernetes."""
 
+import base64
+import hashlib
+import http.server
 import json
 import os
 import re
 import shutil
 import subprocess
+import threading
 
 import pytest
 from aftermath import leases
@@ -37,6 +41,18 @@ def helm(tmp_path, *words):
                           capture_output=True, text=True, timeout=120, check=False)
 
 
+def chart_files():
+    return sorted(one for one in CHART.rglob("*") if one.is_file())
+
+
+def sum_of_chart():
+    """Of all that a rendering comes from."""
+    whole = hashlib.sha256()
+    for file in (*chart_files(), ROOT / "tests/kubernetes/everything.yaml"):
+        whole.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return whole.hexdigest()
+
+
 def kept(name):
     return (KEPT / f"{name}.yaml").read_text(encoding="utf-8")
 
@@ -55,7 +71,75 @@ def test_helm_accepts_the_chart_and_renders_what_is_kept(tmp_path, name):
     assert rendered.returncode == 0, rendered.stderr
     if os.environ.get("BERTH_ACCEPT"):
         (KEPT / f"{name}.yaml").write_text(rendered.stdout, encoding="utf-8")
+        (KEPT / "chart.sha256").write_text(sum_of_chart() + "\n", encoding="utf-8")
     assert rendered.stdout == kept(name), f"{name}.yaml is older than the chart: BERTH_ACCEPT=1 keeps the new one"
+
+
+def test_what_is_kept_is_of_this_chart_and_each_template_says_something():
+    """So that without helm no template that does not render, or renders nothing, is judged by what another one said."""
+    told = (KEPT / "chart.sha256").read_text(encoding="utf-8").strip()
+    assert told == sum_of_chart(), "the chart has changed since helm rendered what is kept: BERTH_ACCEPT=1, with helm"
+    of_template = {}
+    for part in re.split(r"^---$", kept("everything"), flags=re.M):
+        if source := re.search(r"^# Source: berth/templates/(\S+)$", part, flags=re.M):
+            of_template[source[1]] = re.search(r"^kind: (\w+)$", part, flags=re.M)
+    templates = {one.name for one in CHART.glob("templates/*.yaml")}
+    assert of_template.keys() == templates and all(of_template.values()), of_template
+
+
+class Cluster(http.server.BaseHTTPRequestHandler):
+    """As much of Kubernetes as a look for a Secret wants."""
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        path, code = self.path.partition("?")[0], 200
+        if path == "/version":
+            answer = {"major": "1", "minor": "33", "gitVersion": "v1.33.0"}
+        elif path == "/api":
+            answer = {"kind": "APIVersions", "versions": ["v1"]}
+        elif path == "/apis":
+            answer = {"kind": "APIGroupList", "apiVersion": "v1", "groups": []}
+        elif path == "/api/v1":
+            verbs = ["create", "get", "list"]
+            kinds = {"secrets": "Secret", "configmaps": "ConfigMap", "services": "Service", "serviceaccounts": "ServiceAccount"}
+            answer = {"kind": "APIResourceList", "groupVersion": "v1", "resources": [
+                {"name": name, "singularName": "", "namespaced": True, "kind": kind, "verbs": verbs} for name, kind in kinds.items()]}
+        elif path == "/api/v1/namespaces/watch/secrets/gpus-berth-token" and self.server.token:
+            answer = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "gpus-berth-token", "namespace": "watch"},
+                      "data": {"token": base64.b64encode(self.server.token.encode()).decode()}}
+        else:
+            code, answer = 404, {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}
+        body = json.dumps(answer).encode()
+        self.send_response(code)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@pytest.fixture
+def cluster():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Cluster)
+    server.token = None
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def test_an_upgrade_keeps_the_token_that_the_cluster_has(tmp_path, cluster):
+    def token(*values):
+        done = helm(tmp_path, "template", "gpus", str(CHART), "--namespace", "watch", "--kube-version", "1.33.0",
+                    "--dry-run=server", "--kube-apiserver", f"http://127.0.0.1:{cluster.server_port}", *values)
+        assert done.returncode == 0, done.stderr
+        return re.search(r'token: "(.*)"', part_of(done.stdout, "Secret"))[1]
+    made = token()
+    assert re.fullmatch("berth_[A-Za-z0-9]{43}", made) and token() != made, "nothing is kept yet"
+    cluster.token = made
+    assert token() == token() == made
+    assert token("--set", f"token={TOKEN}") == TOKEN, "who gives another means it"
 
 
 def test_a_token_that_nobody_gave_is_one_and_each_has_another(tmp_path):
