@@ -333,12 +333,21 @@ Wanted wanted_for(const JobSpec& job) {
 
 Result<PlaceLimits> inherited_limits(const Context& context, const Snapshot& snapshot) {
   PlaceLimits limits;
+  const auto cards = cards_of_slurm(context);
+  const std::string typed = context.variable("CUDA_VISIBLE_DEVICES").value_or("");
+  const auto outside = cards ? not_given_by_slurm(typed, *cards, snapshot) : std::nullopt;
+  if (outside) {
+    return fail(ErrorCode::invalid,
+                "CUDA_VISIBLE_DEVICES={} names GPU {}, and Slurm gave this job GPU {}: name some "
+                "of these, or unset CUDA_VISIBLE_DEVICES",
+                printable(typed), *outside, printable(*cards));
+  }
   auto visible = devices_left_by(visible_settings(context), snapshot, local_user_name(::geteuid()));
   if (!visible) return std::unexpected(std::move(visible).error());
   if (!*visible) return limits;
   for (const Sentence& remark : (*visible)->remarks) complain(remark.shown());
   limits.visible = std::move((*visible)->devices);
-  if (context.variable("BERTH_LEASE") || cards_of_slurm(context)) {
+  if (context.variable("BERTH_LEASE") || cards) {
     limits.visible_by = VisibleBy::lease;
   }
   return limits;

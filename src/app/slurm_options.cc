@@ -43,18 +43,18 @@ SlurmClient slurm_client(Context& context) {
 }
 
 std::vector<std::string> said_by_slurm(Context& context, const std::vector<RunRecord>& runs) {
-  // squeue takes 30 ms each: who has more than that waiting asks for one by its name.
-  constexpr std::size_t at_most = 16;
-  std::vector<std::string> lines;
-  std::size_t asked = 0;
+  // Slurm is asked once for all; each that it has forgotten costs a question more, of 30 ms.
+  constexpr std::size_t at_most = 100;
+  std::vector<RunOnSlurm> asked;
   for (const RunRecord& run : runs) {
     if (run.state != RunState::waiting && run.state != RunState::elsewhere) continue;
-    const auto slurm = run_slurm_in(run.directory);
-    if (!slurm || ++asked > at_most) continue;
-    const auto said = ask_slurm(run, *slurm, slurm_client(context));
-    lines.push_back(
-        trf("run {}: {}", run.manifest.id, (said ? *said : said.error().said()).shown()));
-    if (!said) break;  // it would not answer for the next either
+    auto slurm = run_slurm_in(run.directory);
+    if (slurm && asked.size() < at_most) asked.push_back({run, *std::move(slurm)});
+  }
+  std::vector<std::string> lines;
+  for (const auto& said : ask_slurm_of(asked, slurm_client(context))) {
+    lines.push_back(trf("run {}: {}", asked[lines.size()].run.manifest.id,
+                        (said ? *said : said.error().said()).shown()));
   }
   return lines;
 }

@@ -268,6 +268,21 @@ class DoctorVerb final : public Verb {
   }
 
  private:
+  static std::vector<ContainerTools::Labelled> unrecorded(Context& context,
+                                                          const HostFacts& facts) {
+    const auto state = place_of_runs(context);
+    const std::vector<Claim> claims = context.read_ledger().claims;
+    std::vector<ContainerTools::Labelled> found;
+    for (const ContainerTools::Labelled& one : facts.container_tools->labelled) {
+      const bool is_name = one.run.find('/') == std::string::npos;
+      const bool is_recorded =
+          state && is_name && read_run(runs_directory(*state) + "/" + one.run).has_value();
+      const bool has_lease = std::ranges::find(claims, one.run, &Claim::run) != claims.end();
+      if (!is_recorded && !has_lease) found.push_back(one);
+    }
+    return found;
+  }
+
   [[nodiscard]] HostFacts facts_of_host(Context& context, bool driver_answers) const {
     HostFactsQuestion question{.environment = context.environment(),
                                .working_directory = read_link("/proc/self/cwd").value_or("."),
@@ -286,6 +301,7 @@ class DoctorVerb final : public Verb {
                                        .engine = left.container.engine,
                                        .id = short_container_id(left.container.id)});
     }
+    if (facts.container_tools) facts.containers_unrecorded = unrecorded(context, facts);
     return facts;
   }
 

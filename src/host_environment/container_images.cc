@@ -1,4 +1,5 @@
-// What the engines' own programs say: their versions, and what their images set.
+// What the engines' own programs say: their versions, what their images set, which containers have
+// the label of a run.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -84,6 +85,27 @@ void ask_for_images(const EngineQuestion& engine, const std::string& name, Conta
   }
 }
 
+/// podman 4.3 prints no single label in a list.
+void ask_for_labelled(const EngineQuestion& engine, const std::string& name,
+                      ContainerTools& tools) {
+  const std::string listed =
+      engine.printed({"ps", "--quiet", "--no-trunc", "--filter", "label=berth.run"});
+  std::vector<std::string> words = {"container", "inspect"};
+  for (const std::string_view line : split(listed, '\n')) {
+    if (!trimmed(line).empty()) words.emplace_back(trimmed(line));
+  }
+  if (words.size() == 2) return;
+  const auto containers = nlohmann::json::parse(engine.printed(words), nullptr, false);
+  if (!containers.is_array()) return;
+  const nlohmann::json::json_pointer id("/Id");
+  const nlohmann::json::json_pointer label("/Config/Labels/berth.run");
+  for (const auto& one : containers) {
+    if (!one.contains(id) || !one[id].is_string()) continue;
+    if (!one.contains(label) || !one[label].is_string()) continue;
+    tools.labelled.push_back({name, one[id].get<std::string>(), one[label].get<std::string>()});
+  }
+}
+
 }  // namespace
 
 void ask_engines(const std::vector<std::string>& environment, ContainerTools& tools, Clock& clock) {
@@ -96,6 +118,7 @@ void ask_engines(const std::vector<std::string>& environment, ContainerTools& to
     if (version.empty()) continue;
     tools.versions.emplace_back(name, std::move(version));
     ask_for_images(engine, name, tools);
+    ask_for_labelled(engine, name, tools);
   }
 }
 

@@ -248,6 +248,13 @@ struct ContainerTools {
     std::string value;
     friend bool operator==(const Image&, const Image&) = default;
   };
+  /// A container that runs with the label of a run, which anybody can set.
+  struct Labelled {
+    std::string engine;
+    std::string id;
+    std::string run;
+    friend bool operator==(const Labelled&, const Labelled&) = default;
+  };
   std::vector<Engine> engines;
   std::string toolkit;   // of NVIDIA's container toolkit, or a setting that names it; empty: none
   std::string cdi_spec;  // a CDI description of NVIDIA's; empty: none
@@ -255,6 +262,7 @@ struct ContainerTools {
   /// Of the engines that answered: "podman", "4.3.1".
   std::vector<std::pair<std::string, std::string>> versions = {};
   std::vector<Image> images = {};
+  std::vector<Labelled> labelled = {};
   friend bool operator==(const ContainerTools&, const ContainerTools&) = default;
 };
 
@@ -292,6 +300,8 @@ struct HostFacts {
   Reading<std::string> container;  // as MachineFacts::container
   std::optional<ContainerTools> container_tools;
   std::vector<ContainerLeft> containers_left;
+  /// Of the labelled: those of no lease and no record of the caller's.
+  std::vector<ContainerTools::Labelled> containers_unrecorded;
   std::optional<Limits> limits;
   std::optional<WorkingDirectory> directory;
   std::optional<CudaAnswer> cuda;       // with the caller's CUDA_VISIBLE_DEVICES

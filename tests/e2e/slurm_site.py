@@ -108,6 +108,9 @@ GresTypes=gpu
 KillWait=3
 TaskProlog={here}/task-prolog
 {f"Prolog={here}/around-job{chr(10)}Epilog={here}/around-job" if os.environ.get("BERTH_LONG") else ""}
+HealthCheckProgram={here}/health
+HealthCheckInterval=3
+HealthCheckNodeState=ANY
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=100000,bf_interval=2
 SlurmdParameters=config_overrides
 {nodes}PartitionName=gpu Nodes={",".join(NODES)} Default=YES MaxTime=INFINITE State=UP
@@ -117,9 +120,11 @@ SlurmdParameters=config_overrides
             '#!/bin/sh\n[ -z "$LEDGER_OF_EACH_NODE" ] || echo "export BERTH_LEDGER=$LEDGER_OF_EACH_NODE/$SLURMD_NODENAME"\n',
             encoding="utf-8")
         (here / "task-prolog").chmod(0o755)
-        # A test puts the site's own beside it.
+        # A test puts the site's own beside it. (A check each second would leave the controller no time for its ping.)
         (here / "around-job").write_text(f"#!/bin/sh\n[ ! -x {here}/own ] || exec {here}/own\n", encoding="utf-8")
         (here / "around-job").chmod(0o755)
+        (here / "health").write_text(f"#!/bin/sh\n[ ! -x {here}/own-health ] || exec {here}/own-health\n", encoding="utf-8")
+        (here / "health").chmod(0o755)
         (here / "gres.conf").write_text("AutoDetect=off\n" + "".join(
             f"NodeName={name} Name=gpu Type={kind} File={card}\n"
             for name, (kind, cards) in NODES.items() for card in cards), encoding="utf-8")

@@ -1,15 +1,17 @@
 """What a real docker client asks of its engine when berth has had its command line in between."""
 
 import json
+import os
 import pathlib
 import shlex
 import shutil
 import subprocess
+import time
 
 import pytest
 
 from aftermath import leases, show
-from conftest import ROOT, FakeDriver, Machine
+from conftest import ROOT, FakeDriver, Machine, end, wait_until
 from docker_socket import DockerSocket
 from engines import PEERS
 
@@ -103,6 +105,116 @@ def test_nerdctl_has_no_way_to_a_card_without_cdi_from_2_3_on(tmp_path, version,
     assert done.returncode == code, done.stderr
     if code == 125:
         assert "nvidia-ctk cdi generate" in done.stderr and not leases(driver), done.stderr
+
+
+# An engine as far as a run asks it: a container is a process in a memory group of its name, as runc makes one.
+CONTAINERS = r"""#!/bin/sh
+cd {here}
+case "$*" in
+*--version) echo "nerdctl version 2.3.5";;
+*inspect*)
+  test -s pid || {{ echo "no such container" >&2; exit 1; }}
+  test -d /proc/$(cat pid) && state='"running", "Running": true' || state='"exited", "Running": false'
+  echo '[{{"Id": "{id}", "Image": "{image}", "State": {{"Status": '"$state"', "Pid": '$(cat pid)', "ExitCode": 137}},'
+  echo '"Config": {{"Image": "busy:1", "Labels": {{"berth.run": "'$(cat run)'"}}}}}}]';;
+*" run "*|run*)
+  echo "$*" > asked
+  while [ "$1" != --cidfile ]; do shift; done
+  echo "${{4#berth.run=}}" > run
+  printf %s {id} > "$2"
+  sh -c 'echo $$ > {group}/cgroup.procs && echo $$ > pid; until test -e over; do sleep 0.02; done; {job}' &
+  wait $!
+  exit $?;;
+esac
+"""
+
+
+def engine_that_is_none(machine, name, image, job="true", group=None):
+    folder = machine.directory / "bin"
+    folder.mkdir()
+    here = group or machine.directory / "group"
+    if group is None:
+        here.mkdir()
+    (folder / name).write_text(CONTAINERS.format(here=machine.directory, id="a" * 64, image=image, group=here, job=job),
+                               encoding="utf-8")
+    (folder / name).chmod(0o755)
+    machine.env["PATH"] = f"{folder}:/usr/bin:/bin"
+
+
+@pytest.fixture
+def memory_group():
+    """For a container of that name: 20 MB, and no more."""
+    if os.geteuid() != 0:
+        pytest.skip("a control group of one's own needs root")
+    for path, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
+        group = pathlib.Path(path, "a" * 64)
+        try:
+            group.mkdir()
+            (group / limit).write_text(str(20 << 20))
+        except OSError:
+            if group.is_dir():
+                group.rmdir()
+            continue
+        yield group
+        for _ in range(500):
+            try:
+                return group.rmdir()
+            except OSError:
+                time.sleep(0.01)
+        pytest.fail(f"{group} has processes")
+    pytest.skip("no control group with a limit of memory can be made here")
+
+
+def test_nerdctl_tells_nothing_of_memory_and_the_kernel_does(tmp_path, memory_group):
+    machine, big = Machine(tmp_path), pathlib.Path("/dev/shm", f"berth-{os.getpid()}")
+    engine_that_is_none(machine, "nerdctl", "busy:1", f"exec dd if=/dev/zero of={big} bs=1M count=40", memory_group)
+    run = machine.start("run", "--", "nerdctl", "run", "busy:1")
+    try:
+        def is_followed():
+            shown = machine.run("show", "--json")
+            container = json.loads(shown.stdout).get("container") if shown.returncode == 0 else None
+            return container and container["process"]
+        wait_until(is_followed, "the container is followed")
+        (tmp_path / "over").touch()
+        assert run.wait(timeout=60) == 137, run.stderr.read()
+    finally:
+        end(run)
+        big.unlink(missing_ok=True)
+    record = show(machine)
+    assert record["container"]["oom_killed"] is True and record["container"]["engine"] == "nerdctl"
+    assert [one["kind"] for one in record["events"]] == ["oom_kill"]
+
+
+def test_nerdctl_is_given_cards_by_the_names_in_the_folders_of_its_own_option(tmp_path):
+    driver = cards(tmp_path, 2)
+    engine_that_is_none(driver, "nerdctl", "busy:1")
+    (tmp_path / "over").touch()
+    devices = driver.status_json()["devices"]
+    for at, device in enumerate(devices):
+        folder = tmp_path / f"cdi{at}"
+        folder.mkdir()
+        (folder / "nvidia.yaml").write_text(
+            f"cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n- name: {device['uuid']}\n  containerEdits:\n"
+            "    env:\n    - A=1\n", encoding="utf-8")
+    words = ("nerdctl", "--cdi-spec-dirs", f"{tmp_path}/cdi0,{tmp_path}/cdi1", "run", "busy:1")
+    done = driver.run("run", "--only", "1", "--", *words)
+    asked = (tmp_path / "asked").read_text(encoding="utf-8") if (tmp_path / "asked").exists() else ""
+    assert f"--device nvidia.com/gpu={devices[1]['uuid']}" in asked and devices[0]["uuid"] not in asked, done.stderr
+    assert "NVIDIA_VISIBLE_DEVICES=void" in asked
+
+
+@pytest.mark.parametrize(("engine", "image", "known"), [
+    ("docker", "sha256:" + "4" * 64, "sha256:" + "4" * 64), ("nerdctl", "busy:1", ""),
+], ids=["docker", "nerdctl"])
+def test_the_image_is_recorded_by_name_and_by_what_its_engine_calls_its_id(tmp_path, engine, image, known):
+    machine = Machine(tmp_path)
+    engine_that_is_none(machine, engine, image)
+    (tmp_path / "over").touch()
+    machine.run("run", "--", engine, "run", "busy:1")
+    container = show(machine)["container"]
+    assert (container["image"], container["image_id"], container["image_digest"]) == ("busy:1", known, ""), container
+    shown = machine.run("show", env={"COLUMNS": "300"}).stdout
+    assert "busy:1" in shown and known in shown, shown
 
 
 def test_a_remote_engine_is_refused(tmp_path, client, socket):
@@ -245,6 +357,40 @@ def test_a_container_that_was_last_seen_alive_is_not_said_to_have_had_enough_mem
     assert done.returncode == 137, done.stderr
     container = show(machine)["container"]
     assert container["ended_unix_ms"] and container["oom_killed"] is None
+
+
+# Runs containers that have the label of runs, and notes what it is asked.
+LABELLED = r"""#!/bin/sh
+echo "$*" >> {here}/asked
+case "$*" in
+--version) echo "Docker version 20.10.24";;
+ps*label=berth.run*) cut -c-64 {here}/labelled;;
+container\ inspect*)
+  echo "[$(sed 's,\(.*\) \(.*\),{{"Id": "\1"\, "Config": {{"Labels": {{"berth.run": "\2"}}}}}}\,,' {here}/labelled) {{}}]";;
+esac
+"""
+
+
+def test_a_container_whose_record_is_gone_is_shown_and_never_ended_by_its_label_alone(tmp_path):
+    machine = cards(tmp_path, 1)
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "docker").write_text(LABELLED.format(here=tmp_path), encoding="utf-8")
+    (folder / "docker").chmod(0o755)
+    machine.env["PATH"] = f"{folder}:/usr/bin:/bin"
+    assert machine.run("run", "-q", "--cpu", "--", "true").returncode == 0
+    recorded = show(machine)["id"]
+    gone = recorded[:-6] + "aaaaaa"
+    (tmp_path / "labelled").write_text(f"{'a' * 64} {gone}\n{'b' * 64} {recorded}\n{'c' * 64} ../..\n", encoding="utf-8")
+    report = json.loads(machine.run("doctor", "--no-import", "--json", timeout=60).stdout)
+    [said] = [one for one in report["findings"] if one["rule"] == "container_without_record"]
+    text = json.dumps(said)
+    assert f"container aaaaaaaaaaaa of docker has the label of run {gone}" in text, text
+    assert "cccccccccccc" in text and recorded not in text, "one that has a record is not among them"
+    assert [step["command"] for step in said["steps"]] == ["docker inspect aaaaaaaaaaaa", "docker inspect cccccccccccc"]
+    assert machine.run("stop", gone).returncode != 0
+    asked = (tmp_path / "asked").read_text(encoding="utf-8").splitlines()
+    assert not [words for words in asked if words.split()[0] in ("stop", "kill", "rm")], asked
 
 
 @pytest.mark.parametrize(("words", "cards"), [(("-n", "2"), None), (("--cpu",), "void")])

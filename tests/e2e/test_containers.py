@@ -86,16 +86,21 @@ def process_of(machine):
 
 
 def test_its_code_is_the_runs_and_the_record_says_what_it_was(machine, engine):
-    done = machine.run("run", "--", *run_words(engine, "--rm", job=("sh", "-c", "echo said; exit 7")), timeout=120)
-    assert done.returncode == 7, done.stderr
-    assert "said" in done.stdout
+    # Until it was looked at: one that is removed at its end tells nothing afterwards.
+    job = ("sh", "-c", "echo said; while [ ! -e /tmp/over ]; do sleep 0.05; done; exit 7")
+    run = machine.start("run", "--", *run_words(engine, "--rm", job=job))
+    engine("exec", started(machine)["id"], "/bin/touch", "/tmp/over", check=False)
+    said, why = run.communicate(timeout=60)
+    assert run.returncode == 7, why
+    assert "said" in said
     container = container_of(machine)
     assert container["engine"] == engine.name and len(container["id"]) == 64
     assert "busy:1" in container["image"] and container["ended_unix_ms"]
     # It came from no registry: podman makes up a digest, and what each calls its configuration is there.
     if engine.name == "podman":
         assert container["image_digest"].startswith("sha256:"), container
-    assert container["image_id"], container
+    # nerdctl tells the name in its place.
+    assert bool(container["image_id"]) == (engine.name != "nerdctl"), container
     assert not leases(machine)
     shown = machine.run("show").stdout
     assert container["id"][:12] in shown and "busy:1" in shown

@@ -136,6 +136,27 @@ def test_who_waits_is_told_why_and_stopped(machine, site):
     wait_until(lambda: slurm_job(machine, first) not in site("squeue", "-h", "-o", "%i").stdout, "its job is over")
 
 
+def test_slurm_is_asked_once_for_all_that_wait_and_not_at_all_for_others(machine, site, tmp_path):
+    asked = tmp_path / "asked"
+    (tmp_path / "bin").mkdir()
+    squeue = tmp_path / "bin/squeue"
+    squeue.write_text(f'#!/bin/sh\necho "$*" >> {asked}\nexec {site.bin}/squeue "$@"\n', encoding="utf-8")
+    squeue.chmod(0o755)
+    path = {"PATH": f"{tmp_path}/bin:{machine.env['PATH']}"}
+    machine.run("run", "-q", "--cpu", "--", "true")
+    assert machine.run("runs", env=path).returncode == 0 and not asked.exists()
+    waiting = [submit(machine, "--slurm-opt=--hold", "--", "true") for _ in range(3)]
+    for verb in ("runs", "queue"):
+        asked.unlink(missing_ok=True)
+        said = machine.run(verb, env=path).stdout
+        assert all(f"run {run}: " in said for run in waiting) and said.count("holds it back") == 3, said
+        assert len(asked.read_text(encoding="utf-8").splitlines()) == 1, asked.read_text(encoding="utf-8")
+    site("scancel", slurm_job(machine, waiting[0]))
+    assert "is over" in machine.run("runs", env=path).stdout
+    for run in waiting[1:]:
+        machine.run("stop", run)
+
+
 def test_who_waits_no_longer_takes_the_job_back(machine, site):
     done = machine.run("run", "--on", "slurm", "--slurm-opt=--hold", "--wait=1s", "--", "true")
     assert done.returncode == 124 and "did not begin in time" in done.stderr, done.stderr
@@ -147,6 +168,8 @@ def test_what_is_asked_of_slurm_is_shown_without_asking(machine):
     done = machine.run("submit", "--dry-run", "-n", "2", "--time", "90s", "--partition", "gpu", "--", "echo", "a b")
     assert done.stdout.startswith("sbatch --gres=gpu:2 --time=3 --partition=gpu --no-requeue\n"), done.stderr
     assert done.stdout.endswith(" run --devices=2 --time=90s -- echo 'a b'\n"), done.stdout
+    in_image = machine.run("submit", "--dry-run", "--slurm-opt=--container-image=lab.sqsh", "--", "true").stdout
+    assert "--container-image=lab.sqsh" in in_image.partition("\n")[0], "pyxis' own options go along"
     refused = machine.run("run", "--partition", "gpu", "--", "true")
     assert refused.returncode == 125 and "--on slurm" in refused.stderr
 
@@ -336,6 +359,32 @@ def test_the_health_check_drains_a_node_and_resumes_what_it_drained(machine, sit
     site("scontrol", "update", "NodeName=n2", "State=RESUME")
 
 
+def test_slurm_itself_runs_the_health_check_which_drains_and_resumes(machine, site, tmp_path):
+    """Asked for by slurmctld, run by slurmd with nothing but its own variables."""
+    own, scenario = site.directory / "own-health", tmp_path / "scenario"
+    test = machine.environment({})
+    exports = "".join(f"export {name}={shlex.quote(test[name])}\n" for name in test
+                      if name.startswith(("BERTH_", "XDG_", "SLURM_CONF")))
+    scenario.write_text("faults")
+    new = tmp_path / "own-health"
+    new.write_text(f'#!/bin/sh\n[ "$SLURMD_NODENAME" = n2 ] || exit 0\n{exports}export BERTH_SIM=$(cat {scenario})\n'
+                   + script_of_setup(machine, site, "berth-health"), encoding="utf-8")
+    new.chmod(0o755)
+
+    def node():
+        return site("scontrol", "show", "node", "n2", "-o").stdout
+
+    shutil.move(new, own)
+    try:
+        wait_until(lambda: "DRAIN" in node(), "the node with a failed card is drained")
+        assert "Reason=berth: " in node() and "DRAIN" not in site("scontrol", "show", "node", "n1", "-o").stdout
+        scenario.write_text("desktop")
+        wait_until(lambda: "DRAIN" not in node(), "the node is back once its cards are well")
+    finally:
+        own.unlink()
+        site("scontrol", "update", "NodeName=n2", "State=RESUME", check=False)
+
+
 def test_cards_that_do_not_come_free_beside_a_job_take_the_node_out_until_they_do(machine, site, tmp_path):
     around, health = tmp_path / "around", tmp_path / "health"
     around.write_text(script_of_setup(machine, site, "berth-job"), encoding="utf-8")
@@ -496,6 +545,18 @@ def test_an_allocation_that_names_uuids_is_used_at_once(driver_of):
         assert [one["id"] for one in record(machine, "last")["given"]["devices"]] == [card["id"]]
         assert done.stdout.strip() in ("1", card["uuid"])
     assert machine.run("run", "-n", "2", "--", "true", env=only | job).returncode == 124
+
+
+def test_of_its_cards_a_job_may_name_some_and_no_other(driver_of):
+    machine = driver_of(many_devices(4))
+    job = {"SLURM_JOB_ID": "7", "SLURMD_NODENAME": "n1", "SLURM_JOB_GPUS": "0,1,2", "SLURM_STEP_GPUS": "1,2"}
+    tell = ("run", "--", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES")
+    assert machine.run(*tell, env=job | {"CUDA_VISIBLE_DEVICES": "2"}).stdout == "2\n"
+    for other in ("3", "1,0"):
+        refused = machine.run(*tell, env=job | {"CUDA_VISIBLE_DEVICES": other})
+        assert refused.returncode == 125 and not refused.stdout, refused.stderr
+        assert f"CUDA_VISIBLE_DEVICES={other} names GPU {other[-1]}, and Slurm gave this job GPU 1,2" in refused.stderr
+    assert not json.loads(machine.run("runs", "--json").stdout)["runs"][1:], "nothing else was started"
 
 
 def test_runs_of_one_job_share_its_cards_and_never_queue(machine, site):

@@ -316,7 +316,8 @@ InspectedContainer inspected(const json& one) {
   if (seen.image.empty()) seen.image = text_of(member(config, "Image"));
   seen.image_id = text_of(member(one, "Image"));
   if (seen.image.empty()) std::swap(seen.image, seen.image_id);
-  if (!seen.image_id.empty() && seen.image_id.find(':') == std::string::npos) {
+  // nerdctl has the name there, too.
+  if (!seen.image_id.starts_with("sha256:")) {
     seen.image_id = is_container_id(seen.image_id) ? "sha256:" + seen.image_id : std::string();
   }
   seen.image_digest = text_of(member(one, "ImageDigest"));

@@ -44,6 +44,17 @@ TEST(InspectedContainer, IsReadOfPodman) {
   EXPECT_EQ(one.run, "");
 }
 
+TEST(InspectedContainer, IsReadOfNerdctlWhichTellsNeitherIdNorDigestNorWhetherMemoryRanOut) {
+  const auto one = parse_inspected(R"([{"Id": "a", "Image": "docker.io/library/busy:1",
+      "State": {"Status": "exited", "Running": false, "Pid": 0, "ExitCode": 137},
+      "Config": {"Image": "docker.io/library/busy:1"}}])")
+                       ->front();
+  EXPECT_EQ(one.image, "docker.io/library/busy:1");
+  EXPECT_EQ(one.image_id, "");
+  EXPECT_EQ(one.image_digest, "");
+  EXPECT_FALSE(one.oom_killed.get());
+}
+
 TEST(InspectedContainer, OneThatNerdctlMakesHasNotStarted) {
   const auto one = parse_inspected(R"([{"Id": "a", "State": {"Status": "", "Running": false,
       "Paused": false, "Restarting": false, "Pid": 0, "ExitCode": 0, "Error": "", "StartedAt": "",

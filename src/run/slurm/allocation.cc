@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "base/text.h"
@@ -45,6 +46,24 @@ std::optional<SlurmAllocation> slurm_allocation(
   SlurmAllocation allocation{.job = *job, .cards = variable("SLURM_STEP_GPUS")};
   if (!allocation.cards) allocation.cards = variable("SLURM_JOB_GPUS");
   return allocation;
+}
+
+std::optional<std::string> not_given_by_slurm(std::string_view list, std::string_view cards,
+                                              const Snapshot& snapshot) {
+  std::vector<std::uint64_t> given;
+  for (const std::string_view word : split(cards, ',')) {
+    const auto number = parse_unsigned(trimmed(word));
+    const bool is_there = number && std::ranges::any_of(snapshot.devices, [&](const Device& one) {
+                            return one.index && std::cmp_equal(*one.index, *number);
+                          });
+    if (!is_there) return std::nullopt;
+    given.push_back(*number);
+  }
+  for (const std::string_view word : split(list, ',')) {
+    const auto number = parse_unsigned(trimmed(word));
+    if (number && std::ranges::find(given, *number) == given.end()) return std::to_string(*number);
+  }
+  return std::nullopt;
 }
 
 Snapshot as_allocated(Snapshot snapshot, const std::vector<DeviceId>& devices, uid_t uid) {

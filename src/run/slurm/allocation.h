@@ -30,6 +30,12 @@ struct SlurmAllocation {
 [[nodiscard]] std::optional<SlurmAllocation> slurm_allocation(
     const std::function<std::optional<std::string>(const char* name)>& variable);
 
+/// The first number in a visible-devices list that Slurm did not give: "3". Pure. Nothing: none, or
+/// it cannot be told: UUIDs, or where cards that were not given are hidden, and numbers begin anew.
+[[nodiscard]] std::optional<std::string> not_given_by_slurm(std::string_view list,
+                                                            std::string_view cards,
+                                                            const Snapshot& snapshot);
+
 /// The snapshot as Slurm sees it: on these devices there is nobody but leases of this user, who may
 /// start several runs in one job; nobody waits. Pure.
 [[nodiscard]] Snapshot as_allocated(Snapshot snapshot, const std::vector<DeviceId>& devices,

@@ -39,6 +39,19 @@ TEST(SlurmAllocation, IsThereOnANodeAlone) {
   EXPECT_FALSE(without->cards);
 }
 
+TEST(SlurmAllocation, NumbersThatItDoesNotHaveAreNamed) {
+  const Snapshot host =
+      SnapshotBuilder().gpu("A", 24_GiB).gpu("B", 24_GiB).gpu("C", 24_GiB).build();
+  EXPECT_EQ(not_given_by_slurm("0,2", "0,1", host), "2");
+  EXPECT_EQ(not_given_by_slurm("7", "0,1", host), "7");
+  EXPECT_EQ(not_given_by_slurm("1", "0,1", host), std::nullopt);
+  EXPECT_EQ(not_given_by_slurm("", "0,1", host), std::nullopt);
+  EXPECT_EQ(not_given_by_slurm("GPU-C", "0,1", host), std::nullopt);
+  // The job sees its cards alone, and counts them from 0.
+  EXPECT_EQ(not_given_by_slurm("0,1", "2,3", host), std::nullopt);
+  EXPECT_EQ(not_given_by_slurm("0", "GPU-B", host), std::nullopt);
+}
+
 TEST(SlurmAllocation, NobodyElseCountsOnItsCards) {
   SnapshotBuilder builder;
   builder.gpu("A", 24_GiB).used(3_GiB).process(7, "bob", 2_GiB).claim("eve");

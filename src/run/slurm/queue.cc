@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "base/fd.h"
@@ -79,7 +80,7 @@ bool is_unknown_job(const Said& said) {
   return said.err.find("Invalid job id") != std::string::npos;
 }
 
-/// All lines about the job; none: Slurm has forgotten it.
+/// All lines about the job, or about several with commas between; none: Slurm has forgotten it.
 Result<std::vector<SlurmJob>> squeue(const RunSlurm& slurm, const SlurmClient& client) {
   const auto said = said_by(
       {"squeue", "-h", "-t", "all", "-a", "-j", slurm.job, "-o", std::string(squeue_columns)},
@@ -200,25 +201,59 @@ Sentence why_it_waits(const SlurmJob& job) {
   return sentence("{}; expected to begin at {}", why, printable(job.start));
 }
 
-Result<Sentence> ask_slurm(const RunRecord& run, const RunSlurm& slurm, const SlurmClient& client) {
-  const auto jobs = squeue(slurm, client);
-  if (!jobs) return std::unexpected(jobs.error());
-  const bool is_all_over =
-      std::ranges::all_of(*jobs, [](const SlurmJob& job) { return is_over(job.state); });
-  if (is_all_over) {
+namespace {
+Sentence told_of(const RunRecord& run, const RunSlurm& slurm, const std::vector<SlurmJob>& jobs,
+                 const SlurmClient& client) {
+  const auto open =
+      std::ranges::find_if(jobs, [](const SlurmJob& job) { return !is_over(job.state); });
+  if (open == jobs.end()) {
     // Its keeper may be about to write how it ended. Nothing is written for somebody else.
     const bool is_ours = run.owner.uid == FileOwner::ourselves().uid;
     if (run.state != RunState::running && is_ours) {
-      write_end_of(run, slurm, jobs->empty() ? std::string() : jobs->front().state, client);
+      write_end_of(run, slurm, jobs.empty() ? std::string() : jobs.front().state, client);
     }
     return sentence("Slurm job {} is over", slurm.job);
   }
-  const auto open =
-      std::ranges::find_if(*jobs, [](const SlurmJob& job) { return !is_over(job.state); });
   if (open->state == "PENDING") {
     return sentence("Slurm job {} waits: {}", slurm.job, why_it_waits(*open));
   }
   return sentence("Slurm job {} is {} on {}", slurm.job, open->state, printable(open->nodes));
+}
+
+/// "12_3" and "12_[4-9]" are of job 12.
+bool is_of_job(const SlurmJob& line, const std::string& job) {
+  return line.id == job || line.id.starts_with(job + "_");
+}
+}  // namespace
+
+Result<Sentence> ask_slurm(const RunRecord& run, const RunSlurm& slurm, const SlurmClient& client) {
+  const auto jobs = squeue(slurm, client);
+  if (!jobs) return std::unexpected(jobs.error());
+  return told_of(run, slurm, *jobs, client);
+}
+
+std::vector<Result<Sentence>> ask_slurm_of(const std::vector<RunOnSlurm>& runs,
+                                           const SlurmClient& client) {
+  std::map<std::string, RunSlurm> asked;  // of each cluster, all its jobs
+  for (const RunOnSlurm& one : runs) {
+    auto [all, is_first] = asked.try_emplace(one.slurm.cluster, one.slurm);
+    if (!is_first) all->second.job += "," + one.slurm.job;
+  }
+  std::map<std::string, std::vector<SlurmJob>> lines;
+  std::vector<Result<Sentence>> said;
+  for (const auto& [cluster, all] : asked) {
+    auto jobs = squeue(all, client);
+    if (!jobs) return said.emplace_back(std::unexpected(jobs.error())), said;
+    lines[cluster] = *std::move(jobs);
+  }
+  for (const RunOnSlurm& one : runs) {
+    std::vector<SlurmJob> own = lines[one.slurm.cluster];
+    std::erase_if(own, [&](const SlurmJob& line) { return !is_of_job(line, one.slurm.job); });
+    said.push_back(own.empty() ? ask_slurm(one.run, one.slurm, client)
+                               : told_of(one.run, one.slurm, own, client));
+    if (!said.back()) break;  // it would not answer for the next either
+  }
+  return said;
 }
 
 namespace {

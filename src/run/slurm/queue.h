@@ -50,6 +50,15 @@ struct SlurmClient {
 [[nodiscard]] Result<Sentence> ask_slurm(const RunRecord& run, const RunSlurm& slurm,
                                          const SlurmClient& client);
 
+struct RunOnSlurm {
+  RunRecord run;
+  RunSlurm slurm;
+};
+/// Of several at once, in their order; the first error is the last that is told. Each cluster is
+/// asked once, and again of a job that it did not name.
+[[nodiscard]] std::vector<Result<Sentence>> ask_slurm_of(const std::vector<RunOnSlurm>& runs,
+                                                         const SlurmClient& client);
+
 /// Ends it: takes it out of Slurm's queue, or has its job told to end, and after `grace` ended.
 [[nodiscard]] Result<StopResult> stop_slurm_run(const RunRecord& run, const RunSlurm& slurm,
                                                 std::chrono::milliseconds grace,

@@ -103,5 +103,26 @@ TEST(SlurmPolling, AsksEverMoreRarelyAndTellsEachAnswerOnce) {
   EXPECT_THAT(told.front(), HasSubstr("Slurm job 12 waits"));
 }
 
+TEST(SlurmQueue, IsAskedOnceForAllAndAgainForOneThatItDidNotName) {
+  TemporaryDirectory folder;
+  const std::string answers = "#!/bin/sh\necho \"$6\" >> " + (folder / "asked") +
+                              "\necho '4_[2-5%2]|PENDING|N/A||Priority'\n"
+                              "echo '4_1|RUNNING|N/A|n1|None'\necho '41|RUNNING|N/A|n2|None'\n";
+  ASSERT_TRUE(write_file_atomically(folder / "squeue", answers, 0700));
+  FakeClock clock;
+  std::vector<RunOnSlurm> runs;
+  for (const char* job : {"4", "4_1", "41", "9"}) {
+    RunOnSlurm& one = runs.emplace_back();
+    one.run.state = RunState::running;  // so that nothing is written
+    one.slurm.job = job;
+  }
+  const auto said = ask_slurm_of(runs, {clock, {"PATH=" + folder.path() + ":/usr/bin:/bin"}});
+  ASSERT_EQ(said.size(), 4U);
+  EXPECT_THAT(said[0]->english(), HasSubstr("Slurm job 4 waits"));
+  EXPECT_EQ(said[1]->english(), "Slurm job 4_1 is RUNNING on n1");
+  EXPECT_EQ(said[2]->english(), "Slurm job 41 is RUNNING on n2");
+  EXPECT_EQ(read_file(folder / "asked").value_or(""), "4,4_1,41,9\n9\n");
+}
+
 }  // namespace
 }  // namespace berth

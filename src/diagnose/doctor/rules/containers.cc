@@ -173,6 +173,24 @@ Findings container_without_lease(const Examined& host) {
   return {std::move(finding)};
 }
 
+Findings container_without_record(const Examined& host) {
+  if (host.facts.containers_unrecorded.empty()) return {};
+  Finding finding{
+      .rule = "container_without_record",
+      .severity = Severity::warning,
+      .title = sentence("a container has the label of a run without a lease and without a record"),
+      .meaning = sentence("The record was removed, or is another user's. Anybody can set a label: "
+                          "by that alone berth ends no container.")};
+  for (const ContainerTools::Labelled& one : host.facts.containers_unrecorded) {
+    const std::string id = one.id.substr(0, 12);
+    finding.evidence.push_back(
+        sentence("container {} of {} has the label of run {}", id, one.engine, printable(one.run)));
+    finding.steps.push_back({sentence("see what it does, and whose it is"),
+                             one.engine + " inspect " + shell_quoted(id)});
+  }
+  return {std::move(finding)};
+}
+
 Findings image_sets_devices(const Examined& host) {
   const auto& tools = host.facts.container_tools;
   if (!tools || tools->images.empty()) return {};
@@ -231,6 +249,11 @@ std::span<const Rule> containers_rules() {
                     "the record of an ended run names a container whose first process lives, in a "
                     "control group of that name",
                     "`berth stop`"}}},
+      {.find = container_without_record,
+       .reports = {{"container_without_record", "warning",
+                    "an engine that answers within 5 s runs a container with the label of a run "
+                    "that has no lease and no record of the caller's",
+                    "`docker inspect`"}}},
       {.find = image_sets_devices,
        .reports = {{"image_sets_devices", "hint",
                     "ENV CUDA_VISIBLE_DEVICES in one of the first 64 images of an engine that "

@@ -121,6 +121,17 @@ TEST(DoctorContainerWithoutLease, NamesItsRun) {
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 
+TEST(DoctorContainerWithoutRecord, IsShownAndNothingIsAdvisedThatEndsIt) {
+  Examined host = healthy();
+  host.facts.containers_unrecorded = {{"docker", std::string(64, 'a'), "20261126-101500-abcdef"}};
+  EXPECT_THAT(told(host), HasSubstr("container aaaaaaaaaaaa of docker has the label of run "
+                                    "20261126-101500-abcdef"));
+  EXPECT_THAT(commands_of(only(host)), HasSubstr("docker inspect aaaaaaaaaaaa"));
+  EXPECT_THAT(commands_of(only(host)), Not(HasSubstr("stop")));
+  host.facts.containers_unrecorded.clear();
+  EXPECT_THAT(rules_of(host), IsEmpty());
+}
+
 TEST(DoctorImageSetsDevices, NamesImageAndValue) {
   Examined host = healthy();
   host.facts.container_tools->images = {{"docker", "lab:1", "0"}};
