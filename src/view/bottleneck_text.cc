@@ -136,7 +136,11 @@ std::string render_bottleneck(const BottleneckAnswer& answer, const Style& style
        i < activity.devices.size() && i < answer.bottleneck.features.devices.size(); ++i) {
     text += wrapped("", outside(device_line(answer, i), style), 2, style);
   }
-  if (!activity.steps.empty()) {
+  const Findings& findings = answer.bottleneck.findings;
+  const bool is_nobodys = !answer.bottleneck.features.saw_processes &&
+                          activity.subject.starts_with("GPU ") && !findings.empty() &&
+                          findings.front().rule == "nothing_running";
+  if (!activity.steps.empty() && !is_nobodys) {
     text += wrapped("", outside(job_line(answer.bottleneck.features), style), 2, style);
   }
   const std::string phases = phases_line(answer.bottleneck.features.phases);

@@ -57,6 +57,11 @@ def test_a_segmentation_fault_is_told_in_a_line_and_explained(machine):
     assert "SIGSEGV (11)" in answer["findings"][0]["evidence"][0]
 
 
+def test_of_a_free_gpu_nobodys_processes_are_missed(machine):
+    said = machine.run("explain", "3", "--seconds", "1").stdout
+    assert "no process is on the GPU" in said and "the job's processes" not in said.lower(), said
+
+
 def test_quiet_says_nothing_of_it(machine):
     done = machine.run("run", "-q", "-n", "1", "--", *SEGMENTATION)
     assert done.stderr == ""

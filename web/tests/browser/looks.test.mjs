@@ -11,8 +11,9 @@ const everything = [
   ["alert", { summary: "held idle for 2 h by bob", advice: "ask bob" }],
   ["problem", { source: "kernel log", message: "it cannot be read", remedy: "run it as root" }],
 ];
-// Of what axe looks for, only this depends on the colours; all else is the same document in the dark.
+// Of what axe looks for, only this depends on colours, and on the width; all else is the same document.
 const rules_of_colours = ["color-contrast", "link-in-text-block"];
+const rules_of_width = [...rules_of_colours, "scrollable-region-focusable"];
 
 /// A page in one language and width, and what was found wrong with it.
 class Look {
@@ -31,7 +32,8 @@ class Look {
     this.is_dark = !this.is_dark;
     for (const dark of [!this.is_dark, this.is_dark]) {
       await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
-      const found = await violations(page, dark ? rules_of_colours : undefined, within);
+      const light = this.width < 1000 ? rules_of_width : undefined;
+      const found = await violations(page, dark ? rules_of_colours : light, within);
       this.found.push(...found.map((one) => `${where}${dark ? " in the dark" : ""}: ${one}`));
     }
     // The narrow one is as wide as a small telephone and a tablet, too.
