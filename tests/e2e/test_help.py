@@ -1,5 +1,6 @@
 """What --help looks like, and that nothing is cut where nobody asked for a width."""
 
+import pathlib
 import re
 import shlex
 import subprocess
@@ -222,3 +223,20 @@ def test_help_has_what_people_use_first_in_front(machine):
     assert headings[:2] == ["Used most", "See"]
     assert re.findall(r"^  ([a-z]+)  ", listed.partition("\nSee:")[0], re.MULTILINE) == [
         "status", "top", "run", "explain", "doctor"]  # fmt: skip
+
+
+def test_a_mistake_in_the_options_exits_as_the_page_of_exit_codes_says(machine):
+    """125 for each verb that the page names with `berth run`, and 125 means nothing else for any other."""
+    page = (pathlib.Path(__file__).parents[2] / "doc/EXIT_CODES.md").read_text(encoding="utf-8")
+    as_run = ["run", *re.search(r"^## berth (exec, .*)$", page, re.MULTILINE)[1].split(", "), "wait"]
+    assert {"exec", "reserve", "sweep", "claim", "extend", "release"} <= set(as_run)
+    its_own = {"health": 3, "doctor": 3}
+    for verb in set(verbs(machine)) - {"smi", "gpustat"}:
+        code = machine.run(verb, "--no-such-option").returncode
+        assert code == (125 if verb in as_run else its_own.get(verb, 2)), verb
+
+
+def test_usage_names_what_stands_before_the_command_and_nothing_of_berths_own(machine):
+    assert "Usage: berth exec [OPTIONS] RUN -- COMMAND ..." in machine.run("exec", "--help").stdout
+    assert "Usage: berth policy [OPTIONS] [show | test USER" in machine.run("policy", "--help").stdout
+    assert "--hold" not in machine.run("reserve", "--help-all").stdout

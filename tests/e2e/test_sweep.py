@@ -45,6 +45,9 @@ def test_each_point_runs_once_and_the_table_says_how_it_ended(grid):
     assert re.split(r"\s{2,}", lines[0].strip())[:3] == ["lr", "seed", "Run"]
     assert len(lines) == 7
     assert "6 of 6 ended" in done.stderr
+    again = grid.run(*grid.sweep("--memory", "1G"), timeout=LONG)
+    assert again.returncode == 0 and grid.points() == ALL and "nothing was left to start" in again.stderr, again.stderr
+    assert "nothing was left" not in done.stderr
 
 
 def test_the_table_is_csv_for_programs(grid):
@@ -125,10 +128,14 @@ def test_the_table_has_last_marks_and_bad_ends_and_a_report_what_differs(machine
 
 def test_on_a_terminal_a_bar_goes_on_in_its_line(machine):
     gate = machine.directory / "gate"
-    job = f"test {{lr}} = 0.1 || until test -e {gate}; do sleep 0.05; done; test {{lr}} != 0.5 || exit 3"
+    first = machine.directory / "gate-0.1"
+    job = f"until test -e {gate} -o -e {gate}-{{lr}}; do sleep 0.05; done; test {{lr}} != 0.5 || exit 3"
     terminal = Terminal(100)
     sweep = machine.start_on(terminal, "sweep", "--set", "lr=0.1,0.5", "--memory", "1G", "-j", "1", "--", "sh", "-c", job)
     try:
+        none = b"[" + b"." * 20 + b"] 0 of 2 ended, 1 "
+        poll(lambda: none not in terminal.read(), LONG, "it does not say that one has begun")
+        first.touch()
         half = b"[" + b"#" * 10 + b"." * 10 + b"] 1 of 2 ended"
         poll(lambda: half not in terminal.read(), LONG, "it does not say that one has ended")
         gate.touch()
