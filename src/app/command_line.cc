@@ -25,8 +25,8 @@ namespace {
 // every language.
 class HelpFormat final : public CLI::Formatter {
  public:
-  HelpFormat(std::string_view examples, bool takes_command)
-      : examples_(examples), takes_command_(takes_command) {}
+  HelpFormat(std::string_view examples, std::string words)
+      : examples_(examples), words_(std::move(words)) {}
 
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override {
@@ -66,9 +66,7 @@ class HelpFormat final : public CLI::Formatter {
   std::string make_usage(const CLI::App* app, std::string name) const override {
     std::string usage = CLI::Formatter::make_usage(app, std::move(name));
     const std::size_t end = usage.find('\n');
-    if (takes_command_ && end != std::string::npos) {
-      usage.insert(end, " -- " + std::string(tr("COMMAND")) + " ...");
-    }
+    if (!words_.empty() && end != std::string::npos) usage.insert(end, " " + words_);
     return usage;
   }
 
@@ -98,7 +96,7 @@ class HelpFormat final : public CLI::Formatter {
   }
 
   std::string_view examples_;
-  bool takes_command_;
+  std::string words_;
 };
 
 /// The words that CLI11 itself puts into a help text.
@@ -125,7 +123,7 @@ std::unique_ptr<CLI::App> declare_options(const VerbEntry& entry, Verb& verb,
   app->set_help_all_flag("--help-all", std::string(tr("show all options and exit")))->group("");
   if (verb.takes_command()) app->prefix_command();
   app->footer(verb.notes());
-  app->formatter(std::make_shared<HelpFormat>(entry.examples, verb.takes_command()));
+  app->formatter(std::make_shared<HelpFormat>(entry.examples, verb.words_in_usage()));
   name_help_parts(*app);
   Options options(*app);
   verb.declare(options);
@@ -401,6 +399,10 @@ int refuse_verb(const std::string& name) {
 }
 
 }  // namespace
+
+std::string Verb::words_in_usage() const {
+  return takes_command() ? "-- " + std::string(tr("COMMAND")) + " ..." : std::string();
+}
 
 int run_command_line(Context& context, const std::vector<std::string>& arguments) {
   GlobalOptions by_environment;

@@ -1,6 +1,10 @@
 #include "app/options.h"
 
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <vector>
 
 #include "base/sentence.h"
 #include "base/text.h"
@@ -46,6 +50,8 @@ void Options::hidden_value(const char* names, std::string& into) {
   app_.add_option(names, into)->group("");
 }
 
+void Options::hidden_flag(const char* names, bool& into) { app_.add_flag(names, into)->group(""); }
+
 void Options::filled_value(const char* names, std::string& into, std::string_view what,
                            const char* form) {
   added(app_, names, into, what, form, group_)->check(mistake_of_nothing);
@@ -70,7 +76,11 @@ void Options::number(const char* names, int& into, std::string_view what, const 
 
 void Options::choice(const char* names, std::string& into, std::string_view what, const char* form,
                      std::initializer_list<std::string> choices) {
-  added(app_, names, into, what, form, group_)->check(CLI::IsMember(choices));
+  added(app_, names, into, what, form, group_)
+      ->check([all = std::vector(choices)](const std::string& value) {
+        if (std::ranges::find(all, value) != all.end()) return std::string();
+        return trf("\"{}\" is none of {}", printable(value), fmt::join(all, ", "));
+      });
 }
 
 void Options::word(const char* name, std::string& into, std::string_view what) {

@@ -30,8 +30,9 @@ class Options {
   /// As text: "true", or what stands behind it (`--hold=false`).
   void flag(const char* names, std::string& into, std::string_view what);
   void value(const char* names, std::string& into, std::string_view what, const char* form);
-  /// Taken to be refused in words of its verb: no help shows it.
+  /// Taken to be refused in words of its verb, or typed by berth alone: no help shows it.
   void hidden_value(const char* names, std::string& into);
+  void hidden_flag(const char* names, bool& into);
   /// As value(), and an empty one is refused: `--only "$GPUS"` with GPUS unset must not mean "any".
   void filled_value(const char* names, std::string& into, std::string_view what, const char* form);
   /// One that may be given several times, a value each time.

@@ -168,7 +168,10 @@ void say_refusal(const Context& context, const RunOptions& options, const NotAcq
   if (refusal.snapshot.simulated) {
     complain(trf("SIMULATED: {}", printable(*refusal.snapshot.simulated)));
   }
-  to_stderr(render_refusals(refusal.placement, refusal.snapshot, context.err()));
+  const WaitingNews why{.devices = options.job.request.devices,
+                        .placement = refusal.placement,
+                        .snapshot = refusal.snapshot};
+  to_stderr(render_waiting_reasons(why, context.err()));
   if (const auto advice = advice_after(refusal, options.job); !advice.empty()) complain(advice);
 }
 

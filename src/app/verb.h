@@ -55,6 +55,8 @@ class Verb {
   [[nodiscard]] virtual bool takes_words_before_dashes() const { return false; }
   /// Takes a command line behind its options.
   [[nodiscard]] virtual bool takes_command() const { return false; }
+  /// What --help says behind the options, in the reader's language.
+  [[nodiscard]] virtual std::string words_in_usage() const;
 };
 
 /// Of a verb that begins with a look the driver's library is started before its words are parsed.

@@ -61,6 +61,12 @@ Result<Found> find_job(const std::string& word) {
   if (wait_readable({life->get()}, Duration(0)).front()) {
     return fail(ErrorCode::not_found, "process {} has ended", pid);
   }
+  // In a container number 1 may be the job; here it has started everybody's.
+  const auto started = pid == 1 ? descendants_of(1, "/proc") : std::vector<ProcessId>();
+  if (std::ranges::find(started, ::getpid(), &ProcessId::pid) != started.end()) {
+    return fail(ErrorCode::invalid,
+                "process 1 is no job: it has started all others, this command too");
+  }
   Found found{.claim = {}, .life = *std::move(life)};
   found.claim.keeper = *process;
   found.claim.job = *process;
@@ -72,7 +78,8 @@ bool is_of(const Claim& claim, pid_t pid) {
   const auto is_it = [&](const ProcessId& one) { return one.pid == pid; };
   if (claim.job && claim.job->pid == pid) return true;
   const auto of = [&](pid_t root) {
-    return std::ranges::any_of(descendants_of(root, "/proc"), is_it);
+    // 0: its lease does not say yet, and would be everybody's parent.
+    return root > 0 && std::ranges::any_of(descendants_of(root, "/proc"), is_it);
   };
   if (of(claim.keeper.pid) || (claim.job && of(claim.job->pid))) return true;
   return !claim.run.empty() &&

@@ -1,5 +1,6 @@
 // `berth config`: what is in force where nothing is typed, and who said it.
 
+#include "app/policy_remarks.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -39,7 +40,7 @@ class ConfigVerb final : public Verb {
     const bool installs = !install_.empty();
     const auto rules = installs ? install_policy(install_, places) : check_policy(check_);
     if (!rules) return report(rules.error(), exit_code::berth_failed);
-    for (const Sentence& remark : remarks_on(*rules, places)) complain(remark.shown());
+    say_remarks(context, *rules);
     complain(installs ? trf("{} is in force from now on", places.file)
                       : trf("{} is right; `berth config --install` puts it into force",
                             printable(check_)));

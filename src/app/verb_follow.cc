@@ -31,7 +31,8 @@ namespace berth {
 namespace {
 
 void add_run_name(Options& options, std::string& name) {
-  options.word("run", name, "a run's id, the beginning or end of one, or last");
+  options.word("run", name,
+               "a run's id, the beginning or end of one, or last: the run that began last");
 }
 
 /// What waits has written nothing yet, and what it says once it is started is the job's.

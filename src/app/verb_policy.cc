@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "app/policy_remarks.h"
 #include "app/run_options.h"
 #include "app/verb.h"
 #include "base/fd.h"
@@ -28,8 +29,8 @@ class PolicyVerb final : public Verb {
   void declare(Options&) override {}
   [[nodiscard]] bool takes_command() const override { return true; }
   [[nodiscard]] bool takes_words_before_dashes() const override { return true; }
-  [[nodiscard]] std::string notes() const override {
-    return std::string(tr("berth policy show\nberth policy test USER -- -n 2 --memory 10G"));
+  [[nodiscard]] std::string words_in_usage() const override {
+    return "[show | test USER -- REQUEST ...]";
   }
 
   int run(Context& context, const std::vector<std::string>& rest) override {
@@ -37,7 +38,7 @@ class PolicyVerb final : public Verb {
     const auto policy = read_policy(places);
     if (!policy) return report(policy.error(), exit_code::berth_failed);
     if (rest.empty() || (rest.size() == 1 && rest[0] == "show")) {
-      for (const Sentence& remark : remarks_on(*policy, places)) complain(remark.shown());
+      say_remarks(context, *policy);
       print(render_policy(*policy, context.out()));
       return exit_code::ok;
     }

@@ -54,7 +54,7 @@ class ReserveVerb final : public Verb {
     options.filled_value("--at", at_, "begin then: 18:00, 2h from now, or a date", "TIME");
     options.hidden_value("--begin", begin_);
     options.hidden_value("--limit", limit_);
-    options.flag("--hold", hold_, "hold what a reservation has: berth starts this itself");
+    options.hidden_flag("--hold", hold_);  // what a reservation runs
     request_.declare(options, MayWait::yes);
     request_.declare_part(options, JobPart::label);
   }
@@ -94,8 +94,8 @@ class ReserveVerb final : public Verb {
       complain(
           trf("it would begin at {}; as the devices are now:", date_time_text(*at, context.err())));
     }
-    if (!request_.dry_run()) say_simulated(context.sources().simulated);
-    std::vector<std::string> words = {"run", "--detach", "--quiet"};
+    // What it says of its start or its refusal is the reservation's.
+    std::vector<std::string> words = {"run", "--detach"};
     for (std::string& word : request_.words()) words.push_back(std::move(word));
     // The holder has nothing to save: what warns others of the end is nothing to it.
     for (const char* word : {"--warn-signal=USR1", "--warn-ahead=1s"}) words.emplace_back(word);
@@ -151,7 +151,8 @@ const Claim* last_of_own(const std::vector<Claim>& claims) {
   return last;
 }
 
-/// The caller's own lease of that name, or of the run of that name; "last".
+/// The caller's own lease of that name, or of the run of that name. "last" is the lease that they
+/// were given last: what `exec` runs inside of one is none.
 Result<Claim> own_claim(const LedgerView& view, const std::string& name) {
   if (const Claim* last = name == "last" ? last_of_own(view.claims) : nullptr) return *last;
   std::vector<const Claim*> found;
@@ -178,10 +179,14 @@ class ExecVerb final : public Verb {
   [[nodiscard]] int usage_code() const override { return exit_code::berth_failed; }
   [[nodiscard]] bool takes_command() const override { return true; }
   [[nodiscard]] bool takes_words_before_dashes() const override { return true; }
+  [[nodiscard]] std::string words_in_usage() const override {
+    return "RUN " + Verb::words_in_usage();
+  }
   [[nodiscard]] std::string notes() const override {
     return std::string(
-        tr("berth exec RUN -- python train.py: on the devices of a run or a reservation of yours. "
-           "The command ends when the time of that is over."));
+        tr("RUN is a run or a reservation of yours; last: the lease that you were given last. The "
+           "command is a run of its own, `last` for `berth stop`, `wait` and `logs`; it ends when "
+           "the time of the lease is over."));
   }
 
   int run(Context& context, const std::vector<std::string>& rest) override {
@@ -216,7 +221,8 @@ class ExecVerb final : public Verb {
 class ReleaseVerb final : public Verb {
  public:
   void declare(Options& options) override {
-    options.required_word("run", name_, "a reservation of yours", "RUN");
+    options.required_word(
+        "run", name_, "a reservation of yours; last: the lease that you were given last", "RUN");
   }
   [[nodiscard]] int usage_code() const override { return exit_code::berth_failed; }
 
@@ -233,7 +239,13 @@ class ReleaseVerb final : public Verb {
  private:
   /// A job's run is never ended by this word.
   int stop(Context& context) const {
-    const auto run = name_ == "last" ? last_held(context) : find_run(context, name_);
+    std::string name = name_;
+    if (name_ == "last") {
+      const auto claim = own_claim(context.read_ledger(), name_);
+      if (!claim) return report(Error(claim.error()).because(sentence("release")), usage_code());
+      name = claim->run;
+    }
+    const auto run = find_run(context, name);
     if (!run) return report(run.error(), usage_code());
     const std::string& id = run->manifest.id;
     if (is_reservation(*run)) return become({"stop", id}, context.environment());
@@ -242,19 +254,7 @@ class ReleaseVerb final : public Verb {
                   usage_code());
   }
   static bool is_reservation(const RunRecord& run) {
-    const std::vector<std::string>& words = run.manifest.command;
-    return words.size() == 3 && words[1] == "reserve" && words[2] == "--hold";
-  }
-  /// The last run may be a command on what the last reservation holds.
-  static Result<RunRecord> last_held(Context& context) {
-    std::vector<Claim> claims = context.read_ledger().claims;
-    std::ranges::sort(claims, std::greater(), [](const Claim& claim) { return claim.since; });
-    for (const Claim& claim : claims) {
-      if (claim.uid != ::geteuid() || claim.run.empty()) continue;
-      auto run = find_run(context, claim.run);
-      if (run && is_reservation(*run)) return run;
-    }
-    return fail(ErrorCode::not_found, "release: you hold no reservation");
+    return is_reservation_command(run.manifest.command);
   }
 
   std::string name_;
@@ -281,7 +281,9 @@ class ExtendVerb final : public Verb {
 
  public:
   void declare(Options& options) override {
-    options.required_word("run", name_, "a run or a reservation of yours that has a time limit",
+    options.required_word("run", name_,
+                          "a run or a reservation of yours that has a time limit; last: the "
+                          "lease that you were given last",
                           "RUN");
     options.filled_value("--for", time_, "how much longer: 2h", "TIME");
   }

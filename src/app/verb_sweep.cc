@@ -243,6 +243,8 @@ class SweepVerb final : public Verb {
 
   int go(Context& context, bool needs_wait) {
     std::optional<SweepCount> told;
+    const bool is_any_to_start =
+        std::ranges::any_of(rows_, [](const SweepRow& row) { return !row.run; });
     int failure = 0;
     while (true) {
       read_again(context.clock().wall_now());
@@ -269,6 +271,11 @@ class SweepVerb final : public Verb {
       return 128 + signal;
     }
     if (failure != 0) return failure;
+    if (!is_any_to_start) {
+      complain(
+          tr("sweep: nothing was left to start; --failed starts again what ended badly, --again "
+             "all of it"));
+    }
     return count_of(rows_).badly == 0 ? exit_code::ok : exit_code::failed;
   }
 
@@ -276,28 +283,15 @@ class SweepVerb final : public Verb {
     bool is_any_to_follow = false;
     for (SweepRow& row : rows_) {
       if (!row.run) continue;
-      if (!is_over(*row.run)) {
+      if (is_open(row)) {
         if (auto read = read_run(row.run->directory, row.run->owner)) row.run = *std::move(read);
       }
-      row.starts_again = is_started_again(*row.run, now);
+      note_state(row, now);
       is_any_to_follow = is_any_to_follow || row.starts_again;
     }
-    if (is_any_to_follow) follow_next_starts();
-  }
-
-  /// A run that was started again goes on under the id of its last start.
-  void follow_next_starts() {
-    auto list = list_runs(records_);
-    if (!list) return;
-    for (SweepRow& row : rows_) {
-      if (!row.starts_again) continue;
-      const auto next = std::ranges::find_if(list->runs, [&](const RunRecord& run) {
-        return run.manifest.retry_of == row.run->manifest.id;
-      });
-      if (next == list->runs.end()) continue;
-      row.run = *next;
-      row.starts_again = false;
-    }
+    // One that was started again goes on under the id of its last start.
+    const auto list = is_any_to_follow ? list_runs(records_) : Result<RunList>(RunList());
+    if (list) follow_starts(rows_, list->runs, now);
   }
 
   /// 0: as many as may be are under way; else what the start of one exited with.

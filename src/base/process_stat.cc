@@ -57,6 +57,7 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
                      .state = field(state_field)[0],
                      .parent = *parent,
                      .session = *session,
+                     .has_terminal = field(7) != "0",
                      .cpu_ticks = *user + *system,
                      .resident_pages = *resident,
                      .stack_begin = stack != 0 ? stack : std::nullopt};

@@ -19,6 +19,7 @@ struct ProcessStat {
   char state = '?';
   pid_t parent = 0;
   pid_t session = 0;
+  bool has_terminal = false;    // one that controls it, and that is there
   std::uint64_t cpu_ticks = 0;  // user and system
   std::uint64_t resident_pages = 0;
   /// Where its first stack begins: at random, anew with each program it becomes. Nothing: the

@@ -19,6 +19,9 @@ TEST(ProcessStat, ReadsWhatIsAskedOfIt) {
   EXPECT_EQ(stat->state, 'S');
   EXPECT_EQ(stat->parent, 21850);
   EXPECT_EQ(stat->session, 21790);
+  EXPECT_TRUE(stat->has_terminal);
+  EXPECT_FALSE(parse_process_stat("7 (a) S 1 7 7 0 -1 0 0 0 0 0 5 6 0 0 20 0 1 0 9 1000 12 0\n")
+                   ->has_terminal);
   EXPECT_EQ(stat->cpu_ticks, 1750U);
   EXPECT_EQ(stat->resident_pages, 4500U);
   EXPECT_EQ(stat->stack_begin, std::nullopt) << "of another user's the kernel tells 0";

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "config/config_files.h"
 #include "config/toml.h"
 #include "place/job_spec.h"
+#include "snapshot/questions.h"
 
 namespace berth {
 
@@ -32,6 +34,15 @@ Result<void> parse_number(Text text, std::optional<int>& member) {
   }
   member = static_cast<int>(*number);
   return {};
+}
+
+Result<void> parse_jobs(Text text, UserRules& rules) {
+  if (parse_unsigned(text) == 0U) {
+    return fail(ErrorCode::invalid,
+                "0 would keep each share from every device; 1 lets none share, and who is to have "
+                "no device has devices_at_most = 0");
+  }
+  return parse_number(text, rules.jobs_per_device);
 }
 
 /// What a job may say too is checked by the job's own parser, and kept as typed.
@@ -96,8 +107,7 @@ constexpr PolicyKey keys[] = {
     {"time", [](Text text, UserRules& rules) { return parse_of_job("time", text, rules.time); }},
     {"prefer",
      [](Text text, UserRules& rules) { return parse_of_job("prefer", text, rules.prefer); }},
-    {"jobs_per_device",
-     [](Text text, UserRules& rules) { return parse_number(text, rules.jobs_per_device); }},
+    {"jobs_per_device", parse_jobs},
     {"idle_after", parse_idle_after},
     {"idle_holders", parse_idle_holders},
 };
@@ -387,6 +397,55 @@ std::vector<Sentence> remarks_on(const Policy& policy, const PolicyPlaces& place
                       sentence("write the number of somebody whom a directory service has"));
     }
     remarks.push_back(std::move(said));
+  }
+  return remarks;
+}
+
+namespace {
+
+/// The most that a device has; nothing: one does not say.
+std::optional<Bytes> largest_of(const Snapshot& snapshot) {
+  std::optional<Bytes> largest;
+  for (const Device& device : snapshot.devices) {
+    const auto& total = device.memory_total.get();
+    if (!total) return std::nullopt;
+    largest = std::max(largest.value_or(*total), *total);
+  }
+  return largest;
+}
+
+void remark_on_names(Text key, const std::vector<DevicePattern>& patterns, const PolicyRule& rule,
+                     const Snapshot& snapshot, std::vector<Sentence>& remarks) {
+  for (const DevicePattern& one : patterns) {
+    const auto is_it = [&](const Device& device) { return matches(one, device); };
+    if (std::ranges::any_of(snapshot.devices, is_it)) continue;
+    remarks.push_back(
+        sentence("{}: {}: this server has no device {}", rule.origin, key, printable(one.text)));
+  }
+}
+
+}  // namespace
+
+std::vector<Sentence> remarks_on(const Policy& policy, const Snapshot& snapshot) {
+  std::vector<Sentence> remarks;
+  if (!policy.notify.empty() && ::access(policy.notify.front().c_str(), X_OK) != 0) {
+    remarks.push_back(sentence("{}: {}: {} cannot be run here: {}", policy.path, notify_key,
+                               printable(policy.notify.front()), std::strerror(errno)));
+  }
+  if (!has_driver_answered(snapshot) || snapshot.devices.empty()) return remarks;
+  const auto largest = largest_of(snapshot);
+  for (const PolicyRule& rule : policy.rules) {
+    JobSpec job;
+    if (rule.rules.prefer) (void)find_job_key("prefer")->parse(*rule.rules.prefer, job);
+    if (rule.rules.memory) (void)find_job_key("memory")->parse(*rule.rules.memory, job);
+    remark_on_names("devices", rule.rules.devices.value_or(std::vector<DevicePattern>()), rule,
+                    snapshot, remarks);
+    remark_on_names("prefer", job.request.preferred, rule, snapshot, remarks);
+    const auto* bytes = job.request.memory ? std::get_if<Bytes>(&*job.request.memory) : nullptr;
+    if (bytes == nullptr || !largest || *bytes <= *largest) continue;
+    remarks.push_back(sentence("{}: {}: no device of this server has {}; the largest has {}",
+                               rule.origin, "memory", printable(*rule.rules.memory),
+                               short_size(*largest)));
   }
   return remarks;
 }

@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "place/policy.h"
+#include "snapshot/snapshot.h"
 
 namespace berth {
 
@@ -43,6 +44,10 @@ constexpr std::chrono::milliseconds hours_last = std::chrono::hours(1);
 /// A sentence for each table of a user or a group that this machine's own files do not have: it may
 /// be a slip, or a directory service's.
 [[nodiscard]] std::vector<Sentence> remarks_on(const Policy& policy, const PolicyPlaces& places);
+
+/// What names a device, a memory or a program that this server does not have: it may be meant for
+/// another, or be a slip.
+[[nodiscard]] std::vector<Sentence> remarks_on(const Policy& policy, const Snapshot& snapshot);
 
 /// no_permission: not the owner's, or others can write it. A policy without a path: there is none.
 [[nodiscard]] Result<Policy> read_policy(const PolicyPlaces& places);

@@ -9,13 +9,17 @@
 
 #include "base/fd.h"
 #include "base/temporary_directory.h"
+#include "snapshot/builder.h"
 
 namespace berth {
 namespace {
 
+using namespace literals;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::SizeIs;
 
 constexpr const char* path = "/etc/berth/berth.toml";
 
@@ -62,6 +66,41 @@ TEST(PolicyFile, NamesASlipWithItsLineAndTheNearestRightWord) {
   EXPECT_THAT(refusal("[everybody]\ntime = true\n"), HasSubstr("time"));
   EXPECT_THAT(refusal("[everybody]\nprefer = \"fastest\"\n"), HasSubstr("berth.toml:2"));
   EXPECT_THAT(refusal("[everybody\n"), HasSubstr("line 1"));
+}
+
+TEST(PolicyFile, RefusesZerosThatWouldForbidAllBySlipWithTheNearestRightValue) {
+  EXPECT_THAT(refusal("[everybody]\njobs_per_device = 0\n"),
+              AllOf(HasSubstr("berth.toml:2: jobs_per_device: 0 would"), HasSubstr("1 lets none")));
+  EXPECT_THAT(refusal("[everybody]\n\ntime = \"0s\"\n"),
+              AllOf(HasSubstr("berth.toml:3: time"), HasSubstr("for example 2h")));
+  EXPECT_THAT(refusal("[everybody]\nmemory = \"0\"\n"), HasSubstr("berth.toml:2: memory"));
+  EXPECT_THAT(refusal("[everybody]\ndevices = []\n"), HasSubstr("berth.toml:2: devices"));
+  EXPECT_EQ(refusal("[user.guest]\ndevices_at_most = 0\n"), "") << "who is to have none";
+}
+
+TEST(PolicyFile, RemarksOnWhatThisServerDoesNotHave) {
+  const auto policy = parse_policy(
+      "[reap]\nnotify = [\"/no/such/program\"]\n[everybody]\ndevices = [\"99\", \"0\"]\n"
+      "memory = \"999T\"\nprefer = \"7,0\"\n",
+      path);
+  ASSERT_TRUE(policy) << policy.error().message();
+  const auto said = [&](const Snapshot& host) {
+    std::vector<std::string> texts;
+    for (const Sentence& one : remarks_on(*policy, host)) texts.push_back(one.english());
+    return texts;
+  };
+  const auto of_notify = HasSubstr("reap.notify: /no/such/program cannot be run here: No such");
+  Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).build();
+  host.sources = {{.source = "nvml", .succeeded = true}};
+  EXPECT_THAT(said(host), ElementsAre(of_notify,
+                                      HasSubstr("berth.toml:3: devices: this server has "
+                                                "no device 99"),
+                                      HasSubstr("prefer: this server has no device 7"),
+                                      HasSubstr("no device of this server has 999T; the largest "
+                                                "has 80.0 GiB")));
+  host.devices[0].memory_total = Absent::failed;
+  EXPECT_THAT(said(host), SizeIs(3)) << "what it has is not known";
+  EXPECT_THAT(said(Snapshot{}), ElementsAre(of_notify)) << "nothing is known of its devices";
 }
 
 TEST(PolicyFile, SaysOfAWordThatThereIsWhereItBelongs) {

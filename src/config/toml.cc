@@ -72,8 +72,8 @@ Result<toml::table> parse_toml(std::string_view text) {
   }
   toml::parse_result parsed = toml::parse(text);
   if (parsed) return std::move(parsed).table();
-  return fail(ErrorCode::invalid, "line {}: {}", parsed.error().source().begin.line,
-              parsed.error().description());
+  return fail(ErrorCode::invalid, "line {}: this is no TOML: {}",
+              parsed.error().source().begin.line, parsed.error().description());
 }
 
 }  // namespace berth

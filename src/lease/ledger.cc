@@ -350,9 +350,14 @@ void Ledger::sweep_ticket(const std::string& id) const {
       sweep_file(directory_.get(), std::string(ticket_prefix) + id, clock_->wall_now(), removed));
 }
 
+bool is_reservation_command(const std::vector<std::string>& command) {
+  return command.size() == 3 && command[1] == "reserve" && command[2] == "--hold";
+}
+
 std::string command_for_others(const std::vector<std::string>& masked, const std::string& proc) {
   const auto mounts = read_file(proc + "/self/mountinfo", 16 << 20);
   if (!mounts || !proc_shows_commands(*mounts)) return {};
+  if (is_reservation_command(masked)) return "berth reserve";
   constexpr int longest_shown = 1000;  // it is for people to read, and a ledger is small
   return cut_to_width(printable(shell_joined(masked)), longest_shown, false);
 }

@@ -46,6 +46,9 @@ struct LedgerPlace {
 /// of another simulated server.
 [[nodiscard]] LedgerPlace part_for_simulated(LedgerPlace place, std::string_view server);
 
+/// Whether a run only holds its devices (`berth reserve`): what it runs is berth itself.
+[[nodiscard]] bool is_reservation_command(const std::vector<std::string>& command);
+
 /// A masked command as the ledger, which everybody may read, is to show it: short, and empty where
 /// /proc hides it from others.
 [[nodiscard]] std::string command_for_others(const std::vector<std::string>& masked,

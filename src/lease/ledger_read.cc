@@ -260,6 +260,9 @@ class Scan {
     waiter.wants = std::move(text->wants);
     waiter.request = std::move(text->request);
     waiter.since = appeared_at(entry->facts, text->steady_ms, now_);
+    // How long it may gather follows from its age, of which it may not tell us then.
+    const bool says_its_age = waiter.since != changed_at(entry->facts);
+    if (says_its_age && !request_from_json(waiter.request)) waiter.since = changed_at(entry->facts);
     waiter.time_limit = text->time_limit;
     waiter.gathered = gathered_by(flags, text->devices);
     const auto until = waiter.gathered.empty() ? std::nullopt : gathers_until_s(fd.get());

@@ -15,6 +15,7 @@
 #include "base/lock.h"
 #include "base/process.h"
 #include "base/temporary_directory.h"
+#include "lease/lease_text.h"
 #include "lease/ledger_directory.h"
 #include "lease/ledger_locks.h"
 #include "lease/setup.h"
@@ -49,7 +50,7 @@ class LedgerTest : public testing::Test {
   Ticket queue(Ledger& ledger, const std::string& command) {
     auto ticket = ledger.queue({.command = command,
                                 .wants = "-n 1",
-                                .request = "{}",
+                                .request = to_json(Request{}),
                                 .devices = {DeviceId("A"), DeviceId("B"), DeviceId("C")}});
     EXPECT_TRUE(ticket) << ticket.error().message();
     return *std::move(ticket);
@@ -634,6 +635,33 @@ TEST_F(LedgerTest, SetupRemovesNothingThatIsInTheWay) {
   ASSERT_FALSE(made);
   EXPECT_THAT(made.error().message(), HasSubstr("move it away"));
   EXPECT_EQ(*read_file(folder_ + "/run/berth"), "mine");
+}
+
+TEST_F(LedgerTest, AReservationOfAnEarlierBootHoldsNothingAndIsTakenAway) {
+  Ledger ledger = open_ledger();
+  const auto text = write_lease({.uid = ::geteuid(),
+                                 .devices = whole("A"),
+                                 .run = "r1",
+                                 .command = "berth reserve",
+                                 .steady_ms = 1'000'000'000'000,  // of a machine that was up long
+                                 .time_limit = std::chrono::hours(4)});
+  put("lease-00000000-0000000000000001", *text, false);
+  EXPECT_THAT(read(ledger).claims, IsEmpty()) << "its lock went with its processes";
+  EXPECT_EQ(ledger.sweep(), 1U);
+}
+
+TEST_F(LedgerTest, ATicketThatIsNotUnderstoodDoesNotSayItsAge) {
+  Ledger ledger = open_ledger();
+  clock_.advance(std::chrono::hours(5));
+  const std::string years_ago = "berth-ticket 1 0 2 0\nsteady_ms=1\nrequest=";
+  const Fd of_nobody = put("ticket-1-a", years_ago + "?\n");
+  const Fd of_ours = put("ticket-2-b", years_ago + to_json(Request{}) + "\n");
+  struct stat facts{};
+  ASSERT_EQ(::fstat(of_nobody.get(), &facts), 0);
+  const LedgerView view = read(ledger);
+  ASSERT_THAT(view.waiters, SizeIs(2));
+  EXPECT_EQ(view.waiters[0].since.unix_ms / 1000, facts.st_ctim.tv_sec) << "as its file tells";
+  EXPECT_NE(view.waiters[1].since.unix_ms / 1000, facts.st_ctim.tv_sec);
 }
 
 }  // namespace

@@ -66,11 +66,13 @@ class Forecast {
     for (Waiter& waiter : machine_.waiters) {
       waiter.gathered.clear();
       const auto request = request_from_json(waiter.request);
-      if (!request) return;
       const PlaceLimits its = limits_of(waiter, {.policy = policy_});
-      const Placement placement = place(machine_, *request, its);
-      if (is_held_by_policy(placement)) continue;
-      if (!placement.satisfied()) waiter.gathered = worth_gathering(placement, *request, machine_);
+      std::optional<Placement> placement;
+      if (request) placement = place(machine_, *request, its);
+      if (!may_gather(waiter, placement, machine_.taken)) continue;
+      if (placement && !placement->satisfied()) {
+        waiter.gathered = worth_gathering(*placement, *request, machine_);
+      }
       return;
     }
   }

@@ -64,6 +64,16 @@ std::string typed_wait(const JobSpec& job) {
   return typed_duration(*job.wait, milliseconds(0));
 }
 
+Result<void> parse_time_limit(std::string_view text, JobSpec& job) {
+  auto limit = parse_duration(text);
+  if (limit && limit->count() == 0) {
+    return fail(ErrorCode::invalid,
+                "\"{}\" would end the job as it begins; write for example 2h, or leave it out",
+                printable(text));
+  }
+  return keep(std::move(limit), job.time_limit);
+}
+
 Result<void> parse_or_cpu(std::string_view text, JobSpec& job) {
   job.where = RunWhere::gpu_or_cpu;
   return keep(parse_duration(text), job.cpu_after);
@@ -283,7 +293,7 @@ constexpr JobKey other_keys[] = {
      typed_after, nullptr},
     {JobPart::life, "time", "--time", "TIME",
      as_key("end it after so long: a warning signal, then stop"), needs_value, true,
-     [](Text text, JobSpec& job) { return keep(parse_duration(text), job.time_limit); },
+     parse_time_limit,
      [](const JobSpec& job) {
        return job.time_limit ? typed_duration(*job.time_limit) : std::string();
      },

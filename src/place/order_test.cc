@@ -218,10 +218,37 @@ TEST(Limit, ATicketBeyondItsUsersLimitGathersNothing) {
   EXPECT_FALSE(place_newcomer(host, Request{}, {.policy = &policy, .uid = 1000}).satisfied());
 }
 
+constexpr const char* not_understood = "{\"berth_request\": 1, \"devices\": {}}";
+
+TEST(Limit, ATicketThatIsNotUnderstoodGathersForTenMinutesAndThenTheNextDoes) {
+  Snapshot host = gathering();
+  host.waiters.push_back(host.waiters[0]);
+  host.waiters[0].request = not_understood;
+  const auto of_whom = [&](std::chrono::milliseconds age) {
+    host.waiters[0].since = WallTime{host.taken.unix_ms - age.count()};
+    const std::vector<Kept> kept = reserved_before(host, 2, Request{});
+    return kept.empty() ? -1 : static_cast<int>(kept[0].waiter);
+  };
+  EXPECT_EQ(of_whom(minutes(9)), 0);
+  EXPECT_EQ(of_whom(gather_limit), 1) << "however long its process lives";
+  EXPECT_EQ(of_whom(-hours(1)), 1) << "where the date was set back it has no age";
+  host.waiters.pop_back();
+  EXPECT_EQ(of_whom(gather_limit), -1);
+}
+
+TEST(Limit, ATicketThatCanNeverStartGathersNothing) {
+  Snapshot host = gathering();
+  EXPECT_FALSE(place_newcomer(host, Request{}, {}).satisfied());
+  host.waiters[0].request =
+      to_json(Request{.devices = 2, .memory = MemoryShare(Bytes{std::uint64_t{1} << 50U})});
+  EXPECT_TRUE(place_newcomer(host, Request{}, {}).satisfied());
+}
+
 TEST(Limit, ATicketThatIsNotUnderstoodGathersWhatItsOwnerMayHave) {
   const Policy policy = allows(Priority::normal, {.devices_at_most = 1});
   Snapshot host = gathering();
-  host.waiters[0].request = "{\"berth_request\": 1, \"devices\": {}}";
+  host.waiters[0].request = not_understood;
+  host.waiters[0].since = host.taken;
   const PlaceLimits other{.policy = &policy, .uid = 1001};
   EXPECT_FALSE(place_newcomer(host, Request{}, other).satisfied()) << "one it may have: A";
   host.waiters[0].gathered = {DeviceId("B"), DeviceId("A")};
@@ -307,6 +334,50 @@ TEST(QueueWeeks, NobodyStarvesNoLimitIsPassedNoDeviceIsGivenTwiceAndOrderIsKept)
   }
   EXPECT_LT(longest, 5 * 24 * hour_ms);
   EXPECT_GT(lab.jobs().size(), 300U);
+}
+
+TEST(QueueWeeks, InAMonthNobodyStartsInQuietHoursOrHasMoreHoursThanAllowedByOneRound) {
+  Policy policy{.hours_used = std::map<uid_t, double>{}};
+  const QuietHours night = parse_quiet_hours("22:00-07:00").value();
+  policy.rules = {{.who = PolicyRule::For::user, .name = "1001", .rules = {.quiet_hours = night}},
+                  {.who = PolicyRule::For::user, .name = "1002", .rules = {.hours_at_most = 200}},
+                  {.rules = {.devices_at_most = 2}}};
+  auto jobs = lab_jobs(4, 4 * week_ms, 0.5, 11);
+  std::erase_if(jobs, [](const LabJob& job) { return job.devices > 2; });
+  for (LabJob& job : jobs) job.uid = 1001 + job.uid % 3;
+  QueueLab lab(4, policy, std::move(jobs));
+  lab.run(4 * week_ms);
+  EXPECT_THAT(lab.faults, IsEmpty());
+  double used = 0;
+  int of_quiet = 0;
+  for (const LabJob& job : lab.jobs()) {
+    if (!job.started_ms) continue;
+    if (job.uid == 1001) {
+      ++of_quiet;
+      EXPECT_FALSE(is_quiet(night, WallTime{*job.started_ms}, {})) << *job.started_ms;
+    }
+    if (job.uid == 1002) used += static_cast<double>(job.devices * job.lasts_ms) / hour_ms;
+  }
+  EXPECT_GT(of_quiet, 20);
+  // The last round may begin below the limit: 2 devices for a day at most.
+  EXPECT_GE(used, 200);
+  EXPECT_LE(used, 200 + 2 * 24);
+}
+
+TEST(QueueWeeks, InAMonthNoMoreJobsShareADeviceThanThePolicyAllows) {
+  std::vector<LabJob> jobs;
+  for (int i = 0; i < 28 * 24; ++i) {
+    jobs.push_back({.arrives_ms = i * hour_ms, .lasts_ms = 5 * hour_ms, .gib = 10});
+  }
+  const auto most_at_once = [&](UserRules rules) {
+    QueueLab lab(2, allows(Priority::normal, rules), jobs);
+    lab.run(4 * week_ms);
+    EXPECT_THAT(lab.faults, IsEmpty());
+    EXPECT_EQ(lab.waiting(), 0U);
+    return lab.most_on_a_device();
+  };
+  EXPECT_EQ(most_at_once({.jobs_per_device = 3}), 3);
+  EXPECT_GT(most_at_once({}), 3) << "nothing is shown where it is so by itself";
 }
 
 /// One after the other, always one more than fits.

@@ -86,6 +86,7 @@ struct Candidate {
   bool is_new = true;         // the user's last job was not on it
   std::size_t listed_at = 0;  // place in `preferred`; its size: not in it
   Sentence evidence;          // of being idle
+  [[nodiscard]] bool is_shared() const { return claims > 0 || (promised && strangers > 0); }
 };
 
 /// The order of last resort.
@@ -169,7 +170,8 @@ Candidate candidate_from(const Case& asked) {
 Sentence why_preferred(const Candidate& candidate, const Request& request) {
   switch (request.prefer) {
     case Preference::best_fit:
-      return candidate.promised ? sentence("least left over") : sentence("smallest that will do");
+      return candidate.promised && candidate.is_shared() ? sentence("least left over")
+                                                         : sentence("smallest that will do");
     case Preference::most_free:
       return sentence("most memory left");
     case Preference::spread:
@@ -185,8 +187,7 @@ Sentence why_preferred(const Candidate& candidate, const Request& request) {
 
 Choice choice_of(const Candidate& candidate, const Request* chosen_for) {
   const Device& device = *candidate.device;
-  Sentence reason =
-      candidate.promised || candidate.claims > 0 ? sentence("shared") : sentence("free");
+  Sentence reason = candidate.is_shared() ? sentence("shared") : sentence("free");
   const auto add = [&](const Sentence& more) { reason = sentence("{}, {}", reason, more); };
   if (device.memory_total.get()) {
     const std::string all = short_size(*device.memory_total.get());

@@ -167,8 +167,8 @@ struct PlaceLimits {
 /// Returns the devices that `own` has to leave to those before `position` in `snapshot.waiters`,
 /// each with those for whom. A device on which an earlier share and `own` both fit is not among
 /// them. Each earlier request is placed on what remains after those before it; one that cannot
-/// start reserves what it gathered; one that cannot be read (a newer berth's) reserves what it
-/// gathered, whole.
+/// start reserves what it gathered, and one that cannot be read (a newer berth's) so, whole, as far
+/// as may_gather() says.
 ///
 /// Of `limits`, `policy`, `reserved` and `watched_idle` count for all; the others are the asker's
 /// own affair.
@@ -195,6 +195,13 @@ struct PlaceLimits {
 
 /// Whether the rules of the policy alone keep it from starting now.
 [[nodiscard]] bool is_held_by_policy(const Placement& placement);
+
+/// Whether devices are kept together for the waiter, were it the first who has to wait: not for who
+/// may not start now, nor for who never can. A wish that is not understood, as a newer berth's,
+/// nobody can judge: it gathers for `gather_limit` after its ticket appeared, and no longer.
+/// `placement`: its own, where it is understood.
+[[nodiscard]] bool may_gather(const Waiter& waiter, const std::optional<Placement>& placement,
+                              WallTime now);
 
 /// Fills in Waiter::reserved: what is free, and what somebody who comes now and wants one device
 /// whole would nevertheless be refused for the sake of the queue.

@@ -686,5 +686,29 @@ TEST(Place, ADeviceThatWasNotHeardMayDoLaterUnlessItsIndexWasLeftOut) {
   EXPECT_FALSE(asked({}, {{"0"}}).possible);
 }
 
+TEST(Place, WhatNoDeviceHasInAllIsNeverPossibleWhoeverIsOnThem) {
+  const Request request{.memory = MemoryShare(100_GiB)};
+  Snapshot host =
+      SnapshotBuilder().gpu("A", 80_GiB).claim("x").gpu("B", 24_GiB).used(20_GiB).build();
+  const Placement got = place(host, request);
+  EXPECT_FALSE(got.possible);
+  ASSERT_THAT(got.refused, testing::SizeIs(2));
+  EXPECT_EQ(got.refused[0].text.english(), "too small: 80.0 GiB in all, 100.0 GiB wanted");
+  host.devices[0].memory_total = Absent::failed;
+  EXPECT_TRUE(place(host, request).possible) << "it may have enough";
+}
+
+TEST(Place, AShareOfAnEmptyDeviceIsFreeAndOneBesideOthersShared) {
+  const Request request{.memory = MemoryShare(10_GiB)};
+  const Snapshot host =
+      SnapshotBuilder().gpu("A", 80_GiB).gpu("B", 24_GiB).claim("x", 10_GiB).build();
+  Request of_a = request;
+  of_a.only = {{"A"}};
+  EXPECT_EQ(place(host, of_a).chosen.at(0).reason.english(),
+            "free, 80.0 GiB of 80.0 GiB left, smallest that will do");
+  EXPECT_EQ(place(host, request).chosen.at(0).reason.english(),
+            "shared, 14.0 GiB of 24.0 GiB left, least left over");
+}
+
 }  // namespace
 }  // namespace berth

@@ -1,6 +1,7 @@
 #include "place/play.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "place/forecast.h"
 #include "place/rules.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
@@ -125,20 +127,21 @@ Played played(const Snapshot& snapshot, std::size_t waiters, const PlaceLimits& 
       continue;
     }
     const PlaceLimits its = limits_of(waiter, limits);
-    Placement placement;
+    std::optional<Placement> placement;
     if (request) {
       const WithGathered gathered(result, snapshot, its);
       placement = place(result.machine, *request, its);
     }
-    if (!placement.satisfied()) failed.insert(asked);
-    if (is_held_by_policy(placement)) continue;
-    if (placement.satisfied()) {
+    const bool starts = placement && placement->satisfied();
+    if (!starts) failed.insert(asked);
+    if (starts) {
       result.started.back() = true;
-      auto devices = taken_by(placement);
+      auto devices = taken_by(*placement);
       for (const ClaimedDevice& part : devices) result.kept.push_back({i, part});
       result.machine.claims.push_back(claim_of(waiter, std::move(devices)));
       continue;
     }
+    if (!may_gather(waiter, placement, snapshot.taken)) continue;
     // Only the first of those that have to wait gathers, whatever the others show.
     if (!std::exchange(is_head, false)) continue;
     auto devices = gathered_by(waiter, request ? &*request : nullptr, snapshot);
@@ -172,6 +175,11 @@ bool may_have(const Device& device, const Snapshot& snapshot, const Occupancy& o
   const auto kinds = kinds_to_choose(snapshot, request, limits);
   return !refusal_of(
       {snapshot, device, here, request, limits, kinds, held_under_limit(snapshot, limits)});
+}
+
+bool may_gather(const Waiter& waiter, const std::optional<Placement>& placement, WallTime now) {
+  if (placement) return placement->possible && !is_held_by_policy(*placement);
+  return std::abs(now.unix_ms - waiter.since.unix_ms) < gather_limit.count();
 }
 
 std::optional<WallTime> gathered_at(const Waiter& waiter, const Snapshot& snapshot) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,16 +22,20 @@ struct LabJob {
   std::int64_t lasts_ms = 0;
   std::optional<std::int64_t> limit_ms = {};  // not below lasts_ms
   Priority asked = Priority::normal;
+  std::uint64_t gib = 0;  // a share of so much; 0: whole devices
   std::optional<std::int64_t> started_ms = {};
   std::vector<DeviceId> on = {};
 };
 
 class QueueLab {
+  static constexpr std::uint64_t gib_of_a_device = 80;
+
  public:
   QueueLab(int devices, Policy policy, std::vector<LabJob> jobs)
       : policy_(std::move(policy)), jobs_(std::move(jobs)) {
     SnapshotBuilder builder;
-    for (int i = 0; i < devices; ++i) builder.gpu("GPU-" + std::to_string(i), Bytes{80ULL << 30});
+    for (int i = 0; i < devices; ++i)
+      builder.gpu("GPU-" + std::to_string(i), Bytes{gib_of_a_device << 30U});
     machine_ = builder.build();
     std::ranges::stable_sort(jobs_, {}, &LabJob::arrives_ms);
   }
@@ -49,6 +54,7 @@ class QueueLab {
 
   [[nodiscard]] const std::vector<LabJob>& jobs() const { return jobs_; }
   [[nodiscard]] std::size_t waiting() const { return tickets_.size(); }
+  [[nodiscard]] int most_on_a_device() const { return most_on_a_device_; }
   std::vector<std::string> faults;
   bool is_gathering = true;  // false: to show what happens without
 
@@ -66,6 +72,14 @@ class QueueLab {
     std::optional<std::int64_t> next = phase_ends_;
     const auto soonest = [&](std::int64_t at) { next = std::min(next.value_or(at), at); };
     if (next_job_ < jobs_.size()) soonest(jobs_[next_job_].arrives_ms);
+    // Quiet hours begin and end at whole hours here.
+    constexpr std::int64_t hour_ms = 3'600'000;
+    const auto is_quiet_hours = [](const PolicyRule& one) {
+      return one.rules.quiet_hours.has_value();
+    };
+    const bool waits_for_them =
+        !tickets_.empty() && std::ranges::any_of(policy_.rules, is_quiet_hours);
+    if (waits_for_them) soonest((now_ / hour_ms + 1) * hour_ms);
     for (const std::size_t job : running_) soonest(*jobs_[job].started_ms + jobs_[job].lasts_ms);
     return next;
   }
@@ -76,7 +90,7 @@ class QueueLab {
       if (*one.started_ms + one.lasts_ms > now_) return false;
       std::erase_if(machine_.claims,
                     [&](const Claim& claim) { return claim.id == std::to_string(job); });
-      for (const DeviceId& id : one.on) busy_.erase(id);
+      for (const DeviceId& id : one.on) busy_[id].erase(job);
       held_[one.uid] -= one.devices;
       return true;
     });
@@ -101,7 +115,7 @@ class QueueLab {
       waiter.id = tickets_[turn.ticket].name;
       waiter.uid = one.uid;
       waiter.priority = turn.counted;
-      waiter.request = request_of(one.devices);
+      waiter.request = request_of(one);
       if (one.limit_ms) waiter.time_limit = std::chrono::milliseconds(*one.limit_ms);
       machine_.waiters.push_back(std::move(waiter));
     }
@@ -112,7 +126,7 @@ class QueueLab {
     phase_ends_.reset();
     if (!is_gathering) return;
     for (Waiter& waiter : machine_.waiters) {
-      const Request request{.devices = jobs_[job_of(waiter.id)].devices};
+      const Request request = request_from_json(waiter.request).value();
       const Placement placement = place(machine_, request, {.policy = &policy_, .uid = waiter.uid});
       if (is_held_by_policy(placement)) continue;
       if (head_ != waiter.id) head_since_ = now_;
@@ -139,7 +153,16 @@ class QueueLab {
     if (one.limit_ms) claim.ends = WallTime{now_ + *one.limit_ms};
     for (const ClaimedDevice& part : start.devices) {
       one.on.push_back(part.device);
-      if (!busy_.emplace(part.device, job).second) fault(job, "has a device that another has");
+      auto& here = busy_[part.device];
+      here.insert(job);
+      most_on_a_device_ = std::max(most_on_a_device_, static_cast<int>(here.size()));
+      const auto is_whole = [&](std::size_t other) { return jobs_[other].gib == 0; };
+      if (here.size() > 1 && std::ranges::any_of(here, is_whole)) {
+        fault(job, "has a device that another has");
+      }
+      std::uint64_t promised = 0;
+      for (const std::size_t other : here) promised += jobs_[other].gib;
+      if (promised > gib_of_a_device) fault(job, "has a share that is not there");
     }
     if (start.devices.size() != static_cast<std::size_t>(one.devices)) {
       fault(job, "has another number of devices than it wants");
@@ -156,10 +179,12 @@ class QueueLab {
   }
 
   static std::size_t job_of(const std::string& name) { return std::stoull(name); }
-  const std::string& request_of(int devices) {
-    std::string& text = requests_[devices];
-    if (text.empty()) text = to_json(Request{.devices = devices});
-    return text;
+  const std::string& request_of(const LabJob& job) {
+    std::string& text = requests_[{job.devices, job.gib}];
+    if (!text.empty()) return text;
+    Request request{.devices = job.devices};
+    if (job.gib > 0) request.memory = MemoryShare(Bytes{job.gib << 30U});
+    return text = to_json(request);
   }
   void fault(std::size_t job, const std::string& what) {
     faults.push_back("job " + std::to_string(job) + " " + what);
@@ -172,9 +197,10 @@ class QueueLab {
   std::size_t next_job_ = 0;
   std::vector<TicketFacts> tickets_;
   std::vector<std::size_t> running_;
-  std::map<DeviceId, std::size_t> busy_;
+  std::map<DeviceId, std::set<std::size_t>> busy_;
+  int most_on_a_device_ = 0;
   std::map<uid_t, int> held_;
-  std::map<int, std::string> requests_;
+  std::map<std::pair<int, std::uint64_t>, std::string> requests_;
   std::string head_;
   std::int64_t head_since_ = 0;
   std::optional<std::int64_t> phase_ends_;

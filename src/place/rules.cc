@@ -23,12 +23,12 @@ Sentence with_right(const Sentence& text, const Device& device) {
 }
 
 bool any_matches(const std::vector<DevicePattern>& patterns, const Device& device) {
-  return std::any_of(patterns.begin(), patterns.end(),
-                     [&](const DevicePattern& pattern) { return matches(pattern, device); });
+  const auto is_it = [&](const DevicePattern& pattern) { return matches(pattern, device); };
+  return std::ranges::any_of(patterns, is_it);
 }
 
 bool contains(const std::vector<DeviceId>& devices, const DeviceId& id) {
-  return std::find(devices.begin(), devices.end(), id) != devices.end();
+  return std::ranges::find(devices, id) != devices.end();
 }
 
 /// By its index alone: name and identity are among what a device that was not heard did not say.
@@ -44,10 +44,9 @@ Verdict allowed(const Case& asked);
 
 /// A silence is unknown, not never: the next look may hear it.
 Verdict silent(const Case& asked) {
-  const Device& device = asked.device;
   auto verdict = allowed(asked);
   if (verdict && is_left_out_for_sure(*verdict, asked)) return verdict;
-  return refuse(device, Rule::unusable, device.unusable_because.said());
+  return refuse(asked.device, Rule::unusable, asked.device.unusable_because.said());
 }
 
 Verdict usable(const Case& asked) {
@@ -220,6 +219,18 @@ Verdict compute_mode(const Case& asked) {
                 sentence("compute mode {}: one process at a time, and somebody is there", *mode));
 }
 
+/// More than it has in all, whoever is on it now.
+Verdict too_small(const Case& asked) {
+  const auto& all = asked.device.memory_total.get();
+  if (!asked.request.memory || !all) return std::nullopt;
+  const Bytes wanted = wanted_bytes(*asked.request.memory, asked.device).value_or(Bytes{0});
+  const auto most = minus(*all, asked.device.memory_reserved.get().value_or(Bytes{0}));
+  if (most && wanted <= *most) return std::nullopt;
+  return refuse(asked.device, Rule::memory,
+                sentence("too small: {} in all, {} wanted", short_size(*all), short_size(wanted)),
+                false);
+}
+
 /// A capability that is not known because reading failed may be known next time.
 Verdict capable(const Case& asked, ComputeCapability least, Rule rule, const Sentence& wanted_for) {
   const auto& has = asked.device.compute_capability;
@@ -384,12 +395,6 @@ Verdict memory(const Case& asked) {
   }
   if (*wanted <= *left.get()) return std::nullopt;
   const Bytes all = *device.memory_total.get();
-  const auto most = minus(all, device.memory_reserved.get().value_or(Bytes{0}));
-  if (!most || *wanted > *most) {
-    return refuse(device, Rule::memory,
-                  sentence("too small: {} in all, {} wanted", short_size(all), short_size(*wanted)),
-                  false);
-  }
   Refusal refusal = refuse(device, Rule::memory,
                            sentence("holds {}, {} of {} left to promise",
                                     short_size(minus(all, *left.get()).value_or(Bytes{0})),
@@ -436,8 +441,7 @@ Verdict utilization(const Case& asked) {
 }
 
 Verdict idle(const Case& asked) {
-  if (!asked.request.idle_for) return std::nullopt;
-  return idleness_of(asked).refusal;
+  return asked.request.idle_for ? idleness_of(asked).refusal : std::nullopt;
 }
 
 }  // namespace
@@ -484,9 +488,9 @@ std::optional<Bytes> wanted_bytes(const MemoryShare& share, const Device& device
 
 std::optional<Refusal> refusal_of(const Case& asked) {
   // First what no waiting changes, then who is there, then how busy it is.
-  constexpr std::array rules = {usable, divided,      allowed,  of_kind,     failed,
-                                chip,   compute_mode, at_limit, quiet_hours, leased,
-                                in_use, memory,       reserved, utilization, idle};
+  constexpr std::array rules = {usable,       divided,   allowed,     of_kind,     failed, chip,
+                                compute_mode, too_small, at_limit,    quiet_hours, leased, in_use,
+                                memory,       reserved,  utilization, idle};
   for (const auto rule : rules) {
     if (auto verdict = rule(asked)) return verdict;
   }

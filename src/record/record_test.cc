@@ -157,6 +157,20 @@ TEST_F(Record, WithoutItsKeeperIsClosedAsEndUnknown) {
   EXPECT_EQ(read_run(run->directory)->state, RunState::end_unknown);
 }
 
+TEST_F(Record, OfAReservationOfAnEarlierBootIsOverWhoeverHasItsKeepersNumberNow) {
+  Manifest reservation = manifest();
+  reservation.command = {"/usr/bin/berth", "reserve", "--hold"};
+  reservation.keeper = own_process_id();
+  const auto here = RecordWriter::create(state_, reservation);
+  ASSERT_TRUE(here) << here.error().message();
+  EXPECT_EQ(read_run(here->directory())->state, RunState::running);
+  reservation.boot_id = "another";
+  ASSERT_TRUE(here->write_manifest(reservation));
+  const bool is_known = read_file("/etc/machine-id").has_value();
+  EXPECT_EQ(read_run(here->directory())->state,
+            is_known ? RunState::end_unknown : RunState::elsewhere);
+}
+
 TEST_F(Record, IsNotClosedWhileItsSamplesCannotBeRead) {
   std::string directory;
   std::string samples;

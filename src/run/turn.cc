@@ -88,7 +88,9 @@ bool is_head(const Snapshot& snapshot, std::size_t position, const Policy& polic
     const Waiter& waiter = snapshot.waiters[i];
     const auto request = request_from_json(waiter.request);
     const PlaceLimits its{.policy = &policy, .uid = waiter.uid};
-    if (!request || !is_held_by_policy(place(snapshot, *request, its))) return false;
+    std::optional<Placement> placement;
+    if (request) placement = place(snapshot, *request, its);
+    if (may_gather(waiter, placement, snapshot.taken)) return false;
   }
   return true;
 }

@@ -74,6 +74,9 @@ struct HostProcess {
   /// When that was read: after the driver had answered, which may take any time. Nothing: in a
   /// simulated process, an older recording, a dump.
   std::optional<WallTime> read;
+  /// Whether a terminal controls it; a terminal that closes controls nobody any more. Nothing: not
+  /// read, as of a simulated one.
+  std::optional<bool> has_terminal;
   Reading<Bytes> memory_resident;
   Reading<std::string> state;          // "R", "S", "D", "Z", …
   Reading<std::string> container;      // "docker 1a2b3c4d5e6f", "slurm job 42"; empty text: none

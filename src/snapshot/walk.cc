@@ -262,6 +262,7 @@ void walk(Archive& archive, HostProcess& process) {
   archive.member("started_unix_ms", process.started);
   archive.member("cpu_time_ms", process.cpu_time);
   archive.member("read_unix_ms", process.read, Form::sparse);
+  archive.member("has_terminal", process.has_terminal, Form::sparse);
   archive.member("memory_resident_bytes", process.memory_resident);
   archive.member("state", process.state);
   archive.member("container", process.container);

@@ -145,6 +145,7 @@ class IdleLook {
       } else if (is_orphan(one)) {
         row.kind = IdleKind::orphan;
         row.sure = IdleSure::perhaps;
+        row.has_no_terminal = one.process->has_terminal == false;
       } else {
         continue;
       }
@@ -152,10 +153,21 @@ class IdleLook {
     }
   }
 
-  /// Not a service, a container, a desktop: those have no parent by design.
-  static bool is_orphan(const ProcessRow& one) {
+  /// Not a service, a container, a desktop: those have no parent by design. Nor what a terminal
+  /// still controls.
+  [[nodiscard]] bool is_orphan(const ProcessRow& one) const {
     return one.claim == nullptr && one.presence == Presence::alive && !is_background(*one.use) &&
-           !one.process->enclosure && one.process->ancestors == std::vector<pid_t>{1};
+           !one.process->enclosure && !one.process->has_terminal.value_or(false) &&
+           is_adopted(*one.process);
+  }
+
+  /// By init, or by a user's systemd, which adopts orphans as init does.
+  [[nodiscard]] bool is_adopted(const HostProcess& process) const {
+    if (process.ancestors == std::vector<pid_t>{1}) return true;
+    if (process.ancestors.size() != 2 || process.ancestors[1] != 1) return false;
+    const HostProcess* parent = index_.process(process.ancestors[0]);
+    return parent != nullptr &&
+           parent->executable_name.get() == std::optional<std::string>("systemd");
   }
 
   const Snapshot& snapshot_;

@@ -24,7 +24,7 @@ struct IdleEvidence {
 /// `lease` devices under a lease compute nothing. `memory` so without one. `low_load` a lease whose
 /// device was busy for less than 30 % of the last hour. `ended` a process that has ended still
 /// holds memory. `nobody` memory that no process explains. `orphan` a process without a lease whose
-/// parent is gone.
+/// parent is gone, and whose terminal, as far as that is known.
 enum class IdleKind { lease, memory, low_load, ended, nobody, orphan };
 [[nodiscard]] std::string_view name_of(IdleKind kind);
 
@@ -41,6 +41,7 @@ struct IdleRow {
   std::string lease;               // empty: none
   std::string run;
   std::optional<pid_t> pid;
+  bool has_no_terminal = false;  // of an orphan; false: it is not known
   std::optional<Bytes> held;
   std::optional<WallTime> since;
   std::optional<Percent> mean_load;  // of low_load

@@ -188,5 +188,31 @@ TEST(Idle, AProcessThatHasEndedAndOneWithoutAParentAreNamed) {
   EXPECT_THAT(text, Not(HasSubstr("43")));
 }
 
+TEST(Idle, WhatATerminalControlsOrAProgramStartedHasLostNothing) {
+  Snapshot host = SnapshotBuilder().gpu("A", 24_GiB).build();
+  host.devices[0].utilization_gpu = Percent(90);
+  host.gpu_processes = {{.device = DeviceId("A"), .pid = 42, .memory = 3_GiB}};
+  HostProcess manager{.id = {.pid = 900}, .ancestors = {1}};
+  manager.executable_name = std::string("systemd");
+  HostProcess job{.id = {.pid = 42}};
+  job.user = std::string("bob");
+  job.state = std::string("R");
+  const auto found = [&](std::vector<pid_t> ancestors, std::optional<bool> has_terminal) {
+    job.ancestors = std::move(ancestors);
+    job.has_terminal = has_terminal;
+    host.processes = {job, manager};
+    const auto all = rows(host, {});
+    return all.empty() ? "" : render_idle(all, {}, host, {.width = 120});
+  };
+  EXPECT_THAT(found({1}, false), HasSubstr("process 42 has neither parent nor terminal"));
+  EXPECT_THAT(found({1}, {}), HasSubstr("process 42 has lost its parent"));
+  EXPECT_EQ(found({1}, true), "") << "somebody can still end it by ^C";
+  EXPECT_THAT(found({900, 1}, false), HasSubstr("a guess")) << "a user's systemd adopts as init";
+  manager.executable_name = std::string("supervisord");
+  EXPECT_EQ(found({900, 1}, false), "") << "it may have started it";
+  manager.executable_name = std::string("systemd");
+  EXPECT_EQ(found({901, 900, 1}, false), "");
+}
+
 }  // namespace
 }  // namespace berth

@@ -39,7 +39,9 @@ std::string what_text(const IdleRow& row) {
     case IdleKind::nobody:
       return std::string(tr("memory that no process explains"));
     case IdleKind::orphan:
-      return trf("process {} has lost its parent", row.pid.value_or(0));
+      return row.has_no_terminal
+                 ? trf("process {} has neither parent nor terminal", row.pid.value_or(0))
+                 : trf("process {} has lost its parent", row.pid.value_or(0));
   }
   return {};
 }

@@ -138,6 +138,13 @@ std::string gathering_lines(const Snapshot& snapshot, const Style& style) {
 std::string use_lines(const Snapshot& snapshot, const Policy* policy, const Style& style) {
   std::string text;
   if (policy == nullptr) return text;
+  if (policy->fair_share.count() > 0 && !policy->hours_used) {
+    return wrapped("",
+                   own(tr("The policy's fair share cannot be held: root's `berth serve` is not "
+                          "there to count hours."),
+                       style),
+                   2, style, Paint::dim);
+  }
   std::set<uid_t> told;
   for (const Waiter& waiter : snapshot.waiters) {
     const auto later = policy->later_by_use(waiter.uid);
@@ -223,9 +230,11 @@ std::string render_planned(const std::vector<Planned>& planned, const Style& sty
   std::string text;
   for (const Planned& one : planned) {
     const WallTime end{one.text.at.unix_ms + one.text.lasts.count()};
-    std::string line = trf("Reserved by {} from {} until {}: {} ({})", one.user,
-                           date_time_text(one.text.at, style), date_time_text(end, style),
-                           printable(shell_joined(one.text.words)), one.id);
+    std::string line =
+        trf("Reserved by {} from {} until {}: {} ({})", one.user,
+            date_time_text(one.text.at, style), date_time_text(end, style),
+            one.text.words.empty() ? as_typed(Request{}) : printable(shell_joined(one.text.words)),
+            one.id);
     if (!one.text.failed.empty()) {
       line += ". " + trf("It does not begin: {}", printable(Sentence(one.text.failed).shown()));
     } else if (one.text.begun) {

@@ -183,6 +183,19 @@ std::size_t ones_to_wait_for(const Placement& placement) {
              placement.refused, [](const Refusal& one) { return one.may_change; }));
 }
 
+/// Where one is too small that nothing else refused.
+std::optional<Bytes> largest_too_small(const NotAcquired& refusal) {
+  const bool is_any = std::ranges::any_of(refusal.placement.refused, [](const Refusal& one) {
+    return one.rule == Rule::memory && !one.may_change;
+  });
+  std::optional<Bytes> largest;
+  for (const Device& device : refusal.snapshot.devices) {
+    const auto& total = device.memory_total.get();
+    if (is_any && total && (!largest || *total > *largest)) largest = *total;
+  }
+  return largest;
+}
+
 std::string why_never_possible(const NotAcquired& refusal) {
   if (why_devices_are_unknown(refusal.snapshot) != nullptr) {
     return std::string(tr("nothing can be given while the driver does not say what there is"));
@@ -200,6 +213,10 @@ std::string why_never_possible(const NotAcquired& refusal) {
   }
   if (is_forbidden_by_policy(refusal.placement)) {
     return std::string(tr("the policy of this machine does not allow this request"));
+  }
+  if (const auto largest = largest_too_small(refusal)) {
+    return trf("this machine has too few GPUs with so much memory: the largest has {} in all",
+               bytes_text(*largest));
   }
   if (ones_to_wait_for(refusal.placement) > 0) {
     return std::string(tr("this machine has too few GPUs for this request"));

@@ -16,6 +16,8 @@ struct SweepRow {
   const SweepPoint* point = nullptr;
   std::optional<RunRecord> run;  // nothing: not started
   bool starts_again = false;     // it has ended, and goes on as another run
+  /// So often no end of it was known, which may be a moment of its beginning or end.
+  int unknown_looks = 0;
 };
 
 struct SweepCount {
@@ -31,6 +33,12 @@ struct SweepCount {
 [[nodiscard]] bool is_over(const RunRecord& run);
 /// It died for want of memory, and is about to be started again with more.
 [[nodiscard]] bool is_started_again(const RunRecord& run, WallTime now);
+/// Goes on to the runs as which rows that died so were started again; the last may have died, too.
+void follow_starts(std::vector<SweepRow>& rows, const std::vector<RunRecord>& runs, WallTime now);
+/// Notes what has been read of the row's run just now.
+void note_state(SweepRow& row, WallTime now);
+/// Whether its run may still change.
+[[nodiscard]] bool is_open(const SweepRow& row);
 [[nodiscard]] bool has_ended_well(const RunRecord& run);
 
 /// "[#####.....] 5 of 10 ended (1 badly), 2 run, 1 waits"

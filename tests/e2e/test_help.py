@@ -1,5 +1,6 @@
 """What --help looks like, and that nothing is cut where nobody asked for a width."""
 
+import pathlib
 import re
 import shlex
 import subprocess
@@ -238,3 +239,20 @@ def test_what_a_word_or_file_cannot_be_is_said_of_it(machine):
     assert nobody.returncode == 2 and '--join "," names no server' in nobody.stderr
     folder = machine.run("record", machine.directory)
     assert folder.returncode != 0 and "--append" not in folder.stderr
+
+
+def test_a_mistake_in_the_options_exits_as_the_page_of_exit_codes_says(machine):
+    """125 for each verb that the page names with `berth run`, and 125 means nothing else for any other."""
+    page = (pathlib.Path(__file__).parents[2] / "doc/EXIT_CODES.md").read_text(encoding="utf-8")
+    as_run = ["run", *re.search(r"^## berth (exec, .*)$", page, re.MULTILINE)[1].split(", "), "wait"]
+    assert {"exec", "reserve", "sweep", "claim", "extend", "release"} <= set(as_run)
+    its_own = {"health": 3, "doctor": 3}
+    for verb in set(verbs(machine)) - {"smi", "gpustat"}:
+        code = machine.run(verb, "--no-such-option").returncode
+        assert code == (125 if verb in as_run else its_own.get(verb, 2)), verb
+
+
+def test_usage_names_what_stands_before_the_command_and_nothing_of_berths_own(machine):
+    assert "Usage: berth exec [OPTIONS] RUN -- COMMAND ..." in machine.run("exec", "--help").stdout
+    assert "Usage: berth policy [OPTIONS] [show | test USER" in machine.run("policy", "--help").stdout
+    assert "--hold" not in machine.run("reserve", "--help-all").stdout

@@ -4,6 +4,7 @@ the jobs themselves leave on their devices (storm.py), by what they write down, 
 import json
 import random
 import subprocess
+import time
 
 import pytest
 from aftermath import poll
@@ -15,7 +16,15 @@ LONG = 120  # what is waited for at most; nothing here is to be quick
 STAFF, STUDENT, GUEST, SPENT, HOARDER = USERS if IS_ROOT else (0,) * 5
 ROOT = 0
 MOST = {STAFF: 4, STUDENT: 3, GUEST: 3, HOARDER: 3}
+
+def hours_around_now():
+    at = [time.strftime("%H:%M", time.localtime(time.time() + hours * 3600)) for hours in (-1, 2)]
+    return "-".join(at)
+
+
 POLICY = f"""
+[reap]
+notify = ["/bin/true"]
 [everybody]
 devices_at_most = 3
 time = "2h"
@@ -28,6 +37,9 @@ devices = ["6", "7"]
 hours_at_most = 1
 [user.{HOARDER}]
 idle_after = "1s"
+idle_holders = "end"
+[user.{ROOT}]
+quiet_hours = "{hours_around_now()}"
 """
 
 
@@ -136,6 +148,7 @@ def test_a_day_of_mixed_jobs_of_five_users_under_a_policy(lab):
     wait_until(lambda: lab.leases(HOARDER), "somebody holds GPU 0")
     the_order_is_that_of_the_policy(lab)
     what_the_policy_forbids_is_refused(lab)
+    reserved = a_reservation(lab)
     crowd = a_crowd(lab)
     points, chain = a_sweep(lab), a_chain(lab)
     failed = [(words, code, said) for words, code, said in map(how_it_ended, crowd) if code != 0]
@@ -144,6 +157,9 @@ def test_a_day_of_mixed_jobs_of_five_users_under_a_policy(lab):
     assert sorted(lab.noted("points")) == ["0.01 1", "0.01 2", "0.1 1", "0.1 2"], "each point once"
     assert lab.ask(STUDENT, "wait", chain)[0] == 0
     assert lab.noted("chain") == ["begin a", "end a", "begin b", "end b", "begin c", "end c"]
+    assert lab.ask(STAFF, "release", reserved)[0] == 0
+    told = " ".join(lab.ask(ROOT, "reap")[1].split())
+    assert str(HOARDER) in told and not any(str(uid) in told for uid in (STAFF, STUDENT, GUEST)), told
     assert hoarder.poll() is None and lab.leases(HOARDER), "who is idle is named, and nothing more"
     nothing_was_had_twice_and_nobody_had_more_than_allowed(lab, watcher, len(crowd))
 
@@ -169,11 +185,21 @@ def what_the_policy_forbids_is_refused(lab):
     for uid, options, words in (
         (SPENT, [], "this user has used 2 of the 1 GPU-hours that the policy allows"),
         (GUEST, ["--only", "2"], "not among the devices that the policy allows this user"),
+        (ROOT, [], "quiet hours of the policy"),
         (STUDENT, ["-n", "4"], "the policy allows this user 3 at once, 4 are wanted"),
     ):
         code, _, said = lab.ask(uid, "run", "--wait=1s", *options, "--", "touch", lab.notes / "forbidden")
         assert code == 124 and words in said, (uid, code, said)
     assert not (lab.notes / "forbidden").exists()
+
+
+def a_reservation(lab):
+    """Held while all others run, and used by its owner alone."""
+    code, out, said = lab.ask(STAFF, "reserve", "--only", "5", "--for", "1h")
+    assert code == 0, said
+    assert lab.ask(STAFF, "exec", "last", "--", "true")[0] == 0
+    assert lab.ask(STUDENT, "exec", out.strip(), "--", "true")[0] == 125
+    return out.strip()
 
 
 def a_crowd(lab):

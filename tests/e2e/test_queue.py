@@ -73,13 +73,14 @@ class Lab(FakeDriver):
 def lab(tmp_path):
     made = Lab(tmp_path)
     yield made
-    # A killed launcher's job would go on, and its heir with it.
-    made.run("stop", "--all", "-q", "--grace", "0s")
-    for run in made.started:
-        if run.poll() is None:
-            end(run)
-    # Who waited has got what the others let go.
-    made.run("stop", "--all", "-q", "--grace", "0s")
+    # The last first: who waits is to get nothing that the others let go.
+    try:
+        for run in reversed(made.started):
+            if run.poll() is None:
+                end(run)
+    finally:
+        # A killed launcher's job goes on, and its heir with it.
+        made.run("stop", "--all", "-q", "--grace", "0s", timeout=LONG)
 
 
 def in_one_line(text):
@@ -299,6 +300,35 @@ def test_no_more_jobs_share_a_device_than_the_policy_allows(lab):
     assert third.wait(timeout=LONG) == 0
 
 
+def test_policy_remarks_on_what_this_server_does_not_have(lab):
+    lab.policy('[reap]\nnotify = ["/no/such"]\n[everybody]\ndevices = ["0", "99"]\nmemory = "999T"\n')
+    done = lab.run("policy", "show")
+    said = in_one_line(done.stderr)
+    assert done.returncode == 0 and "only these devices: 0,99" in done.stdout
+    for words in ("/no/such cannot be run here", "this server has no device 99", "no device of this server has 999T"):
+        assert words in said, said
+    lab.policy("[everybody]\njobs_per_device = 0\n")
+    done = lab.run("run", "--", "true")
+    assert done.returncode == 125 and "berth.toml:2" in done.stderr and "1 lets none share" in in_one_line(done.stderr)
+
+
+def test_a_share_that_no_card_has_is_refused_at_once_and_what_is_free_is_told(lab):
+    lab.hold("holder", "--only", "0")
+    done = lab.run("run", "--memory", "999G", "--wait", "--", "true")
+    assert done.returncode == 124 and "the largest has" in in_one_line(done.stderr), done.stderr
+    done = lab.run("run", "-n", "2", "--", "true")
+    assert done.returncode == 124 and "would do, 1 of 2 wanted" in in_one_line(done.stderr), done.stderr
+    assert leases(lab) and lab.queue() == []
+
+
+def test_a_fair_share_that_nobody_counts_is_told_where_it_is_looked_for(lab):
+    lab.policy('[queue]\nfair_share = "8h"\n')
+    lab.hold("holder", "-n", "2")
+    lab.wait("waits")
+    for words in (["queue"], ["policy", "show"]):
+        assert "cannot be held" in in_one_line(lab.run(*words).stdout), words
+
+
 def test_config_installs_a_policy_that_is_right_and_no_other(lab):
     file = lab.directory / "mine.toml"
     file.write_text("[everybody]\ndevices_at_most = 1\n")
@@ -388,7 +418,7 @@ def test_a_reservation_holds_its_devices_for_its_owner_until_it_is_stopped(lab):
     assert done.returncode == 0, done.stderr
     run = done.stdout.strip()
     [lease] = leases(lab)
-    assert lease["command"].endswith("reserve --hold") and len(lease["devices"]) == 2
+    assert lease["command"] == "berth reserve" and len(lease["devices"]) == 2
     assert re.search(r"Ends", lab.run("leases").stdout), "who looks sees when it ends"
     assert lab.run("run", "--", "true").returncode == 124
     used = lab.run("exec", run, "--", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES")

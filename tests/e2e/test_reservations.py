@@ -3,10 +3,13 @@ simulated server."""
 
 import datetime
 import json
+import os
+import signal
+import subprocess
 
 import pytest
 
-from aftermath import leases, poll
+from aftermath import leases, poll, runs
 from conftest import end
 from test_queue import in_one_line
 from test_reserve_at import lab, planned  # noqa: F401  (a fixture among them)
@@ -35,9 +38,29 @@ def test_who_holds_nothing_has_no_last(machine):
         assert done.returncode == 125 and 'no lease that is called "last"' in in_one_line(done.stderr), done.stderr
 
 
-def test_a_number_that_no_process_has_is_told_as_that(machine):
+def test_a_number_that_is_no_jobs_is_told_as_that(machine):
     done = machine.run("claim", "4194304")
     assert done.returncode == 125 and "there is no process 4194304" in done.stderr, done.stderr
+    done = machine.run("claim", "1")
+    said = "process 1 is no job: it has started all others" if os.geteuid() == 0 else "process 1 is another user's"
+    assert done.returncode == 125 and said in in_one_line(done.stderr), done.stderr
+
+
+def test_last_is_the_last_run_for_stop_and_the_last_lease_for_what_asks_for_one(machine):
+    reserved = machine.run("reserve", "--for", "1h").stdout.strip()
+    assert [one["command"] for one in leases(machine)] == ["berth reserve"]
+    begun = machine.start("exec", "last", "--", "sleep", "300", stderr=subprocess.DEVNULL)
+    poll(lambda: all(one["id"] == reserved for one in runs(machine)["runs"]), 60, "it has not begun")
+    assert machine.run("stop", "last").returncode == 0
+    assert begun.wait(60) == -signal.SIGTERM and [one["run"] for one in leases(machine)] == [reserved]
+    job = machine.run("run", "-d", "-q", "--time", "1h", "--", "sleep", "300").stdout.strip()
+    done = machine.run("extend", "last", "--for", "1h")
+    assert done.returncode == 0 and f"run {job} ends in" in in_one_line(done.stderr), done.stderr
+    done = machine.run("release", "last")
+    assert done.returncode == 125 and f"run {job} is no reservation" in in_one_line(done.stderr), done.stderr
+    assert machine.run("stop", "last", "-q").returncode == 0
+    assert machine.run("release", "last").returncode == 0
+    poll(lambda: leases(machine), 60, "it is held still")
 
 
 @pytest.mark.parametrize("at", ["25:00", "18:61", "soon", "0s", "2001-01-01"])
@@ -71,6 +94,8 @@ def test_on_a_simulated_server_each_says_so(machine):
             assert used.returncode == 0 and mark in used.stderr, (words, used.stderr)
     finally:
         assert machine.run("stop", "--all", "-q").returncode == 0
+    done = machine.run("reserve", "-n", "9", "--for", "1h")
+    assert done.returncode == 124 and done.stderr.count("SIMULATED") == 1, done.stderr
     words = ["sweep", "--set", "a=1,2", "--memory", "1G", "--", "echo", "{a}"]
     assert machine.run(*words, timeout=120).stdout.startswith("SIMULATED server-8xh100\n")
     done = machine.run(*words[:1], "--csv", *words[1:], timeout=120)

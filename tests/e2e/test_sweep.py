@@ -45,6 +45,9 @@ def test_each_point_runs_once_and_the_table_says_how_it_ended(grid):
     assert re.split(r"\s{2,}", lines[0].strip())[:3] == ["lr", "seed", "Run"]
     assert len(lines) == 7
     assert "6 of 6 ended" in done.stderr
+    again = grid.run(*grid.sweep("--memory", "1G"), timeout=LONG)
+    assert again.returncode == 0 and grid.points() == ALL and "nothing was left to start" in again.stderr, again.stderr
+    assert "nothing was left" not in done.stderr
 
 
 def test_the_table_is_csv_for_programs(grid):

@@ -100,6 +100,7 @@ HostProcess ProcfsProbe::look_at(pid_t pid) {
   const ProcessStat& stat = *read.stat;
   process.id.start_ticks = stat.id.start_ticks;
   process.executable_name = stat.comm;
+  process.has_terminal = stat.has_terminal;
   process.state = std::string(1, stat.state);
   process.cpu_time =
       Milliseconds(static_cast<std::int64_t>(stat.cpu_ticks) * 1000 / ticks_per_second_);

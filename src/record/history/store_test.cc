@@ -84,6 +84,18 @@ class History : public testing::Test {
     return found.value_or(UsageReport{});
   }
 
+  /// Of one user within 30 days, as `hours_at_most` counts them.
+  double hours_of(const std::string& user) {
+    double hours = 0;
+    const auto found = reader().usage(
+        {.by = UsageBy::user, .since = {start}, .until = {start + 30 * 86'400'000LL}});
+    EXPECT_TRUE(found.has_value()) << found.error().message();
+    for (const UsageRow& row : found.value_or(UsageReport{}).rows) {
+      if (row.key == user) hours += row.gpu_hours;
+    }
+    return hours;
+  }
+
   /// Tests of what is written, not of when.
   static constexpr std::chrono::milliseconds rarely{100'000};
 
@@ -654,6 +666,21 @@ TEST_F(History, AWriterSaysWhyItCouldNotOpenItsFile) {
   EXPECT_EQ(writer->status().stage, HistoryStage::failed);
   EXPECT_THAT(writer->status().trouble, HasSubstr("already writes"));
   EXPECT_FALSE(writer->status().disk_used.has_value()) << "what is not open has no size";
+}
+
+TEST_F(History, HoursOfAnEarlierBootCountOn) {
+  constexpr std::int64_t hour = 3600;
+  write_seconds(0, hour, 5);
+  clock = FakeClock();  // a steady clock begins anew, and so do the driver's counters
+  {
+    HistoryStore store = opened({.commit_every = rarely});
+    for (std::int64_t second = 0; second < hour; second += 5) {
+      Snapshot look = look_at(second);
+      look.taken = {start + (12 * hour + second) * 1000};
+      ASSERT_TRUE(store.append(look));
+    }
+  }
+  EXPECT_NEAR(hours_of("alice"), 2, 0.05) << "an hour before the night, and one since";
 }
 
 }  // namespace

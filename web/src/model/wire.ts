@@ -499,6 +499,8 @@ export interface HostProcess {
   cpu_time_ms: number | null;
   /// When its time was read; missing: not known.
   read_unix_ms?: number;
+  /// A terminal controls it; missing: not read.
+  has_terminal?: boolean;
   memory_resident_bytes: number | null;
   state: string | null;
   /// Empty: none.
@@ -551,11 +553,11 @@ export interface Snapshot {
   gpu_processes: GpuProcess[];
   /// One per process, from /proc: `pid`, `start_ticks`, `ancestors` (pids, nearest first), `uid`,
   /// `user`, `command` (a list, secrets masked), `executable_name`, `started_unix_ms`,
-  /// `cpu_time_ms`, `read_unix_ms` (when that was read; not of simulated ones),
-  /// `memory_resident_bytes`, `state`, `container` (empty: none) and, in one, `enclosure`:
-  /// `runtime`, `id` (whole), `pod_uid`, `owner_uid`, `name`, `image`. `berth ps` adds `stuck`: in
-  /// state D at two looks without having run. In a container or WSL all is absent of a number that
-  /// no process here is known to have by right.
+  /// `cpu_time_ms`, `read_unix_ms` (when that was read; not of simulated ones), `has_terminal`
+  /// (likewise), `memory_resident_bytes`, `state`, `container` (empty: none) and, in one,
+  /// `enclosure`: `runtime`, `id` (whole), `pod_uid`, `owner_uid`, `name`, `image`. `berth ps` adds
+  /// `stuck`: in state D at two looks without having run. In a container or WSL all is absent of a
+  /// number that no process here is known to have by right.
   processes: HostProcess[];
   /// There only where it was asked for (`berth ps`, `berth health`); null, with `why`, where it was
   /// asked for in vain. `holders`: `pid` and the `minor_number` of the device file that it has
