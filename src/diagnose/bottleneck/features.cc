@@ -355,13 +355,12 @@ std::optional<double> sum_over(const ActivitySample& step, Reading<T> ProcessSte
 }
 
 void gather_host(const std::vector<const ActivitySample*>& steps, Features& features) {
-  Rate storage, read, written, faults, swap, preempted;
+  Rate storage, read, faults, swap, preempted;
   Mean pressure, busy, swapped, memory;
   for (const ActivitySample* step : steps) {
     const double seconds = seconds_of(*step);
     storage.add(sum_over(*step, &ProcessStep::storage_read), seconds);
     read.add(sum_over(*step, &ProcessStep::read), seconds);
-    written.add(sum_over(*step, &ProcessStep::written), seconds);
     faults.add(sum_over(*step, &ProcessStep::major_faults), seconds);
     preempted.add(sum_over(*step, &ProcessStep::involuntary_switches), seconds);
     swapped.add(sum_over(*step, &ProcessStep::swapped), seconds);
@@ -373,7 +372,6 @@ void gather_host(const std::vector<const ActivitySample*>& steps, Features& feat
   }
   features.storage_rate = storage.per_second();
   features.read_rate = read.per_second();
-  features.written_rate = written.per_second();
   features.saw_io = features.read_rate.has_value() || features.storage_rate.has_value();
   features.major_faults = faults.per_second();
   features.preemptions = preempted.per_second();
@@ -395,7 +393,6 @@ void gather_devices(const Activity& activity, const std::vector<const ActivitySa
     for (const ActivitySample* step : steps) sum.add(*step, at);
     features.devices.push_back(sum.load());
     busy.add(features.devices.back().busy, 1);
-    features.saw_sm = features.saw_sm || features.devices.back().sm.has_value();
   }
   features.busy = busy.mean();
 }

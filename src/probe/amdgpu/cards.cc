@@ -100,13 +100,11 @@ std::vector<NvLink> links_of(const Numbered& node, const std::map<std::uint64_t,
 
 Node node_of(const Numbered& numbered) {
   const Properties& told = numbered.properties;
-  const std::uint64_t per_unit = value_of(told, "simd_per_cu");
   const std::uint64_t minor = value_of(told, "drm_render_minor");
   return {
       .gpu_id = short_line(numbered.folder + "/gpu_id"),
       .partition = place_of(told).function,
       .render_minor = minor > 0 ? std::optional(minor) : std::nullopt,
-      .compute_units = per_unit > 0 ? value_of(told, "simd_count") / per_unit : 0,
       .chip = chip_name(value_of(told, "gfx_target_version")),
       .memory = bank_memory(numbered.folder),
       .has_processor = value_of(told, "cpu_cores_count") > 0,
