@@ -27,10 +27,6 @@ bool any_matches(const std::vector<DevicePattern>& patterns, const Device& devic
                      [&](const DevicePattern& pattern) { return matches(pattern, device); });
 }
 
-bool contains(const std::vector<DeviceId>& devices, const DeviceId& id) {
-  return std::find(devices.begin(), devices.end(), id) != devices.end();
-}
-
 /// By its index alone: name and identity are among what a device that was not heard did not say.
 bool is_left_out_for_sure(const Refusal& refusal, const Case& asked) {
   if (refusal.rule == Rule::excluded) return true;
