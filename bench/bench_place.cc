@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/clock.h"
 #include "place/placement.h"
 #include "place/queue_lab.h"
 #include "snapshot/builder.h"
@@ -79,8 +80,6 @@ void choose_linked(benchmark::State& state) {
   state.counters["limit"] = 100;  // microseconds
 }
 BENCHMARK(choose_linked)->Unit(benchmark::kMicrosecond);
-
-constexpr std::int64_t day_ms = 24 * 3'600'000;
 
 /// What went wrong in it; nullptr: no device had two jobs, no user more than allowed, all started
 /// within that many days, and of a user's equal jobs the first to come did first.

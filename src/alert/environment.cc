@@ -15,8 +15,6 @@ namespace berth {
 
 namespace {
 
-constexpr std::int64_t day_ms = 86'400'000;
-
 /// A device's fact is kept under its id, which no other fact's name begins like.
 constexpr std::string_view device_key = "device ";
 

@@ -23,9 +23,6 @@ struct BottleneckOptions {
   bool json = false;
 };
 
-/// What explain exits with where it could not look.
-constexpr int could_not_look = 3;
-
 /// Watches, answers on stdout. The exit code is by the worst finding: 0 none or hints, 1 warnings.
 [[nodiscard]] int explain_targets(Context& context, const std::vector<bottleneck::Target>& targets,
                                   const BottleneckOptions& options);

@@ -14,15 +14,12 @@
 #include "host_environment/machine_side.h"
 #include "run/acquire.h"
 #include "snapshot/device_kind.h"
+#include "snapshot/device_name.h"
 #include "snapshot/questions.h"
 
 namespace berth {
 
 namespace {
-
-std::string shown(const Device& device) {
-  return device.index ? std::to_string(*device.index) : device.id.text();
-}
 
 bool can_be_tested(const Device& device, const Snapshot& snapshot) {
   return is_of(Runtime::cuda, device) && device.index && device.uuid.get() &&
@@ -125,7 +122,7 @@ class Tester {
       if (!taken) return std::unexpected(std::move(taken).error());
       if (std::holds_alternative<Lease>(*taken)) {
         peer.emplace(std::move(*taken));
-        question.peers = {{*next->uuid.get(), shown(*next)}};
+        question.peers = {{*next->uuid.get(), index_or_id(*next)}};
         shown_to_cuda += "," + *next->uuid.get();
       }
     }
@@ -203,7 +200,7 @@ Result<std::vector<GpuProof>> prove_gpus(Context& context, const Snapshot& snaps
   for (const Device* device : *devices) {
     progress.show(
         static_cast<double>(tests.size()) / static_cast<double>(devices->size()),
-        trf("testing GPU {} ({} of {})", shown(*device), tests.size() + 1, devices->size()));
+        trf("testing GPU {} ({} of {})", index_or_id(*device), tests.size() + 1, devices->size()));
     auto test = tester.test(*device, peer_of(*device, *devices));
     if (!test) return std::unexpected(std::move(test).error());
     tests.push_back(std::move(*test));

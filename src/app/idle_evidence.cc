@@ -6,7 +6,6 @@
 namespace berth {
 
 IdleEvidence idle_evidence(const Context& context, const Snapshot& snapshot) {
-  constexpr std::int64_t day_ms = 86'400'000;
   IdleEvidence evidence;
   if (context.replay()) {
     evidence.why_none = sentence("a recording has none");

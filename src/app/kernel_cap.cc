@@ -19,7 +19,6 @@ namespace berth {
 
 namespace {
 
-constexpr std::string_view cgroups = "/sys/fs/cgroup";
 /// The service looks each second, and a driver takes its time to start.
 constexpr Duration patience_for_an_answer = std::chrono::seconds(8);
 constexpr Duration between_answers = std::chrono::milliseconds(20);
@@ -147,7 +146,7 @@ class LimitKeeper {
   [[nodiscard]] std::vector<std::string> groups_of_it() const {
     const auto text =
         read_proc_file("/proc/" + std::to_string(asked_.text.process.pid) + "/cgroup");
-    return nvml::groups_of(text ? *text : "", std::string(cgroups));
+    return nvml::groups_of(text ? *text : "", std::string(nvml::cgroups));
   }
 
   /// Of whoever starts the job again. One that is merely inside of another's limit does not know

@@ -20,11 +20,6 @@ namespace {
 constexpr std::size_t longest_config = 4 << 20;
 constexpr std::size_t longest_index = 64 << 20;
 
-bool is_directory(const std::string& path) {
-  struct stat status{};
-  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : path.substr(0, slash);

@@ -24,7 +24,6 @@ namespace berth {
 
 namespace {
 
-constexpr std::int64_t day_ms = 24 * 3'600'000;
 /// A look at a busy driver may take a while.
 constexpr Duration patience_to_start = std::chrono::minutes(4);
 constexpr std::size_t most_at_once = 8;

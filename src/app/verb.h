@@ -24,6 +24,8 @@ constexpr int no_device = 124;
 constexpr int berth_failed = 125;
 constexpr int cannot_execute = 126;
 }  // namespace exit_code
+/// Of doctor and explain.
+constexpr int could_not_look = 3;
 
 /// An option whose value may be left out: "--wait" alone then means "--wait=forever". The next word
 /// is its value only where it is a duration, so that `--wait python train.py` runs python.

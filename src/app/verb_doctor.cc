@@ -26,8 +26,6 @@ namespace berth {
 
 namespace {
 
-constexpr int could_not_look = 3;
-
 Sentence named(const Device& device) {
   return sentence("GPU {}, {} ({})", device.index ? std::to_string(*device.index) : "–",
                   device.name.get().value_or("?"), device.id.text());

@@ -29,6 +29,12 @@ struct Moment {
   return std::chrono::duration_cast<std::chrono::milliseconds>(at.time_since_epoch()).count();
 }
 
+constexpr std::int64_t day_ms = 86'400'000;
+
+inline void take_earlier(std::optional<Instant>& earliest, const std::optional<Instant>& other) {
+  if (other && (!earliest || *other < *earliest)) earliest = other;
+}
+
 class Clock {
  public:
   virtual ~Clock() = default;

@@ -81,6 +81,11 @@ bool is_there(const std::string& path) {
   return ::stat(path.c_str(), &facts) == 0;
 }
 
+bool is_directory(const std::string& path) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
   // Not blocking: somebody may have put a FIFO where a file is expected.
   auto fd = open_fd(path, O_RDONLY | O_NONBLOCK);
@@ -205,6 +210,10 @@ Result<std::vector<std::string>> list_directory(const std::string& path) {
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+std::vector<std::string> entries_in(const std::string& folder) {
+  return list_directory(folder).value_or(std::vector<std::string>{});
 }
 
 Result<std::string> read_link(const std::string& path) {

@@ -55,6 +55,8 @@ class ReadBlock {
 /// Whether a file, a folder or anything else is at `path`, links followed: false where the link
 /// leads nowhere, and where a folder on the way may not be searched.
 [[nodiscard]] bool is_there(const std::string& path);
+/// Likewise of a folder alone.
+[[nodiscard]] bool is_directory(const std::string& path);
 
 /// The whole of a file, at most `limit` bytes (more is an error: a "small file" that is not).
 /// For files of the kernel and our own; /proc files of strangers may block, see probe/process.
@@ -102,6 +104,8 @@ class ReadBlock {
 
 /// Names in a directory, without "." and "..", sorted.
 [[nodiscard]] Result<std::vector<std::string>> list_directory(const std::string& path);
+/// The same; none where they cannot be listed.
+[[nodiscard]] std::vector<std::string> entries_in(const std::string& folder);
 
 /// The target of a symbolic link.
 [[nodiscard]] Result<std::string> read_link(const std::string& path);

@@ -3,11 +3,13 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace berth {
@@ -41,6 +43,13 @@ class DeviceId {
  private:
   std::string text_;
 };
+
+/// A text is no list: whether one has another in it is its own question.
+template <class List>
+  requires(!std::is_convertible_v<List, std::string_view>)
+[[nodiscard]] constexpr bool contains(const List& list, const typename List::value_type& value) {
+  return std::ranges::find(list, value) != list.end();
+}
 
 /// A process that cannot be mistaken for a later one with the same pid.
 struct ProcessId {

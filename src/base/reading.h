@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace berth {
@@ -78,5 +79,16 @@ class Reading {
   std::optional<T> value_;
   Absent why_ = Absent::not_sampled;
 };
+
+/// In the reading's own unit, whatever it counts.
+template <class T>
+[[nodiscard]] std::optional<double> as_number(const Reading<T>& reading) {
+  if (!reading.get()) return std::nullopt;
+  if constexpr (std::is_arithmetic_v<T>) {
+    return static_cast<double>(*reading.get());
+  } else {
+    return static_cast<double>(reading.get()->count());
+  }
+}
 
 }  // namespace berth

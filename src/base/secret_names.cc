@@ -5,16 +5,13 @@
 #include <cctype>
 #include <span>
 
+#include "base/ids.h"
 #include "base/secret_values.h"
 #include "base/text.h"
 
 namespace berth {
 
 namespace {
-
-bool is_in(std::string_view word, std::span<const std::string_view> words) {
-  return std::ranges::find(words, word) != words.end();
-}
 
 bool is_capital_letter(char c) { return std::isupper(static_cast<unsigned char>(c)) != 0; }
 bool is_decimal_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
@@ -68,7 +65,7 @@ bool is_owner_of_keys(std::string_view word) {
        "mlflow",     "neptune",     "ngc",          "nvidia",   "openai",  "pinecone",
        "s3",         "replicate",   "serper",       "signing",  "slack",   "storage",
        "swanlab",    "tavily",      "subscription", "together", "wandb",   "openrouter"});
-  return is_in(word, owners);
+  return contains(owners, word);
 }
 
 /// "sort_key", "image_key": columns and settings.
@@ -80,13 +77,13 @@ bool is_key_of_data(std::string_view word) {
        "metric", "model",    "monitor",  "output",  "partition", "primary", "prompt", "public",
        "query",  "question", "rejected", "reply",   "response",  "row",     "sample", "sequence",
        "sort",   "state",    "target",   "text",    "time",      "value",   "video"});
-  return is_in(word, words);
+  return contains(words, word);
 }
 
 bool is_access_to_code(std::string_view word) {
   static constexpr auto words =
       std::to_array<std::string_view>({"ado", "azure", "devops", "gh", "git", "github", "gitlab"});
-  return is_in(word, words);
+  return contains(words, word);
 }
 
 /// What ends in "key": nobody knows of all whose they are, but what is data.
@@ -108,13 +105,13 @@ NameTells last_part_tells(const std::vector<std::string>& parts, bool is_option)
   if (parts.empty()) return NameTells::nothing;
   const std::string& last = parts.back();
   const std::string before = parts.size() > 1 ? parts[parts.size() - 2] : std::string();
-  if (is_in(last, secrets)) return NameTells::secret;
-  if (is_in(last, files)) return NameTells::unless_path;
-  if (is_in(last, addresses) || is_in(before + "_" + last, addresses)) {
+  if (contains(secrets, last)) return NameTells::secret;
+  if (contains(files, last)) return NameTells::unless_path;
+  if (contains(addresses, last) || contains(addresses, before + "_" + last)) {
     return NameTells::unless_data;
   }
   if (last == "pat" && is_access_to_code(before)) return NameTells::secret;
-  if (is_in(last, options)) return is_option ? NameTells::unless_data : NameTells::nothing;
+  if (contains(options, last)) return is_option ? NameTells::unless_data : NameTells::nothing;
   if (last == "key") return key_tells(before, is_option);
   const bool glued = last.ends_with("key") && is_owner_of_keys(last.substr(0, last.size() - 3));
   return glued ? NameTells::secret : NameTells::nothing;

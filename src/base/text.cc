@@ -42,7 +42,6 @@ std::string signal_name(int signal) {
 }
 
 namespace {
-char small(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 char capital(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 }  // namespace
 
@@ -54,13 +53,13 @@ std::string capitals(std::string_view text) {
 
 std::string small_letters(std::string_view text) {
   std::string changed(text);
-  std::transform(changed.begin(), changed.end(), changed.begin(), small);
+  std::transform(changed.begin(), changed.end(), changed.begin(), lower);
   return changed;
 }
 
 bool equals_ignoring_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char one, char other) { return small(one) == small(other); });
+                    [](char one, char other) { return lower(one) == lower(other); });
 }
 
 namespace {
@@ -71,7 +70,6 @@ std::optional<T> parse_whole(std::string_view text) {
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 }  // namespace
 
 std::optional<std::uint64_t> parse_unsigned(std::string_view text) {

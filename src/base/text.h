@@ -16,7 +16,15 @@ namespace berth {
 
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
-/// ASCII letters alone.
+/// Of ASCII alone, whatever the locale.
+[[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+[[nodiscard]] constexpr char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+/// A letter, a digit or "_".
+[[nodiscard]] constexpr bool is_word_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
+}
 [[nodiscard]] std::string capitals(std::string_view text);
 [[nodiscard]] std::string small_letters(std::string_view text);
 [[nodiscard]] bool equals_ignoring_case(std::string_view a, std::string_view b);

@@ -130,6 +130,11 @@ class Buffer {
 /// The CPU, with so many threads.
 [[nodiscard]] std::unique_ptr<Device> make_cpu(unsigned threads);
 
+/// CUDA's own UUIDs have nothing in front ("GPU-", "MIG-").
+[[nodiscard]] inline std::string bare_uuid(const std::string& uuid) {
+  return uuid.starts_with("GPU-") || uuid.starts_with("MIG-") ? uuid.substr(4) : uuid;
+}
+
 struct CudaApi;
 /// The device of that UUID (without "GPU-" or "MIG-"). not_found: CUDA shows none of it. The api
 /// outlives the device.

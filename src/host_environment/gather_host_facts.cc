@@ -146,11 +146,6 @@ HostFacts gather_host_facts(const HostFactsQuestion& question, Clock& clock) {
 
 namespace {
 
-std::string first_line(const std::string& path) {
-  const auto text = read_file(path, 4096);
-  return text ? std::string(trimmed(*text)) : std::string();
-}
-
 /// Host and devices with their facts, nobody's processes and leases.
 Snapshot facts_alone(const Snapshot& looked) {
   return {.taken = looked.taken,
@@ -187,8 +182,8 @@ Result<Manifest> gather_here(const HereQuestion& question, const Snapshot& looke
   const auto search_path = value_of(question.environment, "PATH").value_or("/usr/bin:/bin");
   Manifest manifest{.working_directory = question.working_directory,
                     .started = clock.wall_now(),
-                    .machine_id = first_line(question.root + "/etc/machine-id"),
-                    .boot_id = first_line(question.root + "/proc/sys/kernel/random/boot_id"),
+                    .machine_id = first_line_of(question.root + "/etc/machine-id"),
+                    .boot_id = first_line_of(question.root + "/proc/sys/kernel/random/boot_id"),
                     .uid = question.uid,
                     .user = question.user,
                     .given = facts_alone(looked)};

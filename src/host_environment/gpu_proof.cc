@@ -28,11 +28,6 @@ std::string line_of(const ProofStep& step) {
 
 void tell(const ProofStep& step) { (void)write_all(1, line_of(step)); }
 
-/// CUDA's own UUIDs have nothing in front.
-std::string bare(const std::string& uuid) {
-  return uuid.starts_with("GPU-") || uuid.starts_with("MIG-") ? uuid.substr(4) : uuid;
-}
-
 using Opened = Result<std::unique_ptr<compute::Device>>;
 
 /// In the child.
@@ -44,7 +39,7 @@ int prove_one(const GpuProofQuestion& question) {
     return 0;
   };
   if (!api) return failed(api.error());
-  const Opened device = compute::make_cuda(*api, bare(question.uuid));
+  const Opened device = compute::make_cuda(*api, compute::bare_uuid(question.uuid));
   if (!device) return failed(device.error());
   tell({.what = ProofOf::opening, .detail = (*device)->name()});
   SystemClock clock;
@@ -52,7 +47,7 @@ int prove_one(const GpuProofQuestion& question) {
   if (!prove(**device, *cpu, clock, {}, tell)) return 0;
   for (const auto& [uuid, called] : question.peers) {
     tell({.what = ProofOf::copy_to_peer, .end = ProofEnd::unfinished, .peer = called});
-    const Opened peer = compute::make_cuda(*api, bare(uuid));
+    const Opened peer = compute::make_cuda(*api, compute::bare_uuid(uuid));
     if (!peer) {
       tell({.what = ProofOf::copy_to_peer,
             .end = ProofEnd::failed,

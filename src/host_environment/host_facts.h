@@ -163,8 +163,6 @@ struct KernelSide {
   Reading<std::string> release;
   /// Of the loaded nvidia module. unsupported: it is not loaded.
   Reading<std::string> module_version;
-  bool nouveau_loaded = false;
-  bool uvm_loaded = false;
   /// unsupported: this machine has no UEFI, or its variables are not shown here.
   Reading<bool> secure_boot;
   /// Whether a file of the nvidia module exists for the running kernel.

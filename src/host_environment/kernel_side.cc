@@ -112,8 +112,6 @@ KernelSide gather_kernel_side(const std::string& root) {
   if (const auto text = read_file(root + "/sys/module/nvidia/version", 4096)) {
     if (!side.module_version.get()) side.module_version = std::string(trimmed(*text));
   }
-  side.nouveau_loaded = is_there(root + "/sys/module/nouveau");
-  side.uvm_loaded = is_there(root + "/sys/module/nvidia_uvm");
   side.secure_boot = secure_boot(root);
   side.module_installed = module_installed(root, side.release);
   side.is_wsl = is_there(root + "/dev/dxg");

@@ -21,15 +21,10 @@ constexpr std::uint64_t mebibyte = 1 << 20;
 constexpr std::uint64_t tried_limit = 1024 * mebibyte;
 constexpr std::uint64_t above_it = 64 * mebibyte;
 
-/// CUDA's own UUIDs have nothing in front.
-std::string bare_uuid(const std::string& uuid) {
-  return uuid.starts_with("GPU-") || uuid.starts_with("MIG-") ? uuid.substr(4) : uuid;
-}
-
 /// Why the limit does not hold there; empty: more was refused.
 std::string granted_on(const compute::CudaApi& api, const std::string& uuid,
                        const Reading<Bytes>& free) {
-  const auto device = compute::make_cuda(api, bare_uuid(uuid));
+  const auto device = compute::make_cuda(api, compute::bare_uuid(uuid));
   if (!device) return device.error().message();
   const auto least = (*device)->allocate(mebibyte);
   if (!least) return least.error().message();

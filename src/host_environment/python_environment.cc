@@ -1,7 +1,5 @@
 #include "host_environment/python_environment.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <filesystem>
 
@@ -17,11 +15,6 @@ namespace {
 
 constexpr std::size_t small_file = 1 << 18;
 
-bool is_folder(const std::string& path) {
-  struct stat facts{};
-  return ::stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
-}
-
 struct Interpreter {
   std::string path;
   std::string found_by;
@@ -29,7 +22,7 @@ struct Interpreter {
 
 Result<Interpreter> find_interpreter(const PythonQuestion& question) {
   if (!question.given.empty()) {
-    if (!is_folder(question.given)) {
+    if (!is_directory(question.given)) {
       auto path = find_executable(question.given, question.search_path);
       if (!path) return std::unexpected(std::move(path).error());
       return Interpreter{std::move(*path), "--python"};
@@ -51,15 +44,6 @@ Result<Interpreter> find_interpreter(const PythonQuestion& question) {
     }
   }
   return fail(ErrorCode::not_found, "there is no python in PATH");
-}
-
-/// The last line that says something.
-std::string last_line_of(std::string_view text) {
-  std::string last;
-  for (const std::string_view line : split(text, '\n')) {
-    if (!trimmed(line).empty()) last = std::string(trimmed(line).substr(0, 400));
-  }
-  return last;
 }
 
 /// What the interpreter says of itself, into `python`; the rest is how that went.

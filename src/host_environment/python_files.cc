@@ -188,16 +188,15 @@ void note(FrameworkSaid& said, std::string_view key, std::string_view value) {
   }
 }
 
-/// The last line that says something.
-std::string last_words(std::string_view text) {
+}  // namespace
+
+std::string last_line_of(std::string_view text) {
   std::string last;
   for (const std::string_view line : split(text, '\n')) {
     if (!trimmed(line).empty()) last = std::string(trimmed(line).substr(0, 400));
   }
   return last;
 }
-
-}  // namespace
 
 std::vector<FrameworkSaid> parse_import_answer(std::string_view text) {
   std::vector<FrameworkSaid> all;
@@ -225,7 +224,7 @@ ImportAnswer ask_by_import(const PythonEnvironment& python,
   const auto answer = answer_of(command, quiet, default_search_path, clock, patience);
   if (!answer) return {.end = ImportEnd::not_started, .detail = answer.error().message()};
   ImportAnswer said{.end = ImportEnd::answered, .frameworks = parse_import_answer(answer->out)};
-  if (!said.frameworks.empty()) said.frameworks.back().warning = last_words(answer->err);
+  if (!said.frameworks.empty()) said.frameworks.back().warning = last_line_of(answer->err);
   if (!answer->exit) {
     said.end = ImportEnd::took_too_long;
   } else if (answer->exit->signal != 0) {
@@ -233,7 +232,7 @@ ImportAnswer ask_by_import(const PythonEnvironment& python,
     said.detail = "signal " + std::to_string(answer->exit->signal);
   } else if (said.frameworks.empty()) {
     said.end = ImportEnd::not_started;
-    said.detail = last_words(answer->err);
+    said.detail = last_line_of(answer->err);
   }
   return said;
 }

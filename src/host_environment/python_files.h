@@ -45,5 +45,7 @@ struct TensorFlowBuildFile {
                                          Duration patience);
 /// What that child printed: lines "framework<TAB>key<TAB>value".
 [[nodiscard]] std::vector<FrameworkSaid> parse_import_answer(std::string_view text);
+/// The last line that says something.
+[[nodiscard]] std::string last_line_of(std::string_view text);
 
 }  // namespace berth

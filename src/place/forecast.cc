@@ -9,11 +9,6 @@ namespace berth {
 
 namespace {
 
-template <class T>
-bool contains(const std::vector<T>& list, const T& value) {
-  return std::find(list.begin(), list.end(), value) != list.end();
-}
-
 constexpr std::size_t most_foreseen = 64;
 
 /// A queue on its way through time.

@@ -12,8 +12,6 @@ namespace berth {
 
 namespace {
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 bool has_prefix(std::string_view text, std::string_view prefix) {
   return text.size() >= prefix.size() &&
          equals_ignoring_case(text.substr(0, prefix.size()), prefix);

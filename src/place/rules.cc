@@ -27,10 +27,6 @@ bool any_matches(const std::vector<DevicePattern>& patterns, const Device& devic
   return std::ranges::any_of(patterns, is_it);
 }
 
-bool contains(const std::vector<DeviceId>& devices, const DeviceId& id) {
-  return std::ranges::find(devices, id) != devices.end();
-}
-
 /// By its index alone: name and identity are among what a device that was not heard did not say.
 bool is_left_out_for_sure(const Refusal& refusal, const Case& asked) {
   if (refusal.rule == Rule::excluded) return true;

@@ -49,8 +49,6 @@ bool all_alike(const std::vector<const Device*>& cards) {
   });
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 bool looks_like_a_number(std::string_view entry) {
   if (entry.empty()) return false;
   if (is_digit(entry[0])) return true;

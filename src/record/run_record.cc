@@ -51,9 +51,9 @@ enum class Origin { here, earlier_boot, elsewhere };
 Origin origin_of(const Manifest& manifest) {
   // A boot id is one kernel's alone. A machine id may be missing (containers): two missing ones are
   // not the same machine.
-  const std::string boot = first_line_of("/proc/sys/kernel/random/boot_id");
+  const std::string boot = own_boot_id();
   if (!boot.empty() && boot == manifest.boot_id) return Origin::here;
-  const std::string machine = first_line_of("/etc/machine-id");
+  const std::string machine = own_machine_id();
   return !machine.empty() && machine == manifest.machine_id ? Origin::earlier_boot
                                                             : Origin::elsewhere;
 }

@@ -17,6 +17,7 @@
 
 #include "base/archive.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/ids.h"
 #include "base/owned_file.h"
 #include "base/process.h"
@@ -223,6 +224,12 @@ struct RunRecord {
 [[nodiscard]] std::string runs_directory(const std::string& state_directory);
 /// The other way: of STATE/runs/ID; empty: that is no run's.
 [[nodiscard]] std::string state_directory_of(const std::string& run_directory);
+
+/// Of this machine and of its boot; empty: not told.
+[[nodiscard]] inline std::string own_machine_id() { return first_line_of("/etc/machine-id"); }
+[[nodiscard]] inline std::string own_boot_id() {
+  return first_line_of("/proc/sys/kernel/random/boot_id");
+}
 
 /// A new id: "20251121-014946-k3f9q2", unique over machines and reboots.
 [[nodiscard]] std::string make_run_id(std::string_view machine_id, std::string_view boot_id,

@@ -505,7 +505,7 @@ TEST(Turn, OfThoseWhoCouldStartAndDoNotOneAfterTheOtherIsPassedOver) {
   EXPECT_FALSE(late.is_passed_over("2", now)) << "its turn has just begun";
   now += turn_limit;
   EXPECT_THAT(late.note(seen, "own", now), ElementsAre("1", "2"));
-  EXPECT_FALSE(late.is_anybody_able());
+  EXPECT_EQ(late.next_late(), std::nullopt);
   now += passed_over_for;
   EXPECT_FALSE(late.is_passed_over("1", now)) << "it is given its turn once more";
   EXPECT_THAT(late.note(seen, "own", now), IsEmpty());

@@ -11,10 +11,6 @@
 namespace berth {
 
 namespace {
-bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 /// Programs that start the one behind their own words.
 struct Wrapper {
   std::string_view name;
@@ -115,7 +111,7 @@ std::string_view name_of_program(std::string_view word) {
 bool is_assignment_word(std::string_view word) {
   const std::size_t equals = word.find('=');
   if (equals == std::string_view::npos || equals == 0) return false;
-  return std::ranges::all_of(word.substr(0, equals), is_name_character);
+  return std::ranges::all_of(word.substr(0, equals), is_word_character);
 }
 
 Interpreter interpreter_of(std::string_view word) {

@@ -16,10 +16,6 @@ constexpr Duration survey_pause = seconds(1);
 constexpr Duration kill_pause = seconds(1);
 constexpr Duration longest_sampler_pause = seconds(60);
 
-void take_earlier(std::optional<Instant>& earliest, const std::optional<Instant>& other) {
-  if (other && (!earliest || *other < *earliest)) earliest = other;
-}
-
 bool is_due(const std::optional<Instant>& at, Instant now) { return at && *at <= now; }
 }  // namespace
 

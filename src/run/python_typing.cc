@@ -12,10 +12,6 @@ namespace berth {
 
 namespace {
 
-bool is_word_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 /// Another encoding than UTF-8, which the first two lines may name, is not read here.
 bool names_an_encoding(std::string_view text) {
   const std::size_t second = text.find('\n');

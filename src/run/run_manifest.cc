@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "base/text.h"
 #include "base/user_name.h"
 #include "snapshot/questions.h"
@@ -14,8 +13,8 @@ Manifest begin_manifest(const RunOptions& options, const RunServices& services) 
   const JobSpec& job = options.job;
   Manifest manifest;
   manifest.started = services.clock.wall_now();
-  manifest.machine_id = first_line_of("/etc/machine-id");
-  manifest.boot_id = first_line_of("/proc/sys/kernel/random/boot_id");
+  manifest.machine_id = own_machine_id();
+  manifest.boot_id = own_boot_id();
   manifest.id = make_run_id(manifest.machine_id, manifest.boot_id, manifest.started, ::getpid());
   manifest.command = masked_command(job.command);
   manifest.working_directory = options.working_directory;

@@ -29,10 +29,6 @@ namespace berth {
 
 namespace {
 
-bool contains(const std::vector<pid_t>& pids, pid_t pid) {
-  return std::find(pids.begin(), pids.end(), pid) != pids.end();
-}
-
 std::vector<WatchedShare> shares_of(const Manifest& manifest) {
   std::vector<WatchedShare> shares;
   const bool is_held = manifest.cap && manifest.cap->tier != CapTier::none;

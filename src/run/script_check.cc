@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -140,10 +139,6 @@ std::optional<std::string> setter_among(const Words& words) {
 
 // ------------------------------------------------------------------------------------- containers
 
-bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
-  return std::ranges::find(words, word) != words.end();
-}
-
 /// Where the program stands that starts containers with GPUs.
 std::optional<std::size_t> container_tool_in(const Words& words) {
   for (const std::size_t at : programs_in(words)) {
@@ -171,7 +166,7 @@ bool gives_gpus(std::string_view option, std::string_view value) {
     return false;
   }
   constexpr std::array<std::string_view, 4> none = {"", "void", "none", "-1"};
-  return !is_one_of(value.substr(name.size() + 1), none);
+  return !contains(none, value.substr(name.size() + 1));
 }
 
 /// `-e CUDA_VISIBLE_DEVICES`, also with its own value written out: what the container has too much
@@ -192,7 +187,7 @@ std::optional<std::string> gpu_option_in(const Words& words, std::size_t from) {
     const std::size_t equals = word.find('=');
     const bool whole = word.starts_with("--") && equals != std::string_view::npos;
     const std::string_view option = whole ? word.substr(0, equals) : word;
-    if (!is_one_of(option, options) || (!whole && at + 1 >= words.size())) continue;
+    if (!contains(options, option) || (!whole && at + 1 >= words.size())) continue;
     const std::string_view value = whole ? word.substr(equals + 1) : std::string_view(words[++at]);
     if (hands_variable_on(option, value)) return std::nullopt;
     if (!found && gives_gpus(option, value)) {
@@ -207,7 +202,7 @@ std::size_t container_act_in(const Words& words, std::size_t at) {
   while (at < words.size() && (words[at].starts_with('-') || words[at] == "container")) {
     constexpr std::array<std::string_view, 8> with_value = {
         "-c", "--context", "-H", "--host", "-l", "--log-level", "-n", "--namespace"};
-    at += is_one_of(words[at], with_value) ? 2 : 1;
+    at += contains(with_value, words[at]) ? 2 : 1;
   }
   return at;
 }
@@ -217,7 +212,7 @@ bool acts_on_started(const Words& words, std::size_t at) {
   if (words[at] != "compose") return false;
   constexpr std::array<std::string_view, 4> starting = {"up", "run", "start", "exec"};
   return std::any_of(words.begin() + static_cast<std::ptrdiff_t>(at), words.end(),
-                     [&](const std::string& word) { return is_one_of(word, starting); });
+                     [&](const std::string& word) { return contains(starting, word); });
 }
 
 /// Whether nobody told it of the run's devices, and nothing is put in (run/container/plan.h).
@@ -349,7 +344,7 @@ std::optional<ScriptWarning> warning_about_characters_in(const std::vector<std::
                            .line = *std::move(found)};
     }
     runs_python = runs_python || interpreter_of(word) == Interpreter::python ||
-                  is_one_of(name_of_program(word), launchers);
+                  contains(launchers, name_of_program(word));
   }
   return std::nullopt;
 }

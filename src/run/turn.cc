@@ -17,11 +17,6 @@ constexpr Duration longest_gap_in_watching = std::chrono::seconds(5);
 /// Of a crowd of waiters who cannot use what is free, no more than this are judged one by one.
 constexpr std::size_t most_played_through = 32;
 
-template <class T>
-bool contains(const std::vector<T>& list, const T& value) {
-  return std::find(list.begin(), list.end(), value) != list.end();
-}
-
 }  // namespace
 
 bool is_stuck(const WaiterState& state, Instant now) {

@@ -86,7 +86,6 @@ class LateStarters {
                                               const Policy* policy = nullptr);
   /// Nobody stands in the way of `own`.
   void nobody_is_able() { able_since_.clear(); }
-  [[nodiscard]] bool is_anybody_able() const { return !able_since_.empty(); }
   [[nodiscard]] bool is_passed_over(const std::string& id, Instant now) const;
   /// When the next one will have had its time; nothing: nobody could start.
   [[nodiscard]] std::optional<Instant> next_late() const;

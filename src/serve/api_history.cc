@@ -31,7 +31,6 @@ struct TimeSpan {
 
 /// The time asked for, up to now; without words about it the last day.
 std::expected<TimeSpan, HttpResponse> span_of(const Question& question) {
-  constexpr std::int64_t day_ms = 86'400'000;
   const auto now =
       static_cast<std::uint64_t>(std::max<std::int64_t>(question.context.now.unix_ms, 0));
   auto until = number_parameter(question.request, "until", now, 0, latest);

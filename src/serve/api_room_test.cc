@@ -84,7 +84,6 @@ TEST(Topology, JoinsInAGroupWhatLinksLeadToOverOthersToo) {
 /// Knows one device, in steps of two seconds, and of one of them nothing.
 class Remembered final : public History {
  public:
-  Result<HistorySeries> series(const SeriesQuery&) const override { return HistorySeries(); }
   Result<std::vector<HistorySeries>> series_of(std::span<const DeviceId> devices,
                                                const SeriesQuery& query) const override {
     ++questions;

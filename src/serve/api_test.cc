@@ -206,19 +206,16 @@ TEST(Api, HistoryThatIsStillBeingOpenedIsSaid) {
 
 class SomeHistory final : public History {
  public:
-  Result<HistorySeries> series(const SeriesQuery& query) const override {
-    if (query.device.text() != "GPU-A") return fail(ErrorCode::not_found, "never seen");
-    return HistorySeries{
-        .device = query.device,
-        .metric = "",
-        .unit = "percent",
-        .step_ms = 1000,
-        .knows_since = WallTime{5},
-        .points = {{.at = query.since, .least = 1, .mean = 2, .p95 = 3, .most = 4}}};
-  }
   Result<std::vector<HistorySeries>> series_of(std::span<const DeviceId>,
-                                               const SeriesQuery&) const override {
-    return std::vector<HistorySeries>();
+                                               const SeriesQuery& query) const override {
+    if (query.device.text() != "GPU-A") return fail(ErrorCode::not_found, "never seen");
+    return std::vector<HistorySeries>{
+        {.device = query.device,
+         .metric = "",
+         .unit = "percent",
+         .step_ms = 1000,
+         .knows_since = WallTime{5},
+         .points = {{.at = query.since, .least = 1, .mean = 2, .p95 = 3, .most = 4}}}};
   }
   Result<UsageReport> usage(UsageQuery query) const override {
     return UsageReport{.by = query.by,

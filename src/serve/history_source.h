@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -40,7 +41,11 @@ class History {
   virtual ~History() = default;
   /// invalid: no such metric. Any other error, here and below: why the store has no answer now, as
   /// anybody may hear it. A device that was never seen has no points.
-  [[nodiscard]] virtual Result<HistorySeries> series(const SeriesQuery& query) const = 0;
+  [[nodiscard]] Result<HistorySeries> series(const SeriesQuery& query) const {
+    auto found = series_of({&query.device, 1}, query);
+    if (!found) return std::unexpected(std::move(found).error());
+    return std::move(found->front());
+  }
   /// Of each of these devices, in their order: one question of the store for all.
   [[nodiscard]] virtual Result<std::vector<HistorySeries>> series_of(
       std::span<const DeviceId> devices, const SeriesQuery& query) const = 0;

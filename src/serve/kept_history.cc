@@ -68,12 +68,6 @@ std::optional<Error> StoredHistory::take_trouble() const {
   return std::exchange(trouble_, std::nullopt);
 }
 
-Result<HistorySeries> StoredHistory::series(const SeriesQuery& query) const {
-  auto found = series_of({&query.device, 1}, query);
-  if (!found) return std::unexpected(std::move(found).error());
-  return std::move(found->front());
-}
-
 Result<std::vector<HistorySeries>> StoredHistory::series_of(std::span<const DeviceId> devices,
                                                             const SeriesQuery& query) const {
   using Found = std::vector<HistorySeries>;

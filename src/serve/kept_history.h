@@ -29,7 +29,6 @@ class StoredHistory final : public History {
       : path_(std::move(path)), offset_at_(std::move(offset_at)) {}
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  [[nodiscard]] Result<HistorySeries> series(const SeriesQuery& query) const override;
   [[nodiscard]] Result<std::vector<HistorySeries>> series_of(
       std::span<const DeviceId> devices, const SeriesQuery& query) const override;
   [[nodiscard]] Result<UsageReport> usage(UsageQuery query) const override;

@@ -12,6 +12,10 @@ std::string name_for_people(const Device& device) {
   return device.index && !device.parent ? fmt::format("GPU {}", *device.index) : device.id.text();
 }
 
+std::string index_or_id(const Device& device) {
+  return device.index ? std::to_string(*device.index) : device.id.text();
+}
+
 std::string_view without_maker(std::string_view name) {
   // As the list of PCI devices calls them, where a driver tells no name.
   for (const std::string_view maker : {"Advanced Micro Devices, Inc. [AMD/ATI] ",

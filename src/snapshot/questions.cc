@@ -389,17 +389,19 @@ Reading<Bytes> beyond_the_driver(const Device& device, const Reading<Bytes>& une
   const bool is_much = own > DeviceKindFacts{}.idle_memory;
   return is_much && unexplained.get() && *unexplained.get() <= own ? Bytes{0} : unexplained;
 }
+
+Reading<Bytes> unexplained_in(const Device& device, const auto& looked) {
+  if (is_used_a_bound(device)) return Absent::unsupported;  // its processes make it up
+  if (is_list_unread(device)) return device.process_count.why();
+  return beyond_the_driver(device, unexplained_by(device, processes_possibly_on(device, looked)));
+}
 }  // namespace
 
 Reading<Bytes> unexplained_memory(const Device& device, const Snapshot& snapshot) {
-  if (is_used_a_bound(device)) return Absent::unsupported;  // its processes make it up
-  if (is_list_unread(device)) return device.process_count.why();
-  return beyond_the_driver(device, unexplained_by(device, processes_possibly_on(device, snapshot)));
+  return unexplained_in(device, snapshot);
 }
 Reading<Bytes> unexplained_memory(const Device& device, const SnapshotIndex& index) {
-  if (is_used_a_bound(device)) return Absent::unsupported;
-  if (is_list_unread(device)) return device.process_count.why();
-  return beyond_the_driver(device, unexplained_by(device, processes_possibly_on(device, index)));
+  return unexplained_in(device, index);
 }
 
 namespace {

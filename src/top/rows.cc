@@ -10,8 +10,6 @@ namespace berth::top {
 
 namespace {
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 bool contains(std::string_view text, std::string_view what) {
   return std::search(text.begin(), text.end(), what.begin(), what.end(),
                      [](char a, char b) { return lower(a) == lower(b); }) != text.end();

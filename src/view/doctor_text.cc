@@ -79,8 +79,7 @@ std::string render_gpu_proofs(const Examined& host, const Style& style) {
     const Device* device = find_device(test.device, host.snapshot);
     if (device == nullptr) continue;
     text += wrapped("",
-                    outside(trf("GPU {}, {}: {}",
-                                device->index ? std::to_string(*device->index) : device->id.text(),
+                    outside(trf("GPU {}, {}: {}", index_or_id(*device),
                                 device->name.get().value_or("?"), verdict(test)),
                             style),
                     2, style, Paint::bold);

@@ -6,6 +6,7 @@
 #include "base/json_archive.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "snapshot/device_name.h"
 #include "view/idle_list.h"
 #include "view/paint.h"
 #include "view/table.h"
@@ -60,10 +61,6 @@ std::string_view sure_text(IdleSure sure) {
 
 std::string users_text(const IdleRow& row) { return fmt::format("{}", fmt::join(row.users, ", ")); }
 
-std::string number_of(const Device& device) {
-  return device.index ? std::to_string(*device.index) : device.id.text();
-}
-
 }  // namespace
 
 std::string idle_lease_lines(const std::vector<IdleRow>& rows, const Snapshot& snapshot,
@@ -72,8 +69,8 @@ std::string idle_lease_lines(const std::vector<IdleRow>& rows, const Snapshot& s
   for (const IdleRow& row : rows) {
     if (row.kind != IdleKind::lease || row.sure != IdleSure::measured) continue;
     const std::string line =
-        trf("GPU {} is held by {}, and nothing was computed on it for {}.", number_of(*row.device),
-            users_text(row), age_text(*row.since, snapshot.taken));
+        trf("GPU {} is held by {}, and nothing was computed on it for {}.",
+            index_or_id(*row.device), users_text(row), age_text(*row.since, snapshot.taken));
     text += wrapped("", outside(line, style), 2, style, Paint::dim);
   }
   return text;
@@ -85,7 +82,7 @@ std::string render_idle(const std::vector<IdleRow>& rows, const IdleEvidence& ev
   std::vector<TableRow> cells;
   for (const IdleRow& row : rows) {
     cells.push_back(
-        {outside(number_of(*row.device), style), outside(users_text(row), style),
+        {outside(index_or_id(*row.device), style), outside(users_text(row), style),
          own(what_text(row), style),
          row.held ? bytes_text(*row.held) : std::string(absent_mark(style)),
          row.since ? age_text(*row.since, snapshot.taken) : std::string(absent_mark(style)),

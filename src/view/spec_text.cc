@@ -39,16 +39,6 @@ std::string either(std::optional<double> driver, std::optional<double> table, do
   return trf("{} (table: {})", text(*driver), text(*table));
 }
 
-template <class T>
-std::optional<double> number(const Reading<T>& reading) {
-  if (!reading.get()) return std::nullopt;
-  if constexpr (std::is_arithmetic_v<T>) {
-    return static_cast<double>(*reading.get());
-  } else {
-    return static_cast<double>(reading.get()->count());
-  }
-}
-
 std::string whole(double value) { return fmt::format("{:.0f}", value); }
 std::string bits(double value) { return trf("{} bit", whole(value)); }
 std::string memory_words(double value) {
@@ -135,7 +125,7 @@ std::vector<SpecRow> fact_rows() {
   return {
       {as_key("capability"), capability_text},
       both(
-          as_key("multiprocessors"), [](const Device& d) { return number(d.multiprocessors); },
+          as_key("multiprocessors"), [](const Device& d) { return as_number(d.multiprocessors); },
           [](const Card& c) -> std::optional<double> {
             if (!c.is_nvidia()) return std::nullopt;
             return c.multiprocessors;
@@ -162,7 +152,7 @@ std::vector<SpecRow> fact_rows() {
                   return std::to_string(c.multiprocessors);
                 }),
       both(
-          as_key("CUDA cores"), [](const Device& d) { return number(d.cuda_cores); },
+          as_key("CUDA cores"), [](const Device& d) { return as_number(d.cuda_cores); },
           [](const Card& c) -> std::optional<double> {
             const auto cores = cuda_cores(c);
             if (!cores) return std::nullopt;
@@ -171,7 +161,7 @@ std::vector<SpecRow> fact_rows() {
           whole),
       {as_key("tensor cores"), tensor_text},
       both(
-          as_key("memory"), [](const Device& d) { return number(d.memory_total); },
+          as_key("memory"), [](const Device& d) { return as_number(d.memory_total); },
           [](const Card& c) -> std::optional<double> {
             return static_cast<double>(usable_memory(c).count());
           },
@@ -182,10 +172,10 @@ std::vector<SpecRow> fact_rows() {
                   return fmt::format("{} GB {}", c.memory_gib, name_of(*c.memory));
                 }),
       both(
-          as_key("memory bus"), [](const Device& d) { return number(d.memory_bus_width); },
+          as_key("memory bus"), [](const Device& d) { return as_number(d.memory_bus_width); },
           [](const Card& c) -> std::optional<double> { return c.bus_bits; }, bits),
       both(
-          as_key("bandwidth"), [](const Device& d) { return number(d.memory_bandwidth); },
+          as_key("bandwidth"), [](const Device& d) { return as_number(d.memory_bandwidth); },
           [](const Card& c) -> std::optional<double> {
             if (!c.bandwidth) return std::nullopt;
             return *c.bandwidth * 1e9;
@@ -202,7 +192,7 @@ std::vector<SpecRow> fact_rows() {
          return reading_text(subject.device->clock_sm_max, style, clock_text);
        }},
       both(
-          as_key("power limit"), [](const Device& d) { return number(d.power_limit_default); },
+          as_key("power limit"), [](const Device& d) { return as_number(d.power_limit_default); },
           [](const Card& c) -> std::optional<double> {
             if (!c.watts) return std::nullopt;
             return *c.watts * 1000.0;

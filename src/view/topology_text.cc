@@ -9,6 +9,7 @@
 #include "place/together.h"
 #include "snapshot/details.h"
 #include "snapshot/device_kind.h"
+#include "snapshot/device_name.h"
 #include "view/paint.h"
 #include "view/values.h"
 
@@ -22,10 +23,6 @@ std::vector<const Device*> whole_devices(const Snapshot& snapshot) {
     if (!device.parent) devices.push_back(&device);
   }
   return devices;
-}
-
-std::string name_of(const Device& device) {
-  return device.index ? std::to_string(*device.index) : device.id.text();
 }
 
 std::string cell(std::string_view text, std::size_t width) {
@@ -44,10 +41,10 @@ std::string matrix(const std::vector<const Device*>& devices, const JointTable& 
                    const Style& style) {
   constexpr std::size_t width = 5;
   std::string text = cell("GPU", width);
-  for (const Device* device : devices) text += cell(name_of(*device), width);
+  for (const Device* device : devices) text += cell(index_or_id(*device), width);
   text += cell("NUMA", width) + "CPUs\n";
   for (std::size_t a = 0; a < devices.size(); ++a) {
-    text += cell(name_of(*devices[a]), width);
+    text += cell(index_or_id(*devices[a]), width);
     for (std::size_t b = 0; b < devices.size(); ++b) {
       const std::string word = link_word(*devices[a], joints.at(a, b));
       text += cell(word.empty() ? std::string(absent_mark(style)) : word, width);

@@ -229,6 +229,10 @@ def resident_bytes(pid):
         return int(re.search(r"VmRSS:\s+(\d+)", status.read())[1]) * 1024
 
 
+def descriptors_of(server):
+    return len(os.listdir(f"/proc/{server.process.pid}/fd"))
+
+
 def openssl(*words, cwd):
     subprocess.run(["openssl", *words], cwd=cwd, check=True, capture_output=True, timeout=60)
 

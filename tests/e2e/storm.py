@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 
+from aftermath import children
 from conftest import BERTH, BUILD
 
 STRESS = BUILD / "tests/stress/lease_stress"
@@ -147,13 +148,6 @@ class Storm:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def children(pid):
-    try:
-        return [int(one) for one in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return []
 
 
 def leaders_of_berth(launcher, berth):

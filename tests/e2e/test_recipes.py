@@ -4,13 +4,13 @@ and held to the numbers that they print and mark."""
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 
 import pytest
 
 from conftest import ROOT, Machine
+from test_join import free_port
 
 PYTHON = "/usr/bin/python3"
 SOURCES = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "examples/recipes").glob("*.py")}
@@ -48,12 +48,6 @@ def play(machine, copied, name, how=("--cpu",), starter=(), words=(), code=0, va
     assert done.returncode == code, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     record = json.loads(machine.run("show", "last", "--json").stdout)
     return done.stdout, [mark["text"] for mark in record["marks"]]
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 BY_HAND = """

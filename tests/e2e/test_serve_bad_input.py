@@ -12,7 +12,7 @@ import time
 
 import pytest
 from conftest import wait_until
-from serving import Events, openssl, resident_bytes
+from serving import Events, descriptors_of, openssl, resident_bytes
 from serving import serve_on  # noqa: F401  pylint: disable=unused-import
 
 def unix_connection(server):
@@ -242,10 +242,6 @@ def client_hello():
     return sent.read()
 
 
-def descriptors(server):
-    return len(os.listdir(f"/proc/{server.process.pid}/fd"))
-
-
 class Strangers:
     """Connections of people who send something and may read nothing, and what the log says since the first."""
 
@@ -253,7 +249,7 @@ class Strangers:
         self.server = server
         wait_until(lambda: server.says("SIMULATED"), "it has said all of its beginning", 20)
         self.quiet = len(server.said)
-        self.descriptors = descriptors(server)
+        self.descriptors = descriptors_of(server)
         self.began = time.monotonic()
         self.open = []
 
@@ -270,7 +266,7 @@ class Strangers:
 
     def are_forgotten(self):
         # The server's own files are opened meanwhile.
-        wait_until(lambda: descriptors(self.server) < self.descriptors + 8, "their descriptors are closed", 30)
+        wait_until(lambda: descriptors_of(self.server) < self.descriptors + 8, "their descriptors are closed", 30)
 
     def are_told_of_once(self, what):
         """Once a minute, to be exact."""
@@ -343,10 +339,3 @@ def test_hundreds_of_malformed_requests_are_one_line_of_the_log(server):
         strangers.are_told_of_once("a request that is no HTTP, or too large, from 127.0.0.1")
     finally:
         strangers.leave()
-
-
-@pytest.mark.parametrize("words", [["--listen", ","], ["--listen", ""], ["--listen", " , "],
-                                   ["--listen", ",", "--socket", "none"], ["--listen", "none", "--socket", "none"]])
-def test_a_server_that_nobody_could_reach_is_refused(machine, words):
-    done = machine.run("serve", *words)
-    assert done.returncode == 2 and "--listen" in done.stderr, done.stderr

@@ -3,14 +3,13 @@ crowd has no more than its places, and neither memory nor the log grows with it.
 
 import contextlib
 import http.client
-import os
 import re
 import resource
 import socket
 
 import pytest
 from conftest import wait_until
-from serving import UnixConnection
+from serving import UnixConnection, descriptors_of
 from serving import serve_on  # noqa: F401  pylint: disable=unused-import
 
 PLACES = 4096
@@ -35,10 +34,6 @@ def descriptors():
 def most_resident_bytes(pid):
     with open(f"/proc/{pid}/status", encoding="utf-8") as status:
         return int(re.search(r"VmHWM:\s+(\d+)", status.read())[1]) * 1024
-
-
-def descriptors_of(server):
-    return len(os.listdir(f"/proc/{server.process.pid}/fd"))
 
 
 def answered_from(address, server):

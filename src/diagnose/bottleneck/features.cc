@@ -14,16 +14,6 @@ double seconds_of(const ActivitySample& step) {
   return static_cast<double>(step.span.count()) / 1000;
 }
 
-template <class T>
-std::optional<double> number(const Reading<T>& reading) {
-  if (!reading.get()) return std::nullopt;
-  if constexpr (std::is_arithmetic_v<T>) {
-    return static_cast<double>(*reading.get());
-  } else {
-    return static_cast<double>(reading.get()->count());
-  }
-}
-
 /// A mean of what was read, each value weighted.
 class Mean {
  public:
@@ -63,7 +53,7 @@ class Rate {
 };
 
 std::optional<double> busy_of(const DeviceStep& device) {
-  const auto percent = number(device.utilization);
+  const auto percent = as_number(device.utilization);
   if (!percent) return std::nullopt;
   return std::clamp(*percent / 100, 0.0, 1.0);
 }
@@ -110,7 +100,7 @@ std::optional<double> share_of(std::optional<double> part, std::optional<double>
 std::optional<double> others_in(const ActivitySample& step, std::size_t at) {
   const DeviceStep& device = step.devices[at];
   if (device.others.get() && *device.others.get() == 0) return 0.0;
-  if (const auto percent = number(device.others_utilization)) return *percent / 100;
+  if (const auto percent = as_number(device.others_utilization)) return *percent / 100;
   if (!device.others.get() || !device.utilization.get()) return std::nullopt;
   double own = 0;
   for (const ProcessStep& process : step.processes) {
@@ -140,17 +130,17 @@ class DeviceSum {
     load_.most_others = std::max(load_.most_others, device.others.get().value_or(0));
     busy_.add(busy, seconds);
     others_.add(others_in(step, at), seconds);
-    sent_.add(number(device.pcie_sent), seconds);
-    received_.add(number(device.pcie_received), seconds);
-    nvlink_.add(number(device.nvlink), seconds);
+    sent_.add(as_number(device.pcie_sent), seconds);
+    received_.add(as_number(device.pcie_received), seconds);
+    nvlink_.add(as_number(device.nvlink), seconds);
     if (!busy || *busy <= 0) return;
     // Counters over the whole step, spread over the part of it in which kernels ran.
-    activity_.add(number(device.sm), seconds, *busy, sm_);
-    activity_.add(number(device.tensor), seconds, *busy, tensor_);
-    activity_.add(number(device.dram), seconds, *busy, dram_);
-    activity_.add(number(device.utilization_memory), seconds, *busy, memory_);
-    power_.add(share_of(number(device.power), number(facts_.power_limit)), seconds * *busy);
-    const auto clock = share_of(number(device.clock_sm), number(facts_.clock_sm_max));
+    activity_.add(as_number(device.sm), seconds, *busy, sm_);
+    activity_.add(as_number(device.tensor), seconds, *busy, tensor_);
+    activity_.add(as_number(device.dram), seconds, *busy, dram_);
+    activity_.add(as_number(device.utilization_memory), seconds, *busy, memory_);
+    power_.add(share_of(as_number(device.power), as_number(facts_.power_limit)), seconds * *busy);
+    const auto clock = share_of(as_number(device.clock_sm), as_number(facts_.clock_sm_max));
     clock_.add(clock, seconds * *busy);
     add_caps(device, clock, seconds * *busy);
     add_spinning(device, *busy, seconds);
@@ -210,13 +200,13 @@ class DeviceSum {
   }
 
   void add_spinning(const DeviceStep& device, double busy, double seconds) {
-    const auto power = share_of(number(device.power), number(facts_.power_limit));
-    const auto sm = number(device.sm);
+    const auto power = share_of(as_number(device.power), as_number(facts_.power_limit));
+    const auto sm = as_number(device.sm);
     if (!sm && !power) return;
     knows_spinning_ = true;
     if (busy < 1 - t_.busy_idle_share) return;
     const bool draws = power && *power >= t_.spinning_power_share;
-    const auto memory = number(device.utilization_memory);
+    const auto memory = as_number(device.utilization_memory);
     const bool untouched = memory && *memory < t_.spinning_memory_percent;
     // Without counters of the SMs a spinning card is one that leaves its memory alone, or needs
     // hardly more than an idle one.
@@ -279,7 +269,7 @@ void add_process(const ProcessStep& process, double seconds, ProcessSum& sum) {
     sum.looks += 1;
     sum.disk_looks += waits ? 1 : 0;
   }
-  sum.storage += number(process.storage_read).value_or(0);
+  sum.storage += as_number(process.storage_read).value_or(0);
 }
 
 ProcessLoad finished(const ProcessSum& sum, const Thresholds& t) {
@@ -349,31 +339,29 @@ template <class T>
 std::optional<double> sum_over(const ActivitySample& step, Reading<T> ProcessStep::* reading) {
   std::optional<double> sum;
   for (const ProcessStep& process : step.processes) {
-    if (const auto value = number(process.*reading)) sum = sum.value_or(0) + *value;
+    if (const auto value = as_number(process.*reading)) sum = sum.value_or(0) + *value;
   }
   return sum;
 }
 
 void gather_host(const std::vector<const ActivitySample*>& steps, Features& features) {
-  Rate storage, read, written, faults, swap, preempted;
+  Rate storage, read, faults, swap, preempted;
   Mean pressure, busy, swapped, memory;
   for (const ActivitySample* step : steps) {
     const double seconds = seconds_of(*step);
     storage.add(sum_over(*step, &ProcessStep::storage_read), seconds);
     read.add(sum_over(*step, &ProcessStep::read), seconds);
-    written.add(sum_over(*step, &ProcessStep::written), seconds);
     faults.add(sum_over(*step, &ProcessStep::major_faults), seconds);
     preempted.add(sum_over(*step, &ProcessStep::involuntary_switches), seconds);
     swapped.add(sum_over(*step, &ProcessStep::swapped), seconds);
     memory.add(sum_over(*step, &ProcessStep::gpu_memory), seconds);
-    swap.add(number(step->host.swap_in), seconds);
-    busy.add(number(step->host.cpu_busy), seconds);
-    const auto waits = number(step->host.io_pressure);
-    pressure.add(waits ? waits : number(step->host.iowait), seconds);
+    swap.add(as_number(step->host.swap_in), seconds);
+    busy.add(as_number(step->host.cpu_busy), seconds);
+    const auto waits = as_number(step->host.io_pressure);
+    pressure.add(waits ? waits : as_number(step->host.iowait), seconds);
   }
   features.storage_rate = storage.per_second();
   features.read_rate = read.per_second();
-  features.written_rate = written.per_second();
   features.saw_io = features.read_rate.has_value() || features.storage_rate.has_value();
   features.major_faults = faults.per_second();
   features.preemptions = preempted.per_second();
@@ -395,7 +383,6 @@ void gather_devices(const Activity& activity, const std::vector<const ActivitySa
     for (const ActivitySample* step : steps) sum.add(*step, at);
     features.devices.push_back(sum.load());
     busy.add(features.devices.back().busy, 1);
-    features.saw_sm = features.saw_sm || features.devices.back().sm.has_value();
   }
   features.busy = busy.mean();
 }
@@ -427,7 +414,7 @@ void gather(const Activity& activity, const std::vector<const ActivitySample*>& 
   for (const ActivitySample* step : steps) features.seconds_counted += seconds_of(*step);
   if (steps.empty()) return;
   gather_devices(activity, steps, t, features);
-  features.cpus_host = number(activity.cpus);
+  features.cpus_host = as_number(activity.cpus);
   features.cpus = activity.cpus_allowed.get() ? activity.cpus_allowed.get() : features.cpus_host;
   std::map<pid_t, ProcessSum> sums;
   for (const ActivitySample* step : steps) {

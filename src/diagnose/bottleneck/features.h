@@ -74,9 +74,8 @@ struct Features {
   bool saw_processes = false;  // the job's processes could be looked at
   bool saw_threads = false;
   bool saw_io = false;  // what they read
-  bool saw_sm = false;
-  Group holders;  // processes on the devices
-  Group workers;  // children that work or wait for storage; not the holders' parents
+  Group holders;        // processes on the devices
+  Group workers;        // children that work or wait for storage; not the holders' parents
   int workers_all = 0;
   int saturated_workers = 0;
   double wanted = 0;                  // CPUs' worth of threads that want to run, of the whole job
@@ -88,7 +87,6 @@ struct Features {
   std::optional<double> cpus_busy_by_others;
   std::optional<double> storage_rate;  // bytes per second from storage
   std::optional<double> read_rate;     // bytes per second by read calls
-  std::optional<double> written_rate;
   std::optional<double> io_pressure;
   std::optional<double> swap_rate;
   std::optional<double> major_faults;  // per second

@@ -170,7 +170,6 @@ Phases phases_of(std::span<const LoadPoint> points, const PhaseLimits& limits) {
     const bool inside = still.from > working.from && still.to < working.to;
     if (inside && still.length() >= limits.shortest_pause) phases.pauses.push_back(still);
   }
-  phases.busy_working = mean_busy(points, working, {});
   phases.busy_between = mean_busy(points, working, phases.pauses);
   if (phases.busy_between >= 1 - limits.idle_between) {
     phases.repeating = repeating_in(phases.pauses, working, limits);

@@ -65,7 +65,6 @@ struct Phases {
   std::vector<Stretch> pauses;     // within `working`, in their order
   /// Nothing: fewer than two, at irregular distances, or the GPUs stand still between them too.
   std::optional<RepeatingPauses> repeating;
-  double busy_working = 0;  // mean over `working`
   double busy_between = 0;  // mean over `working` without its pauses
 };
 

@@ -33,7 +33,6 @@ inline Examined healthy() {
       ContainerTools{.engines = {{"docker", "/run/docker.sock"}}, .toolkit = "/usr/bin/nvidia-ctk"};
   facts.kernel = KernelSide{.release = std::string("6.1.0"),
                             .module_version = std::string("580.65.06"),
-                            .uvm_loaded = true,
                             .secure_boot = true,
                             .module_installed = true};
   facts.device_files = {{"/dev/nvidiactl", FileAccess::opens, "crw-rw-rw- 0:0"},

@@ -13,7 +13,6 @@ constexpr std::size_t most_lines = 200'000;
 /// Of a longer line the rest is left out: no message is as long.
 constexpr std::size_t longest_line = 4096;
 
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 constexpr std::string_view name_letters =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";

@@ -27,16 +27,12 @@ Properties properties_of(const std::string& path) {
   return text ? parse_properties(*text) : Properties{};
 }
 
-std::vector<std::string> names_in(const std::string& folder) {
-  return list_directory(folder).value_or(std::vector<std::string>{});
-}
-
 std::optional<std::uint64_t> number_behind(std::string_view name, std::string_view beginning) {
   return name.starts_with(beginning) ? parse_unsigned(name.substr(beginning.size())) : std::nullopt;
 }
 
 void find_device_files(Card& card) {
-  for (const std::string& name : names_in(card.folder + "/drm")) {
+  for (const std::string& name : entries_in(card.folder + "/drm")) {
     if (const auto render = number_behind(name, "renderD")) card.render_minor = render;
     if (number_behind(name, "card")) card.card_file = "/dev/dri/" + name;
   }
@@ -57,7 +53,7 @@ Reading<std::string> unique_number(const Card& card, const Driver& driver) {
 Bytes bank_memory(const std::string& node) {
   constexpr std::uint64_t most = std::uint64_t{1} << 50U;
   Bytes sum;
-  for (const std::string& bank : names_in(node + "/mem_banks")) {
+  for (const std::string& bank : entries_in(node + "/mem_banks")) {
     std::string path = node;
     path += "/mem_banks/" + bank + "/properties";
     const Properties properties = properties_of(path);
@@ -78,7 +74,7 @@ struct Numbered {
 std::vector<NvLink> links_of(const Numbered& node, const std::map<std::uint64_t, NodePlace>& at) {
   std::vector<NvLink> links;
   constexpr std::uint64_t megabytes = 1'000'000;
-  for (const std::string& name : names_in(node.folder + "/io_links")) {
+  for (const std::string& name : entries_in(node.folder + "/io_links")) {
     std::string path = node.folder;
     path += "/io_links/" + name + "/properties";
     const Properties link = properties_of(path);
@@ -100,13 +96,11 @@ std::vector<NvLink> links_of(const Numbered& node, const std::map<std::uint64_t,
 
 Node node_of(const Numbered& numbered) {
   const Properties& told = numbered.properties;
-  const std::uint64_t per_unit = value_of(told, "simd_per_cu");
   const std::uint64_t minor = value_of(told, "drm_render_minor");
   return {
       .gpu_id = short_line(numbered.folder + "/gpu_id"),
       .partition = place_of(told).function,
       .render_minor = minor > 0 ? std::optional(minor) : std::nullopt,
-      .compute_units = per_unit > 0 ? value_of(told, "simd_count") / per_unit : 0,
       .chip = chip_name(value_of(told, "gfx_target_version")),
       .memory = bank_memory(numbered.folder),
       .has_processor = value_of(told, "cpu_cores_count") > 0,
@@ -137,7 +131,7 @@ std::vector<Card> cards_of_bus(const std::string& sys, const Driver& driver) {
   std::vector<Card> cards;
   for (const std::string_view name : driver.names) {
     if (name.empty()) continue;
-    for (const std::string& entry : names_in(sys + "/bus/pci/drivers/" + std::string(name))) {
+    for (const std::string& entry : entries_in(sys + "/bus/pci/drivers/" + std::string(name))) {
       auto address = normal_pci_address(entry);
       if (!address) continue;
       Card card;
@@ -164,7 +158,7 @@ void add_nodes(std::vector<Card>& cards, const std::string& sys) {
   const std::string topology = sys + "/class/kfd/kfd/topology/nodes/";
   for (Card& card : cards) card.nodes.clear();
   std::vector<Numbered> nodes;
-  for (const std::string& entry : names_in(topology)) {
+  for (const std::string& entry : entries_in(topology)) {
     const auto number = parse_unsigned(entry);
     if (!number) continue;
     Numbered node{.number = *number, .folder = topology + entry, .properties = {}};
@@ -201,7 +195,7 @@ const Card::Sensors& sensors_of(Card& card) {
   }
   card.sensors.emplace();
   const std::string all = card.folder + "/hwmon/";
-  for (const std::string& entry : names_in(all)) {
+  for (const std::string& entry : entries_in(all)) {
     const std::string folder = all + entry;
     const std::string name = short_line(folder + "/name");
     if (name != "amdgpu" && name != card.driver) continue;

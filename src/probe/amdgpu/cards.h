@@ -39,7 +39,6 @@ struct Node {
   std::string gpu_id;           // in the names of its processes' files
   std::uint32_t partition = 0;  // of its card
   std::optional<std::uint64_t> render_minor;
-  std::uint64_t compute_units = 0;
   std::string chip;  // "gfx942"
   Bytes memory;      // a share of the card's where it is divided; 0: not told
   bool has_processor = false;

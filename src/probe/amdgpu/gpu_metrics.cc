@@ -18,7 +18,7 @@ struct Layout {
   unsigned energy = 0;
   unsigned throttle = 0;  // the one that means the same on each chip
   unsigned residencies = 0;
-  unsigned pcie_width = 0, pcie_speed = 0, pcie_replays = 0;
+  unsigned pcie_width = 0, pcie_replays = 0;
   unsigned clock = 0, clocks = 0;
   unsigned memory_clock = 0;
   unsigned partition_count = 0, partitions = 0, partition_stride = 0;
@@ -55,7 +55,6 @@ constexpr Layout later(unsigned content, unsigned size, unsigned stride) {
           .energy = 24,
           .residencies = 44,
           .pcie_width = 68,
-          .pcie_speed = 70,
           .pcie_replays = 112,
           .clock = 296,
           .clocks = chiplets,
@@ -91,7 +90,6 @@ constexpr std::array layouts = {
            .power = 10,
            .energy = 24,
            .pcie_width = 48,
-           .pcie_speed = 50,
            .pcie_replays = 88,
            .clock = 240,
            .clocks = chiplets,
@@ -106,7 +104,6 @@ constexpr std::array layouts = {
            .power = 10,
            .energy = 56,
            .pcie_width = 80,
-           .pcie_speed = 82,
            .pcie_replays = 120,
            .clock = 280,
            .clocks = chiplets,
@@ -122,7 +119,6 @@ constexpr std::array layouts = {
            .energy = 16,
            .residencies = 36,
            .pcie_width = 60,
-           .pcie_speed = 62,
            .pcie_replays = 104,
            .clock = 264,
            .clocks = chiplets,
@@ -256,7 +252,6 @@ std::optional<GpuMetrics> parse_gpu_metrics(std::string_view bytes) {
   metrics.clock = clock_of(bytes, *layout);
   metrics.memory_clock = quantity_of<Megahertz>(narrow(layout->memory_clock));
   metrics.pcie_width = narrow(layout->pcie_width);
-  metrics.pcie_tenth_gigatransfers = narrow(layout->pcie_speed);
   metrics.pcie_replays = wide(layout->pcie_replays);
   if (const auto bits = wide(layout->throttle)) metrics.throttle = reasons_of(*bits);
   metrics.residencies = residencies_at(bytes, layout->residencies);

@@ -35,7 +35,6 @@ struct GpuMetrics {
   std::optional<Megahertz> clock;  // of the fastest chiplet
   std::optional<Megahertz> memory_clock;
   std::optional<std::uint64_t> pcie_width;
-  std::optional<std::uint64_t> pcie_tenth_gigatransfers;
   std::optional<std::uint64_t> pcie_replays;
   /// What holds the clocks back now.
   std::optional<ClockReasons> throttle;

@@ -13,10 +13,6 @@ namespace berth::drm {
 
 namespace {
 
-bool is_one_of(const std::vector<std::string>& paths, const std::string& path) {
-  return std::ranges::find(paths, path) != paths.end();
-}
-
 /// The file by which a display is set: who draws has the render node alone.
 bool owns_display(const OpenFile& file) { return file.path.starts_with("/dev/dri/card"); }
 
@@ -65,7 +61,7 @@ OpenDeviceFiles::OpenDeviceFiles(std::string proc, std::vector<std::string> begi
 std::vector<pid_t> OpenDeviceFiles::holders_of(const std::vector<std::string>& paths) const {
   std::vector<pid_t> pids;
   for (const OpenFile& file : files_) {
-    if (is_one_of(paths, file.path)) pids.push_back(file.pid);
+    if (contains(paths, file.path)) pids.push_back(file.pid);
   }
   std::ranges::sort(pids);
   const auto again = std::ranges::unique(pids);
@@ -80,7 +76,7 @@ std::vector<ClientOf> OpenDeviceFiles::clients_of(const std::vector<std::string>
   };
   std::map<std::uint64_t, Best> by_id;
   for (const OpenFile& file : files_) {
-    if (!is_one_of(paths, file.path)) continue;
+    if (!contains(paths, file.path)) continue;
     const auto text =
         read_proc_file(proc_ + "/" + std::to_string(file.pid) + "/fdinfo/" + file.number, 1 << 16);
     auto client = text ? parse_fdinfo(*text) : std::nullopt;

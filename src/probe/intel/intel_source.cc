@@ -22,10 +22,6 @@ constexpr std::array<std::string_view, 2> intel_drivers = {"xe", "i915"};
 // Where all of them have their graphics; a card of its own has another address.
 constexpr std::string_view of_the_processor = "00000000:00:02.0";
 
-std::vector<std::string> folders_in(const std::string& folder) {
-  return list_directory(folder).value_or(std::vector<std::string>{});
-}
-
 template <class T>
 Reading<T> scaled(const Reading<std::uint64_t>& number, std::uint64_t per_unit,
                   std::uint64_t most) {
@@ -60,7 +56,7 @@ Reading<Celsius> heat_of(const std::string& sensors, std::string_view label,
 /// Folders of graphics engines' parts, whichever driver: "gt0" below.
 std::vector<std::string> parts_of(const std::string& folder, std::string_view beginning) {
   std::vector<std::string> parts;
-  for (const std::string& name : folders_in(folder)) {
+  for (const std::string& name : entries_in(folder)) {
     const bool is_part = name.starts_with(beginning) &&
                          parse_unsigned(std::string_view(name).substr(beginning.size()));
     if (is_part) parts.push_back(folder + "/" + name);
@@ -116,7 +112,7 @@ Reading<ClockReasons> throttle_of(const std::string& path, const std::string& be
 std::vector<IntelSource::Card> IntelSource::cards_here() const {
   std::vector<Card> cards;
   for (const std::string_view driver : intel_drivers) {
-    for (const std::string& entry : folders_in(sys_ + "/bus/pci/drivers/" + std::string(driver))) {
+    for (const std::string& entry : entries_in(sys_ + "/bus/pci/drivers/" + std::string(driver))) {
       auto address = normal_pci_address(entry);
       if (!address) continue;
       Card card;
@@ -126,7 +122,7 @@ std::vector<IntelSource::Card> IntelSource::cards_here() const {
       const auto pci_class = line_of(card.folder + "/class");
       const auto number = pci_class.get() ? pci::parse_hex(*pci_class.get()) : std::nullopt;
       if (!number || !pci::is_wanted_class(*number)) continue;
-      for (const std::string& name : folders_in(card.folder + "/drm")) {
+      for (const std::string& name : entries_in(card.folder + "/drm")) {
         const bool is_card = name.starts_with("card") && parse_unsigned(name.substr(4));
         if (is_card) card.drm = card.folder + "/drm/" + name;
         constexpr std::string_view render = "renderD";
@@ -197,7 +193,7 @@ Device IntelSource::identify_device(int index, const Wanted&) {
 void IntelSource::find_sensors(Card& card) const {
   if (!card.sensors.empty() && is_there(card.sensors)) return;
   card.sensors.clear();
-  for (const std::string& name : folders_in(card.folder + "/hwmon")) {
+  for (const std::string& name : entries_in(card.folder + "/hwmon")) {
     const std::string folder = card.folder + "/hwmon/" + name;
     if (line_of(folder + "/name").get() == card.driver) card.sensors = folder;
   }

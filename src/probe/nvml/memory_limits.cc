@@ -17,7 +17,6 @@ namespace berth::nvml {
 
 namespace {
 
-constexpr std::string_view cgroups = "/sys/fs/cgroup";
 constexpr Duration patience = std::chrono::seconds(5);
 constexpr std::string_view not_asked =
     as_key("the driver cannot be asked for limits of the kernel");

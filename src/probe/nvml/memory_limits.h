@@ -16,6 +16,8 @@
 
 namespace berth::nvml {
 
+constexpr std::string_view cgroups = "/sys/fs/cgroup";
+
 /// By UUID, what holds the control group of this process on each device that has a limit: its own,
 /// or that of the nearest group above. Asked in a child, as a driver may hang. unsupported: there
 /// can be none here; not_found: none is set. Both say why.

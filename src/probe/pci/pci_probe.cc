@@ -155,7 +155,7 @@ bool PciProbe::is_closed_to_us(const std::string& address) {
   // Once: the driver writes a line into the kernel's log where it opens a broken card in vain.
   bool& is_closed = closed_[address];
   const std::string gpus = source_.proc + "/driver/nvidia/gpus/";
-  for (const std::string& name : list_directory(gpus).value_or(std::vector<std::string>())) {
+  for (const std::string& name : entries_in(gpus)) {
     if (normal_pci_address(name) != address) continue;
     const auto facts = read_proc_file(gpus + name + "/information").value_or("");
     for (const std::string_view line : split(facts, '\n')) {

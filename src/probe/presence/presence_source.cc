@@ -93,10 +93,6 @@ std::optional<std::uint64_t> vfio_group(const std::string& folder) {
   return parse_unsigned(std::string_view(*group).substr(group->rfind('/') + 1));
 }
 
-std::vector<std::string> entries_in(const std::string& folder) {
-  return list_directory(folder).value_or(std::vector<std::string>{});
-}
-
 /// N of "accel3" and of "tenstorrent!3".
 std::optional<std::uint64_t> number_at_end(std::string_view name) {
   const std::size_t last = name.find_last_not_of("0123456789");

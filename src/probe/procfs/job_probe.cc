@@ -24,7 +24,7 @@ constexpr std::size_t most_threads = 1024;
 
 std::vector<pid_t> numbers_in(const std::string& directory) {
   std::vector<pid_t> numbers;
-  for (const std::string& name : list_directory(directory).value_or(std::vector<std::string>{})) {
+  for (const std::string& name : entries_in(directory)) {
     const auto number = parse_unsigned(name);
     if (number && std::in_range<pid_t>(*number)) numbers.push_back(static_cast<pid_t>(*number));
   }

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "probe/procfs/parse.h"
 #include "probe/procfs/procfs_probe.h"
 #include "snapshot/kernel_messages.h"
 
@@ -38,17 +39,9 @@ std::optional<std::int64_t> boot_time_ms(const std::string& proc, WallTime now) 
 
 }  // namespace procfs
 
-namespace {
-
-Absent why_closed(const Error& error) {
-  return error.code() == ErrorCode::no_permission ? Absent::no_permission : Absent::failed;
-}
-
-}  // namespace
-
 Reading<std::vector<OomKill>> ProcfsProbe::oom_kills(WallTime now) const {
   const auto log = open_fd(source_.kernel_log, O_RDONLY | O_NONBLOCK);
-  if (!log) return why_closed(log.error());
+  if (!log) return procfs::why_absent(log.error());
   std::vector<OomKill> kills;
   const bool read = for_each_message(log->get(), now, [&](WallTime at, const std::string& text) {
     auto kill = parse_oom_kill(text);
@@ -62,7 +55,7 @@ Reading<std::vector<OomKill>> ProcfsProbe::oom_kills(WallTime now) const {
 
 Reading<std::vector<DriverLoad>> ProcfsProbe::driver_loads(WallTime now) const {
   const auto log = open_fd(source_.kernel_log, O_RDONLY | O_NONBLOCK);
-  if (!log) return why_closed(log.error());
+  if (!log) return procfs::why_absent(log.error());
   std::vector<DriverLoad> loads;
   const bool read = for_each_message(log->get(), now, [&](WallTime at, const std::string& text) {
     auto load = parse_driver_load(text);

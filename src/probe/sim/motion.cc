@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "probe/sim/life.h"
 #include "probe/sim/load.h"
@@ -17,8 +18,6 @@
 namespace berth::sim {
 
 namespace {
-
-constexpr std::int64_t day_ms = 86'400'000;
 
 double wave_at(const Wave& wave, double unix_seconds) {
   // The remainder first: a sine of seconds since 1970 would lose its low digits.

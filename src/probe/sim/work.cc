@@ -363,7 +363,7 @@ std::vector<WorkFile> WorkFolder::read(WallTime now, const std::string& proc) {
   constexpr std::size_t most_at_once = 64 << 20;
   constexpr double kept_seconds = 20;
   std::vector<WorkFile> files;
-  for (const std::string& name : list_directory(folder_).value_or(std::vector<std::string>{})) {
+  for (const std::string& name : entries_in(folder_)) {
     if (!name.ends_with(".work")) continue;
     Open& open = files_[name];
     const auto fd = open_fd(folder_ + "/" + name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "record/history/schema.h"
 #include "snapshot/device_kind.h"
 
 namespace berth::history {
 
 namespace {
-constexpr std::int64_t day_ms = 86'400'000;
-
 Result<std::int64_t> next_id(Database& database, std::string_view sql) {
   const auto most = database.number(sql);
   if (!most) return std::unexpected(most.error());

@@ -17,7 +17,6 @@ namespace {
 constexpr std::int64_t page_bytes = 4096;
 // FILE-shm, for up to 32 MiB of log.
 constexpr std::uint64_t shared_memory_bytes = 64 << 10;
-constexpr std::int64_t day_ms = 24 * hour_ms;
 // Free pages are used again; only beyond this are they given back.
 constexpr std::int64_t most_free_pages = 512;
 // What is deleted at once: what is written meanwhile waits for it.

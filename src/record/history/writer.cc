@@ -30,6 +30,7 @@ struct HistoryWriter::Shared {
   void run();
   [[nodiscard]] bool open();
   void write_until_end();
+  [[nodiscard]] bool offer(Job job);
   void take(Job job);
   void settle(const Result<void>& done);
   void tell();
@@ -153,27 +154,20 @@ std::unique_ptr<HistoryWriter> HistoryWriter::start(const std::string& path,
   return std::unique_ptr<HistoryWriter>(new HistoryWriter(std::move(shared)));
 }
 
+bool HistoryWriter::Shared::offer(Job job) {
+  const std::lock_guard lock(mutex);
+  if (is_ending || queue.size() >= queue_length) {
+    ++status.dropped;
+    return false;
+  }
+  queue.push_back(std::move(job));
+  changed.notify_all();
+  return true;
+}
 bool HistoryWriter::offer(std::shared_ptr<const Snapshot> snapshot) {
-  const std::lock_guard lock(shared_->mutex);
-  if (shared_->is_ending || shared_->queue.size() >= shared_->queue_length) {
-    ++shared_->status.dropped;
-    return false;
-  }
-  shared_->queue.emplace_back(std::move(snapshot));
-  shared_->changed.notify_all();
-  return true;
+  return shared_->offer(std::move(snapshot));
 }
-
-bool HistoryWriter::offer(HistoryEvent event) {
-  const std::lock_guard lock(shared_->mutex);
-  if (shared_->is_ending || shared_->queue.size() >= shared_->queue_length) {
-    ++shared_->status.dropped;
-    return false;
-  }
-  shared_->queue.emplace_back(std::move(event));
-  shared_->changed.notify_all();
-  return true;
-}
+bool HistoryWriter::offer(HistoryEvent event) { return shared_->offer(std::move(event)); }
 
 void HistoryWriter::verify() {
   const std::lock_guard lock(shared_->mutex);

@@ -272,8 +272,4 @@ std::vector<std::string> without_options(const ContainerCommand& command,
   return left;
 }
 
-std::optional<bool> container_option_takes_value(std::string_view name) {
-  return takes_value(Part::run, name);
-}
-
 }  // namespace berth

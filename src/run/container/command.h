@@ -50,7 +50,4 @@ struct ContainerCommand {
 [[nodiscard]] std::vector<std::string> without_options(
     const ContainerCommand& command, const std::vector<const ContainerOption*>& options);
 
-/// Whether the option of `run` wants a value, in the tables of this file; nothing: not known.
-[[nodiscard]] std::optional<bool> container_option_takes_value(std::string_view name);
-
 }  // namespace berth

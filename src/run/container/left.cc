@@ -120,7 +120,7 @@ std::vector<LeftContainer> left_containers(const std::string& state_directory,
                                            const std::string& proc) {
   std::vector<LeftContainer> left;
   const std::string runs = runs_directory(state_directory);
-  for (const std::string& id : list_directory(runs).value_or(std::vector<std::string>())) {
+  for (const std::string& id : entries_in(runs)) {
     auto container = run_container_in(runs + "/" + id);
     if (!container || !lives(*container, proc)) continue;
     auto run = read_run(runs + "/" + id);

@@ -19,10 +19,6 @@ constexpr Duration longest_look_pause = seconds(30);
 constexpr Duration patience_with_engine = seconds(10);
 /// How long after its client was ended an engine may still come to make the container.
 constexpr Duration patience_with_making = seconds(1);
-
-void take_sooner(std::optional<Instant>& earliest, const std::optional<Instant>& other) {
-  if (other && (!earliest || *other < *earliest)) earliest = other;
-}
 }  // namespace
 
 WatchPlan::WatchPlan(Instant started) : id_at_(started + id_pause_) {}
@@ -30,9 +26,9 @@ WatchPlan::WatchPlan(Instant started) : id_at_(started + id_pause_) {}
 std::optional<Instant> WatchPlan::next_deadline() const {
   std::optional<Instant> earliest;
   if (over_) return earliest;
-  take_sooner(earliest, id_at_);
-  take_sooner(earliest, look_at_);
-  take_sooner(earliest, code_until_);
+  take_earlier(earliest, id_at_);
+  take_earlier(earliest, look_at_);
+  take_earlier(earliest, code_until_);
   return earliest;
 }
 

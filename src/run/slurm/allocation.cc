@@ -18,10 +18,6 @@ namespace {
 
 constexpr Duration patience_for_the_lock = std::chrono::seconds(10);
 
-bool has(const std::vector<DeviceId>& devices, const DeviceId& id) {
-  return std::ranges::find(devices, id) != devices.end();
-}
-
 /// Whether the process runs under one of the claims.
 bool is_of(const std::vector<Claim>& claims, pid_t pid, const Snapshot& snapshot) {
   const HostProcess* process = find_process(pid, snapshot);
@@ -71,14 +67,14 @@ Snapshot as_allocated(Snapshot snapshot, const std::vector<DeviceId>& devices, u
   for (Claim& claim : snapshot.claims) {
     if (claim.uid == uid) continue;
     std::erase_if(claim.devices,
-                  [&](const ClaimedDevice& one) { return has(devices, one.device); });
+                  [&](const ClaimedDevice& one) { return contains(devices, one.device); });
   }
   std::erase_if(snapshot.claims, [](const Claim& claim) { return claim.devices.empty(); });
   std::erase_if(snapshot.gpu_processes, [&](const GpuProcess& process) {
-    return has(devices, process.device) && !is_of(snapshot.claims, process.pid, snapshot);
+    return contains(devices, process.device) && !is_of(snapshot.claims, process.pid, snapshot);
   });
   for (Device& device : snapshot.devices) {
-    if (!has(devices, device.id)) continue;
+    if (!contains(devices, device.id)) continue;
     Bytes used;
     for (const GpuProcess& process : snapshot.gpu_processes) {
       if (process.device == device.id) used += process.memory.get().value_or(Bytes{0});

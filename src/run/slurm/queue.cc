@@ -105,7 +105,7 @@ std::optional<Exit> exit_of_tasks(const RunRecord& run) {
   std::optional<Exit> first;
   const std::string runs = run.directory.substr(0, run.directory.rfind('/'));
   const std::string beginning = run.manifest.id + ".";
-  for (const std::string& id : list_directory(runs).value_or(std::vector<std::string>())) {
+  for (const std::string& id : entries_in(runs)) {
     if (!id.starts_with(beginning)) continue;
     const auto task = read_run(runs + "/" + id, run.owner);
     if (!task || !task->end || !task->end->known) continue;

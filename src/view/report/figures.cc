@@ -359,6 +359,12 @@ std::string run_heading(const Report& report, std::size_t run) {
   return report.runs.size() == 1 ? id : run_letter(run) + ": " + id;
 }
 
+std::vector<std::string> run_columns(const Report& report, std::string_view name) {
+  std::vector<std::string> columns = {std::string(name)};
+  for (std::size_t i = 0; i < report.runs.size(); ++i) columns.push_back(run_heading(report, i));
+  return columns;
+}
+
 ComparedNames names_of(std::size_t run) { return {.a = run_letter(0), .b = run_letter(run)}; }
 
 std::string elapsed_text(std::int64_t at_ms, bool exact) {

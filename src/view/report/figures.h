@@ -35,6 +35,8 @@ struct EnvironmentTable {
 [[nodiscard]] std::string simulated_names(const Report& report);
 /// "A", "B" of a comparison; the id of a run alone.
 [[nodiscard]] std::string run_heading(const Report& report, std::size_t run);
+/// The name's heading and one per run.
+[[nodiscard]] std::vector<std::string> run_columns(const Report& report, std::string_view name);
 [[nodiscard]] ComparedNames names_of(std::size_t run);
 
 /// Time since the start: "2m03s"; "~" in front where it is not exact.

@@ -80,12 +80,6 @@ std::string table_html(const HtmlTable& table) {
   return html + "</tbody>\n</table>\n</div>\n";
 }
 
-std::vector<std::string> run_columns(const Report& report, std::string_view name) {
-  std::vector<std::string> columns = {std::string(name)};
-  for (std::size_t i = 0; i < report.runs.size(); ++i) columns.push_back(run_heading(report, i));
-  return columns;
-}
-
 std::string phases_html(const Report& report) {
   return section_per_run(report, tr("Phases"), [](const ReportRun& run, const std::string& label) {
     if (run.phases.empty()) return std::string();

@@ -20,9 +20,6 @@ struct HtmlTable {
 /// All of it escaped here. A wide one scrolls by itself, by keyboard too.
 [[nodiscard]] std::string table_html(const HtmlTable& table);
 
-/// The name's heading and one per run.
-[[nodiscard]] std::vector<std::string> run_columns(const Report& report, std::string_view name);
-
 // Sections; empty where there is nothing to tell.
 [[nodiscard]] std::string ranks_html(const Report& report);
 [[nodiscard]] std::string phases_html(const Report& report);

@@ -40,12 +40,6 @@ std::string table_text(const std::vector<std::string>& columns,
   return text + "\n";
 }
 
-std::vector<std::string> columns_of(const Report& report, std::string_view first) {
-  std::vector<std::string> columns = {std::string(first)};
-  for (std::size_t i = 0; i < report.runs.size(); ++i) columns.push_back(run_heading(report, i));
-  return columns;
-}
-
 std::string heading(std::string_view text) { return fmt::format("## {}\n\n", text); }
 
 /// A command between as many backquotes as it does not have in a row.
@@ -219,14 +213,14 @@ std::string report_markdown(const Report& report, const Style& style) {
     text += code_block(shell_joined(run.record.manifest.command));
   }
   text += heading(tr("Figures")) +
-          table_text(columns_of(report, tr("Figure")), figure_rows(report, page));
+          table_text(run_columns(report, tr("Figure")), figure_rows(report, page));
   text += findings_text(report) + ranks_text(report) + charts_text(report, page) +
           phases_text(report) + times_text(report) + manifest_diff_text(report) +
           notes_text(report, page);
   const std::vector<EnvironmentTable> tables = environment_tables(report, page);
   if (!tables.empty()) text += heading(tr("Hardware and software"));
   for (const EnvironmentTable& table : tables) {
-    text += table_text(columns_of(report, table.heading), table.rows);
+    text += table_text(run_columns(report, table.heading), table.rows);
   }
   return text +
          markdown_escaped(trf("Written by berth {} on {}.", BERTH_VERSION,

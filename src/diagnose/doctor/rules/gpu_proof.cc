@@ -10,6 +10,7 @@
 #include "diagnose/doctor/doctor.h"
 #include "diagnose/doctor/examined.h"
 #include "diagnose/doctor/gpu_speed.h"
+#include "snapshot/device_name.h"
 #include "snapshot/questions.h"
 
 namespace berth::doctor {
@@ -23,7 +24,7 @@ using compute::ProofStep;
 struct TestedGpu {
   const GpuProof& test;
   const Device& device;
-  std::string name;  // its index, else its id
+  std::string name;
 };
 
 using StepJudge = std::function<void(const TestedGpu&, const ProofStep&, Findings& findings)>;
@@ -34,8 +35,7 @@ std::vector<TestedGpu> tested_gpus(const Examined& host) {
   for (const GpuProof& test : host.gpu_proofs) {
     const Device* device = find_device(test.device, host.snapshot);
     if (device == nullptr) continue;
-    all.push_back(
-        {test, *device, device->index ? std::to_string(*device->index) : device->id.text()});
+    all.push_back({test, *device, index_or_id(*device)});
   }
   return all;
 }
