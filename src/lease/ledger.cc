@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <chrono>
 #include <initializer_list>
+#include <map>
+#include <ranges>
 
 #include "base/lease_file.h"
 #include "base/process.h"
@@ -188,6 +190,26 @@ class HolderWatch {
   bool was_stopped_ = false;  // each time it was looked at
 };
 
+/// Whose files take most room there: a neighbour may have filled it.
+std::string who_fills(const std::string& directory) {
+  constexpr std::size_t most_looked_at = 10'000;
+  struct Share {
+    std::int64_t bytes = 0;
+    int files = 0;
+    auto operator<=>(const Share&) const = default;
+  };
+  std::map<uid_t, Share> shares;
+  for (const std::string& name : entries_in(directory) | std::views::take(most_looked_at)) {
+    struct stat facts{};
+    if (::lstat((directory + "/" + name).c_str(), &facts) != 0) continue;
+    Share& share = shares[facts.st_uid];
+    share.bytes += facts.st_blocks * 512;
+    ++share.files;
+  }
+  const auto most = std::ranges::max_element(shares, {}, &std::pair<const uid_t, Share>::second);
+  return most == shares.end() ? "?" : local_user_name(most->first);
+}
+
 Error no_room(Error error, const LedgerPlace& place) {
   const Error told =
       std::move(error).because(sentence("writing into the ledger {}", place.directory));
@@ -196,10 +218,11 @@ Error no_room(Error error, const LedgerPlace& place) {
                  "BERTH_LEDGER");
   }
   if (told.code() != ErrorCode::io) return told;
-  return Error(told.code(),
-               "{}; `df -h`, `df -i` and `quota` say whether there is room, the kernel "
-               "log whether the disk fails",
-               told.said());
+  return Error(
+      told.code(),
+      "{}; most room in it is taken by files of {}; `df -h`, `df -i` and `quota` say whether "
+      "there is room, the kernel log whether the disk fails",
+      told.said(), who_fills(place.directory));
 }
 
 }  // namespace
