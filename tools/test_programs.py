@@ -171,7 +171,7 @@ def run_googletest(report: Report, program: Path, folder: Path) -> None:
 
 def pytest_command(results: Path, tests: str) -> list[str]:
     """A test that hangs is one failure, not its whole file's."""
-    program = str(Path(__file__).with_name("bounded_tests.py"))
+    program = str(Path(__file__).with_name("pytest_bounded.py"))
     return [sys.executable, program, "-q", "-p", "no:cacheprovider", "-rs", f"--junitxml={results}", tests]
 
 

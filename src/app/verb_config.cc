@@ -42,7 +42,7 @@ class ConfigVerb final : public Verb {
     if (!rules) return report(rules.error(), exit_code::berth_failed);
     say_remarks(context, *rules);
     complain(installs ? trf("{} is in force from now on", places.file)
-                      : trf("{} is right; `berth config --install` puts it into force",
+                      : trf("{} can be installed: `berth config --install` puts it into force",
                             printable(check_)));
     print(render_policy(*rules, context.out()));
     return exit_code::ok;

@@ -70,7 +70,7 @@ class ReapVerb final : public Verb {
     for (const ReapStep& step : steps) {
       code = std::max(code, take(context, **policy, step, *snapshot, told));
     }
-    if (steps.empty()) print(std::string(tr("No lease is idle.")) + "\n");
+    if (steps.empty()) print(std::string(tr("No lease is measured as idle.")) + "\n");
     std::erase_if(told, [&](const auto& one) {
       return std::ranges::find(snapshot->claims, one.first, &Claim::id) == snapshot->claims.end();
     });

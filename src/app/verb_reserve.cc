@@ -227,6 +227,10 @@ class ReleaseVerb final : public Verb {
   [[nodiscard]] int usage_code() const override { return exit_code::berth_failed; }
 
   int run(Context& context, const std::vector<std::string>&) override {
+    if (name_.empty()) {
+      const Error empty(ErrorCode::invalid, "the name of a run is empty (an unset variable?)");
+      return report(Error(empty).because(sentence("release")), usage_code());
+    }
     const auto released = release_planned(context, name_);
     if (!released)
       return report(Error(released.error()).because(sentence("release")), usage_code());

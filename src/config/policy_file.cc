@@ -387,10 +387,12 @@ std::vector<Sentence> remarks_on(const Policy& policy, const PolicyPlaces& place
     const std::string nearest = nearest_word(rule.name, words);
     Sentence said =
         is_user
-            ? sentence("{}: this machine's own files have no user {}, and the table is nobody's",
-                       rule.origin, printable(rule.name))
-            : sentence("{}: this machine's own files have no group {}, and the table is nobody's",
-                       rule.origin, printable(rule.name));
+            ? sentence(
+                  "{}: this machine's own files have no user {}, so the table applies to no one",
+                  rule.origin, printable(rule.name))
+            : sentence(
+                  "{}: this machine's own files have no group {}, so the table applies to no one",
+                  rule.origin, printable(rule.name));
     if (!nearest.empty()) said = sentence("{}; is {} meant?", said, nearest);
     if (nearest.empty() && is_user) {
       said = sentence("{}; {}", said,

@@ -230,9 +230,9 @@ TEST(PolicyFile, ATableOfNobodyIsToldWithTheNearestName) {
   ASSERT_EQ(remarks.size(), 2U);
   EXPECT_THAT(remarks[0].english(), HasSubstr("berth.toml:1"));
   EXPECT_THAT(remarks[0].english(),
-              HasSubstr("no user anan, and the table is nobody's; is anna meant?"));
+              HasSubstr("no user anan, so the table applies to no one; is anna meant?"));
   EXPECT_THAT(remarks[1].english(),
-              HasSubstr("no group staf, and the table is nobody's; is staff meant?"));
+              HasSubstr("no group staf, so the table applies to no one; is staff meant?"));
 }
 
 TEST(PolicyFile, KnowsUsersByTheMachinesOwnFiles) {

@@ -157,7 +157,8 @@ Result<std::vector<ClaimedDevice>> parse_devices(std::string_view bytes, std::st
     if (exclusive == "0") {
       const auto promised = i < promises.size() ? parse_unsigned(promises[i]) : std::nullopt;
       if (!promised) return fail(ErrorCode::invalid, "line 1: no bytes for a shared device");
-      device.promised = Bytes(*promised);
+      // No card has more, and sums of what somebody else wrote must not come round to nothing.
+      device.promised = Bytes(std::min(*promised, std::uint64_t{1} << 50));
     }
     claimed.push_back(std::move(device));
   }

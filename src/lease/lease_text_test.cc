@@ -75,6 +75,14 @@ TEST(LeaseText, OfANewerFormatIsReadAsFarAsLineOne) {
   EXPECT_EQ(lease->devices[1].promised, std::nullopt);
 }
 
+TEST(LeaseText, PromisesNoMoreThanAllOfThemCanSumUpTo) {
+  const auto lease = parse_lease("berth-lease 1 1 18446743998547886080 0 GPU-a\n");
+  ASSERT_TRUE(lease) << lease.error().message();
+  const Bytes promised = lease->devices[0].promised.value_or(Bytes{0});
+  EXPECT_GT(promised, Bytes(std::uint64_t{1} << 40)) << "more than any card has: none is left";
+  EXPECT_LT(promised, Bytes(UINT64_MAX / 4096)) << "and no sum of them becomes small";
+}
+
 TEST(LeaseText, WhoseLastLineWasCutByACrashKeepsTheOthers) {
   const auto lease = parse_lease("berth-lease 1 1 0 1 GPU-a\nrun=r1\nkeeper=4711 12");
   ASSERT_TRUE(lease);

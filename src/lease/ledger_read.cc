@@ -260,9 +260,11 @@ class Scan {
     waiter.wants = std::move(text->wants);
     waiter.request = std::move(text->request);
     waiter.since = appeared_at(entry->facts, text->steady_ms, now_);
-    // How long it may gather follows from its age, of which it may not tell us then.
-    const bool says_its_age = waiter.since != changed_at(entry->facts);
-    if (says_its_age && !request_from_json(waiter.request)) waiter.since = changed_at(entry->facts);
+    // No ticket is older than its file, unless the date was set back since. How long one that is
+    // not understood may gather follows from its age: of that it may not tell us at all.
+    const WallTime written = changed_at(entry->facts);
+    const bool is_too_old = waiter.since < written && written <= now_.wall;
+    if (is_too_old || !request_from_json(waiter.request)) waiter.since = written;
     waiter.time_limit = text->time_limit;
     waiter.gathered = gathered_by(flags, text->devices);
     const auto until = waiter.gathered.empty() ? std::nullopt : gathers_until_s(fd.get());

@@ -73,9 +73,12 @@ class IdleLook {
       if (load != nullptr && is_recent(*load)) return false;
       return at_once.get().has_value();
     }
-    row.since = WallTime{std::max(calm->unix_ms, began.unix_ms)};
+    const WallTime since{std::max(calm->unix_ms, began.unix_ms)};
+    // Of the time before a young history nothing is known: it says no more than this look.
+    if (now.unix_ms - since.unix_ms < idle_after(uid)) return *calm == load->points.front().at;
+    row.since = since;
     row.sure = IdleSure::measured;
-    return now.unix_ms - row.since->unix_ms >= idle_after(uid);
+    return true;
   }
 
   [[nodiscard]] bool is_recent(const HistorySeries& load) const {

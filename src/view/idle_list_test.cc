@@ -91,6 +91,15 @@ TEST(Idle, IsAGuessOfOneLookWhereNobodyKeepsAHistory) {
   EXPECT_EQ(idle_lease_lines(found, host, style), "") << "nobody is accused by one look";
 }
 
+TEST(Idle, OfTheTimeBeforeAYoungHistoryNothingIsKnown) {
+  const auto found = rows(held(90), {calm(3)});
+  ASSERT_THAT(found, SizeIs(1)) << "who begins to keep one hides nobody";
+  EXPECT_EQ(found[0].sure, IdleSure::seen);
+  EXPECT_EQ(found[0].since, std::nullopt);
+  const HistorySeries busy = load_of(20, [](std::int64_t at) { return at > 5 ? 90.0 : 0.0; });
+  EXPECT_THAT(rows(held(90), {busy}), IsEmpty());
+}
+
 TEST(Idle, TheTimeIsThePolicys) {
   Policy policy;
   policy.rules = {{.rules = {.idle_after = std::chrono::hours(2)}}};

@@ -5,7 +5,9 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "place/placement.h"
+#include "run/acquire.h"
 #include "view/paint.h"
+#include "view/run_text.h"
 #include "view/values.h"
 
 namespace berth {
@@ -74,7 +76,7 @@ std::vector<std::string> sentences_of(const UserRules& rules, const Policy& poli
   if (rules.jobs_per_device) {
     said.push_back(*rules.jobs_per_device == 1
                        ? std::string(tr("no share of a device on which there is a job"))
-                       : trf("no share of a device that {} jobs share", *rules.jobs_per_device));
+                       : trf("at most {} jobs share a device", *rules.jobs_per_device));
   }
   if (rules.idle_after) {
     said.push_back(trf("who holds a device counts as idle after {} without computing",
@@ -145,6 +147,9 @@ std::string render_policy_test(const Policy& policy, uid_t uid, const PolicyUser
     text +=
         line(trf("--priority {} counts as {}.", word_of(job.priority), word_of(highest)), style, 0);
   }
+  if (job.where == RunWhere::cpu) {
+    return text + line(tr("It would run on the CPU, which no rule is about."), style, 0);
+  }
   Policy of_user = policy;
   of_user.who = [&](uid_t) { return user; };
   const PlaceLimits limits{.policy = &of_user, .uid = uid, .time_limit = job.time_limit};
@@ -157,8 +162,15 @@ std::string render_policy_test(const Policy& policy, uid_t uid, const PolicyUser
     }
     return text + line(trf("It would start now, on GPU {}.", devices), style, 0);
   }
-  text += line(placement.possible ? tr("It would have to wait:") : tr("It could never start:"),
-               style, 0);
+  if (job.where == RunWhere::gpu_or_cpu) {
+    text += line(tr("It would have to wait, or run on the CPU:"), style, 0);
+  } else if (placement.possible) {
+    text += line(tr("It would have to wait:"), style, 0);
+  } else {
+    const NotAcquired never{
+        .why = NotAcquired::Why::never_possible, .placement = placement, .snapshot = snapshot};
+    text += line(trf("It could never start: {}", advice_after(never, job)), style, 0);
+  }
   for (const Refusal& refusal : placement.refused) {
     const std::string name = refusal.index ? std::to_string(*refusal.index) : refusal.device.text();
     text += line(trf("- GPU {}: {}", name, refusal.text.shown()), style, 2);

@@ -113,6 +113,7 @@ class Machine:
             # A server of root's reads the homes of all people, here of none.
             "BERTH_HOMES": str(directory / "nobodys-home"),
             "BERTH_ETC": str(directory / "etc"),  # the machine's own configuration is not read
+            "BERTH_SERVE_SOCKET": str(directory / "serve.sock"),  # nor is its `berth serve` asked
         }
         if sim:
             self.env["BERTH_SIM"] = sim

@@ -362,6 +362,11 @@ def test_policy_tells_what_would_happen_to_somebody(lab):
     assert "could never start" in told and "counts as normal" in told and "2 are wanted" in told, told
     told = lab.run("policy", "test", "nobody", "--", "-n", "1").stdout
     assert "It would start now, on GPU 0." in told, told
+    never = " ".join(lab.run("policy", "test", "root", "--", "-n", "9").stdout.split())
+    assert "It could never start: this machine has too few GPUs for this request" in never, never
+    for words, said in ((["--cpu"], "It would run on the CPU"), (["--or-cpu", "-n", "9"], "or run on the CPU:")):
+        told = lab.run("policy", "test", "root", "--", *words).stdout
+        assert said in told and "never" not in told, told
     wrong = lab.run("policy", "test", "nobody", "--", "--gpus", "1")
     assert wrong.returncode == 2 and "--gpus" in wrong.stderr
 

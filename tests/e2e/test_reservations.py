@@ -94,6 +94,8 @@ def test_on_a_simulated_server_each_says_so(machine):
             assert used.returncode == 0 and mark in used.stderr, (words, used.stderr)
     finally:
         assert machine.run("stop", "--all", "-q").returncode == 0
+    nobody = machine.run("release", "")
+    assert nobody.returncode == 125 and "the name of a run is empty" in nobody.stderr, nobody.stderr
     done = machine.run("reserve", "-n", "9", "--for", "1h")
     assert done.returncode == 124 and done.stderr.count("SIMULATED") == 1, done.stderr
     words = ["sweep", "--set", "a=1,2", "--memory", "1G", "--", "echo", "{a}"]

@@ -82,6 +82,7 @@ class Server:
             "BERTH_LEDGER": str(directory / "ledger"),
             "BERTH_HOMES": str(directory / "nobodys-home"),
             "BERTH_ETC": str(directory / "etc"),
+            "BERTH_SERVE_SOCKET": str(directory / "serve.sock"),  # root's own `berth serve` is not asked
             "BERTH_SIM": sim,
         }
 

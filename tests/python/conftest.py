@@ -130,7 +130,7 @@ def desk_of(tmp_path):
 def here(tmp_path, monkeypatch):
     """This very process at a desk, for what needs stand-ins of a framework."""
     machine = Desk(tmp_path)
-    for name in ("HOME", "XDG_STATE_HOME", "BERTH_LEDGER", "BERTH_HOMES", "BERTH_ETC", "BERTH_SIM", *WITH_LIBRARY):
+    for name in ("HOME", "XDG_STATE_HOME", "BERTH_LEDGER", "BERTH_HOMES", "BERTH_ETC", "BERTH_SERVE_SOCKET", "BERTH_SIM", *WITH_LIBRARY):
         if name != "PYTHONPATH":
             monkeypatch.setenv(name, machine.env[name])
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
