@@ -19,7 +19,9 @@ IS_ROOT = os.geteuid() == 0
 def serve(lab):
     made = lab.start("serve", "--socket", lab.directory / "serve.socket", "--listen", "none", stdout=subprocess.DEVNULL,
                      stderr=subprocess.DEVNULL)
-    wait_until(lambda: (lab.ledger / ".new-planned/service.lock").exists() and made.poll() is None, "the service looks")
+    # Its lock is there a moment before it is held.
+    asked = ("reserve", "--at", "2h", "--for", "1h", "--dry-run")
+    wait_until(lambda: lab.run(*asked).returncode == 0 and made.poll() is None, "the service looks")
     return made
 
 
