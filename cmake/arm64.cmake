@@ -16,6 +16,6 @@ set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE BOTH)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE BOTH)
 # What an architecture has of its own, as OpenSSL's configuration, before this machine's.
-set(flags "-isystem ${arm64}/include/aarch64-linux-gnu -isystem ${arm64}/include")
+set(flags "-isystem \"${arm64}/include/aarch64-linux-gnu\" -isystem \"${arm64}/include\"")
 set(CMAKE_C_FLAGS_INIT ${flags})
 set(CMAKE_CXX_FLAGS_INIT ${flags})
