@@ -342,9 +342,17 @@ Result<PlaceLimits> inherited_limits(const Context& context, const Snapshot& sna
                 "of these, or unset CUDA_VISIBLE_DEVICES",
                 printable(typed), *outside, printable(*cards));
   }
-  auto visible = devices_left_by(visible_settings(context), snapshot, local_user_name(::geteuid()));
+  VisibleSettings settings = visible_settings(context);
+  if (cards && typed.empty()) settings.cuda = cards_as_seen(*cards, snapshot);
+  auto visible = devices_left_by(settings, snapshot, local_user_name(::geteuid()));
   if (!visible) return std::unexpected(std::move(visible).error());
   if (!*visible) return limits;
+  if (cards && typed.empty() && (*visible)->devices.size() < split(*cards, ',').size()) {
+    return fail(ErrorCode::invalid,
+                "Slurm gave this job GPU {}, and {} can be seen here: name the job's own in "
+                "CUDA_VISIBLE_DEVICES",
+                printable(*cards), snapshot.devices.size());
+  }
   for (const Sentence& remark : (*visible)->remarks) complain(remark.shown());
   limits.visible = std::move((*visible)->devices);
   if (context.variable("BERTH_LEASE") || cards) {

@@ -547,6 +547,20 @@ def test_an_allocation_that_names_uuids_is_used_at_once(driver_of):
     assert machine.run("run", "-n", "2", "--", "true", env=only | job).returncode == 124
 
 
+def test_where_the_others_are_hidden_its_cards_are_those_that_it_sees(driver_of):
+    """ConstrainDevices: the driver numbers the job's cards from 0, and SLURM_STEP_GPUS has the node's numbers."""
+    machine = driver_of(many_devices(2))
+    job = {"SLURM_JOB_ID": "7", "SLURMD_NODENAME": "n1"}
+    tell = ("run", "-n", "2", "--", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES")
+    for given in ("4,5", "1,2"):
+        for own in ({}, {"CUDA_VISIBLE_DEVICES": "0,1"}):
+            done = machine.run(*tell, env=job | own | {"SLURM_STEP_GPUS": given})
+            assert (done.returncode, done.stdout) == (0, "0,1\n"), done.stderr
+    refused = machine.run(*tell, env=job | {"SLURM_STEP_GPUS": "4,5,6"})
+    assert refused.returncode == 125 and not refused.stdout, refused.stderr
+    assert "Slurm gave this job GPU 4,5,6, and 2 can be seen here" in refused.stderr
+
+
 def test_of_its_cards_a_job_may_name_some_and_no_other(driver_of):
     machine = driver_of(many_devices(4))
     job = {"SLURM_JOB_ID": "7", "SLURMD_NODENAME": "n1", "SLURM_JOB_GPUS": "0,1,2", "SLURM_STEP_GPUS": "1,2"}

@@ -1,5 +1,7 @@
 #include "run/slurm/allocation.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -60,6 +62,18 @@ std::optional<std::string> not_given_by_slurm(std::string_view list, std::string
     if (number && std::ranges::find(given, *number) == given.end()) return std::to_string(*number);
   }
   return std::nullopt;
+}
+
+std::string cards_as_seen(const std::string& cards, const Snapshot& snapshot) {
+  std::vector<std::string> seen;
+  for (const Device& one : snapshot.devices) {
+    if (one.index) seen.push_back(std::to_string(*one.index));
+  }
+  const std::vector<std::string_view> given = split(cards, ',');
+  const bool are_numbers = std::ranges::all_of(
+      given, [](std::string_view word) { return parse_unsigned(trimmed(word)).has_value(); });
+  return are_numbers && given.size() == seen.size() ? fmt::format("{}", fmt::join(seen, ","))
+                                                    : cards;
 }
 
 Snapshot as_allocated(Snapshot snapshot, const std::vector<DeviceId>& devices, uid_t uid) {

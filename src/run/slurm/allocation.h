@@ -36,6 +36,10 @@ struct SlurmAllocation {
                                                             std::string_view cards,
                                                             const Snapshot& snapshot);
 
+/// Slurm's numbers as this job's own, which begin with 0 again where ConstrainDevices hides the
+/// others: a job that sees as many cards as it was given sees these. Else unchanged. Pure.
+[[nodiscard]] std::string cards_as_seen(const std::string& cards, const Snapshot& snapshot);
+
 /// The snapshot as Slurm sees it: on these devices there is nobody but leases of this user, who may
 /// start several runs in one job; nobody waits. Pure.
 [[nodiscard]] Snapshot as_allocated(Snapshot snapshot, const std::vector<DeviceId>& devices,

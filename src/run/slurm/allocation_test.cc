@@ -52,6 +52,14 @@ TEST(SlurmAllocation, NumbersThatItDoesNotHaveAreNamed) {
   EXPECT_EQ(not_given_by_slurm("0", "GPU-B", host), std::nullopt);
 }
 
+TEST(SlurmAllocation, NumbersBeginAnewWhereTheOthersAreHidden) {
+  const Snapshot job = SnapshotBuilder().gpu("A", 24_GiB).gpu("B", 24_GiB).build();
+  EXPECT_EQ(cards_as_seen("4,5", job), "0,1");
+  EXPECT_EQ(cards_as_seen("1,2", job), "0,1");  // the host's 1 is not the job's
+  EXPECT_EQ(cards_as_seen("1", job), "1");      // nothing is hidden
+  EXPECT_EQ(cards_as_seen("GPU-A,GPU-B", job), "GPU-A,GPU-B");
+}
+
 TEST(SlurmAllocation, NobodyElseCountsOnItsCards) {
   SnapshotBuilder builder;
   builder.gpu("A", 24_GiB).used(3_GiB).process(7, "bob", 2_GiB).claim("eve");
