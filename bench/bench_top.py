@@ -1,6 +1,8 @@
 """What `berth top` costs: CPU of the program and its probe process within 20 s at one look a second
 (8 devices on the fake NVML, 64 real processes, a terminal of 200 by 50 that takes everything), what
-nvtop costs beside it, and how long the first picture takes."""
+nvtop costs beside it, and how long the first picture takes.
+
+With --gpu: on this machine's own devices, beside 64 processes that compute on the first of them."""
 
 import fcntl
 import os
@@ -22,6 +24,28 @@ from bench_commands import BERTH, BUILD, LIBRARY, children_of, cpu_nanoseconds, 
 
 SECONDS = 20
 FIRST_PICTURES = 30
+PROCESSES = 64
+# A kernel of a few ms, again and again; by the driver alone, so that 64 of them fit into main memory.
+COMPUTES = r"""
+import ctypes, sys, time
+cuda = ctypes.CDLL("libcuda.so.1")
+PTX = b".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry spin()\n{\n.reg .u64 %a, %b;\n.reg .pred %p;\n\
+mov.u64 %a, %clock64;\nagain:\nmov.u64 %b, %clock64;\nsub.u64 %b, %b, %a;\nsetp.lt.u64 %p, %b, 4000000;\n@%p bra again;\nret;\n}\n"
+def must(code):
+    if code:
+        sys.exit(f"CUDA says {code}")
+context, module, kernel = (ctypes.c_void_p() for _ in range(3))
+must(cuda.cuInit(0))
+must(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0))
+must(cuda.cuCtxSetCurrent(context))
+must(cuda.cuModuleLoadData(ctypes.byref(module), PTX))
+must(cuda.cuModuleGetFunction(ctypes.byref(kernel), module, b"spin"))
+print("computes", flush=True)
+while True:
+    must(cuda.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, None, None, None))
+    must(cuda.cuCtxSynchronize())
+    time.sleep(0.1)
+"""
 
 
 class Terminal:
@@ -95,34 +119,48 @@ def first_picture(env):
         terminal.close()
 
 
+def start_beside(on_gpu):
+    if not on_gpu:
+        return [subprocess.Popen(["sleep", "600"]) for _ in range(PROCESSES)]
+    started = [subprocess.Popen([sys.executable, "-c", COMPUTES], stdout=subprocess.PIPE, text=True)
+               for _ in range(PROCESSES)]
+    if any(one.stdout.readline() != "computes\n" for one in started):
+        raise SystemExit("not all of the processes compute")
+    return started
+
+
 def main():
+    on_gpu = sys.argv[1:] == ["--gpu"]
     with tempfile.TemporaryDirectory() as scratch:
-        sleepers = [subprocess.Popen(["sleep", "600"]) for _ in range(64)]
+        beside = start_beside(on_gpu)
         env = {
             "PATH": os.environ["PATH"], "HOME": scratch, "LANG": "C.UTF-8", "TERM": "xterm-256color",
             "XDG_STATE_HOME": scratch + "/state", "BERTH_LEDGER": scratch + "/ledger",
-            "BERTH_NVML": str(LIBRARY), "BERTH_FAKE_NVML": scratch + "/machine.json",
-            "BERTH_FAKE_NVML_MOVE": "1",
         }
         try:
-            pathlib.Path(scratch, "machine.json").write_text(machine_json([p.pid for p in sleepers]))
-            what = "CPU of 20 s at 1 Hz, 8 GPUs, 64 processes"
+            of_peer, where = env, "this machine's GPUs"
+            if not on_gpu:
+                env |= {"BERTH_NVML": str(LIBRARY), "BERTH_FAKE_NVML": scratch + "/machine.json",
+                        "BERTH_FAKE_NVML_MOVE": "1"}
+                pathlib.Path(scratch, "machine.json").write_text(machine_json([p.pid for p in beside]))
+                of_peer, where = env | {"LD_LIBRARY_PATH": str(LIBRARY.parent)}, "8 GPUs"
+            what = f"CPU of 20 s at 1 Hz, {where}, {PROCESSES} processes"
             nvtop = nvtop_command()
-            beside = env | {"LD_LIBRARY_PATH": str(LIBRARY.parent)}
             theirs, ours = [], []
             for _ in range(3):  # by turns: the machine's hour is the same for both
                 if nvtop:
-                    theirs.append(cpu_of(beside, nvtop))
+                    theirs.append(cpu_of(of_peer, nvtop))
                 ours.append(cpu_of(env, [BERTH, "top", "-d", "1s"]))
             if nvtop:
                 tell(f"nvtop: {what}", "s", theirs, None, None)
             limit = statistics.median(theirs) if nvtop else 0.07  # nvtop's on such a machine
             tell(f"`berth top`: {what}, probe process included", "s", ours, None, limit)
-            tell("`berth top`: first picture", "ms",
-                 [first_picture(env) for _ in range(FIRST_PICTURES)], None, 20)
+            if not on_gpu:
+                tell("`berth top`: first picture", "ms",
+                     [first_picture(env) for _ in range(FIRST_PICTURES)], None, 20)
         finally:
-            for sleeper in sleepers:
-                sleeper.kill()
+            for one in beside:
+                one.kill()
 
 
 if __name__ == "__main__":

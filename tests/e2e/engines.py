@@ -36,7 +36,7 @@ def base_image(directory, applets=(), libraries=()):
     root = directory / "root"
     shutil.rmtree(root, ignore_errors=True)
     (root / "bin").mkdir(parents=True)
-    for name in ("dev", "proc", "sys", "tmp"):
+    for name in ("dev", "etc", "proc", "sys", "tmp"):
         (root / name).mkdir()
     (root / "tmp").chmod(0o1777)
     shutil.copy(busybox, root / "bin/busybox")
@@ -108,8 +108,9 @@ class Engine:
 class Docker(Engine):
     """dockerd on a socket of its own, without network."""
 
-    def __init__(self, is_trixie):
+    def __init__(self, is_trixie, path="", settings=None):
         super().__init__("docker")
+        self.env["PATH"] += path and f":{path}"
         newest = PEERS_TRIXIE if is_trixie else PEERS
         self.link(*(newest / f"usr/bin/{name}" for name in
                     ("docker", "containerd", "containerd-shim-runc-v2")))
@@ -119,7 +120,7 @@ class Docker(Engine):
         self.env["DOCKER_HOST"] = f"unix://{self.socket}"
         self.cdi = self.directory / "cdi"
         self.cdi.mkdir()
-        settings = {"default-ulimits": {name: {"Name": name, "Hard": most, "Soft": most}
+        settings = (settings or {}) | {"default-ulimits": {name: {"Name": name, "Hard": most, "Soft": most}
                                         for name, most in LIMITS.items()}}
         if is_trixie:
             settings |= {"features": {"cdi": True}, "cdi-spec-dirs": [str(self.cdi)]}

@@ -43,13 +43,14 @@ def free_ports(count):
 class Slurm:
     """One site; `close()` ends its daemons and the jobs they left."""
 
-    def __init__(self, release="22.05"):
+    def __init__(self, release="22.05", nodes=None, is_constrained=False, around_jobs=bool(os.environ.get("BERTH_LONG"))):
+        self.nodes, self.is_constrained, self.around_jobs = nodes or NODES, is_constrained, around_jobs
         self.peer = RELEASES[release].resolve()
         if not (self.peer / "usr/sbin/slurmctld-wlm").exists():
             pytest.skip(f"no Slurm in {RELEASES[release].relative_to(ROOT)}: ./dev test unpacks it")
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="berth-slurm-", dir="/var/tmp"))
         self.bin = self.directory / "bin"
-        for name in ("bin", "state", "log", "run", "spool.n1", "spool.n2"):
+        for name in ("bin", "state", "log", "run", *(f"spool.{node}" for node in self.nodes)):
             (self.directory / name).mkdir()
         self.env = {"SLURM_CONF": str(self.directory / "slurm.conf"), "PATH": f"{self.bin}:{os.environ['PATH']}"}
         self.plugins = self.peer / LIBRARIES / "slurm-wlm"
@@ -69,7 +70,7 @@ class Slurm:
         self.write_configuration()
         self.daemons = {}
         self.start_controller()
-        for node in NODES:
+        for node in self.nodes:
             self.start("slurmd", node, "-N", node, "-D", "-d", self.bin / "slurmstepd")
         try:
             wait_until(self.is_up, "both nodes are idle")
@@ -81,10 +82,14 @@ class Slurm:
     def write_configuration(self):
         here, host = self.directory, socket.gethostname().split(".")[0]
         user = pwd.getpwuid(os.getuid()).pw_name
-        controller, *ports = free_ports(1 + len(NODES))
+        controller, *ports = free_ports(1 + len(self.nodes))
         nodes = "".join(
             f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=8 RealMemory=4000 "
-            f"Gres=gpu:{kind}:{len(cards)} State=UNKNOWN\n" for port, (name, (kind, cards)) in zip(ports, NODES.items()))
+            f"Gres=gpu:{kind}:{len(cards)} State=UNKNOWN\n" for port, (name, (kind, cards)) in zip(ports, self.nodes.items()))
+        without = WITHOUT if self.peer.name == "slurm" else ""
+        if self.is_constrained:
+            without = without.replace("TaskPlugin=task/none", "TaskPlugin=task/cgroup")
+            (here / "cgroup.conf").write_text("ConstrainDevices=yes\nIgnoreSystemd=yes\n", encoding="utf-8")
         (here / "slurm.conf").write_text(f"""ClusterName=fake
 SlurmctldHost={host}(127.0.0.1)
 AuthType=auth/none
@@ -100,20 +105,20 @@ SlurmdPidFile={here}/run/slurmd.%n.pid
 SlurmctldLogFile={here}/log/slurmctld
 SlurmdLogFile={here}/log/%n
 ProctrackType=proctrack/linuxproc
-{WITHOUT if self.peer.name == "slurm" else ""}MpiDefault=none
+{without}MpiDefault=none
 ReturnToService=2
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 GresTypes=gpu
 KillWait=3
 TaskProlog={here}/task-prolog
-{f"Prolog={here}/around-job{chr(10)}Epilog={here}/around-job" if os.environ.get("BERTH_LONG") else ""}
+{f"Prolog={here}/around-job{chr(10)}Epilog={here}/around-job" if self.around_jobs else ""}
 HealthCheckProgram={here}/health
 HealthCheckInterval=3
 HealthCheckNodeState=ANY
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=100000,bf_interval=2
 SlurmdParameters=config_overrides
-{nodes}PartitionName=gpu Nodes={",".join(NODES)} Default=YES MaxTime=INFINITE State=UP
+{nodes}PartitionName=gpu Nodes={",".join(self.nodes)} Default=YES MaxTime=INFINITE State=UP
 """, encoding="utf-8")
         # Both nodes are this machine: a test that needs a ledger for each says so.
         (here / "task-prolog").write_text(
@@ -127,7 +132,7 @@ SlurmdParameters=config_overrides
         (here / "health").chmod(0o755)
         (here / "gres.conf").write_text("AutoDetect=off\n" + "".join(
             f"NodeName={name} Name=gpu Type={kind} File={card}\n"
-            for name, (kind, cards) in NODES.items() for card in cards), encoding="utf-8")
+            for name, (kind, cards) in self.nodes.items() for card in cards), encoding="utf-8")
 
     def start(self, program, name, *words):
         self.daemons[name] = subprocess.Popen(
@@ -153,7 +158,7 @@ SlurmdParameters=config_overrides
 
     def is_up(self):
         said = self("sinfo", "-h", "-N", "-o", "%N %t", check=False).stdout.split()
-        return said.count("idle") == len(NODES)
+        return said.count("idle") == len(self.nodes)
 
     def jobs(self):
         return json.loads(self("squeue", "--json", "-t", "all", "-a").stdout)["jobs"]

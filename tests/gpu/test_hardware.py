@@ -231,6 +231,38 @@ class Running(OnHardware):
         [lease] = snapshot["leases"]
         self.assertEqual([device["device"] for device in lease["devices"]], [found[0]["device"]])
 
+    def test_more_runs_than_cards_take_turns_on_them(self) -> None:
+        """By what each says of its time on the card, and by what nvidia-smi lists meanwhile."""
+        self.need_torch()
+        cards = len(vendor("uuid", "index"))
+        code = ("import os, time, torch; x = torch.zeros(64 << 20, dtype=torch.uint8, device='cuda'); "
+                "began = time.monotonic(); time.sleep(1); "
+                "print(os.environ['CUDA_VISIBLE_DEVICES'], began, time.monotonic())")
+        jobs = [
+            subprocess.Popen([BERTH, "run", "--wait=5m", "--", sys.executable, "-c", code], env=self.environment,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+            for _ in range(2 * cards + 2)
+        ]
+        query = ["nvidia-smi", "--query-compute-apps=gpu_uuid,pid", "--format=csv,noheader"]
+        most, looks = 0, 0
+        while any(job.poll() is None for job in jobs):
+            listed = subprocess.run(query, capture_output=True, text=True, check=True).stdout.split("\n")
+            on_card: "dict[str, int]" = {}
+            for uuid, pid in (line.split(", ") for line in listed if line):
+                try:
+                    is_ours = code.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
+                except OSError:
+                    continue  # it has ended since
+                on_card[uuid] = on_card.get(uuid, 0) + is_ours
+            most = max([most, *on_card.values()])
+            looks += 1
+        self.assertEqual(most, 1, f"in {looks} looks")
+        turns = sorted(tuple(job.stdout.read().split()) for job in jobs)
+        self.assertEqual([job.returncode for job in jobs], [0] * len(jobs))
+        for (card, _, ended), (next_card, began, _) in zip(turns, turns[1:]):
+            if card == next_card:
+                self.assertLess(float(ended), float(began), turns)
+
     def need_torch(self) -> None:
         probe = "import torch; raise SystemExit(0 if torch.cuda.is_available() else 1)"
         with_cuda = subprocess.run([sys.executable, "-c", probe], capture_output=True, check=False)
