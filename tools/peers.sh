@@ -138,6 +138,19 @@ want_kubernetes() {
   GOBIN=$to go install helm.sh/helm/v3/cmd/helm@v3.18.6 >&2 || say "going on without helm"
 }
 
+# nerdctl, a Go module, built into build/peers/nerdctl; without what its own tests import, which is published nowhere.
+want_nerdctl() {
+  local to=$here/build/peers/nerdctl version=2.2.0 module=github.com/containerd/nerdctl folder
+  [[ ! -x $to/nerdctl ]] && command -v go >/dev/null || return 0
+  say "building by go: nerdctl"
+  rm -rf "$to"
+  folder=$(GONOSUMDB="$module/*" go mod download -json "$module/v2@v$version" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p') &&
+    cp -r "$folder" "$to" && chmod -R u+w "$to" && rm "$to"/cmd/nerdctl/helpers/testing*.go && rm -rf "$to/mod" &&
+    (cd "$to" && sed -i '/mod\/tigron/d' go.mod &&
+      go build -mod=mod -ldflags "-X $module/v2/pkg/version.Version=$version" -o nerdctl ./cmd/nerdctl >&2) ||
+    say "going on without nerdctl: its tests will be skipped"
+}
+
 # want_python_peers FOLDER PACKAGES: by pip, in a Python of their own, build/peers/FOLDER.
 want_python_peers() {
   local peer=build/peers/$1

@@ -212,12 +212,12 @@ runc = ["{PEERS}/usr/sbin/runc"]
 
 
 class Nerdctl(Engine):
-    """The nerdctl that is on PATH, from 2.1 on, before a containerd of its own (Debian 13's)."""
+    """The nerdctl that ./dev test --long builds, or that is on PATH, from 2.1 on, before a containerd of its own (Debian 13's)."""
 
     def __init__(self):
-        program = shutil.which("nerdctl")
+        program = shutil.which("nerdctl", path=f"{ROOT}/build/peers/nerdctl:{os.environ['PATH']}")
         if program is None:
-            pytest.skip("nerdctl is not installed")
+            pytest.skip("nerdctl is neither installed nor built: ./dev test --long")
         super().__init__("nerdctl")
         (self.bin / "nerdctl").symlink_to(program)
         self.link(*(PEERS_TRIXIE / f"usr/bin/{name}" for name in ("containerd", "containerd-shim-runc-v2")),
