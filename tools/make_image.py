@@ -4,6 +4,7 @@
 """
 
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -16,7 +17,7 @@ IMAGE = repository.ROOT / "deploy" / "image"
 def make(build: Path, folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(IMAGE, folder)
-    shutil.copy(build / "berth", folder)
+    subprocess.run(["strip", "--strip-unneeded", "-o", folder / "berth", build / "berth"], check=True)
     make_wheel.make(build, folder)
     shutil.copytree(repository.ROOT / "examples", folder / "examples")
 

@@ -163,6 +163,11 @@ def test_the_page_in_a_container_wants_its_token_over_https_and_has_no_right(pod
     assert stopped(podman, container) == 0
 
 
+def test_it_is_its_base_and_16_megabytes(podman, slim):
+    added = podman("image", "inspect", slim, BASE, "--format", "{{.Size}}").stdout.split()
+    assert 0 < int(added[0]) - int(added[1]) < 16_000_000, added
+
+
 def test_docker_builds_and_runs_it_too(docker, context, certificate):
     container = page_over_https(docker, build_slim(docker, context), certificate)
     assert docker.inspect(container)["Config"]["Healthcheck"]["Test"][0] == "CMD-SHELL"
