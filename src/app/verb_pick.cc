@@ -80,7 +80,9 @@ std::string cdi_words(const std::vector<DeviceId>& devices, const Snapshot& snap
   }
   if (!names) {
     names.emplace();
-    for (const DeviceId& device : devices) names->push_back("nvidia.com/gpu=" + device.text());
+    for (const Device* device : found_in(snapshot, devices)) {
+      names->push_back(fmt::format("{}={}", facts_of(device->kind).cdi_kind, device->id.text()));
+    }
   }
   std::string words;
   for (const std::string& name : *names)
