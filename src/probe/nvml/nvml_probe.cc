@@ -27,6 +27,8 @@ struct NvmlProbe::Parts {
   std::optional<Library> library;
   bool initialised = false;
   bool stale = false;  // some answer said that the library must be initialised again
+  /// The last answer. Asked once: NVML loads CUDA's own library to tell it, each time.
+  Reading<std::string> cuda_version;
   std::vector<DeviceMemory> devices;
   EventWatch events;
   OnAnswer on_answer;
@@ -260,6 +262,7 @@ void NvmlProbe::Parts::close() {
   devices.clear();  // gives back what the library allocated for them
   if (initialised && api().nvmlShutdown.call != nullptr) api().nvmlShutdown.call();
   initialised = stale = false;
+  cuda_version = Absent::not_sampled;
   library.reset();
 }
 
@@ -404,7 +407,10 @@ void NvmlProbe::observe_host(Host& host, const Wanted& wanted, std::vector<Probl
   if (wanted.has(Extra::driver_version)) {
     software.driver = system_text(api.nvmlSystemGetDriverVersion);
   }
-  if (wanted.has(Extra::runtime_version)) software.runtime = cuda_version(api);
+  if (wanted.has(Extra::runtime_version)) {
+    if (!parts_->cuda_version.get()) parts_->cuda_version = cuda_version(api);
+    software.runtime = parts_->cuda_version;
+  }
   if (wanted.has(Extra::excluded_devices)) host.excluded_devices = excluded_devices(api);
   if (!wanted.has(Extra::library_version)) return;
   software.library = system_text(api.nvmlSystemGetNVMLVersion);

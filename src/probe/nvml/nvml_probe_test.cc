@@ -36,6 +36,8 @@ struct Script {
   int memory_v2_calls = 0;
   int name_calls = 0;
   int inits = 0;
+  Return cuda_version = success;
+  int cuda_version_calls = 0;
   std::vector<ProcessV2> compute;
   std::vector<ProcessV2> graphics;
   unsigned grows_after_asking = 0;  // entries that appear between two calls
@@ -78,6 +80,11 @@ Api small_api() {
     return script.init;
   };
   api.nvmlShutdown.call = [] { return success; };
+  api.nvmlSystemGetCudaDriverVersion_v2.call = [](int* out) {
+    ++script.cuda_version_calls;
+    *out = 13000;
+    return script.cuda_version;
+  };
   api.nvmlDeviceGetCount_v2.call = [](unsigned* out) {
     *out = script.devices;
     return success;
@@ -273,6 +280,21 @@ TEST_F(NvmlProbeTest, UninitialisedMeansInitialisingAtTheNextLook) {
   const Snapshot got = look();
   EXPECT_EQ(script.inits, 2);
   EXPECT_EQ(got.devices[1].temperature.get(), Celsius(40));
+}
+
+TEST_F(NvmlProbeTest, TheVersionOfCudaIsAskedOncePerDriverUntilItIsTold) {
+  const auto cuda = [&] { return look().host.software_of(Runtime::cuda).runtime; };
+  script.cuda_version = unknown;
+  EXPECT_EQ(cuda(), Reading<std::string>(Absent::failed));
+  script.cuda_version = success;
+  EXPECT_EQ(cuda(), Reading<std::string>("13.0"));
+  EXPECT_EQ(cuda(), Reading<std::string>("13.0"));
+  EXPECT_EQ(script.cuda_version_calls, 2);
+  script.temperature = uninitialized;  // a driver that was loaded anew may be another version
+  (void)look();
+  script.temperature = success;
+  (void)look();
+  EXPECT_EQ(script.cuda_version_calls, 3);
 }
 
 TEST_F(NvmlProbeTest, MergesComputeAndGraphicsOfOneProcess) {
