@@ -5,10 +5,11 @@ import json
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 
 import pytest
-from conftest import BERTH, many_devices, wait_until
+from conftest import BERTH, ROOT, many_devices, wait_until
 
 
 def picked(done):
@@ -97,6 +98,20 @@ def test_each_format_is_ready_for_its_reader(machine, format_name, expected):
     assert picked(done) == expected
     assert "not claimed" in done.stderr
     assert "SIMULATED" in done.stderr, "what is picked on a simulated server must say so"
+
+
+@pytest.mark.parametrize(("uuid", "name"), [("GPU-1061fb5e-99e2-0934-3459-ee4d48630139",) * 2, ("GPU-of-another", "0")])
+def test_a_file_of_nvidias_own_toolkit_is_understood(driver_of, tmp_path, uuid, name):
+    """As nvidia-ctk 1.20.2 wrote it beside an H200: by UUID or, of a card that it does not know by that, by its file."""
+    snapshot = many_devices(1)
+    snapshot["devices"][0] |= {"uuid": uuid, "id": uuid}
+    machine = driver_of(snapshot)
+    machine.env["BERTH_ROOT"] = str(tmp_path / "root")
+    folder = tmp_path / "root/etc/cdi"
+    folder.mkdir(parents=True)
+    shutil.copy(ROOT / "tests/data/cdi/toolkit-1.20.2-h200.yaml", folder / "nvidia.yaml")
+    assert picked(machine.run("pick", "--format", "cdi")) == f"--device nvidia.com/gpu={name}"
+    assert "nvidia.yaml" not in machine.run("doctor").stdout, "it finds fault with it"
 
 
 def test_the_names_for_cdi_are_those_of_the_file_that_engines_read(driver_of, tmp_path):
