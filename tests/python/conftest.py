@@ -3,6 +3,7 @@ on a simulated server, with a ledger of the test's."""
 
 import atexit
 import compileall
+import gc
 import importlib.util
 import json
 import os
@@ -118,6 +119,12 @@ class Desk(E2E.Machine):
     def end(self):
         for process in self.begun:
             E2E.end(process)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def pytests_own_objects_are_no_garbage():
+    """berth.batch collects after each of its tries, here among all that pytest has."""
+    gc.freeze()
 
 
 @pytest.fixture
