@@ -5,7 +5,8 @@ import os
 import shutil
 import subprocess
 
-CHROMIUM = os.environ.get("BERTH_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser")
+CHROMIUM = os.environ.get("BERTH_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 
 
 @functools.cache

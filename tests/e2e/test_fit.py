@@ -225,38 +225,49 @@ def test_hostile_files_are_refused_with_their_name(machine, tmp_path):
 
 TORCH = """
     import json, sys, torch
-    torch.manual_seed(0)
-    dtype = getattr(torch, sys.argv[1])
-    optimizer = sys.argv[2]
-    layer = torch.nn.TransformerEncoderLayer(64, 4, 256, dropout=0.0, batch_first=True)
-    model = torch.nn.Sequential(torch.nn.Embedding(1000, 64), torch.nn.TransformerEncoder(layer, 3),
-                                torch.nn.Linear(64, 1000)).to(dtype)
+    size = lambda t: t.numel() * t.element_size()
+
+    def trained(dtype, make):
+        torch.manual_seed(0)
+        layer = torch.nn.TransformerEncoderLayer(64, 4, 256, dropout=0.0, batch_first=True)
+        model = torch.nn.Sequential(torch.nn.Embedding(1000, 64), torch.nn.TransformerEncoder(layer, 3),
+                                    torch.nn.Linear(64, 1000)).to(dtype)
+        parameters = list(model.parameters())
+        made = make(parameters)
+        model(torch.randint(0, 1000, (2, 8))).float().sum().backward()
+        made.step()
+        state = sum(size(t) for s in made.state.values() for t in s.values() if torch.is_tensor(t) and t.numel() > 1)
+        return {"parameters": sum(p.numel() for p in parameters), "weights": sum(map(size, parameters)),
+                "gradients": sum(size(p.grad) for p in parameters), "optimizer": state}
+
     made = {"adam": lambda p: torch.optim.Adam(p), "adamw": lambda p: torch.optim.AdamW(p),
             "sgd": lambda p: torch.optim.SGD(p, lr=0.1),
-            "sgd-momentum": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9)}[optimizer](model.parameters())
-    model(torch.randint(0, 1000, (2, 8))).float().sum().backward()
-    made.step()
-    size = lambda t: t.numel() * t.element_size()
-    parameters = list(model.parameters())
-    state = sum(size(t) for s in made.state.values() for t in s.values() if torch.is_tensor(t) and t.numel() > 1)
-    print(json.dumps({"parameters": sum(p.numel() for p in parameters), "weights": sum(map(size, parameters)),
-                      "gradients": sum(size(p.grad) for p in parameters), "optimizer": state}))
+            "sgd-momentum": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9)}
+    print(json.dumps({f"{dtype} {name}": trained(getattr(torch, dtype), make)
+                      for dtype in sys.argv[1:] for name, make in made.items()}))
 """
+DTYPES = [("fp32", "float32"), ("bf16", "bfloat16")]
 
 
-@pytest.mark.parametrize("dtype, theirs", [("fp32", "float32"), ("bf16", "bfloat16")])
-@pytest.mark.parametrize("optimizer", ["adam", "adamw", "sgd", "sgd-momentum"])
-def test_weights_gradients_and_state_are_those_of_real_pytorch(machine, dtype, theirs, optimizer):
+@pytest.fixture(scope="module")
+def of_real_pytorch():
+    """What each optimizer of it keeps for a small model, all in one process: it takes a second to begin."""
     if subprocess.run(["/usr/bin/python3", "-c", "import torch"], capture_output=True, check=False).returncode:
         pytest.skip("no torch in /usr/bin/python3")
     asked = subprocess.run(
-        ["/usr/bin/python3", "-c", textwrap.dedent(TORCH), theirs, optimizer],
+        ["/usr/bin/python3", "-c", textwrap.dedent(TORCH), *(theirs for _, theirs in DTYPES)],
         capture_output=True,
         text=True,
         check=False,
     )
     assert asked.returncode == 0, asked.stderr
-    real = json.loads(asked.stdout)
+    return json.loads(asked.stdout)
+
+
+@pytest.mark.parametrize("dtype, theirs", DTYPES)
+@pytest.mark.parametrize("optimizer", ["adam", "adamw", "sgd", "sgd-momentum"])
+def test_weights_gradients_and_state_are_those_of_real_pytorch(machine, of_real_pytorch, dtype, theirs, optimizer):
+    real = of_real_pytorch[f"{theirs} {optimizer}"]
     found = fit(machine, str(real["parameters"]), "--train", optimizer, "--dtype", dtype)
     for part in ["weights", "gradients", "optimizer"]:
         ours = found["parts"].get(part, {"low_bytes": 0, "high_bytes": 0})

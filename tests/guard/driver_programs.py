@@ -39,7 +39,8 @@ def exports(library):
 def image_source(template, driver, opens=None):
     """What elf_image.cc writes into an image, for the linker: the driver's names lead to trampolines."""
     opens = str(opens or driver)
-    names = [name for name in exports(driver) if name not in exports(template)]
+    own = exports(template)
+    names = [name for name in exports(driver) if name not in own]
     lines = ['#define BERTH_GUARD_IMAGE_ELSEWHERE', '#include "guard/shim/tramp.S"', ".text"]
     for number, name in enumerate(names):
         lines += [f".globl {name}", f".type {name}, %function",

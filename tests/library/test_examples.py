@@ -1,5 +1,6 @@
 """examples/cpp, built as a user builds them against what was installed, and run on simulated servers."""
 
+import functools
 import re
 import shutil
 
@@ -11,17 +12,17 @@ SOURCES = ROOT / "examples/cpp"
 NAMES = ("list_devices", "take_or_cpu", "wait_in_loop")
 
 
-def with_cmake(installed, folder, target):
+def with_cmake(installed, folder, target, *options):
     if not shutil.which("cmake"):
         pytest.skip("cmake is not installed")
     for command in (["cmake", "-S", SOURCES, "-B", folder, f"-DCMAKE_PREFIX_PATH={installed}",
                      f"-DBERTH_LIBRARY={target}", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror"],
-                    ["cmake", "--build", folder]):
+                    ["cmake", "--build", folder, *options]):
         done = run(command)
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def with_pkg_config(installed, folder, *options):
+def with_pkg_config(installed, folder, *options, names=NAMES):
     """As a Makefile would; the folder of berth.pc depends on the system."""
     if not shutil.which("pkg-config"):
         pytest.skip("pkg-config is not installed")
@@ -32,7 +33,7 @@ def with_pkg_config(installed, folder, *options):
     assert words.returncode == 0, words.stderr
     folder.mkdir()
     libraries = run(["pkg-config", "--variable=libdir", "berth"], env=env).stdout.strip()
-    for name in NAMES:
+    for name in names:
         done = run(["g++", "-std=c++17", "-o", folder / name, SOURCES / f"{name}.cc",
                     *words.stdout.split(), f"-Wl,-rpath,{libraries}"])
         assert done.returncode == 0, done.stderr
@@ -53,12 +54,23 @@ def built(request, installed, tmp_path_factory):
 PAGES = ("README.md", "README.zh-CN.md", "doc/LIBRARY.md", "doc/LIBRARY.zh-CN.md")
 
 
+@pytest.fixture(scope="module")
+def program_of(library, tmp_path_factory):
+    """program_of(text): a page and its translation have the same one."""
+
+    @functools.cache
+    def made(text):
+        source = tmp_path_factory.mktemp("page") / "program.cc"
+        source.write_text(text)
+        return compiled(source.with_suffix(""), source, "-std=c++17", *shared(), compiler="g++")
+
+    return made
+
+
 @pytest.mark.parametrize("page", PAGES)
-def test_the_program_of_a_page_as_it_stands_there(page, server, library, tmp_path):
+def test_the_program_of_a_page_as_it_stands_there(page, server, program_of):
     [program] = re.findall(r"^```cpp\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.M | re.S)
-    source = tmp_path / "program.cc"
-    source.write_text(program)
-    host = compiled(tmp_path / "program", source, "-std=c++17", *shared(), compiler="g++")
+    host = program_of(program)
     assert checked(server.run(host)).stdout.startswith("on NVIDIA H100")
     hidden = server.run(host, env={"CUDA_VISIBLE_DEVICES": ""})
     assert hidden.stdout.startswith("on the CPU: ") and len(hidden.stdout) > 30
@@ -114,8 +126,8 @@ def test_the_time_of_a_wait_is_over(there, built):
 def test_a_prefix_that_was_moved(installed, tmp_path):
     moved = tmp_path / "elsewhere"
     shutil.copytree(installed, moved, symlinks=True)
-    with_cmake(moved, tmp_path / "by-cmake", "berth::berth")
-    with_pkg_config(moved, tmp_path / "by-make", "--cflags", "--libs")
+    with_cmake(moved, tmp_path / "by-cmake", "berth::berth", "--target", "list_devices")
+    with_pkg_config(moved, tmp_path / "by-make", "--cflags", "--libs", names=["list_devices"])
     for made in "by-cmake", "by-make":
         assert str(moved) in run(["ldd", tmp_path / made / "list_devices"]).stdout, made
 

@@ -1,12 +1,17 @@
 """Programs in Python that use berth, each started as a user would start it: in a process of its own,
 on a simulated server, with a ledger of the test's."""
 
+import atexit
+import compileall
+import gc
 import importlib.util
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
 
 import pytest
@@ -30,7 +35,18 @@ def load_e2e():
 E2E = load_e2e()
 PYTHON = "/usr/bin/python3"
 LIBRARY = os.environ.get("BERTH_LIBRARY") or str(E2E.BUILD / "libberth.so.0")
-WITH_LIBRARY = {"PYTHONPATH": str(PACKAGE), "BERTH_LIBRARY": LIBRARY, "BERTH_HELPER": E2E.BERTH}
+
+
+def compiled(package):
+    """A copy with its bytecode, which nobody writes into the sources' folder: hundreds of programs begin with it."""
+    folder = tempfile.mkdtemp(prefix="berth-python-tests-")
+    atexit.register(shutil.rmtree, folder)
+    shutil.copytree(package, folder, dirs_exist_ok=True)
+    assert compileall.compile_dir(folder, quiet=1)
+    return folder
+
+
+WITH_LIBRARY = {"PYTHONPATH": compiled(PACKAGE), "BERTH_LIBRARY": LIBRARY, "BERTH_HELPER": E2E.BERTH}
 if not pathlib.Path(LIBRARY).exists():
     pytest.exit(f"{LIBRARY} is missing: ./dev build", returncode=1)
 
@@ -103,6 +119,12 @@ class Desk(E2E.Machine):
     def end(self):
         for process in self.begun:
             E2E.end(process)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def pytests_own_objects_are_no_garbage():
+    """berth.batch collects after each of its tries, here among all that pytest has."""
+    gc.freeze()
 
 
 @pytest.fixture
