@@ -265,7 +265,7 @@ class RunVerb final : public Verb {
     return usage_code();
   }
 
-  /// Straight to the descriptor: where that fails, whoever asked must hear how to find the job.
+  /// Straight to the descriptor: where that fails, the user must hear how to find the job.
   int tell_id(const std::string& id) const {
     const auto told = write_all(STDOUT_FILENO, id + "\n");
     if (told) return exit_code::ok;

@@ -75,8 +75,8 @@ class ReadBlock {
                                                  std::size_t limit = 1 << 20);
 
 /// What such a file says now, from a descriptor that stays open: the read without the opening. A
-/// process's file tells of that process alone: once it has ended, `not_found`, whoever has its
-/// number then.
+/// process's file tells of that process alone: once it has ended, `not_found`, even if another has
+/// its number then.
 [[nodiscard]] Result<std::string> reread_proc_file(int fd);
 
 /// As read_file, for a file somebody else may have put there: refuses symlinks, FIFOs, devices,

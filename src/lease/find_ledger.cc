@@ -104,7 +104,7 @@ Result<void> make_part(const std::string& name, const Fd& within, const std::str
   return why == EEXIST ? Result<void>() : fail_system(why, "create the ledger {}", path);
 }
 
-/// Whoever may come into the ledger may come into its parts.
+/// A user who may enter the ledger may enter its parts.
 Result<Fd> open_part(const std::string& path, const Fd& within) {
   const std::string name = path.substr(path.rfind('/') + 1);
   if (::faccessat(within.get(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT) {

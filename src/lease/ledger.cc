@@ -88,7 +88,7 @@ Result<Fd> moved_up(Fd fd) {
 }
 
 /// What goes wrong here leaves no public name behind: a temporary name at most, which is removed
-/// now, or swept later where this process dies half-way. Whoever may read the file could refuse it
+/// now, or swept later where this process dies half-way. Any reader of the file could refuse it
 /// a lock: it has all of them before that.
 Result<Fd> publish_once(int directory, const std::string& name, const std::string& text,
                         std::initializer_list<ByteRange> locks) {

@@ -173,7 +173,7 @@ Result<std::optional<Inside>> enter_outer_lease(const Ledger& outer,
     if (claim == nullptr) break;
     auto narrowed = narrow_to(*claim, options);
     if (!narrowed) return std::unexpected(std::move(narrowed).error());
-    // Whoever runs inside descends from the outermost run, so that its processes are all of theirs.
+    // Runs inside descend from the outermost run, so that its processes are all of theirs.
     if (!inside) look = without_run(std::move(look), outer, *claim);
     auto inner = open_inside(ledger, id, clock);
     if (!inner) return std::unexpected(std::move(inner).error());

@@ -52,7 +52,8 @@ void add(const std::vector<ProcessId>& more, std::vector<ProcessId>& processes) 
   processes.insert(processes.end(), more.begin(), more.end());
 }
 
-/// Who is left of the run: descendants of its keeper and of its job, and whoever carries its name.
+/// What is left of the run: descendants of its keeper and of its job, and processes that carry its
+/// name.
 std::vector<ProcessId> left_of(const RunRecord& run, const std::string& proc) {
   const ProcessId& keeper = run.manifest.keeper;
   std::vector<ProcessId> left;
@@ -131,8 +132,8 @@ bool has_lost_its_device(const RunRecord& run) {
                      [](const RunEvent& event) { return event.kind.starts_with("gpu_"); });
 }
 
-/// Tells the keeper why its job ends: without it the record says only how, and whoever is to start
-/// the job again after a fault of its device does.
+/// Tells the keeper why its job ends. Without it the record says only how, and a follower that
+/// restarts jobs after a fault of their device would start it again.
 Result<void> note_stop_request_of(const RunRecord& run, milliseconds grace) {
   if (run.directory.empty()) return {};
   const OwnersRights rights(run.owner);

@@ -33,7 +33,7 @@ using Local = asio::local::stream_protocol;
 constexpr int most_unaccepted = 4096;
 /// The Unix socket has one place of so many.
 constexpr std::size_t part_of_socket = 8;
-/// Whoever has more of the places than this is a crowd.
+/// A peer with more of the places than this is a crowd.
 constexpr std::size_t part_of_crowd = 4;
 
 Result<std::shared_ptr<asio::ssl::context>> open_tls(const TlsFiles& files) {
@@ -169,8 +169,8 @@ Result<void> HttpServer::Parts::open_address(const Address& address) {
   return {};
 }
 
-/// Whether there is a place now. Who keeps many waiting for a request makes room, then whoever has
-/// idled longest: who asks in earnest has done so in a moment, and from few connections.
+/// Whether there is a place now. A peer with many silent connections makes room, then the one that
+/// idled longest: an earnest one asks in a moment, and from few connections.
 bool HttpServer::Parts::make_room(ConnectionSlots& places) {
   const auto tell = [&](std::string_view kind, const std::string& what) {
     server->handler.note(kind, fmt::format("{} connections at once: {}", places.taken, what),

@@ -146,7 +146,7 @@ inline constexpr auto device_entries = std::to_array<LogEntry>({
             "objects in it (a whole model, settings) is refused, because loading it could run any "
             "code."),
      {{as_key("save model.state_dict() and load that"), ""},
-      {as_key("where you trust whoever made the file: torch.load(file, weights_only=False)"), ""}}},
+      {as_key("where you trust the file's author: torch.load(file, weights_only=False)"), ""}}},
     {"no_cuda_gpus",
      Severity::error,
      LogPart::cause,

@@ -42,7 +42,7 @@ inline constexpr auto memory_entries = std::to_array<LogEntry>({
      "!failed to allocate request for * on device ordinal",
      as_key("the GPU's memory was used up"),
      as_key("XLA (JAX or TensorFlow) could not get the memory that its compiled program needs. JAX "
-            "takes three quarters of the device at its start, whoever else is on it."),
+            "takes three quarters of the device at its start, even if others are on it."),
      {smaller_batch,
       {as_key("let JAX take memory as it needs it instead of most at once"),
        "export XLA_PYTHON_CLIENT_PREALLOCATE=false"},

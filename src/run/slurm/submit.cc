@@ -170,7 +170,7 @@ Result<Submitted> submit_to_slurm(const Submission& submission, const RunService
   const auto written = write_file_atomically(
       script, batch_script(submission.program, submission.words, manifest.id), 0700);
   if (!written) return nothing_left(written.error());
-  // Whoever follows the log may do so before there is anything in it.
+  // `berth logs -f` may follow the log before there is anything in it.
   if (const auto log = open_fd(*manifest.log, O_WRONLY | O_CREAT | O_APPEND, 0600); !log) {
     return nothing_left(log.error());
   }

@@ -1,4 +1,4 @@
-// What the page knows, and how each piece of news changes it. No DOM, no clock: whoever calls says
+// What the page knows, and how each piece of news changes it. No DOM, no clock: the caller says
 // what time it is.
 
 import type { Alert, Device, HealthNews, HostDevice, Overview } from "./wire";

@@ -113,7 +113,7 @@ export function queue_view(world: World): View {
     ),
     update: ({ overview }) => {
       const now = JSON.stringify(overview?.queue.map((one) => one.id));
-      // Whoever comes or goes changes it for all the others.
+      // Each job that comes or goes changes it for all the others.
       if (now !== known || performance.now() - asked_ms > between_questions_ms) void ask();
       else draw();
       known = now;

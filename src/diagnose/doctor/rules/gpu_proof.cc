@@ -131,8 +131,8 @@ Findings gpu_not_tested(const Examined& host) {
          .severity = Severity::hint,
          .title = sentence("GPU {} was not tested", gpu.name),
          .evidence = {gpu.test.left_out},
-         .meaning = sentence("A test would slow down whoever is on it."),
-         .steps = {{sentence("test it all the same, beside whoever is there"),
+         .meaning = sentence("A test would slow down the processes on it."),
+         .steps = {{sentence("test it all the same, beside these processes"),
                     fmt::format("berth doctor --gpu-test --force -i {}", gpu.name)}}});
   }
   return findings;

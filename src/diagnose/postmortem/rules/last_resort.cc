@@ -64,7 +64,7 @@ constexpr auto meanings = std::to_array<SignalMeaning>({
     {SIGHUP, "terminal_closed", Severity::warning, as_key("its terminal was closed"),
      as_key("The connection broke or the window was shut, and the job went with it."),
      as_key("leave it running, also after logout"), "berth run --detach -- python train.py", ""},
-    {SIGPIPE, "reader_gone", Severity::warning, as_key("whoever read its output went away"),
+    {SIGPIPE, "reader_gone", Severity::warning, as_key("the reader of its output went away"),
      as_key("It wrote into a pipe that nobody reads any more (head, a pager that was left)."), "",
      "", ""},
     {SIGXCPU, "cpu_time_limit", Severity::error, as_key("its CPU time was used up"),
