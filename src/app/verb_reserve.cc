@@ -121,8 +121,8 @@ class ReserveVerb final : public Verb {
     say_simulated(context.sources().simulated);
     print(*id + "\n");
     complain(
-        trf("it begins at {} if its devices are free then, else when it is its turn; `berth "
-            "queue` shows it, `berth release {}` takes it back",
+        trf("it begins at {} if its devices are free then, else when it is its turn. `berth queue` "
+            "shows it, `berth release {}` takes it back",
             date_time_text(*at, context.err()), *id));
     return exit_code::ok;
   }

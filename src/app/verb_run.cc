@@ -237,13 +237,13 @@ class RunVerb final : public Verb {
       return;
     if (is_there("/.dockerenv") || is_there("/run/.containerenv")) {
       complain(
-          tr("in this container others' leases cannot be seen: start it with -v "
+          tr("in this container others' leases cannot be seen. Start it with -v "
              "/run/berth:/run/berth and -u $(id -u) where that is wanted"));
       return;
     }
     complain(
-        tr("this ledger is yours alone: other users' jobs are seen through the driver only "
-           "(one ledger for all: sudo berth setup)"));
+        tr("this ledger is yours alone: other users' jobs are seen through the driver only. One "
+           "ledger for all: sudo berth setup"));
   }
 
   int finish(const Context& context, const RunOptions& options, const RunOutcome& outcome) const {

@@ -28,7 +28,7 @@ Result<void> make_own_directory(const std::string& path) {
   if (::lstat(path.c_str(), &facts) != 0) return fail_system(errno, "examine {}", path);
   if (S_ISDIR(facts.st_mode) && facts.st_uid == ::geteuid()) return {};
   return fail(ErrorCode::no_permission,
-              "{} is not a directory of yours, and runs inside a lease need it: have its owner "
+              "{} is not a directory of yours, and runs inside a lease need it. Have its owner "
               "(user {}) or root remove it",
               path, facts.st_uid);
 }

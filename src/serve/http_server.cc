@@ -120,7 +120,7 @@ Result<void> HttpServer::Parts::open_socket(const std::string& path) {
     }
     if (is_alive(path)) {
       return fail(ErrorCode::busy,
-                  "cannot listen at {}: another berth serve answers there: `berth serve --link` "
+                  "cannot listen at {}: another berth serve answers there. `berth serve --link` "
                   "prints a link to its page; else give --socket another path",
                   path);
     }
@@ -155,12 +155,11 @@ Result<void> HttpServer::Parts::open_address(const Address& address) {
   if (!error) listener->acceptor.bind(endpoint, error);
   if (!error) listener->acceptor.listen(most_unaccepted, error);
   if (error == asio::error::address_in_use) {
-    return fail(
-        ErrorCode::busy,
-        "cannot listen on {}: something listens there already: where that is berth, `berth serve "
-        "--link` prints a link to its page; else give --listen another address "
-        "(127.0.0.1:0 takes any free port)",
-        place);
+    return fail(ErrorCode::busy,
+                "cannot listen on {}: something listens there already. Where that is berth, `berth "
+                "serve --link` prints a link to its page. Else give --listen another address "
+                "(127.0.0.1:0 takes any free port)",
+                place);
   }
   if (error) return fail_system(error.value(), "listen on {}", place);
   addresses.push_back(

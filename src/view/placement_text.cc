@@ -194,8 +194,8 @@ std::string why_never(const Placement& placement) {
   }
   if (perhaps > 0) {
     return trf(
-        "waiting will not help: at most {} of the devices here could ever be given to this "
-        "job, and it asks for more.",
+        "waiting will not help: at most {} of the devices here could be given to this job. It asks "
+        "for more.",
         perhaps);
   }
   const bool any_failed =

@@ -198,8 +198,8 @@ void say_neighbour(const OomVerdict& verdict, Finding& finding) {
                                "berth run --wait -- python train.py"));
   if (verdict.others_by_difference) {
     finding.doubt = sentence(
-        "no other process is named: what others had is what is left of the sums, and memory that "
-        "this process holds outside PyTorch would look the same");
+        "no other process is named: what others had is what is left of the sums. Memory that this "
+        "process holds outside PyTorch would look the same");
   }
 }
 
@@ -207,7 +207,7 @@ void say_rest(OomCause cause, Finding& finding) {
   if (cause == OomCause::too_large) {
     finding.title = sentence("one tensor is larger than the whole GPU");
     finding.meaning = sentence(
-        "No setting and no empty device helps: mostly a shape went wrong (a product of all with "
+        "No setting and no empty device helps. Mostly a shape went wrong (a product of all with "
         "all, an image or a sequence far too long).");
     finding.steps.push_back(step(sentence("look at the shapes in the line that the trace names")));
     finding.steps.push_back(step(sentence("do it in pieces, or with an operation that does")));
@@ -219,7 +219,7 @@ void say_rest(OomCause cause, Finding& finding) {
     finding.steps.push_back(lower_batch());
   } else {
     finding.doubt = sentence(
-        "the message does not tell whose memory it was: its numbers are missing, or there was room "
+        "the message does not tell whose memory it was. Its numbers are missing, or there was room "
         "by them (another process may have left meanwhile)");
     finding.steps.push_back(step(sentence("see who else is on the device"), "berth ps"));
     finding.steps.push_back(lower_batch());

@@ -68,14 +68,14 @@ Findings gpu_wrong(const Examined& host) {
                     : is_product
                         ? sentence("GPU {} computes wrong results", gpu.name)
                         : sentence("what is copied to or from GPU {} is changed", gpu.name);
-    finding.meaning =
-        is_cpu       ? sentence("Nothing that this machine computes can be trusted.")
-        : is_product ? sentence(
-                           "Whole numbers that single precision holds exactly came out "
-                           "different: a training run on it diverges without an error.")
-                     : sentence(
-                           "What a program finds on the card is not what it sent there: memory, "
-                           "link or bus change it, and no error says so.");
+    finding.meaning = is_cpu ? sentence("Nothing that this machine computes can be trusted.")
+                      : is_product
+                          ? sentence(
+                                "Whole numbers that single precision holds exactly came out "
+                                "different: a training run on it diverges without an error.")
+                          : sentence(
+                                "What a program finds on the card is not what it sent there. "
+                                "Memory, link or bus change it, and no error says so.");
     finding.steps = {
         is_cpu ? Finding::Step{sentence("take the machine out of use, look at what the "
                                         "kernel says of its processor and memory"),

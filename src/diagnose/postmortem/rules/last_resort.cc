@@ -52,7 +52,7 @@ constexpr auto meanings = std::to_array<SignalMeaning>({
      as_key("run it detached: then its output is kept and read"),
      "berth run --detach -- python train.py", ""},
     {SIGKILL, "killed", Severity::warning, as_key("it was killed (SIGKILL)"),
-     as_key("Mostly the kernel does this when the main memory is used up; a scheduler or a person "
+     as_key("Mostly the kernel does this when the main memory is used up. A scheduler or a person "
             "can do it, too. The program itself could say nothing."),
      as_key("ask the kernel whether it was for want of memory"),
      "dmesg -T | grep -i 'killed process'", who_sent_it},
