@@ -9,7 +9,7 @@
 
 #include "app/past_runs.h"
 #include "app/progress.h"
-#include "app/serve_places.h"
+#include "app/server_paths.h"
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/text.h"

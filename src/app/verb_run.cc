@@ -59,7 +59,7 @@ class RunVerb final : public Verb {
     auto options = flags_.options(context, command);
     if (!options) return report(options.error(), usage_code());
     if (on_ == "slurm") {
-      return submit_job(context, flags_, *options, slurm_.wishes(),
+      return submit_job(context, flags_, *options, slurm_.settings(),
                         options->detach ? UntilItEnds::no : UntilItEnds::yes);
     }
     if (const std::string only_there = slurm_.given(); !only_there.empty()) {

@@ -8,7 +8,7 @@
 #include "app/planned_start.h"
 #include "app/progress.h"
 #include "app/records.h"
-#include "app/serve_places.h"
+#include "app/server_paths.h"
 #include "app/terminal.h"
 #include "app/top_servers.h"
 #include "app/verb.h"

@@ -79,6 +79,19 @@ def test_what_no_plain_english_is_stands_nowhere(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("src/a.h", "struct Room {"), ("src/a.h", "struct OomSurroundings;"), ("web/src/a.ts", "export interface World {"),
+     ("python/a.py", "class Teller:"), ("src/a.h", "// See probe/process.")],
+)  # fmt: skip
+def test_names_of_a_vocabulary_of_our_own_do_not_come_back(tmp_path: Path, name: str, line: str) -> None:
+    house(tmp_path, "A Room, a World, probe/process_files.h\n")
+    (tmp_path / name).parent.mkdir(parents=True)
+    (tmp_path / name).write_text(f"{line}\nstruct Rooms; class WorldTime;\n")
+    found = check_docs.forbidden_findings(tmp_path)
+    assert len(found) == 1 and found[0].startswith(f"{name}:1: "), found
+
+
 def test_nothing_speaks_of_an_issue_by_its_number(tmp_path: Path) -> None:
     house(tmp_path, "see issue #12\n")
     found = [f for f in check_docs.forbidden_findings(tmp_path) if f.startswith("README.md")]

@@ -160,7 +160,7 @@ void add_numbers(const OomMessage& message, const OomVerdict& verdict, Finding& 
   }
 }
 
-void say_needed(const OomMessage& message, const OomSurroundings& around, Finding& finding) {
+void say_needed(const OomMessage& message, const OomContext& around, Finding& finding) {
   finding.title = sentence("the GPU's memory was used up by the job itself");
   finding.meaning = sentence(
       "It is true need: its own tensors fill the device, and little lies about in pieces.");
@@ -237,7 +237,7 @@ void say_promise(const OomMessage& message, Bytes promised, Finding& finding) {
 }
 
 /// Its numbers are those of the share, which the program takes for the card.
-void say_share(const OomSurroundings& around, Finding& finding) {
+void say_share(const OomContext& around, Finding& finding) {
   finding.title = sentence("the run's own share of the GPU's memory was used up");
   finding.meaning = sentence(
       "It has {} (--memory), and what holds it there refused allocations: {}. The card may have "
@@ -250,7 +250,7 @@ void say_share(const OomSurroundings& around, Finding& finding) {
 
 }  // namespace
 
-void explain_oom(const OomMessage& message, const OomSurroundings& around, Finding& finding) {
+void explain_oom(const OomMessage& message, const OomContext& around, Finding& finding) {
   const OomVerdict verdict = judge(message);
   add_numbers(message, verdict, finding);
   finding.steps.clear();
