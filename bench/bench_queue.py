@@ -1,7 +1,7 @@
 """`berth run -q --wait -- sleep 0.02` on the simulated server, 10 to 500 at a time: how many end per second, and how
 many of them otherwise than with 0. Each number is taken by turns with the others, in each round anew.
 
-"At a time": that many launchers are alive from the first to the last of the runs that are timed; whoever ends is
+"At a time": that many launchers are alive from the first to the last of the runs that are timed; each that ends is
 followed by another. "At once": all are started, and none follows.
 
 BERTH_BENCH_AT_A_TIME (10,50,100,300,500) and BERTH_BENCH_ROUNDS (3) make it shorter."""

@@ -1,5 +1,5 @@
 // links: berth_config
-// The administrator's policy: whoever may write it may also slip.
+// The administrator's policy: its writer may slip.
 
 #include <cstddef>
 #include <cstdint>

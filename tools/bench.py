@@ -57,7 +57,7 @@ def google_benchmark(program: Path) -> list[dict]:
             runs.setdefault(run["run_name"], []).append(run)
     results = []
     for name, repeated in runs.items():
-        # A promise of processor time is held whoever else computes beside us. What is no time is a
+        # A promise of processor time is held whatever else computes beside us. What is no time is a
         # counter "measured", and its unit the label.
         clock = "cpu_time" if repeated[0].get("of_cpu") else "real_time"
         value, low, high = middle_half([run.get("measured", run[clock]) for run in repeated])

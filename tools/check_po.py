@@ -5,7 +5,7 @@ the columns of a few constant tables, and the sentences of the simulated servers
 translation that uses the same placeholders; a translation of words that are gone is an error as well.
 One thing has one Chinese word, on the command line, on the page and in the documents: a word that
 NOTIONS replaces is an error in any of them. What is noticed below view/, top/ and app/ is a Sentence:
-tr() and trf() there are an error, but for the files of TRANSLATE_HERE. With --update, adds empty entries
+tr() and trf() there are an error, but for the files of TRANSLATE_HERE. Sentences are short. With --update, adds empty entries
 for new words and drops those that are gone; with --keys, lists the words.
 """
 
@@ -101,6 +101,11 @@ TABLES = [
     Table("src/diagnose/doctor/rules/cuda.cc", r"constexpr auto codes\b", 3, (0, 1)),
     Table("src/base/reading.h", r"string_view reason_of\(Absent", 1, (0,)),
 ]
+
+LONGEST_SENTENCE = 20  # words; what stands in backquotes is one
+# Texts with a longer sentence that there still are. This number may only fall.
+MOST_LONG_TEXTS = 22
+SENTENCE_END = re.compile(r"[.!?](?:\s|$)|\n")
 
 # Where words are shown, and so translated: what is below passes sentences on.
 SHOWING = ("view", "top", "app")
@@ -243,6 +248,20 @@ def translated_early(root: Path) -> list[str]:
     return found
 
 
+def longest_sentence(text: str) -> int:
+    """Its words, of the English."""
+    whole = re.sub(r"`[^`]*`", "x", text)
+    return max(len([w for w in one.split() if re.search(r"[\w{]", w)]) for one in SENTENCE_END.split(whole))
+
+
+def long_texts(wanted: set[str]) -> list[str]:
+    found = sorted(text for text in wanted if longest_sentence(text) > LONGEST_SENTENCE)
+    if len(found) <= MOST_LONG_TEXTS:
+        return []
+    said = f"{len(found)} texts, at most {MOST_LONG_TEXTS}, have a sentence of more than {LONGEST_SENTENCE} words"
+    return [f"{CATALOGUE}: {said}: {text!r}" for text in found]
+
+
 def findings(root: Path) -> list[str]:
     wanted = words(root)
     have = parse_po((root / CATALOGUE).read_text(encoding="utf-8"))
@@ -258,7 +277,7 @@ def findings(root: Path) -> list[str]:
         elif word.endswith("\n") != translation.endswith("\n"):
             found.append(f"{CATALOGUE}: one ends the line, the other does not: {word!r}")
     found += [f"{CATALOGUE}: nothing says this any more: {word!r}" for word in sorted(have.keys() - wanted)]
-    return found + translated_early(root) + replaced_words(root)
+    return found + translated_early(root) + replaced_words(root) + long_texts(wanted)
 
 
 def quoted(text: str) -> str:

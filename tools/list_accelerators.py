@@ -31,7 +31,7 @@ OTHERS = {
     "all-smi": """name utilization_gpu_percent memory_total_bytes memory_used_bytes temperature_celsius
         power_draw_milliwatts clock_graphics_megahertz processes""",
 }
-# What the kernel's bus tells of every device, whoever's it is.
+# What the kernel's bus tells of every device, of any vendor.
 OF_THE_BUS = {"name", "pci_id", "kernel_driver", "numa_node", "pcie_generation", "pcie_generation_max", "pcie_width",
               "pcie_width_max"}  # fmt: skip
 

@@ -222,7 +222,7 @@ def end_to_end(report: Report) -> None:
 
 
 def sanitized(report: Report) -> None:
-    """Builds and runs the unit tests and the replayed corpora, giving way to whoever looks at the clock."""
+    """Builds and runs the unit tests and replayed corpora, giving way to tests of the clock."""
     if build(report, TEST, gives_way=True):
         unit_tests(report, TEST)
         replay_corpora(report, TEST)

@@ -266,8 +266,8 @@ const char* berth_lease_variable(const berth_lease* lease, size_t at, const char
 berth_code berth_lease_apply(berth_lease* lease, berth_error** error);
 /* The descriptor that keeps the lease, close-on-exec: give it to a program that is to keep it. */
 int berth_lease_fd(const berth_lease* lease);
-/* Ends the lease, whoever inherited it, and takes back what berth_lease_apply() set. In a forked
- * child it is only forgotten. */
+/* Ends the lease, also for processes that inherited it, and takes back what berth_lease_apply()
+ * set. In a forked child it is only forgotten. */
 berth_code berth_lease_free(berth_lease* lease, berth_error** error);
 /* For the end of a program: the lease lasts until the last process that inherited its descriptor
  * has ended, as it does after a kill. */

@@ -17,7 +17,7 @@ from .looks import Device, Look, Process, Watch, devices, look, watch
 from .marks import mark
 from .placement import Placement
 from .reading import Reading
-from .wishes import pick
+from .request import pick
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -132,8 +132,8 @@ def program() -> str:
 
 
 class _CtrlC:
-    """While it lives Ctrl-C is heard where something is waited for, and nowhere else: between a claim
-    and whoever is to have the lease it would lose it. In other threads Python hears it anyway."""
+    """While it lives Ctrl-C is heard where something is waited for, and nowhere else: between a
+    claim and its new holder it would lose the lease. In other threads Python hears it anyway."""
 
     def __init__(self) -> None:
         self.was_pressed = False

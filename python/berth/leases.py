@@ -12,7 +12,7 @@ from .errors import CudaStarted, Error, NoneFree, in_python, warn
 from .looks import Device
 from .placement import Placement
 from .reading import share_of
-from .wishes import Wishes, refusal, takes, wishes
+from .request import DeviceRequest, device_request, refusal, takes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import torch
 
     from ._context import Steps
-    from .wishes import OnNews
+    from .request import OnNews
 
 _held: List["Lease"] = []  # until they are released: a lease that nobody names lives on
 _asked_at_exit = False
@@ -161,8 +161,8 @@ def current_lease() -> Optional[Lease]:
     return _held[-1] if _held else None
 
 
-@takes(wishes)
-def lease(wanted: Wishes) -> Lease:
+@takes(device_request)
+def lease(wanted: DeviceRequest) -> Lease:
     """Claims n devices for this process and shows it them, and no others.
 
     >>> with lease(2, sim="server-8xh100") as mine:
@@ -183,8 +183,8 @@ def lease(wanted: Wishes) -> Lease:
     return drive(_lease_steps(wanted))
 
 
-@takes(wishes)
-def async_lease(wanted: Wishes) -> AsyncLease:
+@takes(device_request)
+def async_lease(wanted: DeviceRequest) -> AsyncLease:
     """lease() for asyncio: `async with berth.async_lease(wait=True) as lease:`. Cancelling leaves the queue."""
     return AsyncLease(_lease_steps(wanted))
 
@@ -197,7 +197,7 @@ def cuda_state() -> Literal["not loaded", "not started", "started", "inherited"]
     return _abi.CUDA[_abi.library().berth_cuda_state()]  # type: ignore[return-value]
 
 
-def _lease_steps(wanted: Wishes) -> Steps[Lease]:
+def _lease_steps(wanted: DeviceRequest) -> Steps[Lease]:
     wait_ms, sim = wanted.wait_ms, wanted.sim
     state = cuda_state()
     late = state in ("started", "inherited")
@@ -253,7 +253,7 @@ def _queue_steps(
     import json
 
     ask = _abi.library()
-    tell = on_news or Teller()
+    tell = on_news or QueueReporter()
     said = b""
     while True:
         error = ctypes.c_void_p()
@@ -273,7 +273,7 @@ def _queue_steps(
         yield ask.berth_wait_fd(place), None
 
 
-class Teller:
+class QueueReporter:
     """Says on stderr that one waits, and again where the place in the queue changes."""
 
     def __init__(self) -> None:

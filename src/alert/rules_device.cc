@@ -91,8 +91,8 @@ void see_lost(const Round& round, const Device& device, const DeviceHealth& heal
   match.subject = match.device->text();
 }
 
-/// What takes a card out of use although it answers. One that no driver has was taken away on
-/// purpose, or is told by whoever cannot be asked.
+/// What takes a card out of use although it answers. A card without a driver is left out: it was
+/// taken away on purpose, or another rule reports it.
 void see_failed(const Round& round, const Device& device, const DeviceHealth& health) {
   constexpr AlertRule rule = AlertRule::gpu_failed;
   if (device.lost) return;
@@ -175,8 +175,8 @@ HeldByProcesses held_by_processes(const Device& device, const Snapshot& snapshot
   return held;
 }
 
-/// The device and who holds it: whoever takes it over begins anew, and is not charged with the
-/// hours of the one before.
+/// The device and its holders: the next holder begins anew, and is not charged with the hours of
+/// the one before.
 std::string subject_of_holders(const Device& device, const std::vector<const Claim*>& claims,
                                const std::vector<AlertUser>& users) {
   std::set<std::string> holders;

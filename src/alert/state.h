@@ -40,7 +40,7 @@ struct AlertState {
 
 inline constexpr std::size_t longest_alert_state = 4 << 20;
 
-// An alert's members, for whoever writes one: the file that keeps it, the API, `berth alert`.
+// An alert's members, for all that write one: the file that keeps it, the API, `berth alert`.
 
 /// `kept`: on disk, with its subject and whom it is about. `shown`: without these, never read.
 enum class AlertFields { kept, shown };

@@ -14,7 +14,7 @@ namespace berth {
 
 namespace {
 
-/// By chance: made of its subject it would tell whoever guesses well who holds a card.
+/// Random: an id made of the subject would let a reader guess who holds a card.
 std::string id_of(const Alert& alert) {
   std::uint32_t random = 0;
   // A kernel that gives none leaves the rule and the moment: two of those at once are told apart by

@@ -49,7 +49,7 @@ std::unexpected<Error> none_can_be_found(const Context& context,
   for (const BrowserCommand& command : commands) all += (all.empty() ? "" : ", ") + command.front();
   const std::string tried = clipped(context, all);
   return fail(ErrorCode::not_found,
-              "none of the commands in $BROWSER can be found (tried without a shell: {}): set it "
+              "none of the commands in $BROWSER can be found (tried without a shell: {}). Set it "
               "to one that is there, or open the address yourself",
               tried);
 }

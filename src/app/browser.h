@@ -1,5 +1,5 @@
 #pragma once
-// Browser: shows an address to whoever sits at this terminal, as other programs with a page do.
+// Browser: shows an address to the user at this terminal, as other programs with a page do.
 
 #include <string>
 #include <vector>

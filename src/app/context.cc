@@ -297,7 +297,7 @@ Patience Context::patience() const {
   if (!stderr_is_terminal_) return patience;
   patience.tell_slow_start = [] {
     complain(
-        tr("the driver is starting its cards: without persistence mode it does so at each command "
+        tr("the driver is starting its cards. Without persistence mode it does so at each command "
            "(nvidia-smi -pm 1, as root, keeps them awake)"));
   };
   return patience;

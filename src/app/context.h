@@ -122,7 +122,7 @@ class Context {
   [[nodiscard]] bool needs_leases(const Wanted& wanted) const;
 
  private:
-  /// With a word for whoever sits at the terminal and waits.
+  /// With a word for the user who waits at the terminal.
   [[nodiscard]] Patience patience() const;
   [[nodiscard]] Result<Collector> collector_of_one_look() const;
   [[nodiscard]] Config read_config(const std::string& working_directory) const;

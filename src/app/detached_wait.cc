@@ -19,8 +19,8 @@ namespace berth {
 
 namespace {
 
-/// Out of the session, and onto the pipe. Whoever stands before us may be stopped and not read:
-/// then what is said is lost, and nothing waits for it.
+/// Out of the session, and onto the pipe. The process that reads it may be stopped: then what is
+/// said is lost, and nothing waits for it.
 Result<void> leave_the_terminal(const Fd& says) {
   if (auto alone = start_session(); !alone) return alone;
   outlive(SIGPIPE);  // a reader who has gone must not end us

@@ -109,7 +109,7 @@ class BottleneckWatch {
     }
   }
 
-  /// A simulated server's own processes are nobody here, whoever has their numbers.
+  /// A simulated server's own processes do not exist here, even if real ones have their numbers.
   JobProcesses processes_of(const bottleneck::Target& target) const {
     const Sources& sources = context_.sources();
     const bool is_made_up =

@@ -113,7 +113,7 @@ Result<HistoryReader> HistoryOptionWords::open(const Context& context) const {
   }
   if (is_hidden) {
     return fail(ErrorCode::no_permission,
-                "the history of this machine is in {}, which you may not read: the page of `berth "
+                "the history of this machine is in {}, which you may not read. The page of `berth "
                 "serve` shows what is for everybody, `sudo berth history` all of it",
                 context.machine_state());
   }

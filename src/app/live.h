@@ -43,7 +43,7 @@ class Live {
   HolderNames names_;
 };
 
-/// What a command that looks again and again tells once, however often it is seen.
+/// Problems that a repeating command tells once, however often it sees them.
 class SaidProblems {
  public:
   /// Not by its words: how long was waited is another time at each look.

@@ -255,7 +255,7 @@ void PlannedStarter::look() {
 
 void PlannedStarter::hear() {
   constexpr Duration least_between_looks =
-      std::chrono::milliseconds(50);  // whoever writes how much
+      std::chrono::milliseconds(50);  // however much is written
   loop_.when_readable(watch_->descriptor(), std::chrono::hours(1), [this] {
     watch_->drain();
     look();

@@ -1,6 +1,6 @@
 #pragma once
 // The recipes: small complete PyTorch programs (examples/recipes, doc/RECIPES.md) that are part of
-// the binary, so that whoever has berth has them.
+// the binary, so that they are wherever berth is.
 
 #include <optional>
 #include <span>

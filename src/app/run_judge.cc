@@ -42,7 +42,7 @@ Gather all_for_the_owner_of(const RunRecord& run) {
   return run.owner.uid == ::geteuid() ? Gather::all : Gather::without_kernel_log;
 }
 
-/// As they are shown in the language of whoever asks.
+/// As they are shown in the asker's language.
 Findings in_words(Findings findings) {
   const auto say = [](Sentence& said) { said = Sentence::as_is(said.shown()); };
   for (Finding& finding : findings) {

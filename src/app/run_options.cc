@@ -63,8 +63,8 @@ void learn_memory(const Context& context, bool is_quiet, RunOptions& options) {
   if (is_quiet) return;
   if (learnt.run.empty()) {
     complain(
-        tr("--memory auto: no run of this command has ended well and told its memory; it gets its "
-           "devices whole, and the next one knows"));
+        tr("--memory auto: no run of this command has ended well and told its memory. This one "
+           "gets its devices whole, and the next one knows"));
   } else if (learnt.share) {
     complain(trf("--memory auto: {}, as run {} of this command took {} at most",
                  short_size(*learnt.share), learnt.run, short_size(learnt.peak)));

@@ -26,7 +26,7 @@ enum class MayWait { yes, no };
 class RequestOptions {
  public:
   void declare(Options& options, MayWait may_wait);
-  /// Those of a job's life and its names: whoever only picks has none.
+  /// Those of a job's life and its names: `berth pick` has none.
   void declare_part(Options& options, JobPart part);
   /// Words that were not declared as options: "-n 2", "--memory=10G".
   [[nodiscard]] Result<void> add(const std::vector<std::string>& words);
@@ -39,7 +39,7 @@ class RequestOptions {
   /// With MayWait::no: what was given that only waiting could do.
   [[nodiscard]] std::optional<Error> mistake_in_patience() const;
   [[nodiscard]] bool dry_run() const { return dry_run_; }
-  /// `--memory auto`: job() says nothing of memory then, and whoever has the command does.
+  /// `--memory auto`: job() says nothing of memory then; the amount follows from the command.
   [[nodiscard]] bool wants_memory_auto() const;
   /// What was given, as words of a command line.
   [[nodiscard]] std::vector<std::string> words() const;

@@ -12,7 +12,7 @@
 #include "app/planned_start.h"
 #include "app/run_judge.h"
 #include "app/serve_page.h"
-#include "app/serve_places.h"
+#include "app/server_paths.h"
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/process_stat.h"

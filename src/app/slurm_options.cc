@@ -16,26 +16,27 @@ namespace berth {
 
 void SlurmFlags::declare(Options& options) {
   options.begin_group("On Slurm");
-  options.filled_value("--gpu-type", wishes_.gpu_type, "the type of card, as Slurm names it",
+  options.filled_value("--gpu-type", settings_.gpu_type, "the type of card, as Slurm names it",
                        "TYPE");
-  options.filled_value("--partition", wishes_.partition, "the partition", "NAME");
-  options.filled_value("--account", wishes_.account, "whose account it counts for", "NAME");
-  options.filled_value("--qos", wishes_.qos, "the quality of service", "NAME");
-  options.filled_value("--constraint", wishes_.constraint, "features that its node has to have",
+  options.filled_value("--partition", settings_.partition, "the partition", "NAME");
+  options.filled_value("--account", settings_.account, "whose account it counts for", "NAME");
+  options.filled_value("--qos", settings_.qos, "the quality of service", "NAME");
+  options.filled_value("--constraint", settings_.constraint, "features that its node has to have",
                        "LIST");
-  options.filled_value("--array", wishes_.array, "a job for each of these numbers: 0-9%2", "LIST");
-  options.repeated("--slurm-opt", wishes_.options, "an option of sbatch, as it is: --exclusive",
+  options.filled_value("--array", settings_.array, "a job for each of these numbers: 0-9%2",
+                       "LIST");
+  options.repeated("--slurm-opt", settings_.options, "an option of sbatch, as it is: --exclusive",
                    "OPTION");
 }
 
 std::string SlurmFlags::given() const {
-  if (!wishes_.gpu_type.empty()) return "--gpu-type";
-  if (!wishes_.partition.empty()) return "--partition";
-  if (!wishes_.account.empty()) return "--account";
-  if (!wishes_.qos.empty()) return "--qos";
-  if (!wishes_.constraint.empty()) return "--constraint";
-  if (!wishes_.array.empty()) return "--array";
-  return wishes_.options.empty() ? std::string() : "--slurm-opt";
+  if (!settings_.gpu_type.empty()) return "--gpu-type";
+  if (!settings_.partition.empty()) return "--partition";
+  if (!settings_.account.empty()) return "--account";
+  if (!settings_.qos.empty()) return "--qos";
+  if (!settings_.constraint.empty()) return "--constraint";
+  if (!settings_.array.empty()) return "--array";
+  return settings_.options.empty() ? std::string() : "--slurm-opt";
 }
 
 SlurmClient slurm_client(Context& context) {
@@ -141,11 +142,11 @@ class Attendance {
 }  // namespace
 
 int submit_job(Context& context, const RunFlags& flags, const RunOptions& options,
-               const SlurmWishes& wishes, UntilItEnds until) {
+               const SbatchSettings& settings, UntilItEnds until) {
   const std::string program = read_link("/proc/self/exe").value_or("berth");
   const std::vector<std::string> words = batch_words(flags, options);
   if (flags.dry_run()) {
-    const auto asked = sbatch_options(options.job, wishes);
+    const auto asked = sbatch_options(options.job, settings);
     if (!asked) return report(asked.error(), exit_code::berth_failed);
     print("sbatch " + shell_joined(*asked) + "\n" + batch_script(program, words, "RUN"));
     return exit_code::ok;
@@ -159,7 +160,7 @@ int submit_job(Context& context, const RunFlags& flags, const RunOptions& option
                              .sight = {},
                              .simulated = context.sources().simulated};
   const auto submitted = submit_to_slurm(
-      {.options = options, .wishes = wishes, .program = program, .words = words}, services);
+      {.options = options, .settings = settings, .program = program, .words = words}, services);
   if (!submitted) return report(submitted.error(), code_of(submitted.error()));
   if (flags.talk() != Talk::quiet) {
     complain(trf("run {} is Slurm job {}", submitted->id, submitted->slurm.job));

@@ -14,19 +14,19 @@ namespace berth {
 class SlurmFlags {
  public:
   void declare(Options& options);
-  [[nodiscard]] const SlurmWishes& wishes() const { return wishes_; }
+  [[nodiscard]] const SbatchSettings& settings() const { return settings_; }
   /// The first that was given; empty: none.
   [[nodiscard]] std::string given() const;
 
  private:
-  SlurmWishes wishes_;
+  SbatchSettings settings_;
 };
 
 enum class UntilItEnds { no, yes };
 /// Hands the job to Slurm: with UntilItEnds::yes stays, shows its output and ends as it does; else
 /// prints the run's id. The exit code.
 [[nodiscard]] int submit_job(Context& context, const RunFlags& flags, const RunOptions& options,
-                             const SlurmWishes& wishes, UntilItEnds until);
+                             const SbatchSettings& settings, UntilItEnds until);
 
 /// What is asked of Slurm, with this environment.
 [[nodiscard]] SlurmClient slurm_client(Context& context);

@@ -9,7 +9,7 @@
 
 #include "app/past_runs.h"
 #include "app/progress.h"
-#include "app/serve_places.h"
+#include "app/server_paths.h"
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/text.h"
@@ -43,7 +43,7 @@ class Gatherer {
  public:
   Gatherer(Context& context, const SupportQuestion& question)
       : context_(context), question_(question), environment_(context.environment()) {
-    // For whoever answers the report, in whatever language it was made.
+    // In English for its reader, in whatever language it was made.
     std::erase_if(environment_,
                   [](const std::string& entry) { return entry.starts_with("BERTH_LANG="); });
     environment_.emplace_back("BERTH_LANG=en");
@@ -197,7 +197,7 @@ class Gatherer {
   std::vector<SupportPart> parts_;
 };
 
-/// Users whom a snapshot or the ledger names, whoever knows them.
+/// Users whom a snapshot or the ledger names, also without an account here.
 void add_users_of(const std::vector<Claim>& claims, const std::vector<Waiter>& waiters,
                   std::set<std::string>& users) {
   for (const Claim& claim : claims) users.insert(claim.user);

@@ -23,8 +23,8 @@ struct SupportQuestion {
 /// Whether they hold a snapshot that can be read: a hung driver gives none.
 [[nodiscard]] bool has_snapshot(const std::vector<SupportPart>& parts);
 
-/// Whom and what the redactor has to know: the user, the host, and whoever the password file, the
-/// ledger, the records of runs or a snapshot of this machine names.
+/// The names to redact: the user, the host, and all users in the password file, the ledger, the
+/// records of runs or a snapshot of this machine.
 [[nodiscard]] Redactor::Names names_to_replace(Context& context,
                                                const std::vector<SupportPart>& parts);
 

@@ -142,7 +142,7 @@ InterruptNote::InterruptNote() {
   noted_signal = 0;
   struct sigaction action{};
   action.sa_handler = [](int signal) {
-    // A second one is for whoever is kept waiting, by a driver that does not answer say.
+    // A second one ends even a wait, such as for a driver that does not answer.
     if (noted_signal != 0) {
       ::signal(signal, SIG_DFL);
       ::raise(signal);

@@ -53,7 +53,7 @@ class Terminal {
 // Ctrl-C in verbs that wait or repeat: noted, so that they end in order.
 
 /// While it lives, SIGINT, SIGTERM and SIGHUP (a closed terminal) are noted instead of ending the
-/// program; a second one ends it. What whoever started us had ignored (nohup) stays ignored.
+/// program; a second one ends it. A signal that was ignored at the start (nohup) stays ignored.
 class InterruptNote {
  public:
   InterruptNote();

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "alert/rule_matches.h"
-#include "app/serve_places.h"
+#include "app/server_paths.h"
 #include "app/verb.h"
 #include "base/sentence.h"
 #include "base/text.h"

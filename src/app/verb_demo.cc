@@ -135,7 +135,7 @@ class Steps {
     while (true) {
       while (const auto change = next_child_change()) {  // also of what earlier steps left running
         if (change->pid != child || change->what != ChildChange::What::ended) continue;
-        // Whoever read our output went away, and it was the one that noticed.
+        // The reader of our output went away, and this child noticed.
         if (change->exit.signal == SIGPIPE) ended_by_ = SIGPIPE;
         return change->exit.signal == 0;
       }

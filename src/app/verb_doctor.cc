@@ -206,7 +206,7 @@ class DoctorVerb final : public Verb {
                  "let each device compute and copy for some seconds and check every result");
     options.filled_value("-i,--id", devices_, "with --gpu-test: these alone (index, UUID, PCI)",
                          "LIST");
-    options.flag("--force", force_, "with --gpu-test: also beside whoever is on the device");
+    options.flag("--force", force_, "with --gpu-test: also where somebody is on the device");
   }
   [[nodiscard]] int usage_code() const override { return could_not_look; }
   [[nodiscard]] std::optional<int> unwritten_code() const override { return could_not_look; }

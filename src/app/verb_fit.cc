@@ -16,18 +16,18 @@ namespace berth {
 namespace {
 
 /// Those that a job can be given, as placement sees them.
-std::vector<Room> rooms_of(const Snapshot& snapshot) {
-  std::vector<Room> rooms;
+std::vector<DeviceHere> devices_of(const Snapshot& snapshot) {
+  std::vector<DeviceHere> here;
   for (const Device& device : snapshot.devices) {
     const DeviceState state = state_of(device, snapshot);
     if (!is_supported(device) || state == DeviceState::divided) continue;
     const bool lost = state == DeviceState::lost || state == DeviceState::failed ||
                       state == DeviceState::unusable;
-    rooms.push_back({device.index, device.name.get().value_or("?"),
-                     lost ? Reading<Bytes>(Absent::failed) : promisable_memory(device, snapshot),
-                     lost ? Reading<Bytes>(Absent::failed) : device.memory_total, state});
+    here.push_back({device.index, device.name.get().value_or("?"),
+                    lost ? Reading<Bytes>(Absent::failed) : promisable_memory(device, snapshot),
+                    lost ? Reading<Bytes>(Absent::failed) : device.memory_total, state});
   }
-  return rooms;
+  return here;
 }
 
 class FitVerb final : public Verb {
@@ -134,10 +134,10 @@ class FitVerb final : public Verb {
       return;
     }
     answer.simulated = snapshot->simulated;
-    answer.here = judged(rooms_of(*snapshot), answer.estimate.total);
+    answer.here = judged(devices_of(*snapshot), answer.estimate.total);
     Bytes largest;
-    for (const RoomVerdict& row : answer.here) {
-      if (const auto& total = row.room.total.get()) largest = std::max(largest, *total);
+    for (const DeviceVerdict& row : answer.here) {
+      if (const auto& total = row.device.total.get()) largest = std::max(largest, *total);
     }
     const bool alone = answer.workload.gpus == 1;
     if (alone && largest.count() > 0 &&

@@ -218,7 +218,7 @@ class StopVerb final : public Verb {
     return code;
   }
 
-  /// Whoever knows a job by its first start means the one that is under way.
+  /// The id of a job's first start means its start that is under way.
   static RunRecord latest_start_of(const Context& context, RunRecord record) {
     if (record.state != RunState::ended) return record;
     const auto state = records_directory(context);

@@ -63,16 +63,16 @@ std::string line_of(const Json& json) {
 }
 
 /// The program that asks, at the other end of the socket.
-class Asker {
+class AskingProgram {
  public:
-  static Result<Asker> open(int fd) {
+  static Result<AskingProgram> open(int fd) {
     LineSocket socket{Fd(fd)};
     const auto pid = socket.peer();
     auto process = pid ? identify_process(*pid) : std::unexpected(pid.error());
     if (!process) return std::unexpected(std::move(process).error());
     auto life = open_pidfd(*pid);
     if (!life) return std::unexpected(std::move(life).error());
-    return Asker(std::move(socket), *process, *std::move(life));
+    return AskingProgram(std::move(socket), *process, *std::move(life));
   }
 
   [[nodiscard]] const ProcessId& process() const { return process_; }
@@ -119,7 +119,7 @@ class Asker {
   void tell(std::string_view line, int descriptor = -1) { (void)socket_.send(line, descriptor); }
 
  private:
-  Asker(LineSocket socket, ProcessId process, Fd life)
+  AskingProgram(LineSocket socket, ProcessId process, Fd life)
       : socket_(std::move(socket)), process_(process), life_(std::move(life)) {}
 
   LineSocket socket_;
@@ -171,18 +171,19 @@ Result<JobSpec> job_in(const Json& question, const Context& context) {
 
 class Helper {
  public:
-  Helper(Context& context, Asker asker) : context_(context), asker_(std::move(asker)) {}
+  Helper(Context& context, AskingProgram program)
+      : context_(context), program_(std::move(program)) {}
 
   int run() {
-    asker_.tell(line_of({{"berth_helper", newest_protocol},
-                         {"oldest", oldest_protocol},
-                         {"version", BERTH_VERSION}}));
-    while (const auto line = asker_.next_question()) {
+    program_.tell(line_of({{"berth_helper", newest_protocol},
+                           {"oldest", oldest_protocol},
+                           {"version", BERTH_VERSION}}));
+    while (const auto line = program_.next_question()) {
       const Json question = Json::parse(*line, nullptr, false);
       if (!question.is_object()) return exit_code::failed;
       take_variables(question);
       if (auto answered = answer(question); !answered) {
-        asker_.tell(line_of({{"error", to_json(answered.error())}}));
+        program_.tell(line_of({{"error", to_json(answered.error())}}));
       }
     }
     return exit_code::ok;
@@ -252,7 +253,7 @@ class Helper {
     for (const Field* field : asked) wanted.add(*field);
     auto snapshot = seen(wanted);
     if (!snapshot) return std::unexpected(std::move(snapshot).error());
-    asker_.tell("{" + members_of_look(*snapshot, asked) + "}");
+    program_.tell("{" + members_of_look(*snapshot, asked) + "}");
     return {};
   }
 
@@ -264,8 +265,8 @@ class Helper {
     const auto found = considered(context_, *job, *std::move(snapshot));
     if (context_.ledger_error()) return std::unexpected(*context_.ledger_error());
     if (!found) return std::unexpected(found.error());
-    asker_.tell(fmt::format(R"({{"placement":{}}})",
-                            placement_line(found->placement, *job, found->snapshot)));
+    program_.tell(fmt::format(R"({{"placement":{}}})",
+                              placement_line(found->placement, *job, found->snapshot)));
     return {};
   }
 
@@ -318,16 +319,16 @@ class Helper {
     if (wait >= 0) options.wait = std::chrono::milliseconds(wait);
     options.on_news = [&](const WaitingNews& news) { tell_news(news, *job); };
     options.say = [&](const Sentence& said) { note(said.english()); };
-    options.interrupted = [this] { return asker_.has_had_enough(); };
+    options.interrupted = [this] { return program_.has_had_enough(); };
     Ledger& within = *inside ? (*inside)->ledger : ledger;
-    asker_.interrupts_us(true);
+    program_.interrupts_us(true);
     auto answer = acquire(within, look, context_.clock(), options);
-    asker_.interrupts_us(false);
+    program_.interrupts_us(false);
     if (!answer) return std::unexpected(std::move(answer).error());
     if (auto* got = std::get_if<Acquired>(&*answer)) {
       if (*inside) manifest.inside = (*inside)->lease;
       note_given(*got, manifest);
-      manifest.job = asker_.process();
+      manifest.job = program_.process();
       return hand_over(*got, within, std::move(run), std::move(manifest), question);
     }
     refuse(std::get<NotAcquired>(*answer), *job);
@@ -339,7 +340,7 @@ class Helper {
     RunOptions run;
     run.job = job;
     run.job.isolate = false;
-    run.job.command = command_of(asker_.process().pid);
+    run.job.command = command_of(program_.process().pid);
     run.environment = context_.environment();
     run.working_directory = read_link("/proc/self/cwd").value_or("");
     run.state_directory = place_of_runs(context_).value_or("");
@@ -364,8 +365,8 @@ class Helper {
     std::vector<DeviceId> devices;
     for (const Choice& choice : got.placement.chosen) devices.push_back(choice.device);
     auto variables = visible_variables(devices, VisibleFormat::indices, got.snapshot);
-    auto described = got.lease.describe(asker_.process(), asker_.process());
-    if (!variables || !described || asker_.has_had_enough()) {
+    auto described = got.lease.describe(program_.process(), program_.process());
+    if (!variables || !described || program_.has_had_enough()) {
       (void)got.lease.end(ledger);
       if (!variables) return std::unexpected(std::move(variables).error());
       return described;
@@ -397,10 +398,10 @@ class Helper {
                   {"waited_ms", got.waited.count()}};
     for (const auto& [name, value] : *variables) lease["variables"].push_back({name, value});
     for (const DeviceId& device : devices) lease["devices"].push_back(device.text());
-    asker_.tell(fmt::format(R"({{"lease":{},"placement":{},{}}})", line_of(lease),
-                            placement_line(got.placement, job, got.snapshot),
-                            members_of_look(got.snapshot, fields_in(question))),
-                got.lease.descriptor());
+    program_.tell(fmt::format(R"({{"lease":{},"placement":{},{}}})", line_of(lease),
+                              placement_line(got.placement, job, got.snapshot),
+                              members_of_look(got.snapshot, fields_in(question))),
+                  got.lease.descriptor());
     got.lease.let_go();
     if (record) keep(*record);
     return {};
@@ -418,34 +419,34 @@ class Helper {
     live_.reset();  // its probe process; the sampler has one of its own
     std::error_code ignored;
     std::filesystem::current_path("/", ignored);  // so that no mount is kept busy
-    record.start_sampler([this] { asker_.let_go(); });
+    record.start_sampler([this] { program_.let_go(); });
     while (true) {
-      const auto said = asker_.listen(record.descriptor(), record.patience());
-      if (said == Asker::Said::nothing) record.go_on();
-      if (said == Asker::Said::is_done) record.end(AdoptedRun::End::gave_back);
-      if (said == Asker::Said::has_gone) record.end(AdoptedRun::End::unknown);
-      if (said != Asker::Said::nothing) return;
+      const auto said = program_.listen(record.descriptor(), record.patience());
+      if (said == AskingProgram::Said::nothing) record.go_on();
+      if (said == AskingProgram::Said::is_done) record.end(AdoptedRun::End::gave_back);
+      if (said == AskingProgram::Said::has_gone) record.end(AdoptedRun::End::unknown);
+      if (said != AskingProgram::Said::nothing) return;
     }
   }
 
   void refuse(const NotAcquired& refusal, const JobSpec& job) {
     const bool never = refusal.why == NotAcquired::Why::never_possible;
-    asker_.tell(fmt::format(R"({{"refused":"{}","placement":{}}})", never ? "never" : "none_free",
-                            placement_line(refusal.placement, job, refusal.snapshot)));
+    program_.tell(fmt::format(R"({{"refused":"{}","placement":{}}})", never ? "never" : "none_free",
+                              placement_line(refusal.placement, job, refusal.snapshot)));
   }
 
   void tell_news(const WaitingNews& news, const JobSpec& job) {
-    asker_.tell(fmt::format(R"({{"news":{{"position":{},"waited_ms":{},"placement":{}}}}})",
-                            news.position, news.waited.count(),
-                            placement_line(news.placement, job, news.snapshot)));
+    program_.tell(fmt::format(R"({{"news":{{"position":{},"waited_ms":{},"placement":{}}}}})",
+                              news.position, news.waited.count(),
+                              placement_line(news.placement, job, news.snapshot)));
   }
 
-  void note(std::string_view text) { asker_.tell(line_of({{"note", std::string(text)}})); }
+  void note(std::string_view text) { program_.tell(line_of({{"note", std::string(text)}})); }
 
   Context& context_;
   Ledger* ledger_ = nullptr;  // the machine's, while a lease is handed over and kept
   std::optional<Live> live_;
-  Asker asker_;  // closed first: who asks on is to see that nobody answers
+  AskingProgram program_;  // closed first: who asks on is to see that nobody answers
 };
 
 class HelperVerb final : public Verb {
@@ -461,12 +462,12 @@ class HelperVerb final : public Verb {
       complain(tr("helper: libberth starts this, and gives it a socket"));
       return exit_code::usage;
     }
-    auto asker = Asker::open(static_cast<int>(*fd));
-    if (!asker) return report(asker.error());
+    auto program = AskingProgram::open(static_cast<int>(*fd));
+    if (!program) return report(program.error());
     (void)close_standard_streams();  // what is said there until now goes to who asks
     outlive(SIGPIPE);
     outlive(SIGIO);
-    return Helper(context, *std::move(asker)).run();
+    return Helper(context, *std::move(program)).run();
   }
 
  private:

@@ -207,7 +207,7 @@ class PickVerb final : public Verb {
   void say_whose_quotes(const Context& context) const {
     if (format() != "docker" || context.stdout_is_terminal()) return;
     complain(
-        tr("the quotes are for a shell to take off: docker run $(berth pick) passes them on; use "
+        tr("the quotes are for a shell to take off: docker run $(berth pick) passes them on. Use "
            "eval, or --format cdi, which has none"));
   }
 

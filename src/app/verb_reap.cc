@@ -5,7 +5,7 @@
 
 #include "app/idle_evidence.h"
 #include "app/past_runs.h"
-#include "app/serve_places.h"
+#include "app/server_paths.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"

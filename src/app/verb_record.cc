@@ -123,7 +123,7 @@ class RecordVerb final : public Verb {
       for (const Problem& problem : snapshot.problems) {
         if (said.is_new(problem)) complain(printable(problem.message.shown()));
       }
-      // A whole line in one write: whoever reads the file meanwhile sees no half of one.
+      // A whole line in one write: a reader of the file sees no half of one.
       const auto written = write_all(out, to_json(snapshot, JsonLayout::compact) + "\n");
       if (!written) {
         if (whole >= 0) std::ignore = ::ftruncate(out, whole);  // the half of our line

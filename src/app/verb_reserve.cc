@@ -121,8 +121,8 @@ class ReserveVerb final : public Verb {
     say_simulated(context.sources().simulated);
     print(*id + "\n");
     complain(
-        trf("it begins at {} if its devices are free then, else when it is its turn; `berth "
-            "queue` shows it, `berth release {}` takes it back",
+        trf("it begins at {} if its devices are free then, else when it is its turn. `berth queue` "
+            "shows it, `berth release {}` takes it back",
             date_time_text(*at, context.err()), *id));
     return exit_code::ok;
   }
@@ -281,7 +281,7 @@ void extend_begun(const Ledger& ledger, const Claim& outer, std::chrono::millise
 }
 
 class ExtendVerb final : public Verb {
-  static constexpr std::int64_t margin_ms = 120'000;  // of whoever is let in, too: until it is gone
+  static constexpr std::int64_t margin_ms = 120'000;  // also for the one let in: until it is gone
 
  public:
   void declare(Options& options) override {
@@ -364,7 +364,7 @@ class ExtendVerb final : public Verb {
     return {};
   }
 
-  /// Whoever has used up their hours gets no more of them so.
+  /// A user whose hours are used up gets no more of them in this way.
   static Result<void> is_allowed(const Context& context) {
     const auto policy = context.policy();
     if (!policy) return std::unexpected(policy.error());

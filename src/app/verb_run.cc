@@ -59,7 +59,7 @@ class RunVerb final : public Verb {
     auto options = flags_.options(context, command);
     if (!options) return report(options.error(), usage_code());
     if (on_ == "slurm") {
-      return submit_job(context, flags_, *options, slurm_.wishes(),
+      return submit_job(context, flags_, *options, slurm_.settings(),
                         options->detach ? UntilItEnds::no : UntilItEnds::yes);
     }
     if (const std::string only_there = slurm_.given(); !only_there.empty()) {
@@ -237,13 +237,13 @@ class RunVerb final : public Verb {
       return;
     if (is_there("/.dockerenv") || is_there("/run/.containerenv")) {
       complain(
-          tr("in this container others' leases cannot be seen: start it with -v "
+          tr("in this container others' leases cannot be seen. Start it with -v "
              "/run/berth:/run/berth and -u $(id -u) where that is wanted"));
       return;
     }
     complain(
-        tr("this ledger is yours alone: other users' jobs are seen through the driver only "
-           "(one ledger for all: sudo berth setup)"));
+        tr("this ledger is yours alone: other users' jobs are seen through the driver only. One "
+           "ledger for all: sudo berth setup"));
   }
 
   int finish(const Context& context, const RunOptions& options, const RunOutcome& outcome) const {
@@ -265,7 +265,7 @@ class RunVerb final : public Verb {
     return usage_code();
   }
 
-  /// Straight to the descriptor: where that fails, whoever asked must hear how to find the job.
+  /// Straight to the descriptor: where that fails, the user must hear how to find the job.
   int tell_id(const std::string& id) const {
     const auto told = write_all(STDOUT_FILENO, id + "\n");
     if (told) return exit_code::ok;

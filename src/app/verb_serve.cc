@@ -7,7 +7,7 @@
 
 #include "app/serve_daemon.h"
 #include "app/serve_page.h"
-#include "app/serve_places.h"
+#include "app/server_paths.h"
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/process.h"

@@ -29,7 +29,7 @@ class SetupVerb final : public Verb {
     const bool is_not_here = context.sources().simulated || context.replay();
     if (is_not_here && paths_.root.empty()) {
       return report(Error(ErrorCode::invalid,
-                          "setup changes this machine, and no simulated or recorded one: leave "
+                          "setup changes this machine, and no simulated or recorded one. Leave "
                           "--sim and --replay out, or see what it makes with --root DIRECTORY"),
                     exit_code::usage);
     }

@@ -8,7 +8,7 @@
 #include "app/planned_start.h"
 #include "app/progress.h"
 #include "app/records.h"
-#include "app/serve_places.h"
+#include "app/server_paths.h"
 #include "app/terminal.h"
 #include "app/top_servers.h"
 #include "app/verb.h"
@@ -47,7 +47,7 @@ Result<HostReport> own_report(Context& context) {
   request_context.now = snapshot->taken;
   request_context.snapshot = std::make_shared<const Snapshot>(*std::move(snapshot));
   serve::Principal principal;
-  principal.admin = true;  // whoever looks himself sees what he sees
+  principal.admin = true;  // a user who looks himself sees what he may see
   auto overview = parse_overview(serve::overview_json(principal, request_context));
   if (!overview) return std::unexpected(std::move(overview).error());
   HostReport report;

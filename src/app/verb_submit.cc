@@ -34,7 +34,7 @@ class SubmitVerb final : public Verb {
     }
     const auto options = flags_.options(context, command);
     if (!options) return report(options.error(), usage_code());
-    return submit_job(context, flags_, *options, slurm_.wishes(), UntilItEnds::no);
+    return submit_job(context, flags_, *options, slurm_.settings(), UntilItEnds::no);
   }
 
  private:

@@ -79,7 +79,7 @@ class SupportVerb final : public Verb {
     complain(tr("looking; this can take a minute where a driver hangs"));
     SupportFile file = made(context, now);
     const std::string text = support_file_text(file);
-    if (to_stdout) {  // whoever asked for it there reads it there
+    if (to_stdout) {  // asked for there, read there
       print(text);
       return exit_code::ok;
     }

@@ -178,8 +178,8 @@ class SweepVerb final : public Verb {
     return found && *found;
   }
 
-  /// Whoever was starting a point for a sweep that was killed may not have ended yet: only then
-  /// does it show whether that point was started. 0, or the signal that came.
+  /// A launcher that a killed sweep started for a point may not have ended yet: only its end shows
+  /// whether that point was started. 0, or the signal that came.
   int await_no_start(Context& context) const {
     Clock& clock = context.clock();
     const Instant told_at = clock.now() + patience_with_the_killed;

@@ -6,7 +6,7 @@
 #include <ctime>
 #include <utility>
 
-#include "app/serve_places.h"
+#include "app/server_paths.h"
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/lock.h"
@@ -33,7 +33,7 @@ class TokenVerb final : public Verb {
     options.word("name", name_, "what the token is called: whose it is, or what for");
     options.filled_value("--user", user_, "whom it stands for (create; you yourself)", "USER");
     options.flag("--admin", admin_, "it stands for an administrator (create)");
-    options.flag("--public", public_, "it only opens the door: what everybody may see (create)");
+    options.flag("--public", public_, "it shows what everybody may see, no more (create)");
     options.filled_value("--expires", expires_, "how long it is good for: 90d (create; for ever)",
                          "TIME");
     options.flag("--json", json_, "as JSON, without what is secret (list)");

@@ -94,7 +94,7 @@ GlobalOptions taken_globals(std::vector<std::string>& words) {
 
 std::optional<std::string> mistake_in_server(const std::string& sim) {
   if (sim.empty() || sim::builtin_scenario(sim)) return std::nullopt;
-  // Any other trouble with a file is told by whoever reads it.
+  // Any other trouble with a file is told when it is read.
   if (::access(sim.c_str(), F_OK) == 0 || errno != ENOENT) return std::nullopt;
   std::string names;
   for (const ScenarioName& known : builtin_scenarios()) {

@@ -8,7 +8,7 @@
 
 namespace berth {
 
-/// What whoever waits for a child does meanwhile.
+/// What the waiting parent does meanwhile.
 struct WhileAsked {
   std::function<void(std::string_view piece)> on_err;  // null: it hears all at the end
   std::function<bool()> is_enough;                     // asked often; true: its time is over

@@ -59,7 +59,8 @@ class ReadBlock {
 [[nodiscard]] bool is_directory(const std::string& path);
 
 /// The whole of a file, at most `limit` bytes (more is an error: a "small file" that is not).
-/// For files of the kernel and our own; /proc files of strangers may block, see probe/process.
+/// For files of the kernel and our own; /proc files of strangers may block, see
+/// probe/probe_process.
 [[nodiscard]] Result<std::string> read_file(const std::string& path, std::size_t limit = 1 << 20);
 
 /// The whole of a file that a user names: of a pipe or a FIFO it waits for who writes, until they
@@ -75,8 +76,8 @@ class ReadBlock {
                                                  std::size_t limit = 1 << 20);
 
 /// What such a file says now, from a descriptor that stays open: the read without the opening. A
-/// process's file tells of that process alone: once it has ended, `not_found`, whoever has its
-/// number then.
+/// process's file tells of that process alone: once it has ended, `not_found`, even if another has
+/// its number then.
 [[nodiscard]] Result<std::string> reread_proc_file(int fd);
 
 /// As read_file, for a file somebody else may have put there: refuses symlinks, FIFOs, devices,

@@ -149,7 +149,7 @@ TEST_F(Files, FlockGivesUpAtItsDeadline) {
   EXPECT_EQ(clock.now(), deadline);
 }
 TEST_F(Files, WhoIsHandedTheFlockIsNotCalledOutOfTheLine) {
-  // On one processor whoever is woken often runs before the one that woke it goes on.
+  // On one processor the woken process often runs before the one that woke it goes on.
   cpu_set_t before{};
   ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
   cpu_set_t one{};

@@ -1,5 +1,5 @@
 #pragma once
-// LanguageHere: a server speaks the language of whoever asks, whatever the process has chosen.
+// LanguageHere: a server speaks the asker's language, whatever the process has chosen.
 
 #include "base/tr.h"
 

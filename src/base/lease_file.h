@@ -1,5 +1,5 @@
 #pragma once
-// The file that is a lease, as whoever holds it ends it: a run's keeper by lease/, a program with
+// The file that is a lease, as its holder ends it: a run's keeper by lease/, a program with
 // libberth itself.
 
 #include <string>

@@ -21,7 +21,7 @@ class LineSocket {
   [[nodiscard]] static Result<std::pair<Fd, Fd>> make_ends();
 
   [[nodiscard]] int descriptor() const { return socket_.get(); }
-  /// Ends it for whoever has inherited this end, too: what was sent arrives, and then the end.
+  /// Ends it for heirs of this end, too: what was sent arrives, and then the end.
   void shut_down();
   /// The other end learns that nothing more comes, and may go on sending.
   void finish_sending();

@@ -26,8 +26,8 @@ using MemoryWords = std::array<char, 400>;
 
 constexpr std::string_view without_limit = as_key("memory ran out: berth could get no more of it");
 constexpr std::string_view under_limit = as_key(
-    "memory ran out under the limit that this process was started with ({}{}{}): "
-    "raise it, or start berth where there is none");
+    "memory ran out under the limit that this process was started with ({}{}{}). Raise it, or "
+    "start berth where there is none");
 
 /// In KiB, as ulimit counts; nothing: there is none.
 std::optional<std::uint64_t> limit_of(__rlimit_resource_t what) {

@@ -1,8 +1,8 @@
 #pragma once
 // Files that another user may have chosen. Each is opened with its owner's rights, so that a link
 // of his opens nothing that he could not open himself, and only where it is a file: a regular one,
-// his, on a file system that keeps files. /proc has files that are everybody's and tell of whoever
-// reads.
+// his, on a file system that keeps files. /proc has files that are everybody's and tell of their
+// reader.
 
 #include <sys/types.h>
 

@@ -66,8 +66,8 @@ struct ChildChange {
   int stop_signal = 0;  // stopped
 };
 /// The next change of any child (reaps it if it ended); nothing: none has changed, or there is
-/// none. `before_reaping` is told of an end as long as whoever else could be its parent could still
-/// learn of it.
+/// none. `before_reaping` is told of an end while another process that may be its parent can
+/// still learn of it.
 [[nodiscard]] std::optional<ChildChange> next_child_change(
     const std::function<void(const ChildChange&)>& before_reaping = {});
 

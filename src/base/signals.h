@@ -51,7 +51,7 @@ class SignalQueue {
 [[nodiscard]] std::vector<bool> wait_readable(const std::vector<int>& descriptors,
                                               std::optional<Duration> patience);
 
-/// Whoever started us wanted this one ignored: nohup's SIGHUP, say.
+/// Ignored since this process began: nohup's SIGHUP, say.
 [[nodiscard]] bool is_ignored(int signal);
 
 /// What would end us of this signal fails with its error instead (SIGPIPE, SIGXFSZ). An executed

@@ -69,7 +69,7 @@ TEST(PrintableJson, EscapesWhatATerminalWouldObeyAndReadsBackAsTheSame) {
             "\"a\\u202eb\"");
   EXPECT_EQ(printable_json("\"\xF3\xA0\x80\x81\""), "\"\\udb40\\udc01\"")
       << "beyond 16 bits: a tag";
-  EXPECT_EQ(printable_json("\"\xFF\""), "\"\xFF\"") << "not UTF-8: whoever wrote it has to say";
+  EXPECT_EQ(printable_json("\"\xFF\""), "\"\xFF\"") << "not UTF-8: its writer has to say";
 }
 
 TEST(Printable, EscapesWhatMovesTheCursor) {

@@ -1,7 +1,7 @@
 #pragma once
-// The variables that show devices to a program, or say how they are counted: what a process tells
-// whoever looks for it. Whose each is stands in snapshot/device_kind.cc, which does not compile
-// while one is missing here.
+// The variables that show devices to a program, or say how they are counted: what a process's
+// environment tells a probe. Whose each is stands in snapshot/device_kind.cc, which does not
+// compile while one is missing here.
 
 #include <array>
 #include <string_view>

@@ -33,7 +33,7 @@ std::optional<Error> distrusted(const std::string& path, const struct stat& fact
                                 std::optional<uid_t> by) {
   if (by && facts.st_uid != *by) {
     return Error(ErrorCode::no_permission,
-                 "{} is not read: it is of the user with the number {} and has to be {}'s; run: "
+                 "{} is not read: it is of the user with the number {} and has to be {}'s. Run: "
                  "sudo chown root {}",
                  printable(path), facts.st_uid, local_user_name(*by),
                  shell_quoted(printable(path)));

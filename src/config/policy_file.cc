@@ -266,7 +266,7 @@ Error no_claim(Error why) {
 }
 
 /// "berth-hours 1 TAKEN_UNIX_MS", then "UID SECONDS" a line, of root's alone. Nothing also where it
-/// is older than whoever writes it would leave it, or of a time to come.
+/// is older than its writer would leave it, or of a time to come.
 std::optional<std::map<uid_t, double>> hours_in(const PolicyPlaces& places) {
   const auto text = read_config_file(places.hours, places.owner);
   if (!text || !places.now) return std::nullopt;
@@ -362,7 +362,7 @@ Result<void> write_hours(const std::map<uid_t, double>& hours, WallTime taken,
   std::string text = fmt::format("berth-hours 1 {}\n", taken.unix_ms);
   for (const auto& [uid, used] : hours) text += fmt::format("{} {:.0f}\n", uid, used * 3600);
   if (auto put = put_in_place(text, path); !put) return put;
-  // Who claims reads them, whoever made the folder: its other files are for its owner alone.
+  // Each claim reads them, also in another's folder: its other files are for its owner alone.
   const std::string folder = path.substr(0, path.rfind('/'));
   constexpr mode_t may_be_passed = 0011;
   struct stat facts{};

@@ -231,7 +231,7 @@ const Family* family_called(std::string_view type) {
 
 Error unknown_family(std::string_view type) {
   return Error(ErrorCode::unsupported,
-               "how many parameters a model of the family \"{}\" has is not known here: give the "
+               "how many parameters a model of the family \"{}\" has is not known here. Give the "
                "number (7B) or its safetensors files",
                cut_to_width(printable(type), 40, true));
 }

@@ -129,8 +129,8 @@ class Adder {
     const bool whole_blocks = !model_.shape || model_.shape->hidden % 256 == 0;
     if (form.name == "q4_k_m" && !whole_blocks) {
       assume(
-          sentence("its rows are no multiple of 256 weights: llama.cpp stores some of them in 5 "
-                   "to 8 bits, which is not counted"));
+          sentence("its rows are no multiple of 256 weights. llama.cpp stores some of them in 5 to "
+                   "8 bits, which is not counted"));
     }
   }
 

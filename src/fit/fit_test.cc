@@ -481,17 +481,18 @@ TEST(Safetensors, AnIndexSaysWhatItsFilesTakeTogether) {
 
 TEST(Places, JudgeByWhatIsFreeNow) {
   const ByteRange need{Bytes(10ULL << 30), Bytes(20ULL << 30)};
-  const std::vector<RoomVerdict> rooms = judged({{0, "A", Bytes(24ULL << 30), Bytes(24ULL << 30)},
-                                                 {1, "A", Bytes(12ULL << 30), Bytes(24ULL << 30)},
-                                                 {2, "A", Bytes(1ULL << 30), Bytes(24ULL << 30)},
-                                                 {3, "A", Absent::failed, Absent::failed}},
-                                                need);
-  EXPECT_EQ(rooms[0].now, Verdict::fits);
-  EXPECT_EQ(rooms[1].now, Verdict::tight);
-  EXPECT_EQ(rooms[2].now, Verdict::too_small);
-  EXPECT_EQ(rooms[2].if_empty, Verdict::fits);
-  EXPECT_EQ(rooms[3].now, std::nullopt);
-  EXPECT_EQ(count_of(rooms, Verdict::fits), 1U);
+  const std::vector<DeviceVerdict> devices =
+      judged({{0, "A", Bytes(24ULL << 30), Bytes(24ULL << 30)},
+              {1, "A", Bytes(12ULL << 30), Bytes(24ULL << 30)},
+              {2, "A", Bytes(1ULL << 30), Bytes(24ULL << 30)},
+              {3, "A", Absent::failed, Absent::failed}},
+             need);
+  EXPECT_EQ(devices[0].now, Verdict::fits);
+  EXPECT_EQ(devices[1].now, Verdict::tight);
+  EXPECT_EQ(devices[2].now, Verdict::too_small);
+  EXPECT_EQ(devices[2].if_empty, Verdict::fits);
+  EXPECT_EQ(devices[3].now, std::nullopt);
+  EXPECT_EQ(count_of(devices, Verdict::fits), 1U);
 }
 
 TEST(Places, TheSmallestCardThatFitsComesFirst) {

@@ -40,17 +40,17 @@ std::optional<Verdict> verdict_for(const Reading<Bytes>& room, const ByteRange& 
 
 }  // namespace
 
-std::vector<RoomVerdict> judged(const std::vector<Room>& rooms, const ByteRange& need) {
-  std::vector<RoomVerdict> all;
-  for (const Room& room : rooms) {
-    all.push_back({room, verdict_for(room.free, need), verdict_for(room.total, need)});
+std::vector<DeviceVerdict> judged(const std::vector<DeviceHere>& devices, const ByteRange& need) {
+  std::vector<DeviceVerdict> all;
+  for (const DeviceHere& device : devices) {
+    all.push_back({device, verdict_for(device.free, need), verdict_for(device.total, need)});
   }
   return all;
 }
 
-std::size_t count_of(const std::vector<RoomVerdict>& rooms, Verdict verdict) {
+std::size_t count_of(const std::vector<DeviceVerdict>& devices, Verdict verdict) {
   return static_cast<std::size_t>(
-      std::ranges::count_if(rooms, [&](const RoomVerdict& room) { return room.now == verdict; }));
+      std::ranges::count_if(devices, [&](const DeviceVerdict& one) { return one.now == verdict; }));
 }
 
 std::vector<CardVerdict> judged_cards(const ByteRange& need, Precision precision) {

@@ -14,22 +14,22 @@
 namespace berth {
 
 /// A device here with room for a newcomer.
-struct Room {
+struct DeviceHere {
   std::optional<int> index;
   std::string name;
   Reading<Bytes> free;  // what could be promised to somebody now
   Reading<Bytes> total;
   DeviceState state = DeviceState::free;
 };
-struct RoomVerdict {
-  Room room;
+struct DeviceVerdict {
+  DeviceHere device;
   std::optional<Verdict> now;       // nothing: what is free cannot be told
   std::optional<Verdict> if_empty;  // with all of its memory
 };
-[[nodiscard]] std::vector<RoomVerdict> judged(const std::vector<Room>& rooms,
-                                              const ByteRange& need);
+[[nodiscard]] std::vector<DeviceVerdict> judged(const std::vector<DeviceHere>& devices,
+                                                const ByteRange& need);
 /// How many of them have this verdict now.
-[[nodiscard]] std::size_t count_of(const std::vector<RoomVerdict>& rooms, Verdict verdict);
+[[nodiscard]] std::size_t count_of(const std::vector<DeviceVerdict>& devices, Verdict verdict);
 
 struct CardVerdict {
   const Card* card = nullptr;

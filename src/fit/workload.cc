@@ -170,10 +170,9 @@ Result<std::uint64_t> parse_token_count(std::string_view text) {
 std::optional<Error> mistake_in(const Workload& workload) {
   const bool small = workload.precision && *workload.precision >= Precision::fp8;
   if (workload.trains && small) {
-    return Error(
-        ErrorCode::invalid,
-        "--dtype: nothing is trained with weights of 8 or 4 bits alone; write bf16, or --train "
-        "qlora for frozen 4-bit weights");
+    return Error(ErrorCode::invalid,
+                 "--dtype: nothing is trained with weights of 8 or 4 bits alone. Write bf16, or "
+                 "--train qlora for frozen 4-bit weights");
   }
   if (workload.mixed && !workload.trains)
     return Error(ErrorCode::invalid, "--mixed goes with --train");
@@ -214,7 +213,7 @@ std::optional<Error> mistake_in(const Model& model, const Workload& workload) {
   if (model.parameters || as_stored) return std::nullopt;
   return Error(ErrorCode::invalid,
                "how many parameters these files hold is not known, as several are packed into a "
-               "word: put the model's config.json beside them, or give the number (7B)");
+               "word. Put the model's config.json beside them, or give the number (7B)");
 }
 
 }  // namespace berth

@@ -27,8 +27,8 @@ Findings unusable(const Device& device, const Snapshot&) {
   const bool on_purpose = why == Unusable::left_out || why == Unusable::kept_from_us ||
                           why == Unusable::given_to_machine || why == Unusable::asleep;
   const Sentence silent = sentence(
-      "see the kernel log (sudo dmesg); if it stays silent: once nobody uses it, reset it "
-      "(sudo nvidia-smi -r) or reboot");
+      "see the kernel log (sudo dmesg). If it stays silent: once nobody uses it, reset it (sudo "
+      "nvidia-smi -r) or reboot");
   return {found(on_purpose ? Severity::hint : Severity::error, "unusable", why.said(),
                 why == Unusable::silent ? silent : Sentence())};
 }

@@ -135,7 +135,7 @@ std::string_view advice_for(XidAction action) {
     case XidAction::update:
       return as_key("update driver and firmware together");
     case XidAction::support:
-      return as_key("ask whoever keeps the machine, with the lines of the kernel log");
+      return as_key("ask the machine's administrator, with the lines of the kernel log");
   }
   return "";
 }

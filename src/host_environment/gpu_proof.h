@@ -22,7 +22,7 @@ struct GpuProof {
   unsigned cpu_threads = 0;  // of the product on the CPU
   /// Why nothing was asked of it: somebody is on it, it is simulated, …, for people; empty: it was.
   Sentence left_out;
-  bool is_taken = false;  // that is why: it could be tested beside whoever is there
+  bool is_taken = false;  // that is why: it could be tested beside its processes
   friend bool operator==(const GpuProof&, const GpuProof&) = default;
 };
 

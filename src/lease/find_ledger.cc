@@ -32,7 +32,7 @@ Result<void> check_local(int fd, const std::string& path) {
   if (::fstatfs(fd, &facts) != 0) return fail_system(errno, "examine {}", path);
   if (is_local_file_system(static_cast<std::uint64_t>(facts.f_type))) return {};
   return fail(ErrorCode::unsupported,
-              "{} is on a network or user-space file system, where locks cannot be relied on; set "
+              "{} is on a network or user-space file system, where locks cannot be relied on. Set "
               "BERTH_LEDGER to a directory on a local disk, or ask the administrator for `sudo "
               "berth setup`",
               path);
@@ -104,7 +104,7 @@ Result<void> make_part(const std::string& name, const Fd& within, const std::str
   return why == EEXIST ? Result<void>() : fail_system(why, "create the ledger {}", path);
 }
 
-/// Whoever may come into the ledger may come into its parts.
+/// A user who may enter the ledger may enter its parts.
 Result<Fd> open_part(const std::string& path, const Fd& within) {
   const std::string name = path.substr(path.rfind('/') + 1);
   if (::faccessat(within.get(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT) {
@@ -196,8 +196,8 @@ Result<LedgerPlace> find_ledger(const std::optional<std::string>& named,
   if (named && !named->empty()) {
     if (!named->starts_with('/')) {
       return fail(ErrorCode::invalid,
-                  "BERTH_LEDGER is \"{}\": write its whole path, for from another folder these "
-                  "words name another ledger, which knows nothing of this one's leases",
+                  "BERTH_LEDGER is \"{}\": write its whole path. From another folder these words "
+                  "name another ledger, without this one's leases",
                   printable(*named));
     }
     return LedgerPlace{.directory = *named, .kind = LedgerPlace::Kind::named};

@@ -88,7 +88,7 @@ Result<Fd> moved_up(Fd fd) {
 }
 
 /// What goes wrong here leaves no public name behind: a temporary name at most, which is removed
-/// now, or swept later where this process dies half-way. Whoever may read the file could refuse it
+/// now, or swept later where this process dies half-way. Any reader of the file could refuse it
 /// a lock: it has all of them before that.
 Result<Fd> publish_once(int directory, const std::string& name, const std::string& text,
                         std::initializer_list<ByteRange> locks) {
@@ -154,18 +154,18 @@ class HolderWatch {
     // Who took it may be gone and what it started hold it: nothing to be continued there.
     if (!holder_) {
       return {ErrorCode::timeout,
-              sentence("the lock {} was held for {} s by processes that cannot be seen from "
-                       "here (in a container?); `fuser {}` as root may name them",
+              sentence("the lock {} was held for {} s by processes that cannot be seen from here "
+                       "(in a container?). `fuser {}` as root may name them",
                        path_, held, path_)};
     }
     if (!was_stopped_) {
       return {ErrorCode::timeout,
               sentence("the lock {} was held for {} s by {}, which berth only ever does for "
-                       "milliseconds: ask its owner what it does; `berth run --wait` waits for it",
+                       "milliseconds. Ask its owner what it does. `berth run --wait` waits for it",
                        path_, held, describe_process(holder_->pid))};
     }
     return {ErrorCode::timeout,
-            sentence("the lock {} was held for {} s by {}, which is stopped: its owner can let it "
+            sentence("the lock {} was held for {} s by {}, which is stopped. Its owner can let it "
                      "go on with `kill -CONT {}`",
                      path_, held, describe_process(holder_->pid), holder_->pid)};
   }
@@ -218,11 +218,10 @@ Error no_room(Error error, const LedgerPlace& place) {
                  "BERTH_LEDGER");
   }
   if (told.code() != ErrorCode::io) return told;
-  return Error(
-      told.code(),
-      "{}; most room in it is taken by files of {}; `df -h`, `df -i` and `quota` say whether "
-      "there is room, the kernel log whether the disk fails",
-      told.said(), who_fills(place.directory));
+  return Error(told.code(),
+               "{}. Most room in it is taken by files of {}. `df -h`, `df -i` and `quota` say "
+               "whether there is room, the kernel log whether the disk fails",
+               told.said(), who_fills(place.directory));
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ class HostLock {
   Fd fd_;
 };
 
-/// A claim held by this process (and by whoever inherits its descriptor).
+/// A claim held by this process (and by those that inherit its descriptor).
 class Lease {
  public:
   Lease(std::string id, std::string path, Fd fd);

@@ -180,7 +180,7 @@ std::optional<WaiterState> Ledger::waiter_state(const std::string& id) const {
   if (!fd) return std::nullopt;
   const auto alive = find_ofd_lock(fd->get(), ticket_life);
   if (!alive || !alive->has_value()) return std::nullopt;
-  // What is no ticket is not waited for, whoever keeps it locked.
+  // What is no ticket is not waited for, even if somebody keeps it locked.
   const auto text = read_beginning(fd->get());
   if (text && !parse_ticket(*text)) return std::nullopt;
   return state_of(fd->get(), flags_of(fd->get()), id);

@@ -215,7 +215,7 @@ Error ended(const std::string& program) {
 
 Error no_helper(const std::string& program) {
   return Error(ErrorCode::unsupported,
-               "starting the helper: {} ended and did not answer as one; it is no berth, or older "
+               "starting the helper: {} ended and did not answer as one. It is no berth, or older "
                "than this library: install both from one release",
                program);
 }
@@ -283,7 +283,7 @@ Result<std::string> find_program(const std::string& named) {
     return fail(
         ErrorCode::no_permission,
         "looking for the berth program: {} could be changed by others than root, and root does not "
-        "run it; install berth as root, or make the file and the folders above it root's alone",
+        "run it. Install berth as root, or make the file and the folders above it root's alone",
         refused);
   }
   if (places.size() == 1) {
@@ -291,8 +291,8 @@ Result<std::string> find_program(const std::string& named) {
                 places.front());
   }
   return fail(ErrorCode::not_found,
-              "looking for the berth program: it is neither beside the library nor on PATH; "
-              "install berth, or name the program in BERTH_HELPER");
+              "looking for the berth program: it is neither beside the library nor on PATH. "
+              "Install berth, or name the program in BERTH_HELPER");
 }
 
 HelperClient::HelperClient(Fd socket, Fd life, std::string program)
@@ -348,7 +348,7 @@ Result<void> HelperClient::hear_greeting(const Message& greeting) const {
   const auto version = greeting.json.find("version");
   const bool is_told = version != greeting.json.end() && version->is_string();
   return fail(ErrorCode::unsupported,
-              "starting the helper: {} is of berth {} and speaks protocols {} to {}, this library "
+              "starting the helper: {} is of berth {} and speaks protocols {} to {}. This library "
               "is of berth {} and speaks {}, so the {} is too old: install both from one release",
               program_, is_told ? printable(version->get<std::string>()) : "?", oldest, *newest,
               BERTH_VERSION, protocol,

@@ -78,7 +78,7 @@ Outcome end(berth_lease& lease) {
   return std::nullopt;
 }
 
-/// Whoever has inherited it keeps it; where nobody has, it ends.
+/// A process that inherited it keeps it; where there is none, it ends.
 Outcome let_go(berth_lease& lease) {
   const bool is_its_file = is_named(lease.descriptor.get(), AT_FDCWD, lease.file);
   lease.descriptor.close();

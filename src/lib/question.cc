@@ -93,8 +93,8 @@ Error Question::nothing_heard() const {
         place_.program);
   }
   return Error(ErrorCode::timeout,
-               "starting the helper: {} has said nothing for {} s: it is no berth, or something "
-               "holds it up; try `{} --version`, or name another in BERTH_HELPER",
+               "starting the helper: {} has said nothing for {} s. It is no berth, or something "
+               "holds it up: try `{} --version`, or name another in BERTH_HELPER",
                place_.program, patience_at_start / std::chrono::seconds(1), place_.program);
 }
 

@@ -99,8 +99,8 @@ struct Placement {
   std::vector<std::string_view> kinds_to_choose;
 };
 
-/// Who said which devices may be given: the variable CUDA_VISIBLE_DEVICES, which whoever asks can
-/// unset, or the lease that he is inside of.
+/// What says which devices may be given: the variable CUDA_VISIBLE_DEVICES, which the user can
+/// unset, or the lease that the user is inside of.
 enum class VisibleBy { variable, lease };
 
 /// A device that an earlier waiter will take or gathers.

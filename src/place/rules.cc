@@ -215,7 +215,7 @@ Verdict compute_mode(const Case& asked) {
                 sentence("compute mode {}: one process at a time, and somebody is there", *mode));
 }
 
-/// More than it has in all, whoever is on it now.
+/// More than it has in all, even if it were empty.
 Verdict too_small(const Case& asked) {
   const auto& all = asked.device.memory_total.get();
   if (!asked.request.memory || !all) return std::nullopt;

@@ -336,7 +336,7 @@ Result<VisibleDevices> parse_visible_devices(const std::optional<std::string>& v
     const DeviceKindFacts& facts = facts_of(DeviceKind::nvidia_gpu);
     return fail(ErrorCode::invalid,
                 "{}={} counts this machine's different cards from the fastest, and which is which "
-                "only CUDA knows; count them as nvidia-smi does: export {}={}",
+                "only CUDA knows. Count them as nvidia-smi does: export {}={}",
                 facts.visible_variable, printable(*variable), facts.order_variable,
                 facts.order_value);
   }

@@ -37,7 +37,7 @@ enum class DeviceOrder { pci_bus_id, fastest_first };
     const std::optional<std::string>& variable, DeviceOrder order, const Snapshot& snapshot,
     std::string_view user = {});
 
-/// Whether whoever set the list so wanted no device: empty, -1, or a word that batch systems and
+/// Whether the list is meant to show no device: empty, -1, or a word that batch systems and
 /// people write for none. A list that shows none by a mistake is not of these.
 [[nodiscard]] bool hides_devices_on_purpose(std::string_view variable);
 

@@ -40,7 +40,7 @@ class DeviceSource {
   DeviceSource& operator=(const DeviceSource&) = delete;
   virtual ~DeviceSource() = default;
 
-  /// Called after each answer of a device, from now on: for whoever waits for silence to end.
+  /// Called after each answer of a device, from now on: for a caller that waits for silence to end.
   virtual void on_answer(std::function<void()>) {}
 
   /// Whether all its cards sleep, so that asking it would wake them up. Wakes none itself.

@@ -1,7 +1,7 @@
 #pragma once
 // MissingDevices: notices that a card is missing that was there at an earlier look. A driver that
-// has lost a card may list it no longer and number the others anew; what is not in the list cannot
-// be seen to be lost by who looks at the list alone.
+// has lost a card may list it no longer and number the others anew: one list alone does not show
+// the loss.
 
 #include <vector>
 

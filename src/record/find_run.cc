@@ -156,7 +156,7 @@ Result<RunRecord> load_run(const std::string& state_directory, std::string_view 
   if (name == "last") {
     if (const auto id = unrecorded_last_run(state_directory)) {
       return fail(ErrorCode::not_found,
-                  "the run that started last, {}, has no record: it could not be written in {}; "
+                  "the run that started last, {}, has no record: it could not be written in {}. "
                   "`berth runs` lists those before it",
                   *id, runs.path);
     }

@@ -76,9 +76,9 @@ struct StopRequest {
 
 class RecordWriter {
  public:
-  /// Makes the directory with its manifest and its keeper's lock, which this process and whoever
-  /// inherits it by fork (not by exec) holds. Visible only once both are there. `devices`: how many
-  /// the run may get that are not in the manifest yet.
+  /// Makes the directory with its manifest and its keeper's lock, which this process and those
+  /// that inherit it by fork (not by exec) hold. Visible only once both are there. `devices`: how
+  /// many the run may get that are not in the manifest yet.
   [[nodiscard]] static Result<RecordWriter> create(const std::string& state_directory,
                                                    const Manifest& manifest,
                                                    std::size_t devices = 0);

@@ -43,7 +43,7 @@ bool lives(const ProcessId& process) {
   return now && now->id == process && now->state != 'Z';
 }
 
-/// The job outlives a keeper that was killed together with whoever was to take its place.
+/// The job outlives a keeper that was killed together with its heir.
 bool job_lives(const RunRecord& run) { return run.manifest.job && lives(*run.manifest.job); }
 
 /// Another machine's record in a shared home, or one of an earlier boot of this one.
@@ -319,7 +319,7 @@ namespace {
 /// Two months of eight devices, at 800 bytes a second.
 constexpr std::uint64_t most_samples_of_others = std::uint64_t{4} << 30;
 
-/// Holes cost their owner nothing, and whoever reads them for him a second for each gigabyte. No
+/// Holes cost their owner nothing, and another reader a second for each gigabyte. No
 /// file system squeezes samples to a sixty-fourth.
 bool is_mostly_holes(int fd) {
   struct stat facts{};

@@ -216,8 +216,7 @@ struct RunRecord {
 /// known.
 [[nodiscard]] bool is_ended_by_warning(const RunRecord& run);
 
-/// Whether a keeper holds the record, or whoever is to take its place; also after the job's end, as
-/// long as it does.
+/// Whether a keeper or its heir holds the record; also after the job's end, as long as it does.
 [[nodiscard]] bool is_kept(const RunRecord& run);
 
 /// The directory that holds the runs: STATE/runs.

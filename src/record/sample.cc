@@ -42,7 +42,7 @@ static void put(Archive& archive, TreeSample& tree) {
   archive.is_reading() || has_contexts ? put_with(tree.gpu_contexts) : put_with();
 }
 
-/// A device's row is in the columns of whoever wrote it.
+/// A device's row is in the columns of its writer.
 static void walk(Archive& archive, Sample& sample, const std::vector<std::string>& names) {
   constexpr std::size_t most_others = 4096;
   archive.member("t", sample.at, Form::required);

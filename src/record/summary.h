@@ -21,7 +21,7 @@ struct DeviceSummary {
   /// The most that the run's own processes had at once. Absent: why that of none of them could be
   /// read; not sampled: none was seen there.
   Reading<Bytes> own_memory_peak = Absent::not_sampled;
-  Reading<Millijoules> energy;  // of the whole device, whoever else was on it
+  Reading<Millijoules> energy;  // of the whole device, including others on it
   EnergySource energy_source = EnergySource::counter;
   Reading<Celsius> temperature_peak;
   /// For how long nothing was read of it: no figure here holds anything of that time. Not sampled:

@@ -71,12 +71,12 @@ AccountWatch::Owner AccountWatch::owner_of(const Slot& slot) {
   return Owner::lives;
 }
 
-/// It is below ours: nobody enters one that is above. So whoever lives there has a number here.
+/// It is below ours: nobody enters one that is above. So each process there has a number here.
 AccountWatch::Owner AccountWatch::owner_in_another_namespace(const Slot& slot) {
   const auto is_owner = [&](pid_t pid) {
     const auto name = inner_name_of(pid, proc_);
     if (!name || name->pid != slot.pid) return Owner::gone;
-    // The namespace of one that has ended may not be read, whoever asks.
+    // The namespace of a process that has ended may not be read, not even by root.
     const auto stat = read_process_stat(pid, proc_);
     if (!stat || has_ended(*stat, proc_)) return Owner::gone;
     if (name->pid_namespace == 0) return Owner::unknown;

@@ -182,8 +182,8 @@ class Acquisition {
     return got;
   }
 
-  /// Reads the state of the first few alone, and forgets those who left. Whoever leaves something
-  /// to others does not count, but for who wants the same as we: that leaves nothing to us.
+  /// Reads the state of the first few alone, and forgets those who left. A waiter that leaves
+  /// something to others does not count, unless it wants the same as we: that leaves us nothing.
   bool is_among_the_first() {
     std::size_t counted = 0;
     const Instant now = clock_.now();
@@ -257,7 +257,7 @@ class Acquisition {
       }
       last_good_look_ = clock_.now();
       now_.snapshot = *std::move(machine);
-      // Whoever broke the file mends it: nothing is claimed until then, and no place is lost.
+      // Until the file is mended nothing is claimed, and no place is lost.
       if (auto known = know_policy(); !known) {
         return wait_out({ErrorCode::io, known.error().said()});
       }

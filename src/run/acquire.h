@@ -19,7 +19,7 @@
 namespace berth {
 
 /// Looks at the machine (claims and waiters are filled in by acquire()), and says which devices no
-/// job should be given (Snapshot::faults). Bounded in time by whoever provides it.
+/// job should be given (Snapshot::faults). Its provider bounds it in time.
 using TakeSnapshot = std::function<Result<Snapshot>()>;
 
 /// What somebody who waits is told, whenever it changes.

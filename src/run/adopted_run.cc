@@ -89,7 +89,7 @@ void AdoptedRun::step(Parts& parts, const KeeperEvent& event) {
   }
 }
 
-/// Whoever reads the record sees what the sampler saw; nobody waits here to be told.
+/// Readers of the record see what the sampler saw; nobody waits here to be told.
 void AdoptedRun::on_line(Parts& parts, const std::string& line) {
   if (line.starts_with("fault ")) {
     if (auto news = fault_from_line(line.substr(6))) step(parts, DeviceFaulted{*std::move(news)});

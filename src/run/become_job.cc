@@ -119,7 +119,7 @@ std::optional<Error> failure_of(const StartedJob& job) {
   return failure.value_or(Error(ErrorCode::io, Sentence(*said)));
 }
 
-void leave_the_callers_surroundings(const RunOptions& options) {
+void detach_from_caller(const RunOptions& options) {
   if (!options.detach) (void)start_session();
   (void)close_standard_streams();
   close_inherited_descriptors();

@@ -29,7 +29,7 @@ struct StartedJob {
 [[nodiscard]] std::optional<Error> failure_of(const StartedJob& job);
 
 /// For a process that only watches: it keeps no terminal, no pipe and no mount busy.
-void leave_the_callers_surroundings(const RunOptions& options);
+void detach_from_caller(const RunOptions& options);
 
 /// What went wrong before the command's turn came is not to be taken for a missing command.
 [[nodiscard]] Error own_failure(const Error& error);

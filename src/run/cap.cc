@@ -184,12 +184,12 @@ Sentence said_of(const StartsElsewhere& one, const std::vector<std::string>& com
   }
   if (one.takes_gpus) {
     return sentence(
-        "what {} starts is not seen by this run: nothing holds its memory; start a container by "
+        "what {} starts is not seen by this run: nothing holds its memory. Start a container by "
         "itself: berth run -- {} run …",
         one.name, one.name);
   }
   return sentence(
-      "what {} starts is not seen by this run: nothing holds its memory; let it start berth: {} "
+      "what {} starts is not seen by this run: nothing holds its memory. Let it start berth: {} "
       "berth run …",
       one.name, one.name);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// What a keeper leaves to its heir: lines in a pipe, which outlive whoever wrote them. So that a
-// keeper killed at any moment leaves behind what only it knew.
+// What a keeper leaves to its heir: lines in a pipe, which outlive their writer. So a keeper
+// killed at any moment leaves behind what only it knew.
 //
 //   job PID                  by the job itself, before it does anything else
 //   failed CODE TEXT         by the job: the command could not be run

@@ -28,7 +28,7 @@ Result<void> make_own_directory(const std::string& path) {
   if (::lstat(path.c_str(), &facts) != 0) return fail_system(errno, "examine {}", path);
   if (S_ISDIR(facts.st_mode) && facts.st_uid == ::geteuid()) return {};
   return fail(ErrorCode::no_permission,
-              "{} is not a directory of yours, and runs inside a lease need it: have its owner "
+              "{} is not a directory of yours, and runs inside a lease need it. Have its owner "
               "(user {}) or root remove it",
               path, facts.st_uid);
 }
@@ -173,7 +173,7 @@ Result<std::optional<Inside>> enter_outer_lease(const Ledger& outer,
     if (claim == nullptr) break;
     auto narrowed = narrow_to(*claim, options);
     if (!narrowed) return std::unexpected(std::move(narrowed).error());
-    // Whoever runs inside descends from the outermost run, so that its processes are all of theirs.
+    // Runs inside descend from the outermost run, so that its processes are all of theirs.
     if (!inside) look = without_run(std::move(look), outer, *claim);
     auto inner = open_inside(ledger, id, clock);
     if (!inner) return std::unexpected(std::move(inner).error());

@@ -104,7 +104,7 @@ std::optional<std::string> instance_file_of(std::string_view name, const Isolati
 
 std::unexpected<Error> unknown_file(const Device& device) {
   return fail(ErrorCode::unsupported,
-              "cannot isolate the job: which device file is {}'s is not known; leave --isolate "
+              "cannot isolate the job: which device file is {}'s is not known. Leave --isolate "
               "out, or give the job another device with --except",
               printable(device.id.text()));
 }
@@ -132,7 +132,7 @@ Result<std::vector<std::string>> files_of(const Device& device, const Device& ca
   for (const std::string& file : files) {
     if (std::ranges::find(facts.files, file) != facts.files.end()) continue;
     return fail(ErrorCode::unsupported,
-                "cannot isolate the job: {} is not there, and inside nobody could make it; any "
+                "cannot isolate the job: {} is not there, and inside nobody could make it. Any "
                 "CUDA program outside makes it, or: {}{}",
                 file, driver->maker, *minor);
   }
@@ -165,13 +165,12 @@ Sentence no_landlock(int error) {
 
 Result<void> may_be_done(const IsolationFacts& facts) {
   if (facts.landlock >= version_with_refer || !facts.systemd_run.empty()) return {};
-  Sentence why =
-      facts.landlock == 0
-          ? no_landlock(facts.landlock_error)
-          : sentence(
-                "this kernel's Landlock (version {}) would keep it from moving files between "
-                "folders, as checkpoints are; Linux 5.19 and newer do not",
-                facts.landlock);
+  Sentence why = facts.landlock == 0
+                     ? no_landlock(facts.landlock_error)
+                     : sentence(
+                           "this kernel's Landlock (version {}) would keep it from moving files "
+                           "between folders, as checkpoints are. Linux 5.19 and newer do not",
+                           facts.landlock);
   if (facts.is_privileged) {
     why =
         sentence("{}; nor does a systemd run here, whose device rules could hold root's job", why);
@@ -245,8 +244,8 @@ Result<void> fits_isolation(const std::vector<std::string>& command, bool is_pri
   for (const std::string& name : programs_started_by(command)) {
     if (starts_elsewhere(name) != nullptr) {
       return fail(ErrorCode::unsupported,
-                  "cannot isolate the job: what {} starts would be outside, or could not start; "
-                  "leave --isolate out, and name the devices to {} itself",
+                  "cannot isolate the job: what {} starts would be outside, or could not start. "
+                  "Leave --isolate out, and name the devices to {} itself",
                   name, name);
     }
     if (!is_privileged && std::ranges::find(wants_rights, name) != wants_rights.end()) {
@@ -271,8 +270,8 @@ std::vector<Sentence> costs_of(const IsolationPlan& plan) {
   costs.push_back(sentence("containers cannot be started inside, nor anything mounted"));
   if (plan.landlock < version_with_ioctl) {
     costs.push_back(
-        sentence("this kernel's Landlock (version {}) keeps out programs as they are; one "
-                 "that is made for it passes (Linux 6.10 keeps it out, too)",
+        sentence("this kernel's Landlock (version {}) keeps out programs as they are. One that is "
+                 "made for it passes (Linux 6.10 keeps it out, too)",
                  plan.landlock));
   }
   costs.push_back(

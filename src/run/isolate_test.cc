@@ -212,7 +212,7 @@ TEST(FitsIsolation, WhatWouldStartOutsideOrWantsRightsIsRefused) {
 
 TEST(CostsOfIsolation, AnOldLandlockSaysWhomItDoesNotKeepOut) {
   EXPECT_THAT(words_of(costs_of({.landlock = 4})),
-              Contains(HasSubstr("one that is made for it passes")));
+              Contains(HasSubstr("One that is made for it passes")));
   EXPECT_THAT(words_of(costs_of({.landlock = 7})), Not(Contains(HasSubstr("made for it"))));
   EXPECT_THAT(words_of(costs_of({.landlock = 7, .is_privileged = true})),
               Not(Contains(HasSubstr("sudo"))));

@@ -61,7 +61,7 @@ class Keeper {
     });
     if (!keeper) return give_up(own_failure(keeper.error()));
     pipe->write.close();
-    leave_the_callers_surroundings(*task_.options);
+    detach_from_caller(*task_.options);
     return wait_as_heir(*keeper, pipe->read);
   }
 
@@ -71,7 +71,7 @@ class Keeper {
     if (task_.options->detach) (void)start_session();
     auto started = start_job(task_, [this](const std::string& line) { tell_heir(line); });
     if (started) job_ = started->pid;
-    leave_the_callers_surroundings(*task_.options);
+    detach_from_caller(*task_.options);
     const auto failed = started ? failure_of(*started) : std::optional(started.error());
     if (failed) return give_up(*failed);
     manifest_.keeper = own_process_id();

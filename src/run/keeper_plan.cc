@@ -175,7 +175,7 @@ void KeeperPlan::on_survey(const TreeSurveyed& survey, Instant now, Actions& act
   const bool quiet_enough =
       !terms_.job.hold && quiet_since_ && now - *quiet_since_ >= terms_.job.linger;
   const bool is_over = survey.survivors == 0 || quiet_enough || !terms_.has_lease;
-  // The lease goes first: whoever starts the next job when this one's prompt returns finds the
+  // The lease goes first: a user who starts the next job when this one's prompt returns finds the
   // card free.
   if (is_over && terms_.has_lease) actions.push_back(ReleaseLease{});
   if (!told_) actions.push_back(TellEnd{*ended_, because_});

@@ -309,7 +309,7 @@ class Launcher {
         take_children();
         continue;
       }
-      // Whoever wants the end of a job that is being started wants it still when it has.
+      // A signal that comes while the job is being started is for the job: kept until then.
       if (!report_.job) {
         early_.push_back(*signal);
       } else {

@@ -131,7 +131,7 @@ Result<RunOutcome> start_again_while_wanted(
     if (!next) return next;
     if (next->how == RunOutcome::How::interrupted && is_stopped_between(options)) return ended;
     if (next->how == RunOutcome::How::refused) {
-      // The job ended as it did: that is what whoever waits for it is told.
+      // The job ended as it did: that is what its waiting user is told.
       ended.refusal = std::move(next->refusal);
       return ended;
     }

@@ -366,7 +366,7 @@ class Run {
     if (lease_) lease_->let_go();
     if (record_) record_->let_go();
     if (!options_.detach && !may_be_started_again(options_)) {
-      // Whoever reads the job's output sees its end when the job closes it. Our words go to stderr.
+      // A reader of the job's output sees its end when the job closes it. Our words go to stderr.
       close_inherited_descriptors();
       (void)close_input_and_output();
     }

@@ -22,7 +22,7 @@ namespace berth {
                                                    const std::vector<ProcessId>& except = {});
 
 /// Whether a process of the run may live: asked by the keeper itself, which reaps nobody meanwhile.
-/// An orphan becomes the keeper's child before its parent can be reaped. So whoever lives has an
+/// An orphan becomes the keeper's child before its parent can be reaped. So each live one has an
 /// ancestor among the keeper's children, which may be dead: these count until they are reaped. A
 /// search for the living can miss one whose parents end while it goes on.
 [[nodiscard]] bool may_have_run_processes(pid_t keeper, const std::string& proc,

@@ -52,7 +52,8 @@ void add(const std::vector<ProcessId>& more, std::vector<ProcessId>& processes) 
   processes.insert(processes.end(), more.begin(), more.end());
 }
 
-/// Who is left of the run: descendants of its keeper and of its job, and whoever carries its name.
+/// What is left of the run: descendants of its keeper and of its job, and processes that carry its
+/// name.
 std::vector<ProcessId> left_of(const RunRecord& run, const std::string& proc) {
   const ProcessId& keeper = run.manifest.keeper;
   std::vector<ProcessId> left;
@@ -131,8 +132,8 @@ bool has_lost_its_device(const RunRecord& run) {
                      [](const RunEvent& event) { return event.kind.starts_with("gpu_"); });
 }
 
-/// Tells the keeper why its job ends: without it the record says only how, and whoever is to start
-/// the job again after a fault of its device does.
+/// Tells the keeper why its job ends. Without it the record says only how, and a follower that
+/// restarts jobs after a fault of their device would start it again.
 Result<void> note_stop_request_of(const RunRecord& run, milliseconds grace) {
   if (run.directory.empty()) return {};
   const OwnersRights rights(run.owner);
@@ -182,7 +183,7 @@ Result<Exit> wait_without_record(const RunRecord& run, Clock& clock,
     pause = std::min<Duration>(pause * 2, milliseconds(500));
   }
   return fail(ErrorCode::not_found,
-              "run {} has ended; how is unknown: it has no record, as its state directory could "
+              "run {} has ended; how is unknown. It has no record, as its state directory could "
               "not be written when it started",
               run.manifest.id);
 }
@@ -220,7 +221,7 @@ Result<StopResult> stop_container_of(const RunRecord& run, const RunContainer& c
   constexpr Duration engine_patience = std::chrono::seconds(30);
   if (!container_is_gone_by(clock, clock.now() + grace + engine_patience, run)) {
     return fail(ErrorCode::timeout,
-                "container {} of run {} does not end: {} does not end it; the run keeps its "
+                "container {} of run {} does not end: {} does not end it. The run keeps its "
                 "devices until it does",
                 short_container_id(container.id), run.manifest.id, container.engine);
   }
@@ -259,7 +260,7 @@ Result<StopResult> stop_run(const RunRecord& run, milliseconds grace, Clock& clo
   if (!noted && may_come_again) {
     return fail(noted.error().code(),
                 "that run {} is to end cannot be noted, and with --retry-on it would be started "
-                "again ({}): make room, or end its `berth run`",
+                "again ({}). Make room, or end its `berth run`",
                 run.manifest.id, noted.error().said());
   }
   if (const auto container = living_container_of(run)) {
@@ -284,12 +285,12 @@ Result<StopResult> stop_run(const RunRecord& run, milliseconds grace, Clock& clo
   if (!sent && sent.error().code() == ErrorCode::no_permission) {
     return fail(ErrorCode::no_permission,
                 "process {} of run {} is another user's by now (sudo?): only they or root can end "
-                "it; it keeps what it holds until then",
+                "it. Until then it keeps what it holds",
                 left.front().pid, run.manifest.id);
   }
   return fail(ErrorCode::timeout,
-              "process {} of run {} does not end even by SIGKILL: it hangs in the kernel (a driver "
-              "or a network file system); it keeps what it holds until then",
+              "process {} of run {} does not end even by SIGKILL: it hangs in the kernel (driver, "
+              "network file system). Until it ends it keeps what it holds",
               left.front().pid, run.manifest.id);
 }
 

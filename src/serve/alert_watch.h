@@ -1,6 +1,6 @@
 #pragma once
 // AlertWatch, of `berth serve`: each look goes through the rules into the tracker; what begins and
-// ends is announced, told to whoever is configured, and kept over a restart. One thread, the
+// ends is announced, sent to the configured receivers, and kept over a restart. One thread, the
 // loop's.
 
 #include <functional>

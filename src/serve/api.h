@@ -56,7 +56,7 @@ struct AlertBoard {
   std::vector<DeliveryFigures> deliveries;
 };
 
-// GET /metrics, by whoever keeps what a page needs beyond the snapshot (serve/metrics_keeper.h).
+// GET /metrics, with what its page needs beyond the snapshot (serve/metrics_keeper.h).
 
 struct MetricsQuestion {
   std::string_view profiles;  // "berth,dcgm"; empty: the default

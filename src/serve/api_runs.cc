@@ -110,7 +110,7 @@ bool RunFilter::matches(const RunRecord& run) const {
 }
 
 /// Nothing where it is empty: as a form sends what nobody filled in.
-std::optional<std::string_view> wish(const Question& question, const char* name) {
+std::optional<std::string_view> filter_value(const Question& question, const char* name) {
   const auto given = parameter_of(question.request, name);
   return given && !given->empty() ? given : std::nullopt;
 }
@@ -123,16 +123,16 @@ std::expected<RunFilter, HttpResponse> filter_of(const Question& question) {
   if (!until) return std::unexpected(until.error());
   constexpr auto states = std::to_array<std::string_view>(
       {"waiting", "running", "ended", "failed", "end unknown", "elsewhere"});
-  const auto state = wish(question, "state");
+  const auto state = filter_value(question, "state");
   if (state && std::ranges::find(states, *state) == states.end()) {
     return std::unexpected(
         error_response(400, "bad_parameter", "state=" + printable(*state) + " cannot be used",
                        "state=waiting, running, ended, failed, end unknown or elsewhere"));
   }
-  return RunFilter{.user = wish(question, "user"),
+  return RunFilter{.user = filter_value(question, "user"),
                    .state = state,
-                   .device = wish(question, "device"),
-                   .words = small_letters(wish(question, "words").value_or("")),
+                   .device = filter_value(question, "device"),
+                   .words = small_letters(filter_value(question, "words").value_or("")),
                    .since_unix_ms = static_cast<std::int64_t>(*since),
                    .until_unix_ms = static_cast<std::int64_t>(*until)};
 }

@@ -24,8 +24,8 @@ Sentence remedy_for(ErrorCode code) {
       return sentence("is the machine up, and is no firewall between?");
     case ErrorCode::no_permission:
       return sentence(
-          "name the authority of its certificate (ca=FILE in the file of hosts), and ask it by "
-          "the name that the certificate is for");
+          "name the authority of its certificate (ca=FILE in the file of hosts). Ask it by the "
+          "name in the certificate");
     case ErrorCode::unsupported:
       return sentence("does it speak HTTPS there? http://… asks without");
     case ErrorCode::invalid:

@@ -1,6 +1,6 @@
 #pragma once
-// What the server asks of the store of history, as record/history/reader.h answers it. Whoever
-// knows where the store is (app/) gives this. Called from threads of their own, several at once: a
+// What the server asks of the store of history, as record/history/reader.h answers it. Made by
+// app/, which knows where the store is. Called from threads of their own, several at once: a
 // slow disk must not keep others waiting.
 
 #include <optional>

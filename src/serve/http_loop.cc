@@ -60,7 +60,7 @@ void Loop::when_readable(int fd, Duration patience, std::function<void()> act) {
   if (own.is_open()) wait->descriptor.assign(own.get(), error);
   const bool hears = own.is_open() && !error;
   if (hears) static_cast<void>(own.release());  // the descriptor closes it
-  // Without a number (there is none left): whoever waits looks itself, and soon.
+  // Without a descriptor (none is left) the waiting request looks itself, and soon.
   wait->timer.expires_after(hears ? patience : std::min<Duration>(patience, deaf_patience));
   wait->timer.async_wait([wait](const ErrorOfAsio&) { wait->end(); });
   if (!hears) return;

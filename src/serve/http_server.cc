@@ -33,7 +33,7 @@ using Local = asio::local::stream_protocol;
 constexpr int most_unaccepted = 4096;
 /// The Unix socket has one place of so many.
 constexpr std::size_t part_of_socket = 8;
-/// Whoever has more of the places than this is a crowd.
+/// A peer with more of the places than this is a crowd.
 constexpr std::size_t part_of_crowd = 4;
 
 Result<std::shared_ptr<asio::ssl::context>> open_tls(const TlsFiles& files) {
@@ -120,7 +120,7 @@ Result<void> HttpServer::Parts::open_socket(const std::string& path) {
     }
     if (is_alive(path)) {
       return fail(ErrorCode::busy,
-                  "cannot listen at {}: another berth serve answers there: `berth serve --link` "
+                  "cannot listen at {}: another berth serve answers there. `berth serve --link` "
                   "prints a link to its page; else give --socket another path",
                   path);
     }
@@ -155,12 +155,11 @@ Result<void> HttpServer::Parts::open_address(const Address& address) {
   if (!error) listener->acceptor.bind(endpoint, error);
   if (!error) listener->acceptor.listen(most_unaccepted, error);
   if (error == asio::error::address_in_use) {
-    return fail(
-        ErrorCode::busy,
-        "cannot listen on {}: something listens there already: where that is berth, `berth serve "
-        "--link` prints a link to its page; else give --listen another address "
-        "(127.0.0.1:0 takes any free port)",
-        place);
+    return fail(ErrorCode::busy,
+                "cannot listen on {}: something listens there already. Where that is berth, `berth "
+                "serve --link` prints a link to its page. Else give --listen another address "
+                "(127.0.0.1:0 takes any free port)",
+                place);
   }
   if (error) return fail_system(error.value(), "listen on {}", place);
   addresses.push_back(
@@ -169,8 +168,8 @@ Result<void> HttpServer::Parts::open_address(const Address& address) {
   return {};
 }
 
-/// Whether there is a place now. Who keeps many waiting for a request makes room, then whoever has
-/// idled longest: who asks in earnest has done so in a moment, and from few connections.
+/// Whether there is a place now. A peer with many silent connections makes room, then the one that
+/// idled longest: an earnest one asks in a moment, and from few connections.
 bool HttpServer::Parts::make_room(ConnectionSlots& places) {
   const auto tell = [&](std::string_view kind, const std::string& what) {
     server->handler.note(kind, fmt::format("{} connections at once: {}", places.taken, what),

@@ -157,7 +157,7 @@ class HttpSession final : public Session {
       return stage.compare_exchange_strong(from, to);
     }
     std::atomic<Stage> stage = Stage::waits;
-    /// Of whoever moved the stage on.
+    /// Of the thread that moved the stage on.
     HttpRequest request;
     Elsewhere how;
     std::shared_ptr<HttpSession> session;

@@ -58,7 +58,7 @@ struct ServerState {
   }
   std::unordered_set<Session*> all;
   std::unordered_set<Session*> readers;  // of events
-  /// Apart: whoever fills all places at the addresses keeps nobody from the socket.
+  /// Apart: a peer that fills all places at the addresses keeps nobody from the socket.
   ConnectionSlots at_socket;
   ConnectionSlots at_addresses;
   bool draining = false;
@@ -73,7 +73,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Session& operator=(const Session&) = delete;
 
   virtual void start() = 0;
-  /// There may be news for whoever reads server-sent events here.
+  /// There may be news for a reader of server-sent events here.
   virtual void wake() = 0;
   /// Ends once what is being answered has been.
   virtual void finish_soon() = 0;

@@ -21,7 +21,7 @@ namespace berth::serve {
 using UtcOffset = std::function<std::chrono::seconds(WallTime)>;
 
 /// Reads the store anew for each question: any number at a time, while one writes. Where the store
-/// is and what its system says is told to take_trouble() alone: whoever asks may be anybody.
+/// is and what its system says is told to take_trouble() alone: the asker may be anybody.
 class StoredHistory final : public History {
  public:
   /// `offset_at`: local time's, in seconds east of UTC.

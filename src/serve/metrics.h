@@ -97,7 +97,7 @@ struct Scrape {
 [[nodiscard]] std::string metrics_page(const Scrape& scrape, const MetricsOptions& options,
                                        MetricsFormat format);
 
-/// The two parts it is made of, for whoever is asked several times between two looks. First what it
+/// The two parts it is made of, for a server asked several times between two looks. First what it
 /// says of the newest look. `room`: a text that nobody reads any more, whose memory is used again.
 [[nodiscard]] std::string metrics_of_look(const Scrape& scrape, const MetricsOptions& options,
                                           MetricsFormat format, std::string room = {});

@@ -39,8 +39,8 @@ std::string metrics_markdown() {
   for (const Family* family : families::all) text += document_row(*family);
   text +=
       "\n## The last minute\n\n"
-      "Of each look and of what the driver sampled between two looks, whoever scrapes and however\n"
-      "often: labels device, uuid, name and statistic (min, mean, max, and p95: the 95th\n"
+      "Of each look and of what the driver sampled between two looks, for any scraper, however\n"
+      "often it comes: labels device, uuid, name and statistic (min, mean, max, and p95: the 95th\n"
       "percentile of the looks' means).\n\n"
       "| Metric | Type | Labels | What it is |\n"
       "|---|---|---|---|\n";

@@ -1,7 +1,7 @@
 #pragma once
 // What /metrics keeps from look to look. WindowKeeper: the last minute of each device in four
 // numbers per reading. A scraper that comes every 30 s sees one look of thirty; what stands here is
-// of all of them and of what the driver sampled in between, whoever scrapes, however often.
+// of all of them and of what the driver sampled in between, for any scraper, however often.
 
 #include <cstddef>
 #include <cstdint>

@@ -38,7 +38,7 @@ struct Prepared {
 };
 [[nodiscard]] Prepared prepared(HttpResponse response);
 
-/// What goes out to this request; to HEAD with the body, which whoever writes leaves out.
+/// What goes out to this request; to HEAD with the body, which the writer leaves out.
 [[nodiscard]] HttpResponse outgoing(const HttpRequest& request, Prepared& prepared);
 
 /// Both, for an answer to one alone.

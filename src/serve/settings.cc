@@ -272,8 +272,8 @@ Result<Duration> parse_interval(std::string_view text) {
   if (!interval) return std::unexpected(interval.error());
   if (*interval < std::chrono::milliseconds(100) || *interval > std::chrono::seconds(5)) {
     return fail(ErrorCode::invalid,
-                "an interval from 100ms to 5s is wanted: what was between two looks further apart "
-                "nobody knows, and the history leaves it out");
+                "an interval from 100ms to 5s is wanted. Nobody knows what was between two looks "
+                "further apart, and the history leaves it out");
   }
   return Duration(*interval);
 }

@@ -31,7 +31,7 @@ struct Workers::Shared {
       try {
         next();
       } catch (const std::exception&) {
-        // Whoever gave it answers for what it throws; this thread is for the others as well.
+        // Its giver answers for what it throws; this thread serves the others as well.
       }
       lock.lock();
       --busy;

@@ -92,7 +92,7 @@ std::optional<Error> mistake_in_lines(const Node& log, std::size_t gpus) {
   if (std::ranges::adjacent_find(log.children, no_gpu_below) != log.children.end()) {
     return Error(ErrorCode::invalid,
                  "its lines have lost the spaces they began with, which tell what belongs to which "
-                 "GPU; write it anew: nvidia-smi -q > FILE");
+                 "GPU. Write it anew: nvidia-smi -q > FILE");
   }
   // Less are told by -i; more are lines that were taken for one.
   const Node* attached = line_of(log, {heading_line::gpus});
@@ -100,7 +100,7 @@ std::optional<Error> mistake_in_lines(const Node& log, std::size_t gpus) {
   if (!count || gpus <= *count) return std::nullopt;
   return Error(ErrorCode::invalid,
                "it says \"Attached GPUs : {}\" and tells of {}: its lines are not those that "
-               "nvidia-smi wrote; write it anew: nvidia-smi -q > FILE",
+               "nvidia-smi wrote. Write it anew: nvidia-smi -q > FILE",
                *count, gpus);
 }
 

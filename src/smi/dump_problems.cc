@@ -1,4 +1,4 @@
-// What whoever reads a dump is told beside its readings.
+// What a dump's reader is told beside its readings.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

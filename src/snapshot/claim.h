@@ -20,7 +20,7 @@ namespace berth {
 
 /// What holds a job to its share of a device's memory, the weakest first (guard/cap.h chooses).
 /// `none` nothing; `watchdog` berth looks and acts afterwards; `shim` a library in the job's
-/// processes refuses; `mps` and `kernel` whoever serves the device refuses.
+/// processes refuses; `mps` MPS refuses; `kernel` the driver's kernel module refuses.
 enum class CapTier { none, watchdog, shim, mps, kernel };
 /// As typed, in JSON and in a lease: never translated.
 constexpr std::array<std::pair<CapTier, std::string_view>, 5> cap_tiers = {{
@@ -110,7 +110,7 @@ struct Waiter {
   /// It does not answer (stopped, swapped out): it keeps its place, and those behind pass it.
   bool stuck = false;
   /// What it takes or gathers of the devices that are free, so that who comes later is not given
-  /// them whole. Derived: whoever knows placement fills it in (place/placement.h keep_for_waiters).
+  /// them whole. Derived: placement fills it in (place/placement.h keep_for_waiters).
   std::vector<ClaimedDevice> reserved;
   friend bool operator==(const Waiter&, const Waiter&) = default;
 };

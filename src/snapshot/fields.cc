@@ -206,7 +206,7 @@ constexpr auto table = std::to_array<Field>({
      "it, and no job is given it), divided (by MIG), lost or unusable.",
      read_state, nullptr, std::nullopt, want_state},
     {"failed_because", "Failed because", "", "", none,
-     "Why no job is given it, as `berth health` judges, whoever is on it; empty: nothing forbids "
+     "Why no job is given it, as `berth health` judges, also while in use; empty: nothing forbids "
      "it; absent: whether anything does could not be read.",
      read_failed_because, nullptr, std::nullopt, want_extras<Extra::verdicts>},
     {"users", "Users", "", "", none,

@@ -43,7 +43,7 @@ struct Field {
   /// Puts a cell back into a device (reading JSON); null: derived from others, not stored.
   /// False: the cell has the wrong type.
   bool (*write)(Device&, const Cell&) = nullptr;
-  /// Set: it stands in Device::details, and whoever did not ask for details does without it.
+  /// Set: it stands in Device::details, and a look without details does without it.
   std::optional<Detail> detail = std::nullopt;
   /// Adds what it is read from, where that is no detail; null: it is made of who the device is.
   void (*want)(Wanted&) = nullptr;

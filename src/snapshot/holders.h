@@ -14,8 +14,7 @@
 namespace berth {
 
 /// What people are called who have no name in /etc/passwd, as far as looks at the machine have
-/// told. Kept from look to look by whoever takes one after the other: who has no process just now
-/// keeps the name that he had.
+/// told. Kept from look to look: a user without a process just now keeps the name from before.
 class HolderNames {
  public:
   static constexpr std::size_t most = 4096;

@@ -67,7 +67,7 @@ struct HostReport {
 /// berth. What is too long is cut, what has the wrong type is absent.
 [[nodiscard]] Result<HostOverview> parse_overview(std::string_view json);
 
-/// Whoever may not see names is shown a copy without `users`.
+/// Askers who may not see names are shown a copy without `users`.
 void walk(Archive& archive, HostReport& report);
 /// An answer of GET /api/v1/hosts. invalid: it is none.
 [[nodiscard]] Result<std::vector<HostReport>> parse_hosts(std::string_view json);

@@ -26,8 +26,8 @@ namespace berth {
 /// kind, compute mode Prohibited).
 ///
 /// Where several hold: what takes it away for good (lost, unusable) comes first, then who is on it
-/// (leased, busy, held), because whoever looks for a process or wants to repair the card has to
-/// know of them; a failure takes the place of `free` and `unknown` alone, the queue that of `free`.
+/// (leased, busy, held), because a search for a process and a repair of the card have to know
+/// of them; a failure takes the place of `free` and `unknown` alone, the queue that of `free`.
 /// That a card with somebody
 /// on it is failed, too, fault_of() and the field `failed_because` tell.
 enum class DeviceState {
@@ -47,7 +47,7 @@ constexpr std::size_t device_state_count = 10;
 
 [[nodiscard]] DeviceState state_of(const Device& device, const Snapshot& snapshot);
 
-/// Why a device is not given out, whoever is on it: the one answer that states, placement, views
+/// Why a device is not given out, also while in use: the one answer that states, placement, views
 /// and doctor go by. `silent` it was not heard this time; the next look may hear it. `lost` it
 /// answers nobody any more. `unusable` no driver has it, or it was taken away: its
 /// `unusable_because` says. `unsupported` this kind of device is not supported yet. `failed` its

@@ -4,7 +4,7 @@
 // top and the page walk this table for theirs. Key, unit and help are the field table's.
 //
 // To record a further reading: a member of DeviceSample, and its row at the end of the table. The
-// compiler names whoever lacks a title for it.
+// compiler names each surface that lacks a title for it.
 
 #include <algorithm>
 #include <array>

@@ -104,8 +104,8 @@ struct Snapshot {
   std::vector<GpuProcess> gpu_processes;
   std::vector<HostProcess> processes;  // by pid
   Reading<DeviceFiles> device_files;   // looked for only where somebody asks (`berth ps`)
-  /// In the order of their times. Since the kernel log begins where somebody asks (`berth health`);
-  /// for who looks again and again, since the first look.
+  /// In the order of their times. Since the kernel log begins where that is asked for (`berth
+  /// health`); of a collector of many looks, since the first look.
   Reading<std::vector<XidEvent>> xids;
   /// When the NVIDIA module was loaded last, by the same log: errors before that are history.
   ///
@@ -115,8 +115,8 @@ struct Snapshot {
   std::vector<Claim> claims;    // by `since`
   std::vector<Waiter> waiters;  // in queue order
   /// Devices that no job should be given, each with the first reason, by order of the devices.
-  /// Derived: whoever knows health judges each look (health/health.h), its JSON shows them with the
-  /// devices and is judged anew when it is read.
+  /// Derived: health/ judges each look (health/health.h). JSON shows them with the devices, and is
+  /// judged anew when it is read.
   std::vector<DeviceFault> faults;
   std::vector<SourceReport> sources;
   std::vector<Problem> problems;

@@ -84,7 +84,7 @@ struct ProcessHistory {
 /// What processes used of a core between the last two looks.
 class CpuShares {
  public:
-  /// Forgets whoever is not in it.
+  /// Forgets processes that are not in it.
   void add(const Snapshot& snapshot);
   /// Percent of a core. Nothing: the process was not in both looks with a counter that went on.
   [[nodiscard]] std::optional<double> of(const ProcessId& id) const;

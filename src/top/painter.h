@@ -41,7 +41,7 @@ struct Painter {
   void plot(int column, int row, int columns, int rows, const Plot& plot) const;
 };
 
-/// A line of a panel; long ones are wrapped by whoever makes them.
+/// A line of a panel; its maker wraps long ones.
 struct PanelLine {
   std::string text;
   Tone tone = Tone::plain;

@@ -150,7 +150,7 @@ std::vector<UseRow> as_tree(const std::vector<UseRow>& sorted) {
   return rows;
 }
 
-/// Puts the cursor on the selected process; where it has gone, on whoever has its place now.
+/// Puts the cursor on the selected process; where it has gone, on the row now in its place.
 void follow_selection(State& state) {
   if (state.rows.empty()) {
     state.cursor = 0;

@@ -132,12 +132,11 @@ std::string render_alerts(const AlertList& list, const Style& style) {
   }
   for (const Alert& alert : list.alerts) text += alert_lines(alert, list, style);
   if (!list.is_of_server) {
-    text +=
-        wrapped("",
-                own(tr("This is what one look shows: no `berth serve` answers here, which would "
-                       "know since when, and leave out what does not last."),
-                    style),
-                2, style, Paint::dim);
+    text += wrapped("",
+                    own(tr("This is what one look shows. No `berth serve` answers here, which "
+                           "would know since when, and leave out what does not last."),
+                        style),
+                    2, style, Paint::dim);
   }
   for (const AlertList::Failing& one : list.failing) {
     const std::string said =

@@ -340,7 +340,7 @@ std::string reading_text(const Examined& host) {
   return told + " " +
          (*cached > 0.5
               ? trf("{} % of it was in memory before: it tells nothing of the disk.", percent)
-              : trf("{} % of it was in memory before; a part may have come from a cache of the "
+              : trf("{} % of it was in memory before. A part may have come from a cache of the "
                     "disk's or a server's.",
                     percent));
 }

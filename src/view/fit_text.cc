@@ -103,21 +103,21 @@ Judgement judgement(Verdict verdict) {
   return {"", Paint::plain};
 }
 
-std::string room_line(const RoomVerdict& row, const Style& style) {
+std::string device_line(const DeviceVerdict& row, const Style& style) {
   Line line(style);
-  const Room& room = row.room;
-  const std::string number = room.index ? fmt::format("GPU {}", *room.index) : "GPU ?";
+  const DeviceHere& device = row.device;
+  const std::string number = device.index ? fmt::format("GPU {}", *device.index) : "GPU ?";
   const bool is_taken = row.now == Verdict::too_small && row.if_empty != Verdict::too_small &&
-                        room.state != DeviceState::free;
-  const Judgement now = is_taken  ? Judgement{state_word(room.state), state_paint(room.state)}
+                        device.state != DeviceState::free;
+  const Judgement now = is_taken  ? Judgement{state_word(device.state), state_paint(device.state)}
                         : row.now ? judgement(*row.now)
                                   : Judgement{tr("not known"), Paint::dim};
   line.add("  ").cell(number, 8, Align::left);
   line.cell(own(now.words, style), 11, Align::left, now.paint);
-  const std::string free = reading_text(room.free, style, bytes_text);
-  const std::string total = reading_text(room.total, style, bytes_text);
+  const std::string free = reading_text(device.free, style, bytes_text);
+  const std::string total = reading_text(device.total, style, bytes_text);
   line.add(own(trf("{} free, of {}", free, total), style)).add("  ");
-  line.add(without_maker(outside(room.name, style)), Paint::dim);
+  line.add(without_maker(outside(device.name, style)), Paint::dim);
   const bool waits = is_taken && row.if_empty == Verdict::fits;
   if (waits) line.add("  " + own(tr("(would, were it free)"), style), Paint::dim);
   return line.text();
@@ -129,7 +129,7 @@ std::string here_text(const FitAnswer& answer, const Style& style) {
     return text + wrapped("  ", outside(answer.here_problem.shown(), style), 2, style);
   }
   if (answer.here.empty()) return text + "  " + own(tr("no GPU"), style) + "\n";
-  for (const RoomVerdict& row : answer.here) text += room_line(row, style);
+  for (const DeviceVerdict& row : answer.here) text += device_line(row, style);
   const std::size_t fits = count_of(answer.here, Verdict::fits);
   const std::size_t tight = count_of(answer.here, Verdict::tight);
   if (answer.workload.gpus > 1) {
@@ -285,12 +285,12 @@ void write_workload(Archive& archive, const Workload& workload) {
   archive.derived("shard", name_of(workload.sharding));
 }
 
-void write_room(Archive& archive, const RoomVerdict& row) {
-  archive.derived("index", row.room.index);
-  archive.derived("name", row.room.name);
-  archive.derived("state", name_of(row.room.state));
-  archive.derived("memory_free_bytes", row.room.free.get());
-  archive.derived("memory_total_bytes", row.room.total.get());
+void write_device(Archive& archive, const DeviceVerdict& row) {
+  archive.derived("index", row.device.index);
+  archive.derived("name", row.device.name);
+  archive.derived("state", name_of(row.device.state));
+  archive.derived("memory_free_bytes", row.device.free.get());
+  archive.derived("memory_total_bytes", row.device.total.get());
   archive.derived("now", word_of(row.now), Form::nullable);
   archive.derived("if_empty", word_of(row.if_empty), Form::nullable);
 }
@@ -326,7 +326,7 @@ void write_fit(Archive& archive, const FitAnswer& answer) {
                     estimate.at_least ? std::nullopt : std::optional(estimate.total.high));
   });
   archive.derived_list("here", answer.here,
-                       [&](const RoomVerdict& row) { write_room(archive, row); });
+                       [&](const DeviceVerdict& row) { write_device(archive, row); });
   archive.derived("here_problem", answer.here_problem, Form::nullable);
   archive.derived("sharded_over", answer.sharded_over);
   archive.derived_list("cards", answer.cards,

@@ -14,7 +14,7 @@ struct FitAnswer {
   Model model;
   Workload workload;
   Estimate estimate;
-  std::vector<RoomVerdict> here;
+  std::vector<DeviceVerdict> here;
   Sentence here_problem;  // why the devices here are not known; empty: they are
   std::vector<CardVerdict> cards;
   /// Over so many GPUs like the largest here it would surely fit; nothing: not asked, or over none.

@@ -142,7 +142,7 @@ std::string simulated_heading(const Snapshot& snapshot, const Style& style) {
   return heading("SIMULATED " + printable(*snapshot.simulated), Paint::yellow, style);
 }
 
-/// Whoever holds most of what is in the way, in few words: "alice (python train.py), bob".
+/// The holders of most of what is in the way, in few words: "alice (python train.py), bob".
 std::string holders_in_short(const Placement& placement, const Style& style) {
   std::vector<std::string> names;
   for (const Refusal& refusal : placement.refused) {
@@ -194,8 +194,8 @@ std::string why_never(const Placement& placement) {
   }
   if (perhaps > 0) {
     return trf(
-        "waiting will not help: at most {} of the devices here could ever be given to this "
-        "job, and it asks for more.",
+        "waiting will not help: at most {} of the devices here could be given to this job. It asks "
+        "for more.",
         perhaps);
   }
   const bool any_failed =

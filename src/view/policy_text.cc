@@ -110,8 +110,8 @@ std::string render_policy(const Policy& policy, const Style& style) {
     text += line(policy.hours_used
                      ? trf("Who has used the most GPU-hours within 30 days stands {} further back.",
                            short_duration(policy.fair_share))
-                     : trf("Who has used the most GPU-hours is to stand {} further back, which "
-                           "cannot be held: root's `berth serve` is not there to count them.",
+                     : trf("The user of the most GPU-hours is to stand {} further back, which "
+                           "cannot be held. Root's `berth serve` is not there to count them.",
                            short_duration(policy.fair_share)),
                  style, 0);
   }

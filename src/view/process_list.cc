@@ -304,8 +304,8 @@ std::string unknown_holders(const Device& device, const Snapshot& snapshot, bool
   }
   if (any_known || sees_all_processes(snapshot.host)) return {};
   return std::string(
-      tr("nobody that can be seen from here has it open; who is outside could not "
-         "be looked into: run berth on the host"));
+      tr("nobody that can be seen from here has it open. Processes outside could not be looked "
+         "into: run berth on the host"));
 }
 
 std::string holders_text(const Device& device, const std::vector<pid_t>& holders,
@@ -432,9 +432,8 @@ std::string process_view_note(const Host& host) {
   const auto& view = host.process_view.get();
   if (view && *view == "namespace") {
     return std::string(
-        tr("this is a container: the driver numbers processes as the host does, so "
-           "names and users of most cannot be told: only of those here that have "
-           "the device open or run under a lease of it"));
+        tr("this is a container, and the driver numbers processes as the host does. Names and "
+           "users are known only of processes here that have the device open or a lease of it"));
   }
   if (view && *view == "wsl") {
     return std::string(tr("this is WSL: processes of Windows are not listed"));

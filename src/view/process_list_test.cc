@@ -196,7 +196,7 @@ TEST(ProcessList, WhereNobodyCouldLookNobodyIsNotSaidToHaveItOpen) {
   EXPECT_THAT(render_process_list(host, {.width = 200}), HasSubstr(verdict));
   host.host.process_view = std::string("namespace");
   const std::string contained = render_process_list(host, {.width = 200});
-  EXPECT_THAT(contained, HasSubstr("who is outside could not be looked into"));
+  EXPECT_THAT(contained, HasSubstr("Processes outside could not be looked into"));
   EXPECT_THAT(contained, Not(HasSubstr(verdict)));
   host.host.process_view = std::string("whole");
   host.device_files = DeviceFiles{.holders = {}, .unreadable = Absent::no_permission};

@@ -77,8 +77,8 @@ std::string sentence_of(const ScriptWarning& warning) {
   switch (warning.what) {
     case What::script_sets_devices:
       return trf(
-          "{} sets the visible devices itself in line {} ({}): it may use other devices than "
-          "those it is given; remove that line",
+          "{} sets the visible devices itself in line {} ({}). It may use other devices than those "
+          "it is given: remove that line",
           script, warning.line.number, warning.line.text);
     case What::command_sets_devices:
       return trf(
@@ -86,15 +86,14 @@ std::string sentence_of(const ScriptWarning& warning) {
           "it is given; leave that out",
           by);
     case What::container_started:
-      return within +
-             trf("{}: the container's GPUs are chosen by that, not by this run, and the lease does "
-                 "not last as long as the container; start it by itself, and berth gives it its "
-                 "GPUs: {}",
-                 by, corrected_form(warning.tool));
+      return within + trf("{}: the container's GPUs are chosen by that, not by this run. The lease "
+                          "does not last as long as the container. Start it by itself, and berth "
+                          "gives it its GPUs: {}",
+                          by, corrected_form(warning.tool));
     case What::container_entered:
       return within +
              trf("{}: such a container has the GPUs that were chosen for it elsewhere, not those "
-                 "of this run, and CUDA_VISIBLE_DEVICES does not reach into it; start it by: {}",
+                 "of this run. CUDA_VISIBLE_DEVICES does not reach into it. Start it by: {}",
                  by, corrected_form(warning.tool));
     case What::character_refused:
       return trf(
@@ -126,8 +125,8 @@ class Sentences {
 
   void add(const KeeperKilled&) {
     all_.emplace_back(
-        tr("the keeper of this run was killed: its record ends here; the devices stay its "
-           "own as long as a process of the job lives"));
+        tr("the keeper of this run was killed: its record ends here. The devices stay its own as "
+           "long as a process of the job lives"));
   }
 
   void add(const StartingAgain& start) {
@@ -163,10 +162,9 @@ class Sentences {
     all_.push_back(
         news.was_killed
             ? trf("the container's client was killed, and container {} lives on: run {} goes on "
-                  "and "
-                  "keeps its devices; `berth stop {}` ends it",
+                  "and keeps its devices. `berth stop {}` ends it",
                   news.container.substr(0, 12), news.id, news.id)
-            : trf("container {} lives on: run {} goes on and keeps its devices; `berth logs {}` "
+            : trf("container {} lives on: run {} goes on and keeps its devices. `berth logs {}` "
                   "shows its output, `berth wait {}` waits for it, `berth stop {}` ends it",
                   news.container.substr(0, 12), news.id, news.id, news.id, news.id));
   }
@@ -235,8 +233,8 @@ std::vector<std::string> sentences_of(const RunNews& news) {
 std::string sentence_of(const RunWaits& waits) {
   if (waits.recorded) {
     return trf(
-        "run {} waits for a device, also when this terminal closes: `berth wait {}` "
-        "waits for it, `berth stop {}` takes it out of the queue",
+        "run {} waits for a device, also when this terminal closes. `berth wait {}` waits for it, "
+        "`berth stop {}` takes it out of the queue",
         waits.id, waits.id, waits.id);
   }
   return trf(

@@ -371,7 +371,7 @@ std::string render_spec(const SpecAnswer& answer, const Style& style) {
   text +=
       wrapped("",
               own(tr("8 and 16 bits: tensor cores (AMD: matrix cores) that add up in FP32, as "
-                     "frameworks do; sparsity is not counted. Clocks are the reference card's."),
+                     "frameworks do. Sparsity is not counted. Clocks are the reference card's."),
                   style),
               0, style, Paint::dim);
   return text;

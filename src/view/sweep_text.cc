@@ -35,7 +35,7 @@ bool is_over(const RunRecord& run) {
 }
 
 bool is_started_again(const RunRecord& run, WallTime now) {
-  constexpr std::int64_t patience_ms = 30'000;  // of whoever stayed behind to start it
+  constexpr std::int64_t patience_ms = 30'000;  // with the follower that starts it
   return is_over(run) && run.end && run.end->died_of == out_of_gpu_memory &&
          !run.manifest.spec_of("retry_oom").empty() &&
          now.unix_ms - run.end->at.unix_ms < patience_ms;

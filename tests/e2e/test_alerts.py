@@ -558,7 +558,7 @@ def test_berth_alert_without_a_server_says_that_it_is_one_look(machine_of):
     shown = machine_of("faults").run("alert")
     assert shown.returncode == 0
     assert shown.stdout.startswith("SIMULATED faults\n")
-    assert "gpu_lost" in shown.stdout and "no `berth serve` answers here" in " ".join(shown.stdout.split())
+    assert "gpu_lost" in shown.stdout and "No `berth serve` answers here" in " ".join(shown.stdout.split())
     listed = json.loads(machine_of("faults").run("alert", "--json").stdout)
     assert listed["from"] == "one look" and listed["simulated"] == "faults"
     assert all(one["simulated"] == "faults" for one in listed["alerts"])

@@ -171,7 +171,7 @@ def test_who_waits_for_a_driver_at_a_terminal_is_told_why(driver_of):
     driver = driver_of(many_devices(1), faults="nvmlInit_v2=sleep:3s")
     terminal = Terminal(200)
     done = driver.start("status", stdin=terminal.slave, stdout=terminal.slave, stderr=terminal.slave)
-    wait_until(lambda: b"without persistence mode" in terminal.read(), "why it takes so long")
+    wait_until(lambda: b"Without persistence mode" in terminal.read(), "why it takes so long")
     assert done.wait(timeout=30) == 0
     wait_until(lambda: b"H100" in terminal.read(), "the card")
     terminal.close()

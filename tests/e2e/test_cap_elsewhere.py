@@ -19,15 +19,15 @@ NAMES = "docker podman apptainer kubectl srun sbatch systemd-run".split()
 
 
 def unseen(name, advice):
-    return f"what {name} starts is not seen by this run: nothing holds its memory; {advice}"
+    return f"what {name} starts is not seen by this run: nothing holds its memory. {advice}"
 
 
 def alone(name):
-    return unseen(name, f"start a container by itself: berth run -- {name} run …")
+    return unseen(name, f"Start a container by itself: berth run -- {name} run …")
 
 
 def inside(name):
-    return unseen(name, f"let it start berth: {name} berth run …")
+    return unseen(name, f"Let it start berth: {name} berth run …")
 
 
 @pytest.fixture

@@ -89,4 +89,4 @@ def test_in_a_container_without_the_ledger_of_outside_one_line_says_so(tmp_path)
                           env=driver.environment({"BERTH_LEDGER": None}), text=True, capture_output=True, timeout=120,
                           check=False, stdin=subprocess.DEVNULL)
     assert done.returncode == 0, done.stderr
-    assert "in this container others' leases cannot be seen: start it with -v /run/berth:/run/berth" in done.stderr
+    assert "in this container others' leases cannot be seen. Start it with -v /run/berth:/run/berth" in done.stderr

@@ -110,7 +110,7 @@ def test_in_a_namespace_processes_of_the_host_are_elsewhere_and_not_gone(driver_
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
     assert "outside this container" in said
-    assert "this is a container: the driver numbers processes as the host does" in said
+    assert "this is a container, and the driver numbers processes as the host does" in said
     assert "start the container with --pid=host, or run berth on the host" in said
     assert "gone" not in said and "have ended" not in said and "sleep 300" not in said
     answer = json.loads(inside("ps", "--json").stdout)

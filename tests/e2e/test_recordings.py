@@ -205,7 +205,7 @@ def test_a_damaged_snapshot_is_told_in_words_with_its_place(machine, tmp_path):
     done = machine.run("status", "--replay", broken)
     assert done.returncode == 1
     assert "line 1: not valid JSON from column 30" in in_one_line(done)
-    assert "have it written again" in in_one_line(done)
+    assert "Have it written again" in in_one_line(done)
     assert "json.exception" not in done.stderr
     gpustat = machine.run("gpustat", "--replay", broken)
     assert gpustat.returncode == 1 and "--debug" not in gpustat.stderr + gpustat.stdout

@@ -470,7 +470,7 @@ def test_who_waits_keeps_its_place_while_the_ledgers_disk_is_full(machine, small
     (small_disk / "filling").rename(machine.ledger / "filling")
     os.chown(machine.ledger / "filling", 65534, 65534)
     named = " ".join(machine.run("run", "-q", "--only", "4", "--", "true").stderr.split())
-    assert "most room in it is taken by files of nobody" in named, named
+    assert "Most room in it is taken by files of nobody" in named, named
     (machine.ledger / "filling").unlink()
     assert waiter.wait(timeout=LONG) == 5
     assert said().count("No space left") == 1, said()

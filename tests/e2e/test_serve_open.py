@@ -289,7 +289,7 @@ def test_no_file_of_the_servers_is_where_a_closed_stream_was(machine, closed):
         ({"DISPLAY": ":7", "PATH": "/nonexistent"}, "there is no xdg-open here, and $BROWSER is not set: open the"),
         ({"BROWSER": "/nonexistent/one %s:/nonexistent/t\033wo &"},
          "none of the commands in $BROWSER can be found (tried without a shell: /nonexistent/one, "
-         "/nonexistent/t\\x1Bwo): set it to one that is there, or open the address yourself"),
+         "/nonexistent/t\\x1Bwo). Set it to one that is there, or open the address yourself"),
         ({"BROWSER": '"/nonexistent/My Browser/run" %s'}, '(tried without a shell: "/nonexistent/My): set it'),
         ({"BROWSER": "/nonexistent/" + 500 * "x"}, "/nonexistent/" + 106 * "x" + "…): set it"),
     ],

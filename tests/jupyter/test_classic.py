@@ -61,7 +61,7 @@ def test_the_extension_answers_on_jupyter_server_1(jupyter):
 def test_what_keeps_the_extension_from_jupyter_server_is_one_line(jupyter):
     broken = jupyter.directory / "broken/berth/jupyter"
     broken.mkdir(parents=True)
-    for name in ("__init__.py", "kernels.py", "room.py"):
+    for name in ("__init__.py", "kernels.py", "shared_look.py"):
         (broken / name).write_bytes((E2E.ROOT / "python/berth/jupyter" / name).read_bytes())
     (broken.parent / "__init__.py").touch()
     (broken / "handlers.py").write_text("import jupyter_of_tomorrow\n")

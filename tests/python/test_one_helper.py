@@ -6,7 +6,7 @@ BEGIN = """
 import ctypes
 from berth import _abi
 from berth._context import Context
-from berth.wishes import request_struct
+from berth.request import request_struct
 
 ask = _abi.library()
 context = Context(_abi.FROM_HELPER, None)

@@ -66,6 +66,32 @@ def test_files_named_in_the_tour_exist(tmp_path: Path) -> None:
     assert [one for one in check_docs.findings(tmp_path, None) if "there is no" in one] == ["doc/TOUR.md: there is no gone.cc"]
 
 
+def test_what_no_plain_english_is_stands_nowhere(tmp_path: Path) -> None:
+    house(tmp_path, "For Whoever reads.\n")
+    code = tmp_path / "src" / "a.h"
+    code.parent.mkdir()
+    code.write_text("/// It looks\n/// again and again.\n/// A reader looks again.\n")
+    (tmp_path / "src" / "a_test.cc").write_text("// Whoever\n")
+    found = [f for f in check_docs.forbidden_findings(tmp_path) if "zh-CN" not in f]
+    assert found == [
+        "README.md:1: Whoever: a plain noun says it: the user, the caller, a reader",
+        "src/a.h:1: looks /// again and again: say what repeats",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("src/a.h", "struct Room {"), ("src/a.h", "struct OomSurroundings;"), ("web/src/a.ts", "export interface World {"),
+     ("python/a.py", "class Teller:"), ("src/a.h", "// See probe/process.")],
+)  # fmt: skip
+def test_names_of_a_vocabulary_of_our_own_do_not_come_back(tmp_path: Path, name: str, line: str) -> None:
+    house(tmp_path, "A Room, a World, probe/process_files.h\n")
+    (tmp_path / name).parent.mkdir(parents=True)
+    (tmp_path / name).write_text(f"{line}\nstruct Rooms; class WorldTime;\n")
+    found = check_docs.forbidden_findings(tmp_path)
+    assert len(found) == 1 and found[0].startswith(f"{name}:1: "), found
+
+
 def test_nothing_speaks_of_an_issue_by_its_number(tmp_path: Path) -> None:
     house(tmp_path, "see issue #12\n")
     found = [f for f in check_docs.forbidden_findings(tmp_path) if f.startswith("README.md")]

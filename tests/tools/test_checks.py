@@ -229,6 +229,16 @@ def test_po_refuses_words_that_are_translated_below_what_shows_them(tmp_path: Pa
     assert check_po.findings(tmp_path) == [], "a test says what it likes"
 
 
+def test_po_refuses_more_long_sentences_than_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = " ".join(["word"] * 20)
+    texts = {f"{short}. `a b c d` {' '.join(['word'] * 19)}.", f"{short} word", f"{short}: {{}}"}
+    monkeypatch.setattr(check_po, "MOST_LONG_TEXTS", 2)
+    assert check_po.long_texts(texts) == []
+    monkeypatch.setattr(check_po, "MOST_LONG_TEXTS", 1)
+    found = check_po.long_texts(texts)
+    assert len(found) == 2 and found[0].endswith(f"words: '{short} word'"), found
+
+
 def test_po_has_a_reason_for_each_file_that_translates_below_what_shows() -> None:
     for name, reason in check_po.TRANSLATE_HERE.items():
         assert (check_po.repository.ROOT / name).is_file() and reason

@@ -4,7 +4,7 @@
 
 import style from "./panel.css";
 import { Panel } from "./panel";
-import { Asking, type LabOverview } from "./room";
+import { Asking, type LabOverview } from "./overview";
 import { words_of } from "./words";
 
 type Scope = Record<string, Record<string, { get(): Promise<() => unknown> }>>;

@@ -11,11 +11,11 @@ import {
   type LabDevice,
   type LabKernel,
   type LabOverview,
-} from "./room";
+} from "./overview";
 import { state_word, type Say } from "./words";
 
 /// What the panel wants of JupyterLab.
-export interface Desk {
+export interface LabShell {
   say: Say;
   /// Of the notebook or console in front.
   kernel_in_front(): string | null;
@@ -41,8 +41,8 @@ export class Panel {
   private shown: LabOverview | null = null;
   private numbered: Numbered = { devices: [], now_ms: 0 };
 
-  constructor(private readonly desk: Desk) {
-    const { say } = desk;
+  constructor(private readonly lab: LabShell) {
+    const { say } = lab;
     this.devices = new List(
       (one) => one.id,
       () => device_part(say),
@@ -59,7 +59,7 @@ export class Panel {
       (one) => `${one.device}/${one.pid}`,
       () => this.holder_part(),
     );
-    this.page = el("a", { href: desk.page, target: "_blank", rel: "noopener" }, say("page"));
+    this.page = el("a", { href: lab.page, target: "_blank", rel: "noopener" }, say("page"));
     this.root = el(
       "div",
       { class: "berth-lab", role: "region", "aria-label": say("title"), tabindex: 0 },
@@ -76,7 +76,7 @@ export class Panel {
   }
 
   update(said: LabOverview, now_ms: number): void {
-    const { say } = this.desk;
+    const { say } = this.lab;
     this.shown = said;
     this.numbered = { devices: said.devices, now_ms };
     const problem = said.problem && [said.problem.message, said.problem.remedy].filter(Boolean).join(": ");
@@ -93,8 +93,8 @@ export class Panel {
   /// Also when another notebook comes to the front.
   show_here(): void {
     if (!this.shown) return;
-    const { say } = this.desk;
-    const id = this.desk.kernel_in_front();
+    const { say } = this.lab;
+    const id = this.lab.kernel_in_front();
     const kernel = this.shown.kernels.find((one) => one.id === id);
     set_text(
       this.here,
@@ -104,18 +104,18 @@ export class Panel {
   }
 
   unreachable(why: string): void {
-    set_text(this.note, this.desk.say("unreachable", { why }));
+    set_text(this.note, this.lab.say("unreachable", { why }));
   }
 
   private use_of(kernel: LabKernel): string {
-    return this.desk.say("on", {
+    return this.lab.say("on", {
       gpus: numbers_of(kernel.devices, this.numbered.devices),
-      memory: kernel.memory_used_bytes === null ? this.desk.say("not_known") : bytes(kernel.memory_used_bytes),
+      memory: kernel.memory_used_bytes === null ? this.lab.say("not_known") : bytes(kernel.memory_used_bytes),
     });
   }
 
   private since(kernel: LabKernel): string {
-    const { say } = this.desk;
+    const { say } = this.lab;
     if (kernel.idle_since_unix_ms === null) return kernel.state === "busy" ? say("busy") : kernel.state;
     return say("idle_for", { time: duration(this.numbered.now_ms - kernel.idle_since_unix_ms) });
   }
@@ -139,14 +139,14 @@ export class Panel {
     const name = el("span");
     const use = el("span");
     let shown: LabKernel;
-    const button = el("button", { type: "button", click: () => this.ask(shown) }, this.desk.say("shut_down"));
+    const button = el("button", { type: "button", click: () => this.ask(shown) }, this.lab.say("shut_down"));
     return {
       root: el("li", {}, el("div", { class: "line" }, name, button), use),
       update: (kernel) => {
         shown = kernel;
         set_text(name, kernel.name);
         set_attribute(name, "title", kernel.path);
-        set_attribute(button, "aria-label", this.desk.say("shut_down_which", { name: kernel.name }));
+        set_attribute(button, "aria-label", this.lab.say("shut_down_which", { name: kernel.name }));
         set_text(use, `${this.use_of(kernel)}, ${this.since(kernel)}`);
       },
     };
@@ -156,7 +156,7 @@ export class Panel {
     const who = el("span");
     const memory = el("span");
     const command = el("div");
-    const { say } = this.desk;
+    const { say } = this.lab;
     return {
       root: el("li", {}, el("div", { class: "line" }, who, memory), command),
       update: (one) => {
@@ -171,7 +171,7 @@ export class Panel {
 
   /// Nothing is shut down that was not asked about.
   private ask(kernel: LabKernel): void {
-    const { say } = this.desk;
+    const { say } = this.lab;
     const more = say("ask_more", {
       memory: kernel.memory_used_bytes === null ? say("not_known") : bytes(kernel.memory_used_bytes),
       gpus: numbers_of(kernel.devices, this.numbered.devices),
@@ -180,7 +180,7 @@ export class Panel {
     const dialog = el("dialog", { class: "berth-lab-ask", "aria-labelledby": title.id }, title, el("p", {}, more));
     const act = (): void => {
       dialog.close();
-      this.desk.shut_down(kernel.id).then(
+      this.lab.shut_down(kernel.id).then(
         () => set_text(this.told, say("done", { name: kernel.name })),
         (error: unknown) => set_text(this.told, say("failed", { name: kernel.name, why: String(error) })),
       );

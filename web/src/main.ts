@@ -21,13 +21,13 @@ import { gpu_view } from "./view/gpu";
 import { health_view } from "./view/health";
 import { hosts_view } from "./view/hosts";
 import { queue_view } from "./view/queue";
-import { room_view } from "./view/room";
+import { overview_view } from "./view/overview";
 import { run_view } from "./view/run";
 import { runs_view } from "./view/runs";
 import { Shell, type Theme } from "./view/shell";
 import { timeline_view } from "./view/timeline";
 import { usage_view } from "./view/usage";
-import type { View, World } from "./view/view";
+import type { View, PageContext } from "./view/view";
 import { alert_text } from "./words/findings";
 import { language_from, set_language, t, type Language } from "./words/translate";
 
@@ -47,7 +47,7 @@ let view: View | null = null;
 let frame = 0;
 let announced_ms = -Infinity;
 
-const world: World = {
+const context: PageContext = {
   state: () => state,
   server_now: () => server_time(state, performance.now()) ?? Date.now(),
   go: (route) => {
@@ -65,7 +65,7 @@ function hear(news: News): void {
   // What could not be had while the server was away is asked for again.
   if (came_back && shell.main.querySelector(".failure:not([hidden])")) show_route(false);
   if (news.kind === "overview") announce_changes(before);
-  if (news.kind === "alert") world.announce(alert_words(news.alert));
+  if (news.kind === "alert") context.announce(alert_words(news.alert));
   // Several pieces of news before the next picture are one picture; a hidden page draws none.
   if (!frame && !document.hidden) frame = requestAnimationFrame(draw);
 }
@@ -100,7 +100,7 @@ function announce_changes(before: State["overview"]): void {
   // More than one sentence in three seconds would never come to an end.
   if (changes.length === 0 || performance.now() - announced_ms < 3_000) return;
   announced_ms = performance.now();
-  world.announce(
+  context.announce(
     changes
       .slice(0, 5)
       .map(({ device, to }) =>
@@ -125,28 +125,28 @@ function draw(): void {
 
 function view_of(route: Route): View {
   switch (route.view) {
-    case "room":
-      return room_view(world);
+    case "overview":
+      return overview_view(context);
     case "gpu":
-      return gpu_view(world, route.id);
+      return gpu_view(context, route.id);
     case "timeline":
-      return timeline_view(world);
+      return timeline_view(context);
     case "usage":
-      return usage_view(world);
+      return usage_view(context);
     case "health":
-      return health_view(world);
+      return health_view(context);
     case "runs":
-      return runs_view(world);
+      return runs_view(context);
     case "run":
-      return run_view(world, route.id);
+      return run_view(context, route.id);
     case "compare":
       return compare_view(route.id);
     case "queue":
-      return queue_view(world);
+      return queue_view(context);
     case "compose":
-      return compose_view(world);
+      return compose_view(context);
     case "hosts":
-      return hosts_view(world);
+      return hosts_view(context);
   }
 }
 

@@ -24,11 +24,11 @@ def _load_jupyter_server_extension(app: Any) -> None:
     try:
         from .handlers import handlers
         from .kernels import KernelList
-        from .room import Room
+        from .shared_look import SharedLook
 
         web = app.web_app
-        room = Room(KernelList(web.settings).list)
-        web.add_handlers(".*$", handlers(web.settings["base_url"], room))
+        look = SharedLook(KernelList(web.settings).list)
+        web.add_handlers(".*$", handlers(web.settings["base_url"], look))
     except Exception as error:
         app.log.warning("berth: its panel and page are not to be had in this Jupyter: %r", error)
         app.log.debug("berth: where that came from", exc_info=True)

@@ -11,7 +11,7 @@ from jupyter_server.utils import url_path_join
 from tornado import web
 from tornado.iostream import StreamClosedError
 
-from .room import EVERY_S, Room
+from .shared_look import EVERY_S, SharedLook
 from .serve_socket import Exchange
 
 TYPE_CHECKING = False
@@ -29,15 +29,15 @@ class FromRoom(APIHandler):
     # A panel that asks every two seconds must not keep a server alive that is ended when idle.
     _track_activity = False
 
-    def initialize(self, room: Room) -> None:
-        self.room = room
+    def initialize(self, look: SharedLook) -> None:
+        self.look = look
 
 
 class OverviewHandler(FromRoom):
     @web.authenticated
     @authorized("read")
     async def get(self) -> None:
-        seen = await self.room.overview()
+        seen = await self.look.overview()
         self.set_header("ETag", seen.etag)
         self.set_header("Cache-Control", "private, no-cache")
         if self.check_etag_header():
@@ -71,7 +71,7 @@ class EventsHandler(FromRoom):
         self.set_header("X-Accel-Buffering", "no")  # nginx holds streams back otherwise
         last, silent = None, 0.0
         while not self.request.connection.stream.closed():
-            seen = await self.room.overview()
+            seen = await self.look.overview()
             if seen.etag != last or silent >= COMMENT_S:
                 self.write(f"event: overview\ndata: {seen.text}\n\n" if seen.etag != last else ":\n\n")
                 await self.flush()
@@ -95,8 +95,8 @@ class PageHandler(JupyterHandler):
     auth_resource = "berth"
     _track_activity = False
 
-    def initialize(self, room: Room) -> None:
-        self.room = room
+    def initialize(self, look: SharedLook) -> None:
+        self.look = look
         self._exchange: Any = None
 
     def check_xsrf_cookie(self) -> None:
@@ -189,11 +189,11 @@ class SlashHandler(JupyterHandler):
         self.redirect(url_path_join(self.settings["base_url"], "berth/page") + "/")
 
 
-def handlers(base_url: str, room: Room) -> List[Tuple[Any, ...]]:
+def handlers(base_url: str, look: SharedLook) -> List[Tuple[Any, ...]]:
     def at(path: str) -> str:
         return str(url_path_join(base_url, "berth", path))
 
-    own = {"room": room}
+    own = {"look": look}
     return [
         (at("api/overview"), OverviewHandler, own),
         (at("api/events"), EventsHandler, own),

@@ -60,9 +60,9 @@ Steps faster_storage(Framework framework) {
   Steps steps = {step(sentence("copy the data to a local disk or into memory (/dev/shm) first"))};
   switch (framework) {
     case Framework::torch:
-      steps.push_back(step(sentence(
-          "read few large files instead of many small ones (WebDataset, tar, Parquet), with more "
-          "num_workers so that several reads are under way")));
+      steps.push_back(
+          step(sentence("read few large files instead of many small ones (WebDataset, tar, "
+                        "Parquet). More num_workers have several reads under way")));
       break;
     case Framework::tensorflow:
       steps.push_back(
@@ -223,13 +223,12 @@ Steps onto_the_device(Framework framework) {
 
 Steps balance_ranks(Framework framework) {
   Steps steps = {
-      step(sentence("find the rank that is late: `berth explain` for each GPU of the job; "
-                    "the one whose SMs are busy is the one that the others wait for"))};
+      step(sentence("find the late rank with `berth explain` for each GPU of the job. The others "
+                    "wait for the one whose SMs are busy"))};
   if (framework == Framework::torch) {
     steps.push_back(
         step(sentence("give every rank batches of the same length (sort or bucket by length, "
-                      "drop_last=True), and "
-                      "do logging and evaluation on all ranks or on none")));
+                      "drop_last=True). Do logging and evaluation on all ranks or on none")));
     steps.push_back(
         step(sentence("gradient accumulation under model.no_sync() has the ranks wait for each "
                       "other less often")));

@@ -39,7 +39,7 @@ struct Expected {
   std::vector<std::string_view> words;
 };
 
-/// What whoever knows the framework would look for in the answer.
+/// What an expert of the framework would look for in the answer.
 const std::vector<Expected>& wishes() {
   static const std::vector<Expected> table = {
       {Advice::more_workers, Framework::torch, {"num_workers", "persistent_workers=True"}},

@@ -79,8 +79,8 @@ Sentence doubt_of(const Seen& seen) {
   const Features& features = seen.features;
   if (!features.saw_processes) {
     return sentence(
-        "nothing of the job's processes could be read: they are another user's, or only "
-        "a record of the run was at hand");
+        "nothing of the job's processes could be read. They are another user's, or only a record "
+        "of the run was at hand");
   }
   if (!features.saw_io) {
     return sentence(

@@ -97,7 +97,7 @@ Result<Target> process_target(pid_t pid, const Snapshot& snapshot, const std::st
   const auto stat = read_process_stat(pid, proc);
   if (!stat) {
     return fail(ErrorCode::not_found,
-                "there is no process {} that can be seen here, and no GPU of that number; `berth "
+                "there is no process {} that can be seen here, and no GPU of that number. `berth "
                 "ps` lists what is on the GPUs",
                 pid);
   }

@@ -23,7 +23,7 @@ struct Target {
   bool ends_with_job = false;
 };
 
-/// A GPU, and whoever has most of it.
+/// A GPU, and the process or job that has most of it.
 [[nodiscard]] Target device_target(const Device& device, const Snapshot& snapshot);
 /// Every GPU that somebody computes on, holds memory of or has a lease of.
 [[nodiscard]] std::vector<Target> busy_targets(const Snapshot& snapshot);

@@ -15,12 +15,12 @@ namespace {
 
 constexpr DifferenceKind cpu_or_gpu{
     "cpu_or_gpu", Explains::results,
-    as_key("A CPU and a GPU have other kernels and sum in another order: the last digits differ, "
-           "and with them what grows out of them.")};
+    as_key("A CPU and a GPU have other kernels and sum in another order. The last digits differ, "
+           "and the difference grows.")};
 constexpr DifferenceKind model{
     "device_model", Explains::results,
-    as_key("Another model has other kernels, other units (TF32, FP8) and another order of sums: "
-           "the last digits differ, and with them what grows out of them.")};
+    as_key("Another model has other kernels, other units (TF32, FP8) and another order of sums. "
+           "The last digits differ, and the difference grows.")};
 constexpr DifferenceKind count{
     "device_count", Explains::results,
     as_key("Divided among another number of devices the batch is another one, or its parts are "

@@ -14,8 +14,8 @@ namespace {
 
 constexpr DifferenceKind driver{
     "driver", Explains::speed,
-    as_key("The driver compiles and schedules what a program brings along: results stay, unless "
-           "code is made for a new card while it loads (PTX).")};
+    as_key("The driver compiles and schedules a program's code. Results stay, unless code is made "
+           "for a new card while it loads (PTX).")};
 constexpr DifferenceKind runtime{
     "runtime", Explains::results,
     as_key("Its libraries choose algorithms by their version: sums come in another order.")};

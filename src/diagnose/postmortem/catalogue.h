@@ -69,9 +69,8 @@ inline constexpr LogEntry::Step find_the_kernel{
 inline constexpr LogEntry::Step ask_health{as_key("see whether the device itself is well"),
                                            "berth health"};
 inline constexpr LogEntry::Step build_for_card{
-    as_key(
-        "install a build of the framework that was made for this card (its page of downloads says "
-        "which); of own extensions, build them for it"),
+    as_key("install a build of the framework that was made for this card (its page of downloads "
+           "says which). Build your own extensions for it"),
     ""};
 
 }  // namespace berth

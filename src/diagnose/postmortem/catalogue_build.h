@@ -71,8 +71,8 @@ inline constexpr auto build_entries = std::to_array<LogEntry>({
      "unknown cuda {arch|architecture}\n"
      "unsupported gpu architecture",
      as_key("the CUDA compiler does not know the architecture that it was asked for"),
-     as_key("The list of architectures of the build names one that is newer than this CUDA, or one "
-            "that it has dropped."),
+     as_key("The build's list of architectures names one that is newer than this CUDA, or one that "
+            "it has dropped."),
      {{as_key("name only the card's own architecture (its compute capability)"),
        "TORCH_CUDA_ARCH_LIST=9.0 pip install --no-build-isolation ."},
       {as_key("or build with a CUDA that knows it"), ""}}},

@@ -32,7 +32,7 @@ inline constexpr auto container_entries = std::to_array<LogEntry>({
      "did you configure the nvidia container toolkit",
      as_key("Docker does not know how to give a container GPUs"),
      as_key("NVIDIA's container toolkit is not installed on the host, or this Docker was not told "
-            "of it (one from snap and Docker Desktop are others than the system's)."),
+            "of it. Docker from snap and Docker Desktop are others than the system's."),
      {{as_key("see whether Docker knows it"), "docker info | grep -i -E 'runtimes|cdi'"},
       {as_key("have an administrator install the package nvidia-container-toolkit, then"),
        "sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart docker"}}},
@@ -68,7 +68,7 @@ inline constexpr auto container_entries = std::to_array<LogEntry>({
      LogPart::cause,
      "gpu access blocked by the operating system",
      as_key("the operating system blocks the GPU"),
-     as_key("In WSL the driver of Windows and the container toolkit do not fit each other, or the "
+     as_key("In WSL the driver of Windows and the container toolkit do not fit each other. Or the "
             "library is not Windows' own."),
      {{as_key("update the driver of Windows, then restart WSL"), "wsl --shutdown"}}},
 });

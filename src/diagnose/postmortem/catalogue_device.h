@@ -142,11 +142,10 @@ inline constexpr auto device_entries = std::to_array<LogEntry>({
      LogPart::cause,
      "!weights only load failed*",
      as_key("the checkpoint holds more than tensors"),
-     as_key("Since 2.6 torch.load() reads tensors alone unless told otherwise: a file with other "
-            "objects in it (a whole model, settings) is refused, because loading it could run any "
-            "code."),
+     as_key("Since 2.6 torch.load() reads tensors alone unless told otherwise. A file with other "
+            "objects (a whole model, settings) is refused: loading it could run any code."),
      {{as_key("save model.state_dict() and load that"), ""},
-      {as_key("where you trust whoever made the file: torch.load(file, weights_only=False)"), ""}}},
+      {as_key("where you trust the file's author: torch.load(file, weights_only=False)"), ""}}},
     {"no_cuda_gpus",
      Severity::error,
      LogPart::cause,
@@ -207,9 +206,8 @@ inline constexpr auto device_entries = std::to_array<LogEntry>({
      LogPart::cause,
      "not implemented for 'half'",
      as_key("half precision was used where only the GPU has it"),
-     as_key(
-         "The operation ran on the CPU, which lacks it for float16 in this PyTorch: the model or "
-         "the input was not moved to a GPU."),
+     as_key("The operation ran on the CPU, which lacks it for float16 in this PyTorch. The model "
+            "or the input was not moved to a GPU."),
      {move_both, {as_key("use float32 or bfloat16 on the CPU"), ""}, check_cuda}},
     {"flash_attention_card",
      Severity::error,

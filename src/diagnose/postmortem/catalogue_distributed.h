@@ -19,8 +19,8 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
      LogPart::cause,
      "duplicate gpu detected",
      as_key("two ranks chose the same GPU"),
-     as_key("Each rank needs a GPU of its own: one was started more often than there are GPUs, or "
-            "the device was not set before the first tensor."),
+     as_key("Each rank needs a GPU of its own. There are more ranks than GPUs, or the device was "
+            "not set before the first tensor."),
      {{as_key(
            "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"])) at the beginning of each rank"),
        ""},
@@ -32,8 +32,8 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
      LogPart::cause,
      "peer access is not supported between these two devices",
      as_key("two GPUs cannot reach each other's memory"),
-     as_key("Direct access from card to card was taken for possible and is not: cards without it, "
-            "a virtual machine, or ranks that each see one GPU alone."),
+     as_key("Direct access from card to card was taken for possible and is not. Cards lack it, "
+            "virtual machines do, or each rank sees one GPU alone."),
      {{as_key("see whether it works without direct access from card to card"),
        "export NCCL_P2P_DISABLE=1"},
       {as_key("where NCCL names shm.cc: without its newer way of sharing memory"),
@@ -53,7 +53,7 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
      LogPart::cause,
      "!use_libuv was requested but pytorch was buil* without libuv support*",
      as_key("torchrun asks for a library that this PyTorch was built without"),
-     as_key("Since 2.4 the ranks find each other through libuv unless told otherwise; some "
+     as_key("Since 2.4 the ranks find each other through libuv unless told otherwise. Some "
             "distributions' PyTorch and those for Windows lack it."),
      {{as_key("let them meet without it"), "export USE_LIBUV=0"},
       {as_key(
@@ -138,9 +138,8 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
      "timed out waiting * for {recv|send} operation to complete\n"
      "monitoredbarrier*",
      as_key("the ranks waited for each other until the time was over"),
-     as_key(
-         "One rank did not come to the same operation: it had died, hung, does another number of "
-         "steps, or only one rank evaluates or saves while the others wait."),
+     as_key("One rank did not come to the same operation. It had died, hung, or does another "
+            "number of steps. Or one rank alone evaluates or saves while the others wait."),
      {first_error,
       {as_key("see where each rank is while it hangs"), "py-spy dump --pid PID"},
       {as_key("where a long phase of one rank is meant: "
@@ -155,9 +154,8 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
      "!errno 98\n"
      "!errno: 98",
      as_key("the port is taken already"),
-     as_key(
-         "Another job of this machine meets at the same port (29500 is everybody's default), or a "
-         "process of an earlier one still lives."),
+     as_key("Another job of this machine meets at the same port (29500 is everybody's default). Or "
+            "a process of an earlier one still lives."),
      {{as_key("let torchrun choose a free port"), "torchrun --standalone --nproc-per-node K …"},
       {as_key("see who has it"), "ss -ltnp 'sport = :29500'"}}},
     {"rendezvous_timeout",

@@ -93,7 +93,7 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
      "failed to initialize nvml: driver not loaded\n"
      "nvml: driver not loaded",
      as_key("nvidia-smi does not reach the driver"),
-     as_key("Its module is not loaded: mostly it was not built for the kernel that runs since the "
+     as_key("Its module is not loaded. Mostly it was not built for the kernel that runs since the "
             "last update, or nouveau has the card."),
      {{as_key("let berth say why"), "berth doctor"},
       {as_key("see whether the module was built for this kernel"), "dkms status; uname -r"},
@@ -107,7 +107,7 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
      "error 803\n"
      "cuda error 803",
      as_key("libcuda and the driver's module are of different versions"),
-     as_key("Often a container brings a libcuda of its own that does not fit the host's driver, or "
+     as_key("Often a container brings a libcuda of its own that does not fit the host's driver. Or "
             "the driver was updated and the machine not restarted."),
      {unset_library_path, {as_key("have an administrator restart the machine"), ""}}},
     {"forward_compatibility",
@@ -153,7 +153,7 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
      "cudnn*version mismatch\n"
      "linked against cudnn * but * found",
      as_key("another cuDNN is loaded than the framework was built with"),
-     as_key("A cuDNN of the system or of LD_LIBRARY_PATH comes before the framework's own, or two "
+     as_key("A cuDNN of the system or of LD_LIBRARY_PATH comes before the framework's own. Or two "
             "frameworks in one environment want different ones."),
      {unset_library_path,
       {as_key("keep PyTorch, JAX and TensorFlow in environments of their own"), ""}}},
@@ -208,8 +208,8 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
      "identifier \"at_check\" is undefined\n"
      "no module named '{flash_attn_2_cuda|flash_attn_cuda|selective_scan_cuda|causal_conv1d_cuda}",
      as_key("an extension was built for another PyTorch"),
-     as_key("Its names are not those of the PyTorch that is installed (flash-attn, mmcv and their "
-            "like are built for one version each)."),
+     as_key("Its names are not those of the PyTorch that is installed. Flash-attn, mmcv and their "
+            "like are built for one version each."),
      {{as_key("build it again for this PyTorch"),
        "pip install --force-reinstall --no-build-isolation --no-cache-dir PACKAGE"}}},
     {"cuda_library_missing",
@@ -312,7 +312,7 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
      "cannot run nvprof: *",
      as_key("nvprof does not work with this card or is not there any more"),
      as_key("From compute capability 8.0 on (A100, RTX 30) it refuses, and CUDA 13 comes without "
-            "it: Nsight Systems and Nsight Compute are in its place."),
+            "it. Nsight Systems and Nsight Compute are in its place."),
      {{as_key("profile the whole program"), "nsys profile python train.py"},
       {as_key("or single kernels"), "ncu python train.py"}}},
     {"mkl_mismatch",
@@ -345,8 +345,8 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
      "none of the nvidia devices were initialized\n"
      "assigned to your nvidia device is invalid",
      as_key("the driver is loaded and could not start the card"),
-     as_key("The card does not answer as it should, needs another kind of driver (the open kernel "
-            "modules), or lacks power or memory addresses."),
+     as_key("The card does not answer as it should, or lacks power or memory addresses. Or it "
+            "needs the open kernel modules."),
      {{as_key("let berth say what the driver says"), "berth doctor"},
       {as_key("have an administrator look at the lines of NVRM around it"),
        "sudo dmesg | grep NVRM"}}},
@@ -379,8 +379,8 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
      "loading of unsigned module is rejected\n"
      "unable to load the {'|\"|}nvidia",
      as_key("the driver's kernel module could not be loaded"),
-     as_key("Secure Boot refuses a module without a known key, the module was built for another "
-            "kernel, or the driver does not know the card."),
+     as_key("Secure Boot refuses a module without a known key, or the module was built for another "
+            "kernel. Or the driver does not know the card."),
      {{as_key("let berth say why"), "berth doctor"},
       {as_key("see whether the module was built for this kernel"), "dkms status; uname -r"}}},
     {"nvswitch_error",

@@ -46,9 +46,8 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
      LogPart::cause,
      "dataloader worker (pid*) is killed by signal: {killed|terminated|aborted|hangup|interrupt}",
      as_key("a data loader worker was killed"),
-     as_key(
-         "Mostly the kernel does this when the main memory is used up: each worker holds its own "
-         "copy of what the data set holds."),
+     as_key("Mostly the kernel does this when the main memory is used up. Each worker holds its "
+            "own copy of the data set."),
      {fewer_workers, killed_by_kernel}},
     {"loader_worker_segfault",
      Severity::error,
@@ -71,9 +70,8 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
      LogPart::cause,
      "dataloader timed out after",
      as_key("a data loader worker gave nothing for too long"),
-     as_key(
-         "The storage is slow, a worker hangs in a lock that it had at the fork, or the limit is "
-         "too short."),
+     as_key("The storage is slow, a worker hangs in a lock from before the fork, or the limit is "
+            "too short."),
      {no_workers, {as_key("look where a worker hangs"), "py-spy dump --pid PID"}}},
     {"shared_memory_object",
      Severity::error,
@@ -94,7 +92,7 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
      "received 0 items of ancdata\n"
      "emfile",
      as_key("too many files were open at once"),
-     as_key("Every tensor that a worker hands over is an open file, and so is every file that the "
+     as_key("Every tensor that a worker hands over is an open file. So is every file that the "
             "program forgets to close."),
      {{as_key("allow more open files"), "ulimit -n 65536"},
       {as_key("torch.multiprocessing.set_sharing_strategy('file_system')"), ""}}},

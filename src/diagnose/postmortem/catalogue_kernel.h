@@ -18,10 +18,9 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
      "cudaerrorassert\n"
      "block: [*], thread: [*] assertion ",
      as_key("a check inside a kernel failed: mostly an index out of range"),
-     as_key(
-         "A label that is not below the number of classes, or a token that is not below the size "
-         "of the embedding, is the usual reason. The device is unusable for this process from "
-         "then on, so later errors follow from it."),
+     as_key("Usually a label is not below the number of classes, or a token not below the size of "
+            "the embedding. The device is unusable for this process from then on, so later errors "
+            "follow from it."),
      {{as_key("look at the smallest and largest label or token of the batch"), ""},
       {as_key("run it once on the CPU: there the error names the line and the index"), ""},
       find_the_kernel}},
@@ -66,10 +65,9 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
      "cuda runtime error (700)\n"
      "hiperrorillegaladdress",
      as_key("a kernel touched memory that is not its own"),
-     as_key(
-         "It is a mistake in a kernel (an extension of one's own, or a framework's with shapes it "
-         "was not made for) or an index out of range. The trace names where it was noticed, not "
-         "where it happened."),
+     as_key("It is a mistake in a kernel, or an index out of range. The kernel is of your "
+            "extension, or the framework's, with shapes it was not made for. The trace names where "
+            "it was noticed, not where it happened."),
      {find_the_kernel, sanitize, ask_health}},
     {"misaligned_address",
      Severity::error,
@@ -78,7 +76,7 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
      "!cuda_error_misaligned_address\n"
      "!cudaerrormisalignedaddress",
      as_key("a kernel read memory at an address that does not fit its type"),
-     as_key("It is a mistake in a kernel, or a tensor whose first element is not aligned as a fast "
+     as_key("It is a mistake in a kernel. Or a tensor's first element is not aligned as a fast "
             "kernel wants it."),
      {find_the_kernel, {as_key("make the tensor contiguous before the operation that fails"), ""}}},
     {"launch_failure",
@@ -110,8 +108,8 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
      "cudaerrorlaunchtimeout\n"
      "xid (*): 8,",
      as_key("a kernel ran longer than a card with a display may"),
-     as_key("The driver ends kernels of more than some seconds on a card that draws a desktop, and "
-            "some cards that hang end so, too."),
+     as_key("The driver ends kernels of more than some seconds on a card that draws a desktop. "
+            "Some cards that hang end so, too."),
      {{as_key("use a card without a display, or split the work into smaller kernels"), ""},
       ask_health}},
     {"no_kernel_image",
@@ -125,7 +123,7 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
      "cudaerrornokernelimagefordevice\n"
      "cudaerrorinvaliddevicefunction",
      as_key("the program holds no code for this card"),
-     as_key("The framework or an extension was built for other compute capabilities: the card is "
+     as_key("The framework or an extension was built for other compute capabilities. The card is "
             "newer than the build, or too old for it."),
      {build_for_card,
       {as_key("see the card's compute capability"), "berth status --fields compute_capability"}}},
@@ -159,7 +157,7 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
      "cuda_error_launch_out_of_resources\n"
      "cudaerrorlaunchoutofresources",
      as_key("a kernel was started with sizes that the device cannot run"),
-     as_key("A kernel of one's own with too many threads or registers, or an operation on a tensor "
+     as_key("A kernel of your own has too many threads or registers. Or an operation met a tensor "
             "that is empty or far too large."),
      {find_the_kernel, {as_key("look at the shapes that go into the operation"), ""}}},
     {"triton_out_of_resources",
@@ -196,9 +194,8 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
      "blas {gemm|sgemm|xgemm|gemv|dot}* launch failed\n"
      "blas xgemm*launch failed",
      as_key("a matrix product failed on the device"),
-     as_key(
-         "Mostly an earlier kernel had failed already (an index out of range); else shapes that do "
-         "not fit, or libraries of different versions."),
+     as_key("Mostly an earlier kernel had failed already (an index out of range). Else shapes do "
+            "not fit, or libraries have different versions."),
      {find_the_kernel,
       {as_key("run it once on the CPU: there the error names the line and the index"), ""}}},
     {"cudnn_failed",
@@ -212,8 +209,8 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
      "!unable to find a valid cudnn algorithm\n"
      "!unable to find an engine to execute this computation",
      as_key("a cuDNN operation failed on the device"),
-     as_key("Mostly too little memory was left for its workspace, or an earlier kernel had failed; "
-            "else cuDNN and the driver do not fit each other."),
+     as_key("Mostly too little memory was left for its workspace, or an earlier kernel had failed. "
+            "Else cuDNN and the driver do not fit each other."),
      {{as_key("lower the batch and see whether it goes away"), ""}, find_the_kernel}},
     {"cuda_library_failed",
      Severity::error,
@@ -223,8 +220,8 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
      "!cufft error: cufft_\n"
      "!curand_status_",
      as_key("an operation of a CUDA library failed on the device"),
-     as_key("Mostly too little memory was left for its workspace, or an earlier kernel had failed; "
-            "else the library is older than the card."),
+     as_key("Mostly too little memory was left for its workspace, or an earlier kernel had failed. "
+            "Else the library is older than the card."),
      {who_is_on_it, find_the_kernel, build_for_card}},
     {"cuda_unknown_error",
      Severity::error,
@@ -236,9 +233,8 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
      "!cuda error 999\n"
      "!error 999",
      as_key("the driver answers with an error that it does not explain"),
-     as_key(
-         "After a laptop's sleep, an update of the driver or a fault of the card it does so until "
-         "its module is loaded again."),
+     as_key("It does so after a laptop's sleep, an update of the driver or a fault of the card. "
+            "Loading its module again ends that."),
      {ask_health, {as_key("have an administrator restart the machine"), ""}}},
     {"card_too_old",
      Severity::error,

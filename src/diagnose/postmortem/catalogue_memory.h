@@ -42,7 +42,7 @@ inline constexpr auto memory_entries = std::to_array<LogEntry>({
      "!failed to allocate request for * on device ordinal",
      as_key("the GPU's memory was used up"),
      as_key("XLA (JAX or TensorFlow) could not get the memory that its compiled program needs. JAX "
-            "takes three quarters of the device at its start, whoever else is on it."),
+            "takes three quarters of the device at its start, even if others are on it."),
      {smaller_batch,
       {as_key("let JAX take memory as it needs it instead of most at once"),
        "export XLA_PYTHON_CLIENT_PREALLOCATE=false"},
@@ -72,7 +72,7 @@ inline constexpr auto memory_entries = std::to_array<LogEntry>({
      "dnn library {initialization failed|is not found}\n"
      "cudnn {failed|launch failure}*initializ",
      as_key("cuDNN could not be started"),
-     as_key("Mostly there is too little memory left on the device for it; else its libraries and "
+     as_key("Mostly there is too little memory left on the device for it. Else its libraries and "
             "the driver do not fit each other."),
      {who_is_on_it,
       {as_key("let TensorFlow take memory as it needs it instead of all at once"),
@@ -158,8 +158,8 @@ inline constexpr auto memory_entries = std::to_array<LogEntry>({
      "!out of memory*{gpu|cuda|device|vram}\n"
      "cudamalloc*out of memory",
      as_key("the GPU's memory was used up"),
-     as_key("The CUDA runtime itself could not get memory: often another process holds nearly all "
-            "of it already, so that not even this one's context fits."),
+     as_key("The CUDA runtime itself could not get memory. Often another process holds nearly all "
+            "of it, so that not even this one's context fits."),
      {who_is_on_it, smaller_batch}},
     {"killed_line",
      Severity::warning,
@@ -198,7 +198,7 @@ inline constexpr auto memory_entries = std::to_array<LogEntry>({
      "signal 9 was received\n"
      "terminated with signal 9",
      as_key("it was killed (SIGKILL)"),
-     as_key("Mostly the kernel does this when the main memory is used up; a scheduler or a person "
+     as_key("Mostly the kernel does this when the main memory is used up. A scheduler or a person "
             "can do it, too. The program itself could say nothing."),
      {{as_key("ask the kernel whether it was for want of memory"),
        "dmesg -T | grep -i 'killed process'"},

@@ -167,8 +167,8 @@ Finding finding_of(const Seen& seen, const LogText& log) {
   }
   if (entry.code == "shared_memory_full" && is_bare_bus_error(log.line(seen.first))) {
     finding.doubt = sentence(
-        "a bus error alone does not say so: a file that was mapped and became "
-        "shorter, or a disk that fails, ends a program so, too");
+        "a bus error alone does not say so. A mapped file that became shorter, or a failing disk, "
+        "ends a program so, too");
   }
   return finding;
 }
@@ -179,7 +179,7 @@ std::optional<OomMessage> message_at(const Seen& seen, const LogText& log) {
   return parse_oom_message(log.joined(seen.first, lines));
 }
 
-void add_oom(const Seen& seen, const LogText& log, OomSurroundings around, Finding& finding) {
+void add_oom(const Seen& seen, const LogText& log, OomContext around, Finding& finding) {
   const auto message = message_at(seen, log);
   if (!message) return;
   if (!around.batch) {
@@ -283,7 +283,7 @@ void keep_what_tells(std::vector<std::pair<LogPart, Finding>>& found) {
 
 }  // namespace
 
-Findings explain_log(const LogText& log, const OomSurroundings& around) {
+Findings explain_log(const LogText& log, const OomContext& around) {
   std::vector<std::pair<LogPart, Finding>> found;
   const Aftermath after(log);
   const std::vector<Seen> all = seen_in(log, after);

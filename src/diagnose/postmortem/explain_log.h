@@ -18,7 +18,7 @@ namespace berth {
 
 /// The causes in the order in which they stand in the log, else what follows from a cause that is
 /// not there, then remarks.
-[[nodiscard]] Findings explain_log(const LogText& log, const OomSurroundings& around = {});
+[[nodiscard]] Findings explain_log(const LogText& log, const OomContext& around = {});
 
 /// What NVIDIA's catalogue says of it, and what to do.
 [[nodiscard]] Finding finding_of_xid(const XidEvent& xid, Sentence title, Sentence evidence);

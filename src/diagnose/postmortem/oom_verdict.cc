@@ -160,7 +160,7 @@ void add_numbers(const OomMessage& message, const OomVerdict& verdict, Finding& 
   }
 }
 
-void say_needed(const OomMessage& message, const OomSurroundings& around, Finding& finding) {
+void say_needed(const OomMessage& message, const OomContext& around, Finding& finding) {
   finding.title = sentence("the GPU's memory was used up by the job itself");
   finding.meaning = sentence(
       "It is true need: its own tensors fill the device, and little lies about in pieces.");
@@ -198,8 +198,8 @@ void say_neighbour(const OomVerdict& verdict, Finding& finding) {
                                "berth run --wait -- python train.py"));
   if (verdict.others_by_difference) {
     finding.doubt = sentence(
-        "no other process is named: what others had is what is left of the sums, and memory that "
-        "this process holds outside PyTorch would look the same");
+        "no other process is named: what others had is what is left of the sums. Memory that this "
+        "process holds outside PyTorch would look the same");
   }
 }
 
@@ -207,7 +207,7 @@ void say_rest(OomCause cause, Finding& finding) {
   if (cause == OomCause::too_large) {
     finding.title = sentence("one tensor is larger than the whole GPU");
     finding.meaning = sentence(
-        "No setting and no empty device helps: mostly a shape went wrong (a product of all with "
+        "No setting and no empty device helps. Mostly a shape went wrong (a product of all with "
         "all, an image or a sequence far too long).");
     finding.steps.push_back(step(sentence("look at the shapes in the line that the trace names")));
     finding.steps.push_back(step(sentence("do it in pieces, or with an operation that does")));
@@ -219,7 +219,7 @@ void say_rest(OomCause cause, Finding& finding) {
     finding.steps.push_back(lower_batch());
   } else {
     finding.doubt = sentence(
-        "the message does not tell whose memory it was: its numbers are missing, or there was room "
+        "the message does not tell whose memory it was. Its numbers are missing, or there was room "
         "by them (another process may have left meanwhile)");
     finding.steps.push_back(step(sentence("see who else is on the device"), "berth ps"));
     finding.steps.push_back(lower_batch());
@@ -237,7 +237,7 @@ void say_promise(const OomMessage& message, Bytes promised, Finding& finding) {
 }
 
 /// Its numbers are those of the share, which the program takes for the card.
-void say_share(const OomSurroundings& around, Finding& finding) {
+void say_share(const OomContext& around, Finding& finding) {
   finding.title = sentence("the run's own share of the GPU's memory was used up");
   finding.meaning = sentence(
       "It has {} (--memory), and what holds it there refused allocations: {}. The card may have "
@@ -250,7 +250,7 @@ void say_share(const OomSurroundings& around, Finding& finding) {
 
 }  // namespace
 
-void explain_oom(const OomMessage& message, const OomSurroundings& around, Finding& finding) {
+void explain_oom(const OomMessage& message, const OomContext& around, Finding& finding) {
   const OomVerdict verdict = judge(message);
   add_numbers(message, verdict, finding);
   finding.steps.clear();

@@ -38,13 +38,13 @@ struct OomVerdict {
 [[nodiscard]] std::optional<std::uint64_t> batch_size_in(std::string_view text);
 
 /// What is known of the run besides its log.
-struct OomSurroundings {
+struct OomContext {
   std::optional<Bytes> promised;  // of the device; nothing: the whole device, or no run
   std::uint64_t refusals = 0;     // of allocations, by what holds the run to that
   std::optional<std::uint64_t> batch;
 };
 
 /// Turns the catalogue's general words into those of this message: title, evidence, meaning, steps.
-void explain_oom(const OomMessage& message, const OomSurroundings& around, Finding& finding);
+void explain_oom(const OomMessage& message, const OomContext& around, Finding& finding);
 
 }  // namespace berth

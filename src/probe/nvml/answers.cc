@@ -69,14 +69,12 @@ constexpr std::string_view ask_admin_for_log = as_key(
 
 constexpr std::array<Advice, 8> source_advice = {{
     {driver_not_loaded, "driver_not_loaded",
-     as_key(
-         "load the NVIDIA kernel module (sudo modprobe nvidia); where that fails, look at "
-         "`journalctl -k`: Secure Boot or a kernel update without a rebuilt module are the usual "
-         "causes")},
+     as_key("load the NVIDIA kernel module (sudo modprobe nvidia). Where that fails, look at "
+            "`journalctl -k`: Secure Boot or a kernel update without a rebuilt module are the "
+            "usual causes")},
     {version_mismatch, "version_mismatch",
-     as_key(
-         "the driver was updated while the old kernel module stayed loaded: reboot, or end all GPU "
-         "programs and reload the module")},
+     as_key("the driver was updated while the old kernel module stayed loaded. Reboot, or end all "
+            "GPU programs and reload the module")},
     {no_permission, "no_permission",
      as_key(
          "this user may not open /dev/nvidiactl: compare `ls -l /dev/nvidia*` with your groups")},
@@ -93,9 +91,8 @@ constexpr std::array<Advice, 8> source_advice = {{
 
 constexpr std::array<Advice, 5> device_advice = {{
     {gpu_is_lost, "device_lost",
-     as_key(
-         "it fell off the bus: look for Xid lines in the kernel log (journalctl -k), then reboot; "
-         "if it comes back, suspect power, heat or the slot")},
+     as_key("it fell off the bus: look for Xid lines in the kernel log (journalctl -k), then "
+            "reboot. If it comes back, suspect power, heat or the slot")},
     {reset_required, "reset_required",
      as_key(
          "end the programs on it and reset it (sudo nvidia-smi --gpu-reset -i INDEX), or reboot")},

@@ -203,7 +203,7 @@ TEST_F(NvmlFaults, EachFunctionFailingInEachWayCostsWhatItFeedsAndNothingElse) {
       // These speak of the whole device, or of the whole library.
       const bool of_the_whole = code == gpu_is_lost || got.devices[0].lost;
       if (!of_the_whole) fed.insert(changed.begin(), changed.end());
-      if (code == reset_required) fed.erase("state");  // unusable until then, whoever says it
+      if (code == reset_required) fed.erase("state");  // unusable until then, by any call
       EXPECT_TRUE(!of_the_whole || changed.empty() || got.devices[0].lost) << fault;
       if (::testing::Test::HasFailure()) return;  // the first is enough
     }

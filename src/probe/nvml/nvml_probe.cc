@@ -111,7 +111,7 @@ Problem load_problem(const LoadFailure& failure, const std::optional<std::string
   if (module) {
     add(problem, sentence("the loaded kernel module is {}", *module));
     problem.remedy = sentence(
-        "install the driver's libraries of the same version as the kernel module; in a container, "
+        "install the driver's libraries of the same version as the kernel module. In a container, "
         "start it with the NVIDIA runtime and NVIDIA_DRIVER_CAPABILITIES=compute,utility");
   }
   return problem;

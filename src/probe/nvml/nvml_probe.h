@@ -2,7 +2,7 @@
 // NvmlProbe: what NVIDIA's management library (libnvidia-ml) knows of the devices and of the
 // processes on them. The library is opened at run time, every function of it is optional, and any
 // call may fail, lie or never return; so the probe goes device by device, and the probe process
-// (probe/process) can leave out one that did not answer.
+// (probe/probe_process) can leave out one that did not answer.
 //
 //   NvmlProbe probe({.library = sources.nvml_library, .proc = sources.proc, .sys = sources.sys});
 //   if (const auto count = probe.open()) {

@@ -142,7 +142,7 @@ void tell_nameless(const DeviceSource& driver, StepReporter& reporter) {
                                    [&](const Device& device) { return device.index == i; });
     if (shown) continue;
     Device device = driver.skipped_device(i);
-    device.unusable_because = Unusable::unanswered;  // whoever gave it up has said why
+    device.unusable_because = Unusable::unanswered;  // the parent gave it up and has said why
     reporter.tell(std::move(device));
   }
 }

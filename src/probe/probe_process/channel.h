@@ -1,6 +1,6 @@
 #pragma once
-// Memory that a probe process shares with whoever watches it: what it learned so far, and what it
-// is doing. Nothing of it is lost when the process is stuck or dies, and a look of a hundred steps
+// Memory that a probe process shares with its watcher: what it learned so far, and what it is
+// doing. Nothing of it is lost when the process is stuck or dies, and a look of a hundred steps
 // costs no system call and wakes nobody before its end.
 
 #include <atomic>

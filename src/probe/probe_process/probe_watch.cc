@@ -47,7 +47,7 @@ void look_on_request(const Sources& sources, const CollectorOptions& options, As
 
 ProbeWatch::~ProbeWatch() {
   end_child();
-  if (is_expected_) {  // never asked, so it is about to end: whoever goes on has it no more
+  if (is_expected_) {  // never asked, so it is about to end: this watch has it no more
     ending_ = EndingChild(left_.back());
     left_.pop_back();
   }

@@ -28,7 +28,7 @@ struct Progress {
   std::optional<wire::Identified> identified;  // the device being asked
   /// What was said of devices that were given up before they had said who they are.
   std::map<std::uint64_t, Sentence> unnamed;
-  /// What the driver has told by its events since the look before; whoever looks again and again
+  /// What the driver has told by its events since the look before. A collector of many looks
   /// keeps it (probe/xid_memory.h).
   Reading<std::vector<XidEvent>> driver_events;
 

@@ -19,8 +19,8 @@
 
 namespace berth {
 
-/// Whether to look beyond the processes on the devices: at their parents, and at whoever has the
-/// device files open (a look at every process of the machine).
+/// Whether to look beyond the processes on the devices: at their parents, and at all processes
+/// that have the device files open (a look at every process of the machine).
 enum class Relations { none, all };
 
 /// What is wanted of one look.

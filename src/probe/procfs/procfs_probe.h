@@ -2,7 +2,7 @@
 // ProcfsProbe: who the processes on the devices are, as /proc and the passwd file say. Reading a
 // command line can block for ever (the process's memory is locked by a thread that is stuck), and
 // so can asking a directory service for a name; each is therefore a step of its own, which the
-// probe process (probe/process) can leave out.
+// probe process (probe/probe_process) can leave out.
 
 #include <functional>
 #include <map>

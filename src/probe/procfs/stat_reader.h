@@ -1,7 +1,7 @@
 #pragma once
 // StatReader: the lines /proc/PID/stat of one look. Making such a line is most of what the kernel
-// has to do for a look at a process, so that whoever looks again and again keeps the files open and
-// does not read again what cannot have changed.
+// has to do for a look at a process. Between looks the files stay open, and what cannot have
+// changed is not read again.
 
 #include <functional>
 #include <map>

@@ -68,8 +68,8 @@ bool begins_like_json(std::string_view line) {
 std::unexpected<Error> nothing_known(const Sentence& name) {
   return fail(
       ErrorCode::invalid,
-      "cannot replay {}: it is none of the files that --replay reads: berth status --json, berth "
-      "record, nvidia-smi -q, nvidia-smi -q -x, or a capture of several of nvidia-smi's answers",
+      "cannot replay {}: it is none of the files that --replay reads. Those are of berth status "
+      "--json, berth record, nvidia-smi -q, nvidia-smi -q -x, or several of nvidia-smi's answers",
       name);
 }
 
@@ -105,8 +105,8 @@ std::unexpected<Error> unreadable(const Error& why, std::string_view text, const
   const auto within = static_cast<std::size_t>(std::ranges::count(before, '\n'));
   const std::size_t column = *fault->byte - (before.rfind('\n') + 1);  // npos + 1 is 0
   return fail(ErrorCode::invalid,
-              "{}, line {}: not valid JSON from column {} on: the file was cut short or damaged; "
-              "have it written again, or begin at another snapshot of it: FILE#N",
+              "{}, line {}: not valid JSON from column {} on: the file was cut short or damaged. "
+              "Have it written again, or begin at another snapshot of it: FILE#N",
               name, line + within, column);
 }
 

@@ -260,7 +260,7 @@ TEST(Recording, ADamagedLineIsNamedByItsPlaceAndNotInAParsersWords) {
   const std::string whole = to_json(at_second(0), JsonLayout::compact);
   const std::string said = error_of(Recording::parse(whole.substr(0, 40), Sentence("f")));
   EXPECT_THAT(said, HasSubstr("f, line 1: not valid JSON from column 41 on"));
-  EXPECT_THAT(said, HasSubstr("have it written again"));
+  EXPECT_THAT(said, HasSubstr("Have it written again"));
   EXPECT_THAT(said, Not(HasSubstr("json.exception")));
 }
 

@@ -27,7 +27,7 @@ void put_under_load(Device& device, const std::function<double(double seconds)>&
 void tell_power_in_each_way(Device& device);
 
 // What the jobs on simulated devices use: the devices' energy counters, which as real ones never go
-// back, whoever comes and goes.
+// back, whatever jobs come and go.
 
 /// Of one observer of one simulated server. Two observers agree about jobs that run; what jobs have
 /// used that are gone, each knows only of those that it has seen running.

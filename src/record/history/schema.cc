@@ -63,7 +63,7 @@ Result<std::int64_t> version_of(Database& database) {
   if (!id) return id;
   if (*version > format_version && *id == application_id) {
     return fail(ErrorCode::unsupported,
-                "the history {} has format {}, this berth knows {} at most: use the berth that "
+                "the history {} has format {}, this berth knows {} at most. Use the berth that "
                 "wrote it, or name another file with --store",
                 database.path(), *version, format_version);
   }

@@ -108,7 +108,7 @@ Result<HistoryStore> HistoryStore::open(const std::string& link, const HistoryOp
   const auto taken = take_ofd_lock(lock->get());
   if (!taken && taken.error().code() == ErrorCode::busy) {
     return fail(ErrorCode::busy,
-                "another process already writes the history {}: one berth serve per file; stop "
+                "another process already writes the history {}: one berth serve per file. Stop "
                 "that one, or set XDG_STATE_HOME to keep another",
                 path);
   }

@@ -54,7 +54,7 @@ class HistoryWriter {
   /// False: the queue is full, or stop() was called; it is counted as dropped. Any thread.
   bool offer(std::shared_ptr<const Snapshot> snapshot);
   bool offer(HistoryEvent event);
-  /// Whoever reads met damage: the whole file is looked through and, if it is so, set aside.
+  /// A reader met damage: the whole file is looked through and, if it is so, set aside.
   void verify();
   [[nodiscard]] HistoryStatus status() const;
   /// What a person should hear, once each; in English.

@@ -78,7 +78,7 @@ Result<StopResult> end_left_container(const RunRecord& run, const RunContainer& 
   // What to execute stands in a file that its owner may write.
   if (run.owner.uid != ::geteuid()) {
     return fail(ErrorCode::no_permission,
-                "the container of run {} is left without a keeper: only {} can end it, with `berth "
+                "the container of run {} is left without a keeper. Only {} can end it, with `berth "
                 "stop {}` (or ask {} itself)",
                 run.manifest.id, run.manifest.user, run.manifest.id, container.engine);
   }

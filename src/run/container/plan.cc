@@ -185,8 +185,8 @@ Error no_device_way(const ContainerCommand& command, std::string_view device,
       folders += (folders.empty() ? "" : ", ") + one;
     why = sentence(
         "no CDI file in {} has {}: write one with `sudo nvidia-ctk cdi generate "
-        "--output=/etc/cdi/nvidia.yaml`, of NVIDIA's container toolkit; `berth doctor` reads "
-        "those that are there",
+        "--output=/etc/cdi/nvidia.yaml`, of NVIDIA's container toolkit. `berth doctor` reads those "
+        "that are there",
         folders, device.empty() ? sentence("a GPU") : Sentence::as_is(printable(device)));
   }
   return Error(ErrorCode::io, "nothing here gives a container of {} its GPU: {}", command.engine,
@@ -228,8 +228,8 @@ Result<std::vector<std::string>> device_words(const ContainerCommand& command,
   if (!files) {
     const Device& one = *by_files.front();
     return std::unexpected(Error(ErrorCode::io,
-                                 "which files give a container the device {} of {} is not known: "
-                                 "start it by the maker's own runtime, without berth run",
+                                 "which files give a container the device {} of {} is not known. "
+                                 "Start it by the maker's own runtime, without berth run",
                                  printable(one.id.text()), facts_of(one.kind).vendor));
   }
   std::vector<std::string> words;

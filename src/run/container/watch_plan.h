@@ -62,7 +62,7 @@ struct KillContainer {};
 struct RemoveContainer {};
 /// What is known of it has changed.
 struct RecordContainer {};
-/// The client has ended and the container lives on: whoever waits for the client is let go.
+/// The client has ended and the container lives on: the launcher, which waits for it, is let go.
 struct TellRunsOn {
   Exit exit;
 };

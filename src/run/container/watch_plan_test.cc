@@ -126,7 +126,7 @@ TEST_F(WatchPlanTest, AClientThatIsKilledEndsNothing) {
   EXPECT_TRUE(has<InspectContainer>(step(ClientEnded{{.signal = 9}})));
   const auto actions = inspected(running());
   EXPECT_TRUE(has<TellRunsOn>(actions));
-  EXPECT_TRUE(has<WaitForContainer>(actions)) << "its code is told to whoever waits alone";
+  EXPECT_TRUE(has<WaitForContainer>(actions)) << "its code is told to a waiter alone";
   EXPECT_TRUE(plan.may_live());
   EXPECT_FALSE(has<RunOver>(step(ProcessGone{})));
   EXPECT_EQ(end_in(inspected(ended(7))), Exit{.code = 7});

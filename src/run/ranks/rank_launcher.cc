@@ -114,8 +114,8 @@ class RankLauncher {
     auto held = hold_port(wanted);
     if (!held && wanted && held.error().code() == ErrorCode::busy) {
       return fail(ErrorCode::busy,
-                  "TCP port {} (MASTER_PORT) is taken, perhaps by another job: `ss -ltnp` names "
-                  "who has it; unset MASTER_PORT, and a free one is taken",
+                  "TCP port {} (MASTER_PORT) is taken, perhaps by another job. `ss -ltnp` names "
+                  "its process. Unset MASTER_PORT, and a free one is taken",
                   *wanted);
     }
     if (!held) return std::unexpected(std::move(held).error());

@@ -118,8 +118,8 @@ std::vector<Sentence> leftovers_on(const std::vector<Choice>& chosen, const Snap
       const std::string command =
           known != nullptr && known->command.get() ? shell_joined(*known->command.get()) : "";
       sentences.push_back(
-          sentence("Slurm gave this job {}, and process {} of {} is on it ({}): a leftover of an "
-                   "earlier job, or of somebody who did not ask Slurm",
+          sentence("Slurm gave this job {}, and process {} of {} is on it ({}). It is left from an "
+                   "earlier job, or its user did not ask Slurm",
                    device_name(choice), process.pid,
                    user.empty() ? sentence("an unknown user") : Sentence::as_is(printable(user)),
                    command.empty() ? sentence("its command cannot be seen")

@@ -65,7 +65,8 @@ bool is_plain_name(std::string_view id) {
 
 }  // namespace
 
-Result<std::vector<std::string>> sbatch_options(const JobSpec& job, const SlurmWishes& wishes) {
+Result<std::vector<std::string>> sbatch_options(const JobSpec& job,
+                                                const SbatchSettings& settings) {
   if (const auto option = slurms_own(job)) {
     return fail(ErrorCode::invalid, "{} is not for Slurm, which chooses the cards itself: {}",
                 *option, instead_of(*option));
@@ -73,7 +74,7 @@ Result<std::vector<std::string>> sbatch_options(const JobSpec& job, const SlurmW
   if (auto nodes = check_nodes(job, job.nodes); !nodes) return std::unexpected(nodes.error());
   std::vector<std::string> words;
   if (job.where == RunWhere::gpu) {
-    const std::string type = wishes.gpu_type.empty() ? "" : ":" + wishes.gpu_type;
+    const std::string type = settings.gpu_type.empty() ? "" : ":" + settings.gpu_type;
     words.push_back(fmt::format("--gres=gpu{}:{}", type, job.request.devices));
   }
   if (job.nodes > 1) {  // each has one process of berth's, which starts that node's ranks
@@ -89,17 +90,17 @@ Result<std::vector<std::string>> sbatch_options(const JobSpec& job, const SlurmW
     const auto minutes = std::chrono::ceil<std::chrono::minutes>(*job.time_limit).count();
     words.push_back(fmt::format("--time={}", minutes + 1));
   }
-  add(words, "--partition=", wishes.partition);
-  add(words, "--account=", wishes.account);
-  add(words, "--qos=", wishes.qos);
-  add(words, "--constraint=", wishes.constraint);
-  add(words, "--array=", wishes.array);
+  add(words, "--partition=", settings.partition);
+  add(words, "--account=", settings.account);
+  add(words, "--qos=", settings.qos);
+  add(words, "--constraint=", settings.constraint);
+  add(words, "--array=", settings.array);
   if (job.retry_on == RetryOn::never) {
     words.emplace_back("--no-requeue");
   } else {
     words.insert(words.end(), {"--requeue", "--open-mode=append"});
   }
-  words.insert(words.end(), wishes.options.begin(), wishes.options.end());
+  words.insert(words.end(), settings.options.begin(), settings.options.end());
   return words;
 }
 
@@ -151,7 +152,7 @@ Result<RunSlurm> ask_sbatch(const Submission& submission, const std::vector<std:
 }  // namespace
 
 Result<Submitted> submit_to_slurm(const Submission& submission, const RunServices& services) {
-  auto words = sbatch_options(submission.options.job, submission.wishes);
+  auto words = sbatch_options(submission.options.job, submission.settings);
   if (!words) return std::unexpected(std::move(words).error());
   Manifest manifest = begin_manifest(submission.options, services);
   manifest.waiting = true;
@@ -170,7 +171,7 @@ Result<Submitted> submit_to_slurm(const Submission& submission, const RunService
   const auto written = write_file_atomically(
       script, batch_script(submission.program, submission.words, manifest.id), 0700);
   if (!written) return nothing_left(written.error());
-  // Whoever follows the log may do so before there is anything in it.
+  // `berth logs -f` may follow the log before there is anything in it.
   if (const auto log = open_fd(*manifest.log, O_WRONLY | O_CREAT | O_APPEND, 0600); !log) {
     return nothing_left(log.error());
   }
@@ -178,7 +179,7 @@ Result<Submitted> submit_to_slurm(const Submission& submission, const RunService
   std::vector<std::string> all = {
       "sbatch", "--parsable", "--job-name=" + (name.empty() ? std::string("berth") : name),
       "--comment=berth:" + manifest.id, "--chdir=" + submission.options.working_directory};
-  const bool is_array = !submission.wishes.array.empty();
+  const bool is_array = !submission.settings.array.empty();
   // In a name of sbatch's a percent sign begins a pattern.
   std::string output;
   for (const char c : *manifest.log) output += c == '%' ? std::string("%%") : std::string(1, c);
@@ -188,7 +189,7 @@ Result<Submitted> submit_to_slurm(const Submission& submission, const RunService
   auto slurm = ask_sbatch(submission, all, services.clock);
   if (!slurm) return nothing_left(std::move(slurm).error());
   slurm->submitted = manifest.started;
-  slurm->array = submission.wishes.array;
+  slurm->array = submission.settings.array;
   const auto noted =
       write_file_atomically(record->path_of(record_file::slurm), run_slurm_to_json(*slurm), 0600);
   if (!noted) return std::unexpected(noted.error());

@@ -17,7 +17,7 @@
 namespace berth {
 
 /// What sbatch is told beyond the job itself; empty: nothing.
-struct SlurmWishes {
+struct SbatchSettings {
   std::string gpu_type;
   std::string partition;
   std::string account;
@@ -29,7 +29,7 @@ struct SlurmWishes {
 
 /// sbatch's options for the job. invalid: what Slurm decides itself, or berth cannot say to it.
 [[nodiscard]] Result<std::vector<std::string>> sbatch_options(const JobSpec& job,
-                                                              const SlurmWishes& wishes);
+                                                              const SbatchSettings& settings);
 
 /// The batch script: `program` run with these words, which begin with "run", as run `id`.
 [[nodiscard]] std::string batch_script(const std::string& program,
@@ -41,7 +41,7 @@ inline constexpr std::string_view submitted_run_variable = "BERTH_SUBMITTED";
 
 struct Submission {
   const RunOptions& options;
-  const SlurmWishes& wishes;
+  const SbatchSettings& settings;
   std::string program;             // where berth is
   std::vector<std::string> words;  // "run -n 2 -- python train.py"
 };

@@ -21,14 +21,14 @@ TEST(SlurmSubmit, AsksForWhatTheJobNeeds) {
   job.cpus = 8;
   job.host_memory = Bytes((std::uint64_t{10} << 30) + 1);
   job.time_limit = std::chrono::seconds(90);
-  const SlurmWishes wishes{.gpu_type = "a100",
-                           .partition = "gpu",
-                           .account = "lab",
-                           .qos = "high",
-                           .constraint = "nvlink",
-                           .array = "0-9%2",
-                           .options = {"--exclusive"}};
-  const auto words = sbatch_options(job, wishes);
+  const SbatchSettings settings{.gpu_type = "a100",
+                                .partition = "gpu",
+                                .account = "lab",
+                                .qos = "high",
+                                .constraint = "nvlink",
+                                .array = "0-9%2",
+                                .options = {"--exclusive"}};
+  const auto words = sbatch_options(job, settings);
   ASSERT_TRUE(words) << words.error().message();
   EXPECT_THAT(*words,
               ElementsAre("--gres=gpu:a100:2", "--cpus-per-task=8", "--mem=10241M", "--time=3",

@@ -308,9 +308,9 @@ std::vector<std::string> notes_on(const ReportRun& run, const Style& style) {
   if (run.figures.energy.get()) {
     note(std::string(run.figures.energy_source == EnergySource::counter
                          ? tr("Energy is from the devices' own counters: of the whole device, "
-                              "whoever else was on it.")
-                         : tr("Energy is power summed over time, as a device has no counter of "
-                              "it: of the whole device, whoever else was on it.")));
+                              "including others on it.")
+                         : tr("Energy is power summed over time, as a device has no counter of it. "
+                              "It is of the whole device, including others on it.")));
   }
   if (const std::string missing = facts_missing_text(run.record); !missing.empty()) note(missing);
   for (const Sentence& problem : run.record.problems) note(problem.shown());

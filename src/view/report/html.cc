@@ -97,8 +97,8 @@ std::string chart_notes(const Report& report, const Charts& charts) {
   };
   if (!charts.drawn.empty()) {
     note(
-        tr("Across: time since the start. A shade spans the least and the most where one point "
-           "of a line stands for several samples; a gap is where nothing was read."));
+        tr("Across: time since the start. Where a point stands for several samples, a shade spans "
+           "the least and the most. A gap is where nothing was read."));
   }
   const bool many = report.runs.size() > 1;
   for (std::size_t i = 0; i < report.runs.size(); ++i) {

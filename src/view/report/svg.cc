@@ -19,10 +19,10 @@ constexpr std::size_t looks = 8;
 // More lines than that have no shade of their own: it would be one grey.
 constexpr std::size_t most_shades = 3;
 
-/// From values and times to places in the picture.
-class Places {
+/// From values and times to positions in the picture.
+class ChartScale {
  public:
-  explicit Places(const Chart& chart) : chart_(chart) {}
+  explicit ChartScale(const Chart& chart) : chart_(chart) {}
   [[nodiscard]] double x(std::int64_t at_ms) const {
     if (chart_.length_ms <= 0) return Frame::left;
     const double share = static_cast<double>(at_ms) / static_cast<double>(chart_.length_ms);
@@ -80,12 +80,12 @@ std::string time_text(std::int64_t at_ms) {
   return text;
 }
 
-std::string grid_svg(const Chart& chart, const Places& places) {
+std::string grid_svg(const Chart& chart, const ChartScale& scale) {
   std::string svg = "<g class=\"grid\">";
   for (int i = 0; i < 20; ++i) {
     const double value = chart.bottom + i * chart.step;
     if (value > chart.top + chart.step * 1e-6) break;
-    const double y = places.y_on_axis(value);
+    const double y = scale.y_on_axis(value);
     svg += fmt::format("<path d=\"M{} {:.1f}H{}\"/>", Frame::left, y, Frame::right);
     svg +=
         fmt::format("<text class=\"end\" x=\"{}\" y=\"{:.1f}\">{}</text>", Frame::left - 5, y + 3.5,
@@ -94,7 +94,7 @@ std::string grid_svg(const Chart& chart, const Places& places) {
   }
   const std::int64_t step = time_step(chart.length_ms);
   for (std::int64_t at = 0; at <= chart.length_ms; at += step) {
-    const double x = places.x(at);
+    const double x = scale.x(at);
     // The last one is not cut off at the edge.
     const bool at_edge = x > Frame::right - 14;
     svg += fmt::format(
@@ -105,28 +105,28 @@ std::string grid_svg(const Chart& chart, const Places& places) {
   return svg + "</g>";
 }
 
-std::string phases_svg(const Chart& chart, const Places& places) {
+std::string phases_svg(const Chart& chart, const ChartScale& scale) {
   std::string svg;
   for (const ChartPhase& phase : chart.phases) {
-    const double from = places.x(phase.from_ms);
+    const double from = scale.x(phase.from_ms);
     svg += fmt::format(
         "<rect class=\"phase p{}\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" "
         "height=\"{}\"><title>{}</title></rect>",
-        phase.look % 6, from, Frame::top, std::max(places.x(phase.to_ms) - from, 0.0),
+        phase.look % 6, from, Frame::top, std::max(scale.x(phase.to_ms) - from, 0.0),
         Frame::bottom - Frame::top, html_escaped(phase.name));
   }
   return svg;
 }
 
 std::string times_svg(const std::vector<ChartMark>& marks, std::string_view kind,
-                      const Places& places) {
+                      const ChartScale& scale) {
   constexpr double room_of_a_number = 13;
   constexpr double room_of_a_line = 3;  // nearer ones would be a grey surface; the table has all
   std::string svg;
   double last_number = -room_of_a_number;
   double last_line = -room_of_a_line;
   for (const ChartMark& mark : marks) {
-    const double x = places.x(mark.at_ms);
+    const double x = scale.x(mark.at_ms);
     if (x >= last_line && x - last_line < room_of_a_line) continue;
     last_line = x;
     svg += fmt::format("<g class=\"{}\"><path d=\"M{:.1f} {}V{}\"/>", kind, x, Frame::top,
@@ -141,10 +141,10 @@ std::string times_svg(const std::vector<ChartMark>& marks, std::string_view kind
   return svg;
 }
 
-std::string levels_svg(const Chart& chart, const Places& places) {
+std::string levels_svg(const Chart& chart, const ChartScale& scale) {
   std::string svg;
   for (const ChartLevel& level : chart.levels) {
-    const double y = places.y(level.value);
+    const double y = scale.y(level.value);
     // Below the line where there is no room above it.
     const double text_y = y < Frame::top + 12 ? y + 11 : y - 4;
     svg += fmt::format(
@@ -157,7 +157,7 @@ std::string levels_svg(const Chart& chart, const Places& places) {
 
 /// Least to most of each column, where a column holds more than one value.
 std::string shade_svg(const std::vector<Track::Point>& points, std::size_t look,
-                      const Places& places) {
+                      const ChartScale& scale) {
   std::string path;
   std::size_t from = 0;
   while (from < points.size()) {
@@ -167,11 +167,11 @@ std::string shade_svg(const std::vector<Track::Point>& points, std::size_t look,
     bool has_height = false;
     for (std::size_t i = from; i < to; ++i) {
       const Track::Point& point = points[i];
-      const double high = places.y_of_track(point.most);
-      const double low = places.y_of_track(point.least);
+      const double high = scale.y_of_track(point.most);
+      const double low = scale.y_of_track(point.least);
       has_height = has_height || low - high >= 1;
-      path += fmt::format("{}{:.1f} {:.1f}", i == from ? "M" : "L", places.x(point.at_ms), high);
-      back = fmt::format("L{:.1f} {:.1f}", places.x(point.at_ms), low) + back;
+      path += fmt::format("{}{:.1f} {:.1f}", i == from ? "M" : "L", scale.x(point.at_ms), high);
+      back = fmt::format("L{:.1f} {:.1f}", scale.x(point.at_ms), low) + back;
     }
     path += back + "Z";
     if (!has_height) path.resize(path.rfind('M'));
@@ -182,11 +182,11 @@ std::string shade_svg(const std::vector<Track::Point>& points, std::size_t look,
 }
 
 std::string line_svg(const std::vector<Track::Point>& points, const ChartLine& line,
-                     const Places& places) {
+                     const ChartScale& scale) {
   std::string path;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const double x = places.x(points[i].at_ms);
-    const double y = places.y_of_track(points[i].mean);
+    const double x = scale.x(points[i].at_ms);
+    const double y = scale.y_of_track(points[i].mean);
     const bool begins = i == 0 || points[i].begins;
     path += fmt::format("{}{:.1f} {:.1f}", begins ? "M" : "L", x, y);
     const bool alone = begins && (i + 1 == points.size() || points[i + 1].begins);
@@ -211,18 +211,18 @@ std::string described(const Chart& chart) {
 }  // namespace
 
 std::string chart_svg(const Chart& chart, const std::string& id) {
-  const Places places(chart);
+  const ChartScale scale(chart);
   std::string svg = fmt::format(
       "<svg viewBox=\"0 0 {0} {1}\" role=\"img\" aria-labelledby=\"{2}-t {2}-d\">"
       "<title id=\"{2}-t\">{3}</title><desc id=\"{2}-d\">{4}</desc>",
       Frame::width, Frame::height, id, html_escaped(chart.title), html_escaped(described(chart)));
-  svg += phases_svg(chart, places) + grid_svg(chart, places);
-  svg += times_svg(chart.marks, "mark", places) + times_svg(chart.events, "event", places);
-  svg += levels_svg(chart, places);
+  svg += phases_svg(chart, scale) + grid_svg(chart, scale);
+  svg += times_svg(chart.marks, "mark", scale) + times_svg(chart.events, "event", scale);
+  svg += levels_svg(chart, scale);
   for (const ChartLine& line : chart.lines) {
     const auto points = line.track->points();
-    if (chart.lines.size() <= most_shades) svg += shade_svg(points, line.look, places);
-    svg += line_svg(points, line, places);
+    if (chart.lines.size() <= most_shades) svg += shade_svg(points, line.look, scale);
+    svg += line_svg(points, line, scale);
   }
   return svg + "</svg>\n";
 }

@@ -428,7 +428,7 @@ export class Chart {
     );
   }
 
-  /// Moves the cursor from the keyboard; whoever follows the mouse over the chart follows this too.
+  /// Moves the cursor from the keyboard; what follows the mouse over the chart follows this too.
   private key(event: KeyboardEvent): void {
     if (!this.plot || !this.drawn || event.ctrlKey || event.altKey || event.metaKey) return;
     const { times } = this.drawn;

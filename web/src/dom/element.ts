@@ -16,7 +16,7 @@ function fill(element: Element, attributes: Attributes, children: Child[]): void
   for (const child of children) if (child !== null) element.append(child);
 }
 
-/// el("a", {href: "#/", click: go}, "Room"): a function is a listener, null leaves it out.
+/// el("a", {href: "#/", click: go}, "Overview"): a function is a listener, null leaves it out.
 export function el<K extends keyof HTMLElementTagNameMap>(
   name: K,
   attributes: Attributes = {},

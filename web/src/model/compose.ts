@@ -2,7 +2,7 @@
 
 import type { Placement } from "./wire";
 
-export interface Wishes {
+export interface FormValues {
   devices: number;
   memory: "whole" | "gib" | "percent";
   memory_amount: number;
@@ -15,7 +15,7 @@ export interface Wishes {
   command: string;
 }
 
-export const no_wishes: Wishes = {
+export const first_values: FormValues = {
   devices: 1,
   memory: "whole",
   memory_amount: 10,
@@ -28,16 +28,16 @@ export const no_wishes: Wishes = {
   command: "python train.py",
 };
 
-export function request_of(wishes: Wishes): Record<string, unknown> {
-  const request: Record<string, unknown> = { devices: wishes.devices };
-  if (wishes.memory === "gib") request["memory"] = `${wishes.memory_amount}G`;
-  if (wishes.memory === "percent") request["memory"] = `${wishes.memory_amount}%`;
-  if (wishes.prefer !== "best-fit") request["prefer"] = wishes.prefer;
-  if (wishes.idle_minutes > 0) request["idle_for"] = `${wishes.idle_minutes}m`;
-  const needs = [wishes.needs_bf16 && "bf16", wishes.needs_fp8 && "fp8"].filter(Boolean);
+export function request_of(values: FormValues): Record<string, unknown> {
+  const request: Record<string, unknown> = { devices: values.devices };
+  if (values.memory === "gib") request["memory"] = `${values.memory_amount}G`;
+  if (values.memory === "percent") request["memory"] = `${values.memory_amount}%`;
+  if (values.prefer !== "best-fit") request["prefer"] = values.prefer;
+  if (values.idle_minutes > 0) request["idle_for"] = `${values.idle_minutes}m`;
+  const needs = [values.needs_bf16 && "bf16", values.needs_fp8 && "fp8"].filter(Boolean);
   if (needs.length) request["need"] = needs.join(",");
-  if (wishes.wait === "forever") request["wait"] = "forever";
-  if (wishes.wait === "hours") request["wait"] = `${wishes.wait_hours}h`;
+  if (values.wait === "forever") request["wait"] = "forever";
+  if (values.wait === "hours") request["wait"] = `${values.wait_hours}h`;
   return request;
 }
 

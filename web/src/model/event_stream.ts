@@ -48,7 +48,7 @@ export class EventStreamParser {
 }
 
 /// How long to wait before the next try: a second, then twice as long each time, at most 30 s. A
-/// little chance keeps a room full of pages from asking all at once.
+/// little chance keeps many pages from asking all at once.
 export function wait_before(attempt: number, chance: number): number {
   const base = Math.min(30_000, 1_000 * 2 ** Math.min(attempt, 6));
   return Math.round(base * (1 + 0.25 * chance));

@@ -1,6 +1,6 @@
 // Other servers as one look over all of them: how they stand together, and which to show.
 
-import { room_counts, standing_of, standings, type Standing } from "./state";
+import { state_counts, standing_of, standings, type Standing } from "./state";
 import type { HostDevice, JoinedHost, Overview } from "./wire";
 
 /// The cards of which something is known now. A server that does not answer claims nothing: what it
@@ -18,7 +18,7 @@ export function together(hosts: readonly JoinedHost[]): Together {
   return {
     hosts: hosts.length,
     answering: hosts.filter((host) => host.state === "ok").length,
-    counts: room_counts(hosts.flatMap(known_devices)),
+    counts: state_counts(hosts.flatMap(known_devices)),
   };
 }
 
@@ -48,7 +48,7 @@ export function ordered(hosts: readonly JoinedHost[]): JoinedHost[] {
 
 /// "5 free, 3 leased", for who does not see the cells; `word` names a standing.
 export function counted(host: JoinedHost, word: (standing: Standing) => string): string {
-  const counts = room_counts(host.devices);
+  const counts = state_counts(host.devices);
   return standings
     .filter((standing) => counts[standing] > 0)
     .map((standing) => `${counts[standing]} ${word(standing)}`)

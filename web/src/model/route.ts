@@ -1,7 +1,7 @@
 // The address behind the #: which view, of what.
 
 export type Route =
-  | { view: "room" }
+  | { view: "overview" }
   | { view: "gpu"; id: string }
   | { view: "timeline" }
   | { view: "usage" }
@@ -23,7 +23,7 @@ export function route_of(hash: string): Route {
   }
   switch (view) {
     case "gpu":
-      return id ? { view, id } : { view: "room" };
+      return id ? { view, id } : { view: "overview" };
     case "run":
     case "compare":
       return id ? { view, id } : { view: "runs" };
@@ -36,12 +36,12 @@ export function route_of(hash: string): Route {
     case "hosts":
       return { view };
     default:
-      return { view: "room" };
+      return { view: "overview" };
   }
 }
 
 export function address_of(route: Route): string {
-  if (route.view === "room") return "#/";
+  if (route.view === "overview") return "#/";
   if ("id" in route) return `#/${route.view}/${encodeURIComponent(route.id)}`;
   return `#/${route.view}`;
 }

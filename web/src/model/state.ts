@@ -1,11 +1,11 @@
-// What the page knows, and how each piece of news changes it. No DOM, no clock: whoever calls says
+// What the page knows, and how each piece of news changes it. No DOM, no clock: the caller says
 // what time it is.
 
 import type { Alert, Device, HealthNews, HostDevice, Overview } from "./wire";
 import { LiveSeries, longest_look_ms } from "./series";
 
-/// How a device stands in the room, for somebody who looks from the door. `broken` gathers what no
-/// job should be given: lost, unusable, or called failed by a health rule.
+/// A device's state as the overview tells it. `broken` gathers what no job should be given: lost,
+/// unusable, or called failed by a health rule.
 export type Standing =
   "free" | "reserved" | "leased" | "busy" | "held" | "broken" | "unknown" | "divided";
 export const standings: Standing[] = [
@@ -151,7 +151,7 @@ export function freshness_of(state: State, now_ms: number): Freshness {
   return hangs ? "unanswered" : "live";
 }
 
-export function room_counts(devices: readonly Told[]): Record<Standing, number> {
+export function state_counts(devices: readonly Told[]): Record<Standing, number> {
   const counts = Object.fromEntries(standings.map((standing) => [standing, 0])) as Record<
     Standing,
     number

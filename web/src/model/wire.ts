@@ -114,7 +114,7 @@ export interface Process {
   key: string;
   device: string;
   pid: number;
-  /// When it began, in the kernel's own count: whoever signals it says which process he means.
+  /// When it began, in the kernel's own count: so a signal reaches the process that is meant.
   start_ticks: number | null;
   user: string | null;
   command: string | null;

@@ -7,7 +7,7 @@ import { dash } from "../model/format";
 import { command_text, label_of, may_act_for } from "../model/state";
 import type { Lease, Overview, Process, Run } from "../model/wire";
 import { t } from "../words/translate";
-import { failure, type World } from "./view";
+import { failure, type PageContext } from "./view";
 
 const signals = ["TERM", "INT", "KILL"] as const;
 type Signal = (typeof signals)[number];
@@ -23,7 +23,7 @@ export function may_signal(overview: Overview | null, process: Process): boolean
   return may_act_for(overview.asker, process.user);
 }
 
-interface Wish {
+interface Confirmation {
   title: string;
   about: string;
   warning: string;
@@ -37,13 +37,13 @@ interface Wish {
 
 /// Asks, sends, and says how it went. Focus goes back to where it came from; after something was ended,
 /// to the page, as the button goes with it.
-function ask_first(world: World, wish: Wish): void {
+function ask_first(context: PageContext, asked: Confirmation): void {
   const from = document.activeElement as HTMLElement | null;
   let done = false;
   const place = el("div", { role: "status" });
-  const yes = el("button", { type: "button", class: "danger" }, wish.act);
+  const yes = el("button", { type: "button", class: "danger" }, asked.act);
   const no = el("button", { type: "button", autofocus: true }, t("act.cancel"));
-  const title = el("h2", { id: "act-title" }, wish.title);
+  const title = el("h2", { id: "act-title" }, asked.title);
   const dialog = el(
     "dialog",
     { "aria-labelledby": "act-title", "aria-describedby": "act-about" },
@@ -51,21 +51,21 @@ function ask_first(world: World, wish: Wish): void {
     el(
       "div",
       { id: "act-about" },
-      el("p", { class: "code" }, wish.about),
-      el("p", {}, wish.warning),
+      el("p", { class: "code" }, asked.about),
+      el("p", {}, asked.warning),
     ),
-    wish.more ?? null,
+    asked.more ?? null,
     place,
     el("div", { class: "bar-of-tools" }, yes, no),
   );
   const send = async (): Promise<void> => {
     yes.disabled = true;
     set_text(place, t("act.waiting"));
-    const answer = await wish.send();
+    const answer = await asked.send();
     if (!dialog.isConnected) return;
     if (answer.ok) {
       done = true;
-      world.announce(wish.done(answer.value));
+      context.announce(asked.done(answer.value));
       dialog.close();
       return;
     }
@@ -86,8 +86,8 @@ function ask_first(world: World, wish: Wish): void {
   dialog.showModal();
 }
 
-export function ask_release(world: World, lease: Lease): void {
-  ask_first(world, {
+export function ask_release(context: PageContext, lease: Lease): void {
+  ask_first(context, {
     title: t("act.release_title"),
     about: `${lease.user ?? dash}  ${lease.run || lease.id}`,
     warning: t(lease.run ? "act.release_run" : "act.release_lease"),
@@ -107,13 +107,13 @@ export function may_stop(overview: Overview | null, run: Run): boolean {
 }
 
 /// `said` is told what became of it, as it was stopped from there.
-export function ask_stop(world: World, run: Run, said: (text: string) => void): void {
+export function ask_stop(context: PageContext, run: Run, said: (text: string) => void): void {
   const words = {
     ended: "run.stop_ended",
     killed: "run.stop_killed",
     "had ended": "run.stop_had_ended",
   } as const;
-  ask_first(world, {
+  ask_first(context, {
     title: t("run.stop_title"),
     about: `${run.user}  ${run.id}  ${command_text(run.command) ?? ""}`,
     warning: t("run.stop_warning", { gpus: run.given.devices.map(label_of).join(", ") || dash }),
@@ -127,7 +127,7 @@ export function ask_stop(world: World, run: Run, said: (text: string) => void): 
   });
 }
 
-export function ask_signal(world: World, process: Process): void {
+export function ask_signal(context: PageContext, process: Process): void {
   let signal: Signal = "TERM";
   const choices = signals.map((one) =>
     el(
@@ -145,7 +145,7 @@ export function ask_signal(world: World, process: Process): void {
       el("span", {}, el("strong", {}, one), ` ${t(`signal.${one}`)}`),
     ),
   );
-  ask_first(world, {
+  ask_first(context, {
     title: t("act.signal_title"),
     about: `${process.user ?? dash}  ${process.pid}  ${process.command ?? ""}`,
     warning: t("act.signal_warning"),

@@ -8,7 +8,7 @@ import type { HealthEvent } from "../model/events";
 import type { Alert, HealthState, Problem } from "../model/wire";
 import { advice_text, alert_text, finding_title } from "../words/findings";
 import { t } from "../words/translate";
-import type { World } from "./view";
+import type { PageContext } from "./view";
 
 interface Said {
   state: string;
@@ -20,7 +20,7 @@ interface Said {
   advice: string;
 }
 
-function item(world: World): { root: HTMLElement; set(said: Said): void } {
+function item(context: PageContext): { root: HTMLElement; set(said: Said): void } {
   const time = el("time", { class: "muted" });
   const badge = el("span", { class: "badge" });
   const device = el("a", {});
@@ -35,7 +35,7 @@ function item(world: World): { root: HTMLElement; set(said: Said): void } {
       set_hidden(time, said.time === null);
       set_text(badge, said.badge ?? "");
       set_hidden(badge, said.badge === null);
-      const known = said.device && find_device(world.state().overview, said.device);
+      const known = said.device && find_device(context.state().overview, said.device);
       set_text(device, known ? `GPU ${label_of(known)}` : (said.device ?? ""));
       set_attribute(device, "href", said.device && address_of({ view: "gpu", id: said.device }));
       set_hidden(device, said.device === null);
@@ -52,18 +52,18 @@ const state_of: Record<Alert["severity"], HealthState> = {
 };
 
 /// All of a list of alerts; `update` takes them in any order.
-export function alert_list(world: World): { root: HTMLElement; update(alerts: Alert[]): void } {
+export function alert_list(context: PageContext): { root: HTMLElement; update(alerts: Alert[]): void } {
   const root = el("ul", { class: "events" });
   const parts = new Parts<Alert>(
     root,
     (alert) => alert.id,
-    () => alert_item(world),
+    () => alert_item(context),
   );
   return { root, update: (alerts) => parts.update(sorted_alerts(alerts)) };
 }
 
-function alert_item(world: World): Part<Alert> {
-  const own = item(world);
+function alert_item(context: PageContext): Part<Alert> {
+  const own = item(context);
   return {
     root: own.root,
     update: (alert) => {
@@ -81,8 +81,8 @@ function alert_item(world: World): Part<Alert> {
   };
 }
 
-export function event_item(world: World): Part<HealthEvent> {
-  const own = item(world);
+export function event_item(context: PageContext): Part<HealthEvent> {
+  const own = item(context);
   return {
     root: own.root,
     update: (event) => {
@@ -104,8 +104,8 @@ export function event_item(world: World): Part<HealthEvent> {
 }
 
 /// What the server could not find out, and what would let it.
-export function problem_item(world: World): Part<Problem> {
-  const own = item(world);
+export function problem_item(context: PageContext): Part<Problem> {
+  const own = item(context);
   return {
     root: own.root,
     update: (problem) =>

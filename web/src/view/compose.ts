@@ -3,11 +3,11 @@
 
 import { post } from "../api";
 import { el, section, set_hidden, set_text } from "../dom/element";
-import { no_wishes, outcome_of, request_of, whole_command, type Wishes } from "../model/compose";
+import { first_values, outcome_of, request_of, whole_command, type FormValues } from "../model/compose";
 import { label_of } from "../model/state";
 import type { Placement } from "../model/wire";
 import { t } from "../words/translate";
-import { copy_button, failure, type View, type World } from "./view";
+import { copy_button, failure, type View, type PageContext } from "./view";
 
 let fields = 0;
 function field(label: string, input: HTMLElement): HTMLElement {
@@ -26,13 +26,13 @@ const verdicts = {
   never: { word: "compose.never", health: "failed" },
 } as const;
 
-let wishes: Wishes = { ...no_wishes }; // kept while the page is open
+let values: FormValues = { ...first_values }; // kept while the page is open
 
-export function compose_view(world: World): View {
+export function compose_view(context: PageContext): View {
   let later: ReturnType<typeof setTimeout> | undefined;
   let asked = 0;
   const line = el("code", { class: "command", tabindex: 0 });
-  const { button: copy, said: copied } = copy_button(world, t("compose.copy"), line);
+  const { button: copy, said: copied } = copy_button(context, t("compose.copy"), line);
   copy.classList.add("primary");
   const verdict = el("p", { class: "verdict", role: "status" });
   const chosen = el("ul", { class: "chosen" });
@@ -45,10 +45,10 @@ export function compose_view(world: World): View {
   );
   const place = el("div");
 
-  function change(part: Partial<Wishes>): void {
-    wishes = { ...wishes, ...part };
-    set_hidden(amount, wishes.memory === "whole");
-    set_hidden(hours, wishes.wait !== "hours");
+  function change(part: Partial<FormValues>): void {
+    values = { ...values, ...part };
+    set_hidden(amount, values.memory === "whole");
+    set_hidden(hours, values.wait !== "hours");
     clearTimeout(later);
     later = setTimeout(() => void ask(), 200);
   }
@@ -63,7 +63,7 @@ export function compose_view(world: World): View {
       min: least,
       max: 1024,
       step: key === "memory_amount" ? "any" : 1,
-      value: wishes[key],
+      value: values[key],
       input: (event: Event) => {
         const value = Number((event.target as HTMLInputElement).value);
         if (Number.isFinite(value) && value >= least) change({ [key]: value });
@@ -74,13 +74,13 @@ export function compose_view(world: World): View {
   const select = <K extends "memory" | "prefer" | "wait">(
     label: string,
     key: K,
-    options: readonly [Wishes[K], string][],
+    options: readonly [FormValues[K], string][],
   ): HTMLElement => {
     const input = el(
       "select",
       { change: (event: Event) => change({ [key]: (event.target as HTMLSelectElement).value }) },
       ...options.map(([value, text]) =>
-        el("option", { value, selected: wishes[key] === value }, text),
+        el("option", { value, selected: values[key] === value }, text),
       ),
     );
     return field(label, input);
@@ -91,19 +91,19 @@ export function compose_view(world: World): View {
       { class: "tick" },
       el("input", {
         type: "checkbox",
-        checked: wishes[key],
+        checked: values[key],
         change: (event: Event) => change({ [key]: (event.target as HTMLInputElement).checked }),
       }),
       el("span", {}, label),
     );
 
   const amount = number(t("compose.amount"), "memory_amount", 0.1);
-  set_hidden(amount, wishes.memory === "whole");
+  set_hidden(amount, values.memory === "whole");
   const hours = number(t("compose.hours"), "wait_hours", 1);
-  set_hidden(hours, wishes.wait !== "hours");
+  set_hidden(hours, values.wait !== "hours");
   const command = el("input", {
     type: "text",
-    value: wishes.command,
+    value: values.command,
     spellcheck: "false",
     autocomplete: "off",
     input: (event: Event) => change({ command: (event.target as HTMLInputElement).value }),
@@ -142,7 +142,7 @@ export function compose_view(world: World): View {
 
   async function ask(): Promise<void> {
     const own = ++asked;
-    const answer = await post<Placement>("api/v1/compose", request_of(wishes));
+    const answer = await post<Placement>("api/v1/compose", request_of(values));
     if (own !== asked) return;
     set_text(copied, "");
     if (!answer.ok) {
@@ -151,7 +151,7 @@ export function compose_view(world: World): View {
     }
     place.replaceChildren();
     const composed = answer.value;
-    set_text(line, whole_command(composed.command, wishes.command));
+    set_text(line, whole_command(composed.command, values.command));
     const { word, health } = verdicts[outcome_of(composed)];
     set_text(verdict, t(word));
     verdict.dataset["health"] = health;
@@ -180,7 +180,7 @@ export function compose_view(world: World): View {
     el(
       "div",
       { class: "columns even" },
-      section(t("compose.wishes"), 2, form),
+      section(t("compose.what"), 2, form),
       section(
         t("compose.result"),
         2,

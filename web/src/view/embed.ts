@@ -74,7 +74,7 @@ export function embed(up: string, of: string | null): HTMLElement {
 
   function show_server(cards: Device[]): void {
     const free = cards.filter((card) => standing_of(card) === "free").length;
-    set_text(title, t("room.server"));
+    set_text(title, t("overview.server"));
     set_standing(
       free > 0 ? "free" : "leased",
       t("hosts.free", { free, all: cards.length }),

@@ -14,9 +14,9 @@ import { GpuCharts } from "./gpu_charts";
 import { GpuFacts } from "./gpu_facts";
 import { lease_table, process_table, waiter_table } from "./people";
 import { instance_list } from "./tile";
-import { failure, type View, type World } from "./view";
+import { failure, type View, type PageContext } from "./view";
 
-export function gpu_view(world: World, id: string): View {
+export function gpu_view(context: PageContext, id: string): View {
   const shape = shape_of("unknown");
   const word = el("span");
   const heading = el("h1", {}, "GPU");
@@ -24,12 +24,12 @@ export function gpu_view(world: World, id: string): View {
   const card = el("a");
   const of_card = el("p", {}, t("gpu.of_card"), " ", card);
   const instances = instance_list();
-  const instances_panel = section(t("room.instances"), 2, instances.root);
+  const instances_panel = section(t("overview.instances"), 2, instances.root);
   const standing = el("span", { class: "standing" }, shape, word);
   const gone = el("p", { class: "failure", role: "status" }, t("gpu.gone"));
   gone.hidden = true;
   const gauges = metrics.map((metric) => new Gauge(metric));
-  const charts = new GpuCharts(world, id);
+  const charts = new GpuCharts(context, id);
   const told = new GpuFacts();
   const told_panel = section(t("gpu.facts"), 2, told.root);
   set_hidden(told_panel, true);
@@ -37,9 +37,9 @@ export function gpu_view(world: World, id: string): View {
   let topology: Topology | null = null;
   let is_asking = false;
 
-  const processes = process_table(world, false);
-  const leases = lease_table(world);
-  const waiters = waiter_table(world);
+  const processes = process_table(context, false);
+  const leases = lease_table(context);
+  const waiters = waiter_table(context);
   const findings = el("div");
   let health_asked_ms = -Infinity;
 
@@ -53,7 +53,7 @@ export function gpu_view(world: World, id: string): View {
     const answer = await get<Snapshot>("gpu-status", { device: id }, stop.signal);
     is_asking = false;
     const device = answer.ok ? answer.value.devices[0] : undefined;
-    const { overview } = world.state();
+    const { overview } = context.state();
     if (stop.signal.aborted || !answer.ok || !device || !overview) return;
     charts.learn(device, answer.value.taken_unix_ms);
     told.update(device, topology, overview);
@@ -87,12 +87,12 @@ export function gpu_view(world: World, id: string): View {
     el(
       "div",
       { class: "columns" },
-      section(t("room.processes"), 2, processes.root),
+      section(t("overview.processes"), 2, processes.root),
       el(
         "div",
         {},
         section(t("gpu.leases"), 2, leases.root),
-        section(t("room.queue"), 2, waiters.root),
+        section(t("overview.queue"), 2, waiters.root),
       ),
     ),
     section(t("gpu.health"), 2, findings),

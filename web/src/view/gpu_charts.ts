@@ -23,7 +23,7 @@ import { find_device, type State } from "../model/state";
 import type { History, SnapshotDevice, Span, Timeline } from "../model/wire";
 import { t } from "../words/translate";
 import { chart_of } from "./charts";
-import { choice, day, failure, hour, minute, type World } from "./view";
+import { choice, day, failure, hour, minute, type PageContext } from "./view";
 
 const ranges = {
   live: 15 * minute,
@@ -56,7 +56,7 @@ export class GpuCharts {
   private has_answer = false;
 
   constructor(
-    private readonly world: World,
+    private readonly context: PageContext,
     private readonly id: string,
   ) {
     const on_zoom = (window: Window): void => this.look_at(window);
@@ -113,7 +113,7 @@ export class GpuCharts {
   }
 
   private window(): Window {
-    const to = this.world.server_now();
+    const to = this.context.server_now();
     return this.zoom ?? { from: to - ranges[range], to };
   }
 
@@ -159,7 +159,7 @@ export class GpuCharts {
 
   /// Who had it, each in a colour of his own.
   private show_people(): void {
-    const overview = this.world.state().overview;
+    const overview = this.context.state().overview;
     const parts = overview?.devices.filter((one) => one.parent === this.id) ?? [];
     const here = new Set([this.id, ...parts.map((one) => one.id)]);
     const had = this.spans.filter((span) => here.has(span.device) && span.kind !== "health");
@@ -167,7 +167,7 @@ export class GpuCharts {
     const names = [...new Set(had.map(who))];
     const colour_of = (name: string): string =>
       line_colours[names.indexOf(name) % line_colours.length]!;
-    const now = this.world.server_now();
+    const now = this.context.server_now();
     const bands = stacked(had, now).map(({ span, row }): Band => {
       const title = [who(span), span.id, span.title].filter(Boolean).join("  ");
       const to = span.to_unix_ms ?? Infinity;
@@ -205,7 +205,7 @@ export class GpuCharts {
   }
 
   private draw(): void {
-    const { overview, series } = this.world.state();
+    const { overview, series } = this.context.state();
     const device = find_device(overview, this.id);
     const interval = overview?.interval_ms ?? 0;
     const window = this.window();

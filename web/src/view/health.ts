@@ -9,20 +9,20 @@ import { address_of } from "../model/route";
 import { t } from "../words/translate";
 import { alert_list, event_item } from "./alerts";
 import { findings_list } from "./findings";
-import { day, failure, left_out_text, waiting, type View, type World } from "./view";
+import { day, failure, left_out_text, waiting, type View, type PageContext } from "./view";
 
 const most_events = 200;
 
-export function health_view(world: World): View {
+export function health_view(context: PageContext): View {
   let asked_ms = -Infinity;
   const stop = new AbortController();
   const now_place = el("div", {}, waiting());
-  const alerts = alert_list(world);
+  const alerts = alert_list(context);
   const alert_place = el("div", {}, waiting());
   const no_alert = el("p", { class: "nothing" }, t("alerts.none"));
   const log_place = el("div", {}, waiting());
   const log = el("ul", { class: "events" });
-  const log_parts = new Parts<HealthEvent>(log, event_key, () => event_item(world));
+  const log_parts = new Parts<HealthEvent>(log, event_key, () => event_item(context));
   const no_event = el("p", { class: "nothing" }, t("health.no_event"));
   const left_out = el("p", { class: "muted small" });
   let earlier: Pick<EventsLog, "left_out" | "events"> = { left_out: 0, events: [] };
@@ -31,7 +31,7 @@ export function health_view(world: World): View {
   let shown_health = "";
 
   function card_of(device: DeviceHealth): HTMLElement {
-    const known = find_device(world.state().overview, device.id);
+    const known = find_device(context.state().overview, device.id);
     const name = `GPU ${known ? label_of(known) : (device.index ?? device.id)}`;
     return el(
       "article",
@@ -52,7 +52,7 @@ export function health_view(world: World): View {
       get<Health>("api/v1/health", {}, stop.signal),
       get<EventsLog>(
         "api/v1/events-log",
-        { since: Math.round(world.server_now() - 30 * day) },
+        { since: Math.round(context.server_now() - 30 * day) },
         stop.signal,
       ),
       get<Alerts>("api/v1/alerts", {}, stop.signal),
@@ -64,7 +64,7 @@ export function health_view(world: World): View {
     log_place.replaceChildren(...(events.ok ? [] : [failure(events)]));
     over = lately.ok ? lately.value.alerts.filter((alert) => !is_firing(alert)) : [];
     alert_place.replaceChildren(...(lately.ok ? [] : [failure(lately)]));
-    update(world.state());
+    update(context.state());
   }
 
   function show_health(health: Answer<Health>): void {

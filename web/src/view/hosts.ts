@@ -22,13 +22,13 @@ import type { HostDevice, Hosts, JoinedHost } from "../model/wire";
 import { t } from "../words/translate";
 import { count_row } from "./counts";
 import { HeatMap } from "./heat_map";
-import { failure, waiting, type View, type World } from "./view";
+import { failure, waiting, type View, type PageContext } from "./view";
 
 const between_questions_ms = 5_000;
 const many = 24; // blocks beyond which they are drawn small
 const most_blocks = 250; // beyond it they are a heat map
 
-export function hosts_view(world: World): View {
+export function hosts_view(context: PageContext): View {
   const stop = new AbortController();
   const repeated = new Repeated<Hosts>("api/v1/hosts");
   let hosts: readonly JoinedHost[] = [];
@@ -51,7 +51,7 @@ export function hosts_view(world: World): View {
   const parts = new Parts<JoinedHost>(
     list,
     (host) => `${host.address} ${host.name}`,
-    () => new HostBlock(world, (name) => parts_of(name)),
+    () => new HostBlock(context, (name) => parts_of(name)),
   );
   let parts_of: (name: string) => NameParts = (name) => ["", name, ""];
   const map = new HeatMap();
@@ -74,7 +74,7 @@ export function hosts_view(world: World): View {
   }
 
   function draw(): void {
-    const { overview } = world.state();
+    const { overview } = context.state();
     hosts = ordered(overview ? [this_host(overview), ...others] : others);
     const all = together(hosts);
     counts.update(all.counts);
@@ -142,7 +142,7 @@ class HostBlock implements Part<JoinedHost> {
   private readonly foot = el("p", { class: "host-foot" });
 
   constructor(
-    private readonly world: World,
+    private readonly context: PageContext,
     private readonly parts_of: (name: string) => NameParts,
   ) {
     this.link.append(...this.name);
@@ -207,7 +207,7 @@ class HostBlock implements Part<JoinedHost> {
     const seen =
       host.taken_unix_ms === null
         ? ""
-        : t("hosts.seen", { age: duration(this.world.server_now() - host.taken_unix_ms) });
+        : t("hosts.seen", { age: duration(this.context.server_now() - host.taken_unix_ms) });
     return [host.why, host.remedy, seen].filter(Boolean).join(" · ");
   }
 }

@@ -1,4 +1,4 @@
-// Tables of who: processes, leases, waiters. The room shows all of them, a GPU's panel its own.
+// Tables of who: processes, leases, waiters. The overview shows all of them, a GPU's panel its own.
 
 import { el, set_attribute, set_text } from "../dom/element";
 import { Table, type TableColumn } from "../dom/table";
@@ -8,19 +8,19 @@ import { find_device, label_of } from "../model/state";
 import type { Lease, Process, Waiter } from "../model/wire";
 import { t } from "../words/translate";
 import { act_cell, ask_release, ask_signal, may_release, may_signal } from "./acts";
-import type { World } from "./view";
+import type { PageContext } from "./view";
 
-function gpu_link(world: World, id: string, link: HTMLAnchorElement): void {
-  const device = find_device(world.state().overview, id);
+function gpu_link(context: PageContext, id: string, link: HTMLAnchorElement): void {
+  const device = find_device(context.state().overview, id);
   set_text(link, device ? label_of(device) : id.slice(0, 8));
   set_attribute(link, "href", address_of({ view: "gpu", id }));
 }
 
-export function process_table(world: World, with_device: boolean): Table<Process> {
+export function process_table(context: PageContext, with_device: boolean): Table<Process> {
   const age = (process: Process): string =>
     process.started_unix_ms === null
       ? dash
-      : duration(world.server_now() - process.started_unix_ms);
+      : duration(context.server_now() - process.started_unix_ms);
   const columns: TableColumn<Process>[] = [
     { title: t("column.user"), text: (process) => process.user ?? dash },
     { title: t("column.pid"), kind: "number", text: (process) => String(process.pid) },
@@ -73,8 +73,8 @@ export function process_table(world: World, with_device: boolean): Table<Process
       cell: act_cell(
         t("act.signal"),
         (process) => t("act.signal_label", { pid: process.pid }),
-        (process) => may_signal(world.state().overview, process),
-        (process) => ask_signal(world, process),
+        (process) => may_signal(context.state().overview, process),
+        (process) => ask_signal(context, process),
       ),
     },
     {
@@ -91,14 +91,14 @@ export function process_table(world: World, with_device: boolean): Table<Process
       cell: (cell) => {
         const link = el("a");
         cell.append(link);
-        return (process) => gpu_link(world, process.device, link);
+        return (process) => gpu_link(context, process.device, link);
       },
     });
   }
-  return new Table(t("room.processes"), t("people.no_process"), columns, (process) => process.key);
+  return new Table(t("overview.processes"), t("people.no_process"), columns, (process) => process.key);
 }
 
-export function lease_table(world: World): Table<Lease> {
+export function lease_table(context: PageContext): Table<Lease> {
   return new Table<Lease>(
     t("gpu.leases"),
     t("people.no_lease_here"),
@@ -107,7 +107,7 @@ export function lease_table(world: World): Table<Lease> {
       {
         title: t("column.since"),
         kind: "number",
-        text: (lease) => duration(world.server_now() - lease.since_unix_ms),
+        text: (lease) => duration(context.server_now() - lease.since_unix_ms),
       },
       {
         title: t("column.promised"),
@@ -138,8 +138,8 @@ export function lease_table(world: World): Table<Lease> {
         cell: act_cell(
           t("act.release"),
           (lease) => t("act.release_label", { lease: lease.run || lease.id }),
-          (lease) => may_release(world.state().overview, lease),
-          (lease) => ask_release(world, lease),
+          (lease) => may_release(context.state().overview, lease),
+          (lease) => ask_release(context, lease),
         ),
       },
       {
@@ -155,8 +155,8 @@ export function lease_table(world: World): Table<Lease> {
 }
 
 /// "3, 5"; of one that this reader is not shown, its identity.
-export function labels_of(parts: { device: string }[], world: World): string {
-  const overview = world.state().overview;
+export function labels_of(parts: { device: string }[], context: PageContext): string {
+  const overview = context.state().overview;
   const label = (id: string): string => {
     const device = find_device(overview, id);
     return device ? label_of(device) : id;
@@ -164,9 +164,9 @@ export function labels_of(parts: { device: string }[], world: World): string {
   return parts.map((part) => label(part.device)).join(", ");
 }
 
-export function waiter_table(world: World): Table<Waiter> {
+export function waiter_table(context: PageContext): Table<Waiter> {
   return new Table<Waiter>(
-    t("room.queue"),
+    t("overview.queue"),
     t("people.nobody_waits"),
     [
       { title: t("column.user"), text: (waiter) => waiter.user ?? dash },
@@ -174,11 +174,11 @@ export function waiter_table(world: World): Table<Waiter> {
       {
         title: t("column.waits"),
         kind: "number",
-        text: (waiter) => duration(world.server_now() - waiter.since_unix_ms),
+        text: (waiter) => duration(context.server_now() - waiter.since_unix_ms),
       },
       {
         title: t("column.reserved"),
-        text: (waiter) => labels_of(waiter.reserved, world) || dash,
+        text: (waiter) => labels_of(waiter.reserved, context) || dash,
       },
     ],
     (waiter) => waiter.id,

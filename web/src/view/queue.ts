@@ -9,14 +9,14 @@ import { address_of } from "../model/route";
 import type { Planned, Waiter } from "../model/wire";
 import { t } from "../words/translate";
 import { labels_of } from "./people";
-import { failure, waiting, type View, type World } from "./view";
+import { failure, waiting, type View, type PageContext } from "./view";
 
 interface Queue {
   queue: Waiter[];
 }
 const between_questions_ms = 5_000;
 
-export function queue_view(world: World): View {
+export function queue_view(context: PageContext): View {
   const stop = new AbortController();
   let queue: Waiter[] = [];
   let asked_ms = -Infinity;
@@ -26,15 +26,15 @@ export function queue_view(world: World): View {
   const starts = (waiter: Waiter): string => {
     if (!waiter.why_not_yet) return t("queue.now");
     const at = waiter.expected_start_unix_ms ?? null;
-    return at === null ? dash : t("queue.in", { time: duration(at - world.server_now()) });
+    return at === null ? dash : t("queue.in", { time: duration(at - context.server_now()) });
   };
   const gathered = (waiter: Waiter): string => {
     const gpus = labels_of(
       waiter.gathered.map((device) => ({ device })),
-      world,
+      context,
     );
     const until = waiter.gathers_until_unix_ms;
-    if (!gpus) return labels_of(waiter.reserved, world) || dash;
+    if (!gpus) return labels_of(waiter.reserved, context) || dash;
     return until === null ? `GPU ${gpus}` : t("queue.until", { gpus, when: moment(until) });
   };
   const table = new Table<Waiter>(
@@ -56,7 +56,7 @@ export function queue_view(world: World): View {
       {
         title: t("column.waits"),
         kind: "number",
-        text: (waiter) => duration(world.server_now() - waiter.since_unix_ms),
+        text: (waiter) => duration(context.server_now() - waiter.since_unix_ms),
       },
       { title: t("queue.starts"), text: starts, hint: (waiter) => when_of(waiter) },
       { title: t("queue.why"), text: (waiter) => waiter.why_not_yet || dash },
@@ -113,7 +113,7 @@ export function queue_view(world: World): View {
     ),
     update: ({ overview }) => {
       const now = JSON.stringify(overview?.queue.map((one) => one.id));
-      // Whoever comes or goes changes it for all the others.
+      // Each job that comes or goes changes it for all the others.
       if (now !== known || performance.now() - asked_ms > between_questions_ms) void ask();
       else draw();
       known = now;

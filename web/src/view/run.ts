@@ -16,9 +16,9 @@ import { chart_of } from "./charts";
 import { LogPanel } from "./log_panel";
 import { RunJudged } from "./run_judged";
 import { end_text, has_no_job, is_well, lasted } from "./runs";
-import { choice, copy_button, facts, failure, waiting, type View, type World } from "./view";
+import { choice, copy_button, facts, failure, waiting, type View, type PageContext } from "./view";
 
-export function run_view(world: World, id: string): View {
+export function run_view(context: PageContext, id: string): View {
   const stop = new AbortController();
   const head = el("div", { class: "heading" }, el("h1", {}, id));
   const place = el("div", {}, waiting());
@@ -95,14 +95,14 @@ export function run_view(world: World, id: string): View {
 
   function acts_of(run: Run): HTMLElement[] {
     const acts: HTMLElement[] = [];
-    if (may_stop(world.state().overview, run)) {
-      const ask = (): void => ask_stop(world, run, (text) => set_text(said, text));
+    if (may_stop(context.state().overview, run)) {
+      const ask = (): void => ask_stop(context, run, (text) => set_text(said, text));
       acts.push(el("button", { type: "button", class: "danger", click: ask }, t("run.stop")));
     }
     const again = again_line(run);
     if (again === null) return acts;
     const line = el("code", { class: "unseen" }, again);
-    const { button, said: copied } = copy_button(world, t("run.again"), line);
+    const { button, said: copied } = copy_button(context, t("run.again"), line);
     acts.push(button, line, copied);
     if (has_no_job(run)) return acts;
     const explain = (): void => void judged.explain(run);
@@ -118,7 +118,7 @@ export function run_view(world: World, id: string): View {
   function build_summary(run: Run): void {
     show_head(run);
     place.replaceChildren(
-      summary_of(run, world.server_now()),
+      summary_of(run, context.server_now()),
       el(
         "div",
         { class: "failure", role: "status" },
@@ -136,7 +136,7 @@ export function run_view(world: World, id: string): View {
       const last = known?.points.at(-1)?.[0] ?? null;
       return {
         from,
-        to: Math.max(from + 1_000, run.end?.at_unix_ms ?? last ?? world.server_now()),
+        to: Math.max(from + 1_000, run.end?.at_unix_ms ?? last ?? context.server_now()),
       };
     };
     /// Null: all of them, one line each.
@@ -195,7 +195,7 @@ export function run_view(world: World, id: string): View {
       for (const event of told.slice(events.children.length)) events.append(event_item(event));
     };
     place.replaceChildren(
-      summary_of(run, world.server_now()),
+      summary_of(run, context.server_now()),
       events_panel,
       el(
         "div",

@@ -11,7 +11,7 @@ import { mean_load, type Column } from "../model/series";
 import { command_text, label_of } from "../model/state";
 import type { Run, RunEnd, Runs, Samples } from "../model/wire";
 import { t, word_or } from "../words/translate";
-import { day, failure, waiting, type View, type World } from "./view";
+import { day, failure, waiting, type View, type PageContext } from "./view";
 
 /// What tells how a run goes.
 type Told = "at_unix_ms" | "known" | "ended" | "exit_code" | "signal" | "because" | "stopped_by";
@@ -165,7 +165,7 @@ class Loads {
   }
 }
 
-export function runs_view(world: World): View {
+export function runs_view(context: PageContext): View {
   const stop = new AbortController();
   let current = new AbortController();
   let runs: Run[] = [];
@@ -241,7 +241,7 @@ export function runs_view(world: World): View {
         kind: "number",
         text: (run) => (has_no_job(run) ? dash : moment(run.started_unix_ms)),
       },
-      { title: t("runs.lasted"), kind: "number", text: (run) => lasted(run, world.server_now()) },
+      { title: t("runs.lasted"), kind: "number", text: (run) => lasted(run, context.server_now()) },
       {
         title: t("runs.load"),
         kind: "number",
@@ -277,9 +277,9 @@ export function runs_view(world: World): View {
   async function ask(after: string | null): Promise<void> {
     current.abort();
     const own = (current = new AbortController());
-    const { days, ...wishes } = sought;
-    const since = days ? Math.round(world.server_now() - Number(days) * day) : null;
-    const answer = await get<Runs>("api/v1/runs", { ...wishes, since, limit: 50, after }, own.signal);
+    const { days, ...filters } = sought;
+    const since = days ? Math.round(context.server_now() - Number(days) * day) : null;
+    const answer = await get<Runs>("api/v1/runs", { ...filters, since, limit: 50, after }, own.signal);
     if (stop.signal.aborted || own.signal.aborted) return;
     if (!answer.ok) {
       place.replaceChildren(failure(answer));

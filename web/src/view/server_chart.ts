@@ -8,7 +8,7 @@ import { overlaid, type Column, type Drawn } from "../model/series";
 import { standing_of, type State } from "../model/state";
 import type { Device, Recent, Timeline } from "../model/wire";
 import { t } from "../words/translate";
-import { choice, day, hour, minute, type World } from "./view";
+import { choice, day, hour, minute, type PageContext } from "./view";
 
 const ranges = { live: 15 * minute, h6: 6 * hour, d1: day, d7: 7 * day } as const;
 type Range = keyof typeof ranges;
@@ -26,7 +26,7 @@ interface Moment {
 export class ServerChart {
   readonly root: HTMLElement;
   private readonly chart = new Chart({
-    title: t("room.server_chart"),
+    title: t("overview.server_chart"),
     format: percent,
     colour: "--chart-load",
     top: 100,
@@ -40,7 +40,7 @@ export class ServerChart {
   private drawn_ms = -Infinity;
   private is_bound = false; // of the memory that is used
 
-  constructor(private readonly world: World) {
+  constructor(private readonly context: PageContext) {
     const pick = choice(
       t("gpu.range"),
       (Object.keys(ranges) as Range[]).map((key) => [key, t(`range.${key}`)] as const),
@@ -51,7 +51,7 @@ export class ServerChart {
       },
     );
     this.root = section(
-      t("room.server"),
+      t("overview.server"),
       2,
       el("div", { class: "bar-of-tools" }, pick.root),
       this.chart.root,
@@ -79,7 +79,7 @@ export class ServerChart {
     this.stop.abort();
     const own = (this.stop = new AbortController());
     this.asked_ms = performance.now();
-    const until = Math.round(this.world.server_now());
+    const until = Math.round(this.context.server_now());
     const since = until - ranges[range];
     const [timeline, ...answers] = await Promise.all([
       get<Timeline>("api/v1/timeline", { since, until }, own.signal),
@@ -88,7 +88,7 @@ export class ServerChart {
       ),
     ]);
     if (own.signal.aborted) return;
-    const overview = this.world.state().overview;
+    const overview = this.context.state().overview;
     const cards = overview?.devices.filter((device) => device.parent === null) ?? [];
     const found = answers.map((answer) => (answer.ok ? answer.value : null));
     this.past = past_of(cards, found, timeline.ok ? timeline.value : null);
@@ -97,7 +97,7 @@ export class ServerChart {
 
   private draw(): void {
     this.drawn_ms = performance.now();
-    const to = this.world.server_now();
+    const to = this.context.server_now();
     const from = to - ranges[range];
     const is_live = range === "live";
     const first = is_live ? (this.live[0]?.at ?? Infinity) : Infinity;
@@ -109,7 +109,7 @@ export class ServerChart {
       t("metric.utilization_gpu_percent"),
       at_least(t("metric.memory_used_bytes"), this.is_bound),
       t("metric.power_draw_milliwatts"),
-      t("room.free"),
+      t("overview.free"),
     ];
     const times = shown.map(({ at }) => at);
     const lines = labels.map((label, i) => {

@@ -10,7 +10,7 @@ import type { Overview } from "../model/wire";
 import { language, t, type Language } from "../words/translate";
 
 export type Theme = "system" | "light" | "dark";
-const views = ["room", "timeline", "usage", "health", "runs", "queue", "compose", "hosts"] as const;
+const views = ["overview", "timeline", "usage", "health", "runs", "queue", "compose", "hosts"] as const;
 
 export interface ShellActs {
   retry(): void;
@@ -132,7 +132,7 @@ export class Shell {
   }
 
   show_route(route: Route): void {
-    const of = { gpu: "room", run: "runs", compare: "runs" } as Record<string, string>;
+    const of = { gpu: "overview", run: "runs", compare: "runs" } as Record<string, string>;
     const at = of[route.view] ?? route.view;
     for (const [view, link] of this.links)
       set_attribute(link, "aria-current", view === at ? "page" : null);

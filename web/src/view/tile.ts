@@ -26,13 +26,13 @@ import { address_of } from "../model/route";
 import { heat_of, label_of, people_of, standing_of } from "../model/state";
 import type { Device } from "../model/wire";
 import { t } from "../words/translate";
-import type { World } from "./view";
+import type { PageContext } from "./view";
 
 export const spark_points = 120;
 
 /// The instances of a card, a line each.
 export function instance_list(): { root: HTMLElement; update(instances: Device[]): void } {
-  const root = el("ul", { class: "instances", "aria-label": t("room.instances") });
+  const root = el("ul", { class: "instances", "aria-label": t("overview.instances") });
   const parts = new Parts<Device>(
     root,
     (device) => device.id,
@@ -57,8 +57,8 @@ export class CardTile implements Part<Card> {
   private readonly tile: Tile;
   private readonly instances = instance_list();
 
-  constructor(world: World, since: (id: string) => number | null) {
-    this.tile = new Tile(world, since);
+  constructor(context: PageContext, since: (id: string) => number | null) {
+    this.tile = new Tile(context, since);
     this.root.append(this.tile.root, this.instances.root);
   }
 
@@ -123,7 +123,7 @@ class Tile implements Part<Device> {
   private readonly age = el("span", { class: "tile-age" });
 
   constructor(
-    private readonly world: World,
+    private readonly context: PageContext,
     private readonly since: (id: string) => number | null,
   ) {
     this.root.append(
@@ -163,7 +163,7 @@ class Tile implements Part<Device> {
     set_attribute(this.heat, "data-heat", heat_of(device));
     set_text(this.users, who || dash);
     const since = this.since(device.id);
-    set_text(this.age, since === null ? "" : duration(this.world.server_now() - since));
+    set_text(this.age, since === null ? "" : duration(this.context.server_now() - since));
     const unwell = device.health !== null && device.health !== "ok" && standing !== "broken";
     set_hidden(this.health, !unwell);
     if (unwell) {
@@ -172,7 +172,7 @@ class Tile implements Part<Device> {
     }
     const { memory_used_bytes: used, memory_total_bytes: total } = device;
     set_share(this.memory_bar, "--share", used !== null && total ? Math.min(1, used / total) : 0);
-    const live = this.world.state().series.get(device.id);
+    const live = this.context.state().series.get(device.id);
     if (live) this.spark.show(live.last_load(spark_points));
   }
 }

@@ -10,14 +10,14 @@ import { moved, place_in, stacked, time_ticks, zoomed, type Window } from "../mo
 import { label_of } from "../model/state";
 import type { Span, Timeline } from "../model/wire";
 import { t } from "../words/translate";
-import { choice, day, failure, hour, left_out_text, waiting, type View, type World } from "./view";
+import { choice, day, failure, hour, left_out_text, waiting, type View, type PageContext } from "./view";
 
 const lengths = { h1: hour, h6: 6 * hour, d1: day, d7: 7 * day, d30: 30 * day } as const;
 type Length = keyof typeof lengths;
 const row_height = 22;
 const most_rows = 200;
 
-export function timeline_view(world: World): View {
+export function timeline_view(context: PageContext): View {
   let length: Length = "d1";
   let window: Window = around_now(lengths.d1);
   let timeline: Timeline | null = null;
@@ -26,7 +26,7 @@ export function timeline_view(world: World): View {
   let later: ReturnType<typeof setTimeout> | undefined;
 
   function around_now(ms: number): Window {
-    const now = world.server_now();
+    const now = context.server_now();
     return { from: now - ms, to: now + 0.02 * ms };
   }
 
@@ -137,7 +137,7 @@ export function timeline_view(world: World): View {
   }
 
   function visible_spans(): Span[] {
-    const now = world.server_now();
+    const now = context.server_now();
     return (timeline?.spans ?? []).filter(
       (span) => span.from_unix_ms < window.to && (span.to_unix_ms ?? now) > window.from,
     );
@@ -182,7 +182,7 @@ export function timeline_view(world: World): View {
   }
 
   function draw(): void {
-    const now = world.server_now();
+    const now = context.server_now();
     const ticks = time_ticks(window, Math.max(3, Math.floor(gantt.clientWidth / 90)));
     axis.replaceChildren(
       ...ticks.map((tick) => {

@@ -9,7 +9,7 @@ import { find_device, label_of } from "../model/state";
 import { row_key } from "../model/usage";
 import type { Usage, UsageRow } from "../model/wire";
 import { t } from "../words/translate";
-import { choice, day, failure, waiting, type View, type World } from "./view";
+import { choice, day, failure, waiting, type View, type PageContext } from "./view";
 
 const spans = { d1: day, d7: 7 * day, d30: 30 * day, d90: 90 * day } as const;
 type Length = keyof typeof spans;
@@ -18,7 +18,7 @@ type By = "user" | "job" | "gpu" | "day";
 const is_bound = (row: UsageRow): boolean => row.energy_at_least;
 const energy_text = (row: UsageRow): string => at_least(energy(row.energy_joules), is_bound(row));
 
-export function usage_view(world: World): View {
+export function usage_view(context: PageContext): View {
   let by: By = "user";
   let length: Length = "d7";
   let stop = new AbortController();
@@ -50,7 +50,7 @@ export function usage_view(world: World): View {
   function key_text(row: UsageRow): string {
     const name = row.key || t(by === "job" ? "people.no_lease" : "usage.unseen");
     if (by !== "gpu") return [name, row.user].filter(Boolean).join(" · ");
-    const device = find_device(world.state().overview, row.key);
+    const device = find_device(context.state().overview, row.key);
     return device ? `GPU ${label_of(device)}` : row.key;
   }
 
@@ -134,7 +134,7 @@ export function usage_view(world: World): View {
   async function ask(): Promise<void> {
     stop.abort();
     const own = (stop = new AbortController());
-    const until = Math.round(world.server_now());
+    const until = Math.round(context.server_now());
     const answer = await get<Usage>(
       "api/v1/usage",
       { by, since: until - spans[length], until },

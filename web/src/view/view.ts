@@ -6,7 +6,7 @@ import type { Route } from "../model/route";
 import { t } from "../words/translate";
 import { el, set_text } from "../dom/element";
 
-export interface World {
+export interface PageContext {
   state(): State;
   /// The server's own time now, as far as the last look tells; before the first, the browser's.
   server_now(): number;
@@ -65,7 +65,7 @@ export function left_out_text(count: number): string {
 
 /// Copies what stands in the line, and says so.
 export function copy_button(
-  world: World,
+  context: PageContext,
   title: string,
   line: HTMLElement,
 ): { button: HTMLButtonElement; said: HTMLElement } {
@@ -85,7 +85,7 @@ export function copy_button(
       done = document.execCommand("copy");
     }
     set_text(said, done ? t("compose.copied") : t("compose.selected"));
-    if (done) world.announce(t("compose.copied"));
+    if (done) context.announce(t("compose.copied"));
   };
   return { button: el("button", { type: "button", click: () => void copy() }, title), said };
 }

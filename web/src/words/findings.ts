@@ -83,7 +83,7 @@ export const advices: Record<string, string> = {
     "请重新启动任务；若其他任务也出现，请告知管理员",
   "shut down and look at the power cables of the card": "请关机并检查显卡的供电线缆",
   "update driver and firmware together": "请同时更新驱动和固件",
-  "ask whoever keeps the machine, with the lines of the kernel log":
+  "ask the machine's administrator, with the lines of the kernel log":
     "请把内核日志的相关行发给机器管理员",
   "berth ps and berth leases say by what; ask whose it is, or berth stop":
     "berth ps 和 berth leases 会显示占用者；请询问其所有者，或使用 berth stop",

@@ -1,4 +1,4 @@
-// t("room.sums", {load: "3 %"}): the words of the language that the reader chose.
+// t("overview.sums", {load: "3 %"}): the words of the language that the reader chose.
 
 import { filled } from "../model/format";
 import { words, type Word } from "./words";

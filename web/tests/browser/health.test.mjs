@@ -78,7 +78,7 @@ test(
       summary: "12 GiB are held by no process in the driver's list",
       advice: "berth ps says who has the device open",
     });
-    const alert = page.locator(".room .event", { hasText: told.summary });
+    const alert = page.locator(".overview .event", { hasText: told.summary });
     await alert.getByText(`有显存不属于驱动列表中的任何进程: ${told.summary}`).waitFor();
     await alert.getByText("berth ps 会显示是谁打开了设备").waitFor();
   },
@@ -90,7 +90,7 @@ test(
   async (page, server) => {
     const wanted = { summary: "held idle for 2 h by bob", advice: "ask bob" };
     const told = await server.tell("alert", wanted);
-    const alert = page.locator(".room .event", { hasText: told.summary });
+    const alert = page.locator(".overview .event", { hasText: told.summary });
     await alert.getByRole("link", { name: `GPU ${told.index}` }).waitFor();
     check((await alert.innerText()).includes(told.advice), "what to do");
     check(/SIMULATED/.test(await alert.innerText()), "that it is simulated");
@@ -99,8 +99,8 @@ test(
       severity: "critical",
       summary: "GPU 0 is lost",
     });
-    await page.locator(".room .event", { hasText: grave.summary }).waitFor();
-    check(/critical/.test(await text(page, ".room .event")), "the gravest is the first");
+    await page.locator(".overview .event", { hasText: grave.summary }).waitFor();
+    check(/critical/.test(await text(page, ".overview .event")), "the gravest is the first");
     await until("it is spoken of", async () =>
       (await page.locator("[aria-live=polite]").innerText()).includes(grave.summary),
     );
@@ -126,7 +126,7 @@ test(
     const { problems, devices } = await server.ask("api/v1/overview");
     const told = problems.find(({ device }) => device !== null);
     const { index } = devices.find(({ id }) => id === told.device);
-    const problem = page.locator(".room .event", { hasText: told.message });
+    const problem = page.locator(".overview .event", { hasText: told.message });
     await problem.getByRole("link", { name: `GPU ${index}` }).waitFor();
     for (const part of [told.source, told.remedy])
       check((await problem.innerText()).includes(part), part);

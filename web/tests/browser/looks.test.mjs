@@ -66,7 +66,7 @@ const sees_the_room = async (look) => {
   await free.click();
   await until("all of them", async () => (await page.locator("a.tile").count()) === all);
   await page.locator("a.tile .spark path[d]").first().waitFor({ state: "attached" });
-  if (can("history")) await page.getByText(look.word("room.server_chart")).first().waitFor();
+  if (can("history")) await page.getByText(look.word("overview.server_chart")).first().waitFor();
   await look.see("room");
 };
 

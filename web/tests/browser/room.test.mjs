@@ -308,7 +308,7 @@ test("what was before is there from the first moment", { needs: ["history"] }, a
     return path.split(/[ML]/).filter((point) => point.trim().endsWith(` ${height}`)).length > 50;
   });
   check(was_known, "the server remembers nothing");
-  const chart = page.locator(".room .chart .plot");
+  const chart = page.locator(".overview .chart .plot");
   await until("the whole server in one chart", async () => {
     const said = await chart.getAttribute("aria-label");
     return ["Load", "Memory", "Power", "free GPUs"].every((line) => said.includes(`, ${line}:`));

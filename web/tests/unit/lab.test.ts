@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { container } from "../../lab/entry";
-import { Asking, idle_holders, numbers_of, type LabDevice, type LabKernel } from "../../lab/room";
+import { Asking, idle_holders, numbers_of, type LabDevice, type LabKernel } from "../../lab/overview";
 import { state_word, words_of, type LabWord } from "../../lab/words";
 
 function kernel(id: string, idle_since_unix_ms: number | null, devices: string[]): LabKernel {

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { no_wishes, outcome_of, request_of, whole_command } from "../../src/model/compose";
+import { first_values, outcome_of, request_of, whole_command } from "../../src/model/compose";
 import { clean_line, coloured, line_at, timed_lines } from "../../src/model/log_times";
 import { address_of, route_of, type Route } from "../../src/model/route";
 import { moved, place_in, stacked, time_ticks, zoomed } from "../../src/model/scale";
 
 test("every address leads back to where it came from", () => {
   const routes: Route[] = [
-    { view: "room" },
+    { view: "overview" },
     { view: "gpu", id: "GPU-1/a b%" },
     { view: "run", id: "2026-x" },
     { view: "usage" },
@@ -17,7 +17,7 @@ test("every address leads back to where it came from", () => {
 });
 
 test("an address nobody knows is the room, and a lone % does no harm", () => {
-  assert.deepEqual(route_of("#/nothing/here"), { view: "room" });
+  assert.deepEqual(route_of("#/nothing/here"), { view: "overview" });
   assert.deepEqual(route_of("#/gpu/%"), { view: "gpu", id: "%" });
 });
 
@@ -107,10 +107,10 @@ test("the line of a moment is the last one written by then", () => {
 });
 
 test("a form is a request with nothing in it that was not asked for", () => {
-  assert.deepEqual(request_of(no_wishes), { devices: 1 });
+  assert.deepEqual(request_of(first_values), { devices: 1 });
   assert.deepEqual(
     request_of({
-      ...no_wishes,
+      ...first_values,
       devices: 2,
       memory: "gib",
       memory_amount: 10,
@@ -122,8 +122,8 @@ test("a form is a request with nothing in it that was not asked for", () => {
 });
 
 test("what the form says of a command is what the command does", () => {
-  assert.deepEqual(request_of({ ...no_wishes, wait: "forever" }), { devices: 1, wait: "forever" });
-  assert.deepEqual(request_of({ ...no_wishes, wait: "hours", wait_hours: 3 }), {
+  assert.deepEqual(request_of({ ...first_values, wait: "forever" }), { devices: 1, wait: "forever" });
+  assert.deepEqual(request_of({ ...first_values, wait: "hours", wait_hours: 3 }), {
     devices: 1,
     wait: "3h",
   });

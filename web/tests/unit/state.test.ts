@@ -14,7 +14,7 @@ import {
   label_of,
   may_act_for,
   memory_used_by,
-  room_counts,
+  state_counts,
   server_time,
   sorted_alerts,
   standing_of,
@@ -93,7 +93,7 @@ test("a card that a health rule fails is broken, whatever its state", () => {
 });
 
 test("the room counts each device once", () => {
-  const counts = room_counts([
+  const counts = state_counts([
     device(),
     device({ state: "busy" }),
     device({ state: "busy", health: "failed" }),

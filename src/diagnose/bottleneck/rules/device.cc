@@ -150,14 +150,13 @@ Wait short_waits(const Seen& seen) {
 }
 
 Finding finding_of(const Seen& seen, const Wait& wait) {
-  Finding finding{
-      .rule = "waiting_for_ranks",
-      .severity = Severity::warning,
-      .title = sentence("the GPU waits in a collective for another rank"),
-      .evidence = {},
-      .meaning = sentence("A collective (NCCL) spins on the GPU until the last rank arrives: the "
-                          "utilisation is full, and no work is done."),
-      .steps = advice(Advice::balance_ranks, seen.activity.framework)};
+  Finding finding{.rule = "waiting_for_ranks",
+                  .severity = Severity::warning,
+                  .title = sentence("the GPU waits in a collective for another rank"),
+                  .evidence = {},
+                  .meaning = sentence("A collective (NCCL) spins on the GPU until the last rank "
+                                      "arrives. The utilisation is full, and no work is done."),
+                  .steps = advice(Advice::balance_ranks, seen.activity.framework)};
   finding.evidence.push_back(
       wait.is_told ? sentence("{} of the time it was utilised throughout and did next to nothing",
                               percent(wait.share))
@@ -172,9 +171,8 @@ Finding finding_of(const Seen& seen, const Wait& wait) {
   }
   if (!wait.is_told) {
     finding.doubt = sentence(
-        "waits shorter than a step of this look cannot be told from small kernels: a profile of "
-        "one "
-        "step of the training does");
+        "waits shorter than a step of this look cannot be told from small kernels. A profile of "
+        "one step of the training shows them");
   }
   if (wait.device->nvlink_rate) {
     finding.evidence.push_back(

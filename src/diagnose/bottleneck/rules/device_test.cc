@@ -98,7 +98,7 @@ TEST(WaitingForRanks, IsSaidOfAGpuThatSpinsInACollective) {
   EXPECT_THAT(evidence_in(found),
               HasSubstr("50 % of the time it was utilised throughout and did next to nothing"));
   EXPECT_THAT(evidence_in(found), HasSubstr("8 ranks compute together"));
-  EXPECT_THAT(steps_in(found), HasSubstr("find the rank that is late"));
+  EXPECT_THAT(steps_in(found), HasSubstr("find the late rank"));
   waits.device([](DeviceStep& one) { one.nvlink = 512_MiB; });
   EXPECT_THAT(evidence_in(first_finding(waits)), HasSubstr("1.0 GiB/s went over its NVLinks"));
   EXPECT_THAT(rules_that_speak(waits.with([](Activity& one) { one.ranks = std::uint64_t{1}; })),

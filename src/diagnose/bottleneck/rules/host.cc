@@ -335,7 +335,7 @@ std::span<const Rule> host_rules() {
                     "pin_memory and non_blocking, prefetch_to_device, device_put ahead"}}},
       {.find = loader_storage_bound,
        .reports = {{"loader_storage_bound",
-                    "the GPU waits, and whoever loads the data (workers or the main process) "
+                    "the GPU waits, and what loads the data (workers or the main process) "
                     "mostly waits for storage: state D, bytes read from the disk rather than from "
                     "the cache, little CPU time",
                     "share of looks in state D, bytes from storage against all that were read, PSI",

@@ -157,9 +157,8 @@ std::optional<Cause> memory_held_idle(const Seen& seen) {
       .severity = Severity::warning,
       .title = sentence("memory of the GPU is held, and nothing computes"),
       .evidence = {busy_sentence(seen)},
-      .meaning =
-          sentence("A notebook that is left open, a program that waits for input, a debugger "
-                   "or a deadlock: the memory is nobody else's meanwhile."),
+      .meaning = sentence("A notebook that is left open, a program that waits for input, a "
+                          "debugger or a deadlock. Meanwhile nobody else has the memory."),
       .steps = {{sentence("end it, or restart the notebook's kernel, if nobody needs it"), ""},
                 {sentence("see where it stands"),
                  "py-spy dump --pid " + std::to_string(main->pid)}},
@@ -196,9 +195,8 @@ std::optional<Cause> swapping(const Seen& seen) {
       .evidence = {busy_sentence(seen),
                    sentence("{} of the job's memory is swapped out",
                             short_size(Bytes(static_cast<std::uint64_t>(swapped))))},
-      .meaning =
-          sentence("The machine or the job's limit has too little memory: each touch of a page "
-                   "that is out is a read from the disk."),
+      .meaning = sentence("The machine or the job's limit has too little memory. Each touch of a "
+                          "page that is out is a read from the disk."),
       .steps = {{sentence("load with fewer workers, or smaller batches ahead (prefetch_factor)"),
                  ""},
                 {sentence("see who has the memory"), "ps aux --sort=-rss | head"}},

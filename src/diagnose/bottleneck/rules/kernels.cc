@@ -123,14 +123,13 @@ std::optional<Cause> memory_bound(const Seen& seen) {
     const bool by_utilization =
         !device.dram && device.memory_busy.value_or(0) * 100 >= t.memory_utilization_percent;
     if (!tensor_idle || (!dram_full && !by_utilization)) continue;
-    Finding finding{
-        .rule = "memory_bound",
-        .severity = Severity::hint,
-        .title = sentence("the GPU's memory is the limit, not its arithmetic"),
-        .evidence = {busy_sentence(seen)},
-        .meaning = sentence("Kernels that do little with each number they read (element-wise work, "
-                            "norms, attention in parts, decoding) run as fast as the memory."),
-        .steps = advice(Advice::less_traffic, seen.activity.framework)};
+    Finding finding{.rule = "memory_bound",
+                    .severity = Severity::hint,
+                    .title = sentence("the GPU's memory is the limit, not its arithmetic"),
+                    .evidence = {busy_sentence(seen)},
+                    .meaning = sentence("Kernels that do little with each number they read run as "
+                                        "fast as the memory: element-wise work, norms, decoding."),
+                    .steps = advice(Advice::less_traffic, seen.activity.framework)};
     if (dram_full) {
       finding.evidence.push_back(sentence(
           "while kernels ran {} of the memory's bandwidth was in use", percent(*device.dram)));

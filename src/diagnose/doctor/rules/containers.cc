@@ -73,7 +73,7 @@ Findings container_toolkit_missing_here(const Examined& host) {
       .rule = "container_toolkit_missing_here",
       .severity = Severity::hint,
       .title = sentence("containers get no GPU here"),
-      .meaning = sentence("Nothing puts the driver's files and libraries into a container: what "
+      .meaning = sentence("Nothing puts the driver's files and libraries into a container. What "
                           "runs in one computes on the CPU, and `--gpus all` is refused."),
       .steps = {{sentence("install the package nvidia-container-toolkit, from NVIDIA's repository "
                           "where the system has none"),
@@ -159,12 +159,11 @@ Findings cdi_file_too_new(const Examined& host) {
 
 Findings container_without_lease(const Examined& host) {
   if (host.facts.containers_left.empty()) return {};
-  Finding finding{
-      .rule = "container_without_lease",
-      .severity = Severity::warning,
-      .title = sentence("a container of a run that berth no longer keeps lives on"),
-      .meaning = sentence("Its cards count as free to berth as far as nothing is seen on them: the "
-                          "run's keeper and its heir were killed.")};
+  Finding finding{.rule = "container_without_lease",
+                  .severity = Severity::warning,
+                  .title = sentence("a container of a run that berth no longer keeps lives on"),
+                  .meaning = sentence("The run's keeper and its heir were killed. Its cards count "
+                                      "as free to berth as far as nothing is seen on them.")};
   for (const ContainerLeft& left : host.facts.containers_left) {
     finding.evidence.push_back(
         sentence("container {} of {} was started by run {}", left.id, left.engine, left.run));
@@ -198,8 +197,8 @@ Findings image_sets_devices(const Examined& host) {
       .rule = "image_sets_devices",
       .severity = Severity::hint,
       .title = sentence("an image sets CUDA_VISIBLE_DEVICES for its containers"),
-      .meaning = sentence("A container counts the cards that it was given from 0: a list that was "
-                          "baked in hides the others from every program in it."),
+      .meaning = sentence("A container counts the cards that it was given from 0. A list in its "
+                          "image hides the others from every program in it."),
       .steps = {{sentence("leave the line ENV CUDA_VISIBLE_DEVICES out of its Dockerfile"), ""}}};
   for (const ContainerTools::Image& image : tools->images) {
     finding.evidence.push_back(sentence("{}: image {} has CUDA_VISIBLE_DEVICES=\"{}\"",

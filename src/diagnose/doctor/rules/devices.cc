@@ -91,8 +91,8 @@ Findings mig_mode_pending(const Examined& host) {
                        : sentence("GPU {} is to be divided by MIG and is not yet", index),
          .evidence = {*now ? sentence("MIG mode is on now, and off after the next reset")
                            : sentence("MIG mode is off now, and on after the next reset")},
-         .meaning = sentence("The mode changes when the card is reset, which waits until no "
-                             "program has it open, not even a monitor or the display."),
+         .meaning = sentence("The mode changes when the card is reset. That waits until no program "
+                             "has it open, not even a monitor or the display."),
          .steps = {{sentence("with every program off it, reset it; where that is refused, reboot"),
                     "sudo nvidia-smi --gpu-reset -i " + index},
                    {sentence("or take the change back"),

@@ -189,18 +189,17 @@ Finding forbidden(const DeviceFile& file) {
 }
 
 Finding blocked(const DeviceFile& file) {
-  return {
-      .rule = "devices_taken_away",
-      .severity = Severity::error,
-      .title = sentence("the GPUs are blocked for this process although the files allow it"),
-      .evidence = {sentence("opening {} ({}): operation not permitted", file.path, file.mode)},
-      .meaning = sentence("A control group forbids them. In a container that had its GPUs before, "
-                          "`systemctl daemon-reload` on the host does this; in a job, the "
-                          "scheduler gave it none."),
-      .steps = {{sentence("in a container: start it again; with the device links or a CDI "
-                          "runtime it does not happen again"),
-                 "sudo nvidia-ctk system create-dev-char-symlinks --create-all"},
-                {sentence("in a job of a scheduler: ask it for a GPU"), ""}}};
+  return {.rule = "devices_taken_away",
+          .severity = Severity::error,
+          .title = sentence("the GPUs are blocked for this process although the files allow it"),
+          .evidence = {sentence("opening {} ({}): operation not permitted", file.path, file.mode)},
+          .meaning = sentence(
+              "A control group forbids them. In a container that had its GPUs before, `systemctl "
+              "daemon-reload` on the host does this. In a job, the scheduler gave it none."),
+          .steps = {{sentence("in a container: start it again; with the device links or a CDI "
+                              "runtime it does not happen again"),
+                     "sudo nvidia-ctk system create-dev-char-symlinks --create-all"},
+                    {sentence("in a job of a scheduler: ask it for a GPU"), ""}}};
 }
 
 Findings device_files(const Examined& host) {

@@ -68,14 +68,14 @@ Findings gpu_wrong(const Examined& host) {
                     : is_product
                         ? sentence("GPU {} computes wrong results", gpu.name)
                         : sentence("what is copied to or from GPU {} is changed", gpu.name);
-    finding.meaning =
-        is_cpu       ? sentence("Nothing that this machine computes can be trusted.")
-        : is_product ? sentence(
-                           "Whole numbers that single precision holds exactly came out "
-                           "different: a training run on it diverges without an error.")
-                     : sentence(
-                           "What a program finds on the card is not what it sent there: memory, "
-                           "link or bus change it, and no error says so.");
+    finding.meaning = is_cpu ? sentence("Nothing that this machine computes can be trusted.")
+                      : is_product
+                          ? sentence(
+                                "Whole numbers that single precision holds exactly came out "
+                                "different: a training run on it diverges without an error.")
+                          : sentence(
+                                "What a program finds on the card is not what it sent there. "
+                                "Memory, link or bus change it, and no error says so.");
     finding.steps = {
         is_cpu ? Finding::Step{sentence("take the machine out of use, look at what the "
                                         "kernel says of its processor and memory"),
@@ -131,8 +131,8 @@ Findings gpu_not_tested(const Examined& host) {
          .severity = Severity::hint,
          .title = sentence("GPU {} was not tested", gpu.name),
          .evidence = {gpu.test.left_out},
-         .meaning = sentence("A test would slow down whoever is on it."),
-         .steps = {{sentence("test it all the same, beside whoever is there"),
+         .meaning = sentence("A test would slow down the processes on it."),
+         .steps = {{sentence("test it all the same, beside these processes"),
                     fmt::format("berth doctor --gpu-test --force -i {}", gpu.name)}}});
   }
   return findings;

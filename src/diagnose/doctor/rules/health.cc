@@ -62,7 +62,7 @@ Finding not_judged(const DeviceHealth& health, bool is_passed_over) {
       .evidence = {},
       .meaning = is_passed_over
                      ? sentence("Where the driver does not tell whether a card has failed, `berth "
-                                "run` passes over it (--allow-failed takes it all the same).")
+                                "run` passes over it. --allow-failed takes it all the same.")
                      : sentence("`berth health` says so; `berth run` gives the card out all the "
                                 "same."),
       .steps = {ask_the_kernel()}};

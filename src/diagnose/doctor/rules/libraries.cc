@@ -89,7 +89,7 @@ Findings library_path_stubs(const Examined& host) {
          .evidence = {is_asked_for
                           ? sentence("LD_LIBRARY_PATH leads to {}", whole_path(library))
                           : sentence("the loader's own folders have {}", whole_path(library))},
-         .meaning = sentence("Stubs are for compiling on machines without a driver; a program that "
+         .meaning = sentence("Stubs are for compiling on machines without a driver. A program that "
                              "loads one fails with \"CUDA driver is a stub library\" (34)."),
          .steps = {is_asked_for ? Finding::Step{sentence("take that folder out of it"),
                                                 "echo $LD_LIBRARY_PATH"}

@@ -116,7 +116,7 @@ Findings quota_below_cores(const Examined& host) {
       .title = sentence("libraries will start far more threads than the CPU quota carries"),
       .evidence = {sentence("the control group's quota is {} CPUs", fmt::format("{:g}", *quota)),
                    sentence("this process sees {} CPUs, and OMP_NUM_THREADS is not set", *allowed)},
-      .meaning = sentence("Each library starts a thread per CPU that it sees; the quota then stops "
+      .meaning = sentence("Each library starts a thread per CPU that it sees. The quota then stops "
                           "them all for a part of every tenth of a second."),
       .steps = {{sentence("ask for as many as the quota carries"),
                  fmt::format("export OMP_NUM_THREADS={}", std::max(1, static_cast<int>(*quota)))}}};
@@ -240,9 +240,8 @@ Findings open_files_low(const Examined& host) {
            .severity = Severity::warning,
            .title = sentence("few files may be open at a time"),
            .evidence = {sentence("the limit is {} (ulimit -n)", *soft)},
-           .meaning = sentence(
-               "Data-loader workers pass batches as open files: \"too many open files\" or "
-               "\"received 0 items of ancdata\" is how that ends."),
+           .meaning = sentence("Data-loader workers pass batches as open files. It ends with \"too "
+                               "many open files\" or \"received 0 items of ancdata\"."),
            .steps = {raise}}};
 }
 
@@ -293,18 +292,17 @@ Findings persistence_off(const Examined& host) {
     if (mode && !*mode) off.push_back(device);
   }
   if (off.empty() || is_container(host)) return {};
-  return {
-      {.rule = "persistence_off",
-       .severity = Severity::hint,
-       .title = sentence("persistence mode is off"),
-       .evidence = {sentence("it is off on GPU {}, and no display keeps the driver awake",
-                             names_of(off))},
-       .meaning = sentence("Whenever no program has a GPU open, the driver puts it away: the next "
-                           "start waits a second or more per card, and limits and clocks that "
-                           "somebody set are forgotten."),
-       .steps = {{sentence("keep the driver awake, for good"),
-                  "sudo systemctl enable --now nvidia-persistenced"},
-                 {sentence("or until the next boot"), "sudo nvidia-smi -pm 1"}}}};
+  return {{.rule = "persistence_off",
+           .severity = Severity::hint,
+           .title = sentence("persistence mode is off"),
+           .evidence = {sentence("it is off on GPU {}, and no display keeps the driver awake",
+                                 names_of(off))},
+           .meaning = sentence(
+               "Whenever no program has a GPU open, the driver puts it away. The next start waits "
+               "a second or more per card. Limits and clocks that were set are forgotten."),
+           .steps = {{sentence("keep the driver awake, for good"),
+                      "sudo systemctl enable --now nvidia-persistenced"},
+                     {sentence("or until the next boot"), "sudo nvidia-smi -pm 1"}}}};
 }
 
 }  // namespace

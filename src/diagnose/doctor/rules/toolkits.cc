@@ -95,7 +95,7 @@ Findings toolkits_differ(const Examined& host) {
            .evidence = {sentence("{} is of CUDA {}", libraries->nvcc, compiler->text()),
                         sentence("{} is of CUDA {}", libraries->toolkit, folder->text())},
            .meaning = sentence("A build may take the compiler from one and headers and libraries "
-                               "from the other; programs that are built do not mind."),
+                               "from the other. Programs that are built do not mind."),
            .steps = {{sentence("put the one that is meant first in PATH and name it in CUDA_HOME"),
                       "export CUDA_HOME=" + shell_quoted(libraries->toolkit) +
                           " PATH=" + shell_quoted(libraries->toolkit) + "/bin:$PATH"}}}};

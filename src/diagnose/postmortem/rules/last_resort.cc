@@ -52,7 +52,7 @@ constexpr auto meanings = std::to_array<SignalMeaning>({
      as_key("run it detached: then its output is kept and read"),
      "berth run --detach -- python train.py", ""},
     {SIGKILL, "killed", Severity::warning, as_key("it was killed (SIGKILL)"),
-     as_key("Mostly the kernel does this when the main memory is used up; a scheduler or a person "
+     as_key("Mostly the kernel does this when the main memory is used up. A scheduler or a person "
             "can do it, too. The program itself could say nothing."),
      as_key("ask the kernel whether it was for want of memory"),
      "dmesg -T | grep -i 'killed process'", who_sent_it},
@@ -64,7 +64,7 @@ constexpr auto meanings = std::to_array<SignalMeaning>({
     {SIGHUP, "terminal_closed", Severity::warning, as_key("its terminal was closed"),
      as_key("The connection broke or the window was shut, and the job went with it."),
      as_key("leave it running, also after logout"), "berth run --detach -- python train.py", ""},
-    {SIGPIPE, "reader_gone", Severity::warning, as_key("whoever read its output went away"),
+    {SIGPIPE, "reader_gone", Severity::warning, as_key("the reader of its output went away"),
      as_key("It wrote into a pipe that nobody reads any more (head, a pager that was left)."), "",
      "", ""},
     {SIGXCPU, "cpu_time_limit", Severity::error, as_key("its CPU time was used up"),

@@ -160,9 +160,8 @@ Finding reload_finding() {
           .severity = Severity::warning,
           .title = sentence("the driver was loaded anew while it ran"),
           .evidence = {},
-          .meaning = sentence(
-              "What a job had on its devices is gone then, and libraries that it has loaded may "
-              "not fit the new module."),
+          .meaning = sentence("What a job had on its devices is gone then. Libraries that it has "
+                              "loaded may not fit the new module."),
           .steps = {{sentence("ask the administrator whether the driver was updated; start the job "
                               "again"),
                      ""},

@@ -105,8 +105,8 @@ void add_neighbours_users(const NeighbourGrowth& growth, const RunRecord& run, F
   }
   if (named * 2 < growth.grown().count() && finding.doubt.empty()) {
     finding.doubt = sentence(
-        "the driver names no process that took it: memory of the run itself that is not listed as "
-        "its own (of a container that it started) would look the same");
+        "the driver names no process that took it. Unlisted memory of the run itself (of a "
+        "container that it started) would look the same");
   }
 }
 

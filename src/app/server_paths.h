@@ -44,7 +44,7 @@ void complain_of_unknown(const serve::Settings& settings, const std::string& rea
                                                     std::string& read_from);
 
 /// What a simulated server's history begins with; empty: the server is real, or has no past. Its
-/// runs are written once the first look is asked for, by whoever asks.
+/// runs are written when the first look is asked for, on the asking thread.
 [[nodiscard]] HistoryStore::Past simulated_past(const Context& context);
 
 }  // namespace berth

@@ -41,7 +41,7 @@ class Seen:
         self.text = json.dumps({"berth_lab": 1, "taken_unix_ms": taken_unix_ms, **said}, separators=(",", ":"))
 
 
-class Room:
+class SharedLook:
     def __init__(self, kernels: Callable[[], Awaitable[List[Kernel]]]) -> None:
         self._kernels = kernels
         self._look: Optional[asyncio.Task[None]] = None

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     OnNews = Callable[[News], None]
 
 
-class Wishes:
-    """What wishes() made of its parameters."""
+class DeviceRequest:
+    """What device_request() made of its parameters."""
 
     def __init__(
         self, request: _abi.RequestStruct, wait_ms: int, or_cpu: bool, after_init: AfterInit,
@@ -43,7 +43,7 @@ class Wishes:
         self.sim = sim
 
 
-def wishes(
+def device_request(
     n: int = 1,
     *,
     memory: Optional[Union[str, int]] = None,
@@ -61,22 +61,22 @@ def wishes(
     on_news: Optional[OnNews] = None,
     sim: Optional[str] = None,
     kind: Optional[str] = None,
-) -> Wishes:
+) -> DeviceRequest:
     """What lease(), async_lease() and pick() take."""
     request = request_struct(
         n, memory=memory, only=only, except_=except_, prefer=prefer, need=need, min_compute=min_compute,
         idle_for=idle_for, name=name, kind=kind, record=_is_notebook() if record is None else record,
         after_init=after_init == "index",
     )  # fmt: skip
-    return Wishes(request, _wait_ms(wait), or_cpu, after_init, on_news, sim)
+    return DeviceRequest(request, _wait_ms(wait), or_cpu, after_init, on_news, sim)
 
 
 def takes(
-    listed: Callable[Parameters, Wishes],
-) -> Callable[[Callable[[Wishes], T]], Callable[Parameters, T]]:
+    listed: Callable[Parameters, DeviceRequest],
+) -> Callable[[Callable[[DeviceRequest], T]], Callable[Parameters, T]]:
     """The parameters of `listed`, also for help() and for who checks types."""
 
-    def decorated(answer: Callable[[Wishes], T]) -> Callable[Parameters, T]:
+    def decorated(answer: Callable[[DeviceRequest], T]) -> Callable[Parameters, T]:
         def call(*words: Parameters.args, **how: Parameters.kwargs) -> T:
             return answer(listed(*words, **how))
 
@@ -88,11 +88,11 @@ def takes(
     return decorated
 
 
-del wishes.__annotations__["return"]  # it is not what those return that take the same
+del device_request.__annotations__["return"]  # it is not what those return that take the same
 
 
-@takes(wishes)
-def pick(wanted: Wishes) -> List[Device]:
+@takes(device_request)
+def pick(wanted: DeviceRequest) -> List[Device]:
     """The devices that lease() would get now. Claims nothing: somebody else may take them first.
 
     >>> [device.index for device in pick(2, sim="server-8xh100")]
@@ -104,7 +104,7 @@ def pick(wanted: Wishes) -> List[Device]:
     return drive(_pick_steps(wanted))
 
 
-def _pick_steps(wanted: Wishes) -> Steps[List[Device]]:
+def _pick_steps(wanted: DeviceRequest) -> Steps[List[Device]]:
     import json
 
     with Context.borrowed(_abi.FROM_HELPER, wanted.sim) as context:
@@ -139,7 +139,7 @@ def _is_notebook() -> bool:
     return "ipykernel" in sys.modules
 
 
-def request_struct(n: int, **wishes: Any) -> _abi.RequestStruct:
+def request_struct(n: int, **members: Any) -> _abi.RequestStruct:
     """Numbers mean bytes where memory is meant, and indices where devices are."""
     if not hasattr(n, "__index__"):
         raise Error(f"n={n!r} is no number of devices", remedy='write 1 or more; memory="10G" is of each')
@@ -147,7 +147,7 @@ def request_struct(n: int, **wishes: Any) -> _abi.RequestStruct:
         raise Error(f"n={n} devices were asked for", remedy="ask for one or more")
     request = _abi.sized(_abi.RequestStruct)
     request.devices = n
-    for name, value in wishes.items():
+    for name, value in members.items():
         if isinstance(value, (list, tuple)):
             value = ",".join(map(str, value))
         if name == "memory" and isinstance(value, int):

@@ -1,4 +1,4 @@
-#include "app/serve_places.h"
+#include "app/server_paths.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// The room at a glance: how many are free, a tile per GPU, who computes where, who waits.
+// The server at a glance: how many are free, a tile per GPU, who computes where, who waits.
 
 import { get } from "../api";
 import { el, Parts, roving, section, set_hidden, set_text, type Part } from "../dom/element";
@@ -8,7 +8,7 @@ import {
   by_card,
   is_firing,
   memory_used_by,
-  room_counts,
+  state_counts,
   standing_of,
   sum_of,
   type State,
@@ -21,14 +21,14 @@ import { count_row } from "./counts";
 import { process_table, waiter_table } from "./people";
 import { ServerChart } from "./server_chart";
 import { CardTile, spark_points, type Card } from "./tile";
-import type { View, World } from "./view";
+import type { View, PageContext } from "./view";
 
-export function room_view(world: World): View {
+export function overview_view(context: PageContext): View {
   let oldest = new Map<string, number>();
 
-  const counts = count_row(t("room.counts"), () => draw(world.state()));
+  const counts = count_row(t("overview.counts"), () => draw(context.state()));
   const sums = el("p", { class: "sums" });
-  const tiles = el("ul", { class: "tiles", "aria-label": t("room.gpus") });
+  const tiles = el("ul", { class: "tiles", "aria-label": t("overview.gpus") });
   roving(tiles, "a.tile", () => columns_of(tiles));
   const parts = new Parts<Card | string>(
     tiles,
@@ -36,29 +36,29 @@ export function room_view(world: World): View {
     (one) =>
       typeof one === "string"
         ? group_head(one)
-        : (new CardTile(world, (id) => oldest.get(id) ?? null) as Part<Card | string>),
+        : (new CardTile(context, (id) => oldest.get(id) ?? null) as Part<Card | string>),
   );
   const stop = new AbortController();
   let topology: Topology | null = null;
-  const together = new ServerChart(world);
-  const nothing = el("p", { class: "nothing" }, t("room.no_gpu"));
+  const together = new ServerChart(context);
+  const nothing = el("p", { class: "nothing" }, t("overview.no_gpu"));
 
-  const processes = process_table(world, true);
-  const waiters = waiter_table(world);
+  const processes = process_table(context, true);
+  const waiters = waiter_table(context);
   const problems = el("ul", { class: "events" });
   const problem_parts = new Parts<Problem>(
     problems,
     ({ source, device, message }) => `${source} ${device} ${message}`,
-    () => problem_item(world),
+    () => problem_item(context),
   );
-  const problems_panel = section(t("room.problems"), 2, problems);
-  const alerts = alert_list(world);
+  const problems_panel = section(t("overview.problems"), 2, problems);
+  const alerts = alert_list(context);
   const alerts_panel = section(t("alerts.title"), 2, alerts.root);
 
   const root = el(
     "div",
-    { class: "room needs-look" },
-    el("h1", { class: "unseen" }, t("nav.room")),
+    { class: "overview needs-look" },
+    el("h1", { class: "unseen" }, t("nav.overview")),
     el(
       "div",
       { class: "glance" },
@@ -73,19 +73,19 @@ export function room_view(world: World): View {
     el(
       "div",
       { class: "columns" },
-      section(t("room.processes"), 2, processes.root),
+      section(t("overview.processes"), 2, processes.root),
       section(
-        t("room.queue"),
+        t("overview.queue"),
         2,
         waiters.root,
-        el("p", {}, el("a", { href: address_of({ view: "queue" }) }, t("room.to_queue"))),
+        el("p", {}, el("a", { href: address_of({ view: "queue" }) }, t("overview.to_queue"))),
       ),
     ),
   );
 
   /// What the server remembers of before this page was opened; without it all goes on from now.
   async function learn(): Promise<void> {
-    const until = Math.round(world.server_now());
+    const until = Math.round(context.server_now());
     const since = until - spark_points * 1_000;
     const [past, places] = await Promise.all([
       get<Recent>(
@@ -96,12 +96,12 @@ export function room_view(world: World): View {
       get<Topology>("api/v1/topology", {}, stop.signal),
     ]);
     if (stop.signal.aborted) return;
-    const { series } = world.state();
+    const { series } = context.state();
     if (past.ok)
       for (const { id, values } of past.value.devices)
         series.get(id)?.learn_before(values, past.value.since_unix_ms, past.value.step_ms);
     topology = places.ok ? places.value : null;
-    draw(world.state());
+    draw(context.state());
   }
   let has_drawn = false;
 
@@ -110,7 +110,7 @@ export function room_view(world: World): View {
     requestAnimationFrame(() =>
       setTimeout(() => {
         if (stop.signal.aborted) return;
-        draw(world.state());
+        draw(context.state());
         void learn();
       }, 0),
     );
@@ -122,7 +122,7 @@ export function room_view(world: World): View {
     const is_first = !has_drawn;
     has_drawn = true;
     if (is_first) go_on();
-    counts.update(room_counts(overview.devices));
+    counts.update(state_counts(overview.devices));
     set_text(sums, sums_text(overview));
     const cards = overview.devices.filter((device) => device.parent === null).length;
     tiles.classList.toggle("dense", cards > 16);
@@ -149,7 +149,7 @@ export function room_view(world: World): View {
   }
 
   return {
-    title: t("nav.room"),
+    title: t("nav.overview"),
     root,
     update: draw,
     recolour: () => together.recolour(),
@@ -172,17 +172,17 @@ function in_groups(cards: Card[], topology: Topology | null): (Card | string)[] 
     const groups = new Map<string, Card[]>();
     for (const card of cards) {
       const place = places.get(card.card.id);
-      const name = (place && of(place)) ?? t("room.group_none");
+      const name = (place && of(place)) ?? t("overview.group_none");
       groups.set(name, [...(groups.get(name) ?? []), card]);
     }
     return groups;
   };
   const linked = [...new Set(topology?.devices.map((place) => place.nvlink_group))];
   const number = (group: number | null): string | null =>
-    group === null ? null : t("room.group_nvlink", { n: 1 + linked.indexOf(group) });
+    group === null ? null : t("overview.group_nvlink", { n: 1 + linked.indexOf(group) });
   let groups = by((place) => number(place.nvlink_group));
   if (groups.size < 2)
-    groups = by(({ numa_node: node }) => (node === null ? null : t("room.group_numa", { n: node })));
+    groups = by(({ numa_node: node }) => (node === null ? null : t("overview.group_numa", { n: node })));
   // Of a card each there is nothing to group.
   if (groups.size < 2 || groups.size === cards.length) return cards;
   return [...groups].flatMap(([name, own]) => [name, ...own]);
@@ -208,7 +208,7 @@ function sums_text(overview: Overview): string {
     .map((card) => card.utilization_gpu_percent)
     .filter((value): value is number => value !== null);
   const mean = load.length ? load.reduce((a, b) => a + b, 0) / load.length : null;
-  return t("room.sums", {
+  return t("overview.sums", {
     load: percent(mean),
     used: at_least(memory_used_by(cards), (value) => gib(value, 0)),
     total: at_least(sum_of(cards.map((card) => card.memory_total_bytes)), (value) => gib(value, 0)),
