@@ -175,17 +175,14 @@ TEST(CollectorOfProcessesThatHang, DeviceThatHangsIsOneRowAndTheOthersAreShown) 
 TEST(CollectorOfProcessesThatHang, ProbeProcessThatCannotBeKilledIsNotWaitedFor) {
   std::vector<pid_t> left;
   const Patience patience{.whole = std::chrono::seconds(30), .stall = std::chrono::seconds(1)};
-  SystemClock clock;
-  const Instant began = clock.now();
   const Ask ask = driver(2, [](std::uint64_t i) {
     if (i == 0) hang();
   });
   const Snapshot got = watched(ask, patience, [&](pid_t pid) { left.push_back(pid); });
-  EXPECT_LT(clock.now() - began, std::chrono::seconds(15)) << "it would hang for ever";
   EXPECT_EQ(*got.devices.at(1).temperature.get(), Celsius(40));
   ASSERT_EQ(left.size(), 1U);
   ASSERT_TRUE(signal_child(left[0], SIGKILL));
-  EXPECT_EQ(reap(left[0])->signal, SIGKILL);
+  EXPECT_EQ(reap(left[0])->signal, SIGKILL) << "it had ended: nothing was tested";
 }
 
 TEST(CollectorOfProcessesThatHang, EverythingThatHangsEndsWithinPatience) {
@@ -193,6 +190,7 @@ TEST(CollectorOfProcessesThatHang, EverythingThatHangsEndsWithinPatience) {
   SystemClock clock;
   const Instant began = clock.now();
   const Snapshot got = watched(driver(64, [](std::uint64_t) { hang(); }), patience);
+  // By the clock.
   EXPECT_LT(clock.now() - began, milliseconds(3000)) << "one after the other they take 6.4 s";
   const auto names_a_gpu = [](const Problem& problem) {
     return problem.message.english().starts_with("asking GPU ");

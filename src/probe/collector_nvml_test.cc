@@ -174,6 +174,7 @@ TEST_F(CollectorOnDriver, EventsThatHangCostNoDevice) {
           {.whole = 12 * stall, .stall = stall, .opening = 12 * stall, .waking = 6 * stall});
       const Instant before = clock.now();
       look = looked(collector);
+      // By the clock.
       EXPECT_LT(clock.now() - before, 12 * stall + std::chrono::seconds(3)) << function;
       if (look.problems.size() == 1 + problems_without_driver) break;
     }

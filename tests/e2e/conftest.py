@@ -5,6 +5,7 @@ of the machine it runs on is seen or touched. BERTH (or BERTH_BIN) names the bin
 build directory with the fake driver libraries."""
 
 import concurrent.futures
+import contextlib
 import copy
 import fcntl
 import json
@@ -46,6 +47,40 @@ def wait_until(condition, what, timeout=60.0):
             return value
         time.sleep(max(0.01, time.monotonic() - asked_at))  # who starts a program to ask leaves time to others
     pytest.fail(f"not within {timeout} s: {what}")
+
+
+@contextlib.contextmanager
+def ends_within_patience(what, seconds=60.0):
+    """What is done inside ends by itself, where it would else wait for ever. This says nothing of speed: who asks for
+    less than 20 s compares with a clock, and is marked so (tests/tools/test_clock.py)."""
+    assert seconds >= 20, "so short a patience is a claim about speed"
+    began = time.monotonic()
+    yield
+    took = time.monotonic() - began
+    if took >= seconds:
+        pytest.fail(f"it took {took:.0f} s: {what}")
+
+
+def wakes(pid, times):
+    """Waits until a process has gone to sleep and woken so many times more: who looks again and again has looked,
+    and has done by then what it was going to do of itself."""
+
+    def switches():
+        status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+        return int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status, re.MULTILINE)[1])
+
+    wanted = switches() + times
+    wait_until(lambda: switches() >= wanted, f"process {pid} wakes {times} times")
+
+
+def sleeps(pid):
+    """Whether it waits for something now."""
+    return pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] == "S"
+
+
+def waiting_in(pipe):
+    """Bytes that came into a pipe or a socket and were not read yet."""
+    return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
 
 
 def side_by_side(act, directory, cases):

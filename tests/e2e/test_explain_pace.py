@@ -9,11 +9,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
-from conftest import BERTH, BUILD, ROOT, Machine, Terminal, end, scenario, wait_until
+from conftest import BERTH, BUILD, ROOT, Machine, Terminal, end, scenario, wait_until, wakes
 from test_two_users import IS_ROOT, OTHER, VIEWER, words_as
 
 WORKLOADS = ROOT / "tests/workloads"
@@ -183,7 +182,7 @@ def test_what_was_seen_until_the_terminal_closed_is_saved(machine, tmp_path):
     caught = Path(f"/proc/{watching.pid}/status")
     mask = 1 << (signal.SIGHUP - 1)
     wait_until(lambda: int(caught.read_text().split("SigCgt:")[1].split()[0], 16) & mask, "it notes signals", 60)
-    time.sleep(1.5)
+    wakes(watching.pid, 30)  # steps of a tenth of a second
     watching.send_signal(signal.SIGHUP)
     watching.communicate(timeout=60)
     assert len(saved.read_text(encoding="utf-8").splitlines()) >= 2

@@ -7,7 +7,7 @@ import threading
 import time
 
 import pytest
-from conftest import Machine, wait_until
+from conftest import Machine, ends_within_patience, wait_until
 from serving import Server
 
 
@@ -114,6 +114,7 @@ def test_two_that_join_each_other_show_two_each(room):
     assert set(hosts_of(first)) == {"b"} and set(hosts_of(second)) == {"a", "b"}
 
 
+@pytest.mark.clock
 def test_each_failure_is_its_own(room):
     for name in ("well", "killed", "hung", "locked"):
         room.start(name)
@@ -178,7 +179,8 @@ def test_the_right_token_opens_and_shows_no_more_than_both_allow(room):
     token = other.machine.run("token", "create", "room", "--public").stdout.strip()
     secret = room.directory / "token"
     secret.write_text(token + "\n", encoding="ascii")
-    time.sleep(1.2)  # it reads its tokens once a second
+    known = {"Authorization": f"Bearer {token}"}
+    wait_until(lambda: other.get("/api/v1/overview", known).status == 200, "it has read its tokens, as it does each second")
     here = room.join(room.line("a", f"token_file={secret}"), others="owner")
     wait_for(here, "a", "ok")
     assert any(device["users"] for device in hosts_of(here, over="unix")["a"]["devices"]), "the administrator"
@@ -271,9 +273,8 @@ def test_status_asks_all_at_once(room):
     words = [f"{name}=http://127.0.0.1:{room.servers[name].port}" for name in ("a", "hung")]
     words += [f"gone=127.0.0.1:{free_port()}", *(f"hung{i}=127.0.0.1:{hung.port}" for i in range(20))]
     machine = room.machine("here", "server-8xh100")
-    began = time.monotonic()
-    done = machine.run("status", "--all", "--join", ",".join(words))
-    assert time.monotonic() - began < 6
+    with ends_within_patience("one after the other, those that hang take more than a minute", 40):
+        done = machine.run("status", "--all", "--join", ",".join(words))
     assert done.returncode == 1, done.stderr
     assert "unreachable: hung" not in done.stdout
     assert "unreachable: 127.0.0.1" in done.stdout and "does not answer within" in done.stdout

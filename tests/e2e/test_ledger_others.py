@@ -101,12 +101,12 @@ def keep_awake_and_never_start(ledger, say):
     for fd, beat in awake.items():
         lock_to_write(fd, 0, LIFE)
         lock_to_write(fd, beat, FLAGS_END - beat)
-    for _ in range(UNTIL_STOPPED * 2):
+    for _ in range(UNTIL_STOPPED * 4):
         for fd, beat in awake.items():
             awake[fd] = BEAT + time.monotonic_ns() // 1_000_000
             lock_to_write(fd, beat, awake[fd] - beat, fcntl.F_UNLCK)
         say(b".")
-        time.sleep(0.5)
+        time.sleep(0.25)
 
 
 @pytest.fixture
@@ -271,9 +271,9 @@ def test_who_was_stopped_for_a_part_of_the_time_is_not_said_to_be_stopped(ledger
         run = ledger.start(ANN, "run", "-q", "--", "true", stderr=subprocess.PIPE)
         while run.poll() is None:
             holder.signal(signal.SIGSTOP)
-            time.sleep(0.5)
+            time.sleep(0.25)
             holder.signal(signal.SIGCONT)
-            time.sleep(0.3)
+            time.sleep(0.15)
         _, said = ended(run)
         assert "stopped" not in said, said
 

@@ -93,10 +93,8 @@ def test_a_run_into_a_pager_takes_its_keys_and_ends_with_it(machine, tmux):
 
 def test_a_reader_that_has_enough_ends_the_run_as_by_hand(machine, tmux):
     before = tmux.settings()
-    begin = time.monotonic()
     tmux.line("clear; $berth run -q -- seq 100000000 | head -1; echo codes=${PIPESTATUS[*]}=")
     assert tmux.until(r"^1\ncodes=(\d+) 0=$").group(1) == "141"
-    assert time.monotonic() - begin < 10
     assert_as_before(tmux, machine, before)
     assert show(machine)["end"]["signal"] == 13
 

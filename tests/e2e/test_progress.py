@@ -125,6 +125,7 @@ def of_many_seconds(machine, count):
     return record
 
 
+@pytest.mark.clock
 def test_a_report_of_a_long_run_shows_how_much_of_it_is_read(machine):
     record = of_many_seconds(machine, 200_000)
     terminal = Terminal(100)

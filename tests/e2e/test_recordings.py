@@ -2,14 +2,14 @@
 
 import json
 import os
+import pathlib
 import resource
 import signal
 import subprocess
 import threading
-import time
 
 import pytest
-from conftest import BERTH, Machine, wait_until
+from conftest import BERTH, Machine, sleeps, wait_until, waiting_in
 from test_replay import QUERY
 from test_top import terminal_of  # noqa: F401  a fixture
 
@@ -37,14 +37,13 @@ def in_one_line(done):
 
 
 def written_late(fifo, text):
-    """Writes the first half after a while, and the rest after another."""
+    """Writes the first half once somebody reads, and the rest once that was read."""
 
     def write():
-        time.sleep(0.3)
         with open(fifo, "w", encoding="utf-8") as out:
             out.write(text[: len(text) // 2])
             out.flush()
-            time.sleep(0.3)
+            wait_until(lambda: waiting_in(out.fileno()) == 0, "the first half is read")
             out.write(text[len(text) // 2 :])
 
     writer = threading.Thread(target=write, daemon=True)
@@ -86,7 +85,8 @@ def test_ctrl_c_ends_the_wait_for_who_writes(machine, tmp_path):
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     waiting = machine.start("status", "-w", "--replay", fifo)
-    time.sleep(0.5)
+    in_kernel = pathlib.Path(f"/proc/{waiting.pid}/wchan")
+    wait_until(lambda: sleeps(waiting.pid) and in_kernel.read_text() in ("wait_for_partner", "0", ""), "it waits for who writes")
     assert waiting.poll() is None
     waiting.send_signal(signal.SIGINT)
     assert waiting.wait(timeout=60) in (-signal.SIGINT, 130)

@@ -35,6 +35,7 @@ def held_lock(machine):
         yield lock
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 @pytest.mark.parametrize("wait", ["--no-wait", "--wait"])
 def test_whoever_waits_for_the_ledgers_lock_can_be_ended(machine, number, wait):

@@ -2,7 +2,6 @@
 
 import os
 import threading
-import time
 
 import pytest
 
@@ -129,13 +128,11 @@ def test_waiter_killed_at_any_system_call(machine):
         poll(lambda: not leases(machine), 30, "the holder has no lease")
         release = threading.Timer(0.15, hold.unlink)
         release.start()
-        began = time.monotonic()
         try:
-            return act()
+            return act()  # each wait in it has its own patience
         finally:
             release.join()
             holder.wait(timeout=30)
-            assert time.monotonic() - began < NEXT_STARTS_WITHIN
 
     count = with_device_taken(stage.learn).calls[LAUNCHER]
     points = spread(count, 15)

@@ -262,6 +262,7 @@ def test_a_run_that_is_not_there_is_named_in_the_language_asked_for_alone(machin
 # --- its record --------------------------------------------------------------------------------------
 
 
+@pytest.mark.clock
 def test_samples_once_a_second_with_what_the_job_used(machine):
     assert machine.run("run", "-q", "--", "sleep", "3.2").returncode == 0
     record = show(machine)
@@ -278,7 +279,7 @@ def test_a_killed_sampler_is_started_again_and_the_record_says_so(machine):
     over = machine.directory / "over"
     launcher = machine.start("run", "-q", "--", *waits_for(over))
     poll(lambda: "sampler" not in parts_of(launcher.pid), 30, "there is no sampler")
-    time.sleep(0.5)
+    poll(lambda: not samples_of(show(machine)), 30, "it takes no samples")
     first = parts_of(launcher.pid)["sampler"]
     os.kill(first, signal.SIGKILL)
     poll(lambda: parts_of(launcher.pid).get("sampler", first) == first, 30, "there is no other sampler")

@@ -11,12 +11,15 @@ import signal
 import time
 
 import pytest
+from aftermath import parts_of
+from conftest import children
 
 COUNTER = """
 import json, os, signal, time
 got = {}
 def count(number, frame):
     got[number] = got.get(number, 0) + 1
+    open("heard", "a").write(f"{number} ")
 for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
     signal.signal(number, count)
 print("READY", flush=True)
@@ -106,7 +109,8 @@ def test_keys_and_kills_reach_the_job_once_each(machine, terminal):
     terminal.type(counting(machine) + "\n")
     terminal.until("READY")
     terminal.type("\x03")
-    time.sleep(0.3)
+    heard = machine.directory / "heard"
+    wait_until(lambda: heard.exists() and heard.read_text() == f"{int(signal.SIGINT)} ")
     terminal.type("\x1a")
     terminal.until("Stopped")
     terminal.type("kill -USR1 %1; kill -TERM $(jobs -p); fg\n")
@@ -168,7 +172,8 @@ def test_closed_terminal_reaches_the_job_once_where_no_shell_sends_it_again(mach
     shown = ""
     while "READY" not in shown:
         shown += os.read(fd, 4096).decode(errors="replace")
-    time.sleep(0.3)
+    [launcher] = children(leader)
+    wait_until(lambda: {"keeper", "sampler", "job"} <= set(parts_of(launcher)))
     os.close(fd)
     os.waitpid(leader, 0)
     wait_until((machine.directory / "got").exists)
@@ -270,11 +275,13 @@ def wait_until(claim, seconds=30):
 
 def test_killed_launcher_changes_nothing_but_the_prompt(machine):
     job = machine.directory / "done"
-    launcher = machine.start("run", "--", "sh", "-c", f"sleep 1; echo yes > {job}")
+    over = machine.directory / "over"
+    launcher = machine.start("run", "--", "sh", "-c", f"until test -e {over}; do sleep 0.05; done; echo yes > {job}")
     wait_until(lambda: machine.ledger.exists() and leases(machine))
-    time.sleep(0.3)
+    wait_until(lambda: "job" in parts_of(launcher.pid))
     launcher.kill()
     launcher.wait()
+    over.touch()
     wait_until(job.exists)
     wait_until(lambda: not leases(machine))
     [run] = (machine.directory / "state/berth/runs").glob("2*")

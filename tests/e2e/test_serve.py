@@ -14,8 +14,8 @@ import tempfile
 import urllib.request
 
 import pytest
-from conftest import BERTH, ROOT, scenario, wait_until
-from serving import Described, Events, Server, UnixConnection, commands_are_open, metric, openssl, pause
+from conftest import BERTH, ROOT, scenario, sleeps, wait_until, waiting_in
+from serving import Described, Events, Server, UnixConnection, commands_are_open, metric, openssl
 from serving import serve_on  # noqa: F401  pylint: disable=unused-import
 from test_two_users import words_as
 
@@ -471,7 +471,8 @@ def test_term_lets_the_answer_on_its_way_arrive_whole(server):
         late.connect(("127.0.0.1", server.port))
         late.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode() * 200)
         assert late.recv(1, socket.MSG_PEEK) == b"H"
-        pause(0.3)  # until it is in the midst of one that does not fit between the two any more
+        # It is in the midst of one that does not fit between the two any more: it waits, and no more comes.
+        wait_until(lambda: sleeps(server.process.pid) and waiting_in(late) > 0, "both are full")
         server.process.send_signal(signal.SIGTERM)
         wait_until(lambda: not os.path.exists(server.socket_path), "it is ending")
         got = b""

@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 import urllib.parse
 import urllib.request
 from pathlib import Path
@@ -30,6 +29,18 @@ def leads_to(address):
     """Where the file goes on to that a browser was given."""
     assert address.startswith("file:///"), address
     return re.search(r'content="0;url=([^"]+)"', Path(address.removeprefix("file://")).read_text())[1]
+
+
+def of_environment(words):
+    """Processes in whose environment these words are."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and words in (entry / "environ").read_text(errors="replace"):
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
 
 
 class Desktop:
@@ -77,14 +88,8 @@ class Desktop:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def browsers(self):
-        found = []
-        for entry in Path("/proc").iterdir():
-            try:
-                if entry.name.isdigit() and str(self.folder) in (entry / "environ").read_text(errors="replace"):
-                    found.append(int(entry.name))
-            except OSError:
-                continue
-        return [pid for pid in found if pid not in [process.pid for process in self.started]]
+        started = [process.pid for process in self.started]
+        return [pid for pid in of_environment(str(self.folder)) if pid not in started]
 
 
 @pytest.fixture
@@ -170,7 +175,10 @@ def test_where_nobody_sits_nothing_opens_and_nothing_is_said(desktop, words, env
     shutil.copy(desktop.browser, desktop.folder / "xdg-open")
     names = {"browser": desktop.browser, "folder": desktop.folder, "path": desktop.env["PATH"]}
     _, terminal = desktop.serve(*words, piped=piped, **{name: value.format(**names) for name, value in env.items()})
-    time.sleep(0.5)
+    connection = UnixConnection(str(desktop.folder / "sock"))
+    connection.request("GET", "/healthz")
+    assert connection.getresponse().status == 200
+    # Who opens it was begun before the server, and is one of these until the browser is.
     assert desktop.opened() is None and not Path(f"{desktop.folder}/xdg-open.opened").exists()
     said = terminal.read()
     assert b"no page" not in said and b"opening it" not in said and not desktop.browsers()
@@ -312,7 +320,8 @@ def test_mistakes(machine, tmp_path):
     # A server that does not begin leaves no browser behind.
     refused = machine.run("serve", "--open", "--listen", "127.0.0.1:0", "--socket", str(tmp_path), env={"BROWSER": str(browser)})
     assert refused.returncode != 0
-    time.sleep(0.3)
+    # One that was begun would stay.
+    wait_until(lambda: not of_environment(str(browser)), "nobody is left who would open it")
     assert not Path(f"{browser}.opened").exists()
 
 

@@ -3,11 +3,10 @@ instead of the name, and that is said."""
 
 import os
 import subprocess
-import time
 
 import pytest
 
-from conftest import BUILD, children, end, many_devices, wait_until
+from conftest import BUILD, children, end, ends_within_patience, many_devices, wait_until
 
 LIBRARY = BUILD / "fakes/preload/libslow_directory.so"
 STRANGER = 54321  # in no /etc/passwd
@@ -39,11 +38,9 @@ def behind_a_slow_directory(driver_of, stranger):
 @needs_root
 def test_status_shows_the_number_in_time_and_says_why(driver_of, stranger):
     driver = behind_a_slow_directory(driver_of, stranger)
-    begin = time.monotonic()
-    done = driver.run("status")
-    took = time.monotonic() - begin
+    with ends_within_patience("the directory never answers"):
+        done = driver.run("status")
     assert (driver.directory / "asked").exists(), "nobody asked the directory: nothing was tested"
-    assert took < 3, f"{took:.2f} s"
     assert done.returncode == 0, done.stderr
     assert str(STRANGER) in done.stdout and "sleep 60" in done.stdout, done.stdout
     assert "name" in done.stdout and "no answer" in " ".join(done.stdout.split()), done.stdout
@@ -56,13 +53,11 @@ def test_status_shows_the_number_in_time_and_says_why(driver_of, stranger):
 def test_one_that_cannot_even_be_killed_holds_nobody_up(driver_of, stranger):
     driver = behind_a_slow_directory(driver_of, stranger)
     driver.env["BERTH_FAKE_UNKILLABLE"] = "1"
-    begin = time.monotonic()
     process = driver.start("status")
     try:
         probe = wait_until(lambda: children(process.pid), "the probe process has started", 3)[0]
-        out, err = process.communicate(timeout=60)
-        took = time.monotonic() - begin
-        assert took < 3, f"{took:.2f} s: {out}{err}"
+        with ends_within_patience("the directory never answers, and who asks it cannot be ended"):
+            out, _ = process.communicate(timeout=60)
         assert os.path.exists(f"/proc/{probe}"), "the probe was ended: nothing was tested"
         assert str(STRANGER) in out, out
     finally:

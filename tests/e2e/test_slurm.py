@@ -14,7 +14,7 @@ import time
 import pytest
 
 from aftermath import leases, poll, show
-from conftest import BERTH, Machine, end, many_devices
+from conftest import BERTH, Machine, end, ends_within_patience, many_devices
 from engines import IMAGE, Docker, need_root
 from slurm_site import LONG, RELEASES, Slurm, wait_until
 
@@ -577,11 +577,10 @@ def test_runs_of_one_job_share_its_cards_and_never_queue(machine, site):
     script = (f"{BERTH} run -- sh -c 'echo one $CUDA_VISIBLE_DEVICES; sleep 3' & sleep 1; "
               f"{BERTH} run -- sh -c 'echo two $CUDA_VISIBLE_DEVICES; sleep 2' & sleep 1; "
               f"{BERTH} run --wait -- true; echo third $?; {BERTH} run -n 3 -- true; echo fourth $?; wait")
-    started = time.monotonic()
-    said = inside(machine, site, 2, script).stdout
+    with ends_within_patience("one of them waits in the queue"):
+        said = inside(machine, site, 2, script).stdout
     assert "third 124" in said and "fourth 124" in said
     assert {"one 0", "two 1"} <= set(said.splitlines()), said
-    assert time.monotonic() - started < 30
 
 
 def test_a_job_without_cards_is_as_any_other_process(machine, site):

@@ -6,7 +6,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 
 import pytest
 from conftest import BERTH, FakeDriver, Terminal, end, many_devices, scenario, wait_until
@@ -65,15 +64,15 @@ def test_a_card_that_dies_before_its_name_is_known_is_in_the_exit_code(tmp_path,
 
 
 def test_the_library_is_started_once_for_all_rounds_of_a_loop(tmp_path):
-    """Started anew each round, it would take half a second each time."""
-    driver = FakeDriver(tmp_path, many_devices(1), faults="nvmlInit_v2=sleep:500ms")
+    driver = FakeDriver(tmp_path, many_devices(1))
+    calls = tmp_path / "calls"
+    driver.env["BERTH_FAKE_NVML_CALLS"] = str(calls)
     words = ("smi", "--query-gpu=index", "--format=csv,noheader", "-lms", "100")
     loop = driver.start(*words)
     assert loop.stdout.readline() == "0\n"
-    began = time.monotonic()
     assert [loop.stdout.readline() for _ in range(10)] == ["0\n"] * 10
-    assert time.monotonic() - began < 4, "ten rounds, a tenth of a second each"
     end(loop)
+    assert calls.read_text(encoding="utf-8").count("nvmlInit") == 1
 
 
 @pytest.mark.parametrize("loop", [["-l", "1"], ["-lms", "200"]], ids=" ".join)
@@ -353,11 +352,9 @@ def test_a_loop_prints_its_header_once_and_ends_with_ctrl_c(machine):
 
 
 def test_dmon_ends_after_the_count_asked_for(machine):
-    began = time.monotonic()
     done = machine.run("smi", "dmon", "-c", "2", "-i", "0,1", "-s", "pc")
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) == 2 + 4
-    assert time.monotonic() - began < 20
 
 
 def test_gpustat_refreshes_in_place_on_a_terminal(machine):

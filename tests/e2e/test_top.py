@@ -11,7 +11,7 @@ import tempfile
 import time
 
 import pytest
-from conftest import BERTH, FakeDriver, Machine, children, end, many_devices, scenario, wait_until
+from conftest import BERTH, FakeDriver, Machine, children, end, many_devices, scenario, wait_until, wakes
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 
@@ -488,10 +488,9 @@ def test_a_paused_picture_stands_still_and_then_shows_what_came_meanwhile(machin
     terminal.until("paused")
     time.sleep(0.2)  # until all of that picture is on the screen
     paused = terminal.screen()
-    time.sleep(1)
+    wakes(terminal.pid(), 20)
     assert terminal.screen() == paused
     terminal.type("-------")  # a minute between looks: what is shown then came before
-    time.sleep(0.5)
     terminal.type("p")
     shown = terminal.until("every 60 s")
     assert shown.splitlines()[1:] != paused.splitlines()[1:]

@@ -188,6 +188,7 @@ def test_a_library_of_another_release(server):
     helper.communicate(timeout=20)
 
 
+@pytest.mark.clock
 def test_a_program_that_never_answers(server, alone, folder):
     """No call waits for it; it is given up after a time, and ended."""
     mark = folder / "pid"

@@ -48,6 +48,7 @@ def test_at_no_moment_of_a_claim_is_a_lease_lost(desk):
     assert desk.leases() == []
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize("call", ["look(max_age=0)", "pick()", "lease()", "lease(wait=True)"])
 def test_a_program_that_never_answers_holds_up_no_ctrl_c(desk, call):
     program = desk.directory / "berth"

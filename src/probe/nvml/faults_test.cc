@@ -408,6 +408,7 @@ class NvmlHangs : public NvmlFaults {
     const Instant before = clock.now();
     auto look = collect(sources, {.wanted = Depth::lists}, clock, patience);
     EXPECT_TRUE(look) << function;
+    // By the clock.
     EXPECT_LT(clock.now() - before, patience.whole + std::chrono::seconds(3)) << function;
     return look ? std::move(*look) : Snapshot{};
   }
