@@ -172,7 +172,10 @@ LANES_OF_THE_REST = 4  # they wait most of the time
 
 
 # What is done in samples by ./dev test, and in full where BERTH_LONG is set.
-LONG_TESTS = ("image", "kubernetes", "package", "run_kill_points", "run_chaos", "side_by_side", "slurm", "two_nodes")
+LONG_TESTS = (
+    *("apptainer", "image", "kubernetes", "package", "ranks", "ranks_on_nodes", "run_kill_points", "run_chaos"),
+    *("side_by_side", "slurm", "two_nodes"),
+)
 IN_FULL = [E2E / f"test_{name}.py" for name in LONG_TESTS]
 
 

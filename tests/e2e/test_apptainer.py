@@ -1,7 +1,9 @@
 """`berth run -- apptainer …` with the real one: no daemon, so what it starts has the run's lease, variables and end."""
 
+import contextlib
 import json
 import os
+import pathlib
 import signal
 import subprocess
 
@@ -54,6 +56,17 @@ def in_container(root, *words):
     return ("--", *apptainer("exec", root, *words))
 
 
+def sleepers(length):
+    """Processes that run `sleep LENGTH`."""
+    found = []
+    for entry in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            if words[0].endswith(b"sleep") and words[1:2] == [str(length).encode()]:
+                found.append(entry.name)
+    return found
+
+
 def test_its_variables_and_its_end_are_the_jobs(machine, root):
     done = machine.run("run", "-n", "2", *in_container(root, "/bin/sh", "-c", "echo cards $CUDA_VISIBLE_DEVICES; exit 7"))
     assert done.returncode == 7, done.stderr
@@ -74,15 +87,19 @@ def test_stop_asks_what_runs_inside(machine, root):
 
 
 def test_what_outlives_a_killed_apptainer_keeps_the_lease(machine, root, tmp_path):
-    run = machine.start("run", *in_container(root, "/bin/sh", "-c", "echo begun; exec sleep 300"))
+    length = 100_000 + os.getpid()  # nobody else's
+    run = machine.start("run", *in_container(root, "/bin/sh", "-c", f"sleep {length} & echo begun; wait"))
     assert run.stdout.readline() == "begun\n"
-    job = show(machine)["job"]["pid"]
-    os.kill(job, signal.SIGKILL)
-    # Its container goes with it, or lives: the lease does the same.
-    poll(lambda: bool(leases(machine)) != (show(machine)["state"] == "running"), 30, "a lease that says otherwise")
+    wait_until(lambda: sleepers(length), "it sleeps")
+    os.kill(show(machine)["job"]["pid"], signal.SIGKILL)
+    # What it started goes with it, or lives: the lease does the same, whatever the record says.
+    assert run.wait(timeout=60) == -signal.SIGKILL
+    held = leases(machine)
+    assert held or not sleepers(length), "the lease has gone while the container computes on"
+    poll(lambda: bool(leases(machine)) != bool(sleepers(length)), 30, "a lease that says otherwise")
     machine.run("stop", "last", "--grace", "1s")
-    run.wait(timeout=60)
-    assert not leases(machine)
+    wait_until(lambda: not sleepers(length), "its end")
+    poll(lambda: leases(machine), 30, "the lease of a stopped run")
 
 
 def test_an_instance_holds_the_lease_until_it_is_stopped(machine, root):

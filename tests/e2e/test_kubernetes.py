@@ -15,9 +15,10 @@ import threading
 
 import pytest
 from aftermath import leases
-from conftest import BERTH, ROOT, Machine, scenario, wait_until
+from conftest import BERTH, ROOT, Machine, many_devices, wait_until
 from serving import Server
 from test_image import TOKEN, status_of
+from test_isolate import PRIVATE_DEV
 from test_join import free_port
 from test_ps_enclosures import CASES, job, machine_seen_by  # noqa: F401  pylint: disable=unused-import
 from test_ps_health import with_processes
@@ -225,6 +226,22 @@ def words_of(pod, port):
 
 
 @pytest.mark.parametrize("name", VALUES)
+def test_the_pod_goes_to_nodes_with_a_card_though_they_are_kept_for_jobs_and_takes_little(name):
+    pod = part_of(kept(name), "DaemonSet")
+    affinity = re.search(r"nodeSelectorTerms:\n((?: {12}.*\n?)+)", pod)
+    terms = affinity[1].split("- matchExpressions:\n")[1:] if affinity else []
+    # One of them is enough: any of three discoveries has found a card. The other values say null: every node.
+    assert [" ".join(term.split()) for term in terms] == ([
+        '- key: feature.node.kubernetes.io/pci-10de.present operator: In values: - "true"',
+        "- key: feature.node.kubernetes.io/cpu-model.vendor_id operator: In values: - NVIDIA",
+        '- key: nvidia.com/gpu.present operator: In values: - "true"'] if name == "default" else [])
+    tolerations = re.search(r"tolerations:\n((?: {8}.*\n?)+)", pod)[1]
+    assert " ".join(tolerations.split()) == "- effect: NoSchedule key: nvidia.com/gpu operator: Exists"
+    resources = re.search(r"resources:\n((?: {12}.*\n)+)", pod)[1]
+    assert " ".join(resources.split()) == "limits: memory: 256Mi requests: cpu: 50m memory: 64Mi"
+
+
+@pytest.mark.parametrize("name", VALUES)
 def test_the_pods_own_words_serve_metrics_to_its_token_and_health_to_everybody(tmp_path, name):
     """The words, settings and token of the rendered manifests, given to the image's own script."""
     text, port = kept(name), free_port()
@@ -296,13 +313,20 @@ def test_the_nodes_ledger_is_read_where_it_may_not_be_written(tmp_path):
         job.wait(timeout=60)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="a /dev of one's own: only root can make one")
 def test_a_run_in_a_pod_is_given_the_pods_cards_and_no_other(driver_of):
-    snapshot = with_processes([])
-    snapshot["devices"] = [one | {"index": index} for index, one in enumerate(scenario("server-8xh100")["devices"][5:7])]
-    machine = driver_of(snapshot)
-    # As the device plugin leaves it.
-    machine.env["NVIDIA_VISIBLE_DEVICES"] = ",".join(one["id"] for one in snapshot["devices"])
+    """The node has eight; of two the pod has the files, as the device plugin leaves it."""
+    snapshot = many_devices(8)
+    for device in snapshot["devices"]:
+        device["minor_number"] = device["index"]
+    machine, pods = driver_of(snapshot), [snapshot["devices"][5]["id"], snapshot["devices"][6]["id"]]
+    machine.env |= {"NVIDIA_VISIBLE_DEVICES": ",".join(pods), "BERTH_FAKE_NVML_FILES": "1",
+                    "BEGIN_IN": str(machine.directory)}
+    node, files = machine.command, PRIVATE_DEV.replace("0 3)", "5 6)")
+    machine.command = lambda *words: ["unshare", "-m", "sh", "-c", files, "sh", *node(*words)]
     both = machine.run("run", "-q", "-n", "2", "--", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES", timeout=60)
     assert (both.returncode, both.stdout) == (0, "0,1\n"), both.stderr
+    given = json.loads(machine.run("show", "--json", "last").stdout)["given"]["devices"]
+    assert [one["id"] for one in given] == pods
     more = machine.run("run", "-q", "-n", "3", "--", "true", timeout=60)
     assert more.returncode == 124, more.stderr
