@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/line_socket.h"
 #include "base/result.h"
-#include "lib/seen.h"
+#include "lib/parsed_look.h"
 
 namespace berth::lib {
 
@@ -32,10 +32,10 @@ struct HelperPlace {
 [[nodiscard]] Result<std::string> find_program(const std::string& named);
 
 struct Message {
-  Json json;                         // without its last member, "look"
-  std::shared_ptr<const Seen> look;  // where it has one
-  std::string line;                  // as it came, up to there
-  Fd descriptor;                     // of a lease
+  Json json;                               // without its last member, "look"
+  std::shared_ptr<const ParsedLook> look;  // where it has one
+  std::string line;                        // as it came, up to there
+  Fd descriptor;                           // of a lease
 };
 
 class HelperClient {
