@@ -322,7 +322,7 @@ class Adder {
     add(MemoryPart::activations, 4 * s * b * h * each * divided + logits,
         8 * s * b * h * each * divided + logits);
     assume(sentence("while a prompt is read, one layer's activations and the logits of its last "
-                    "token alone; attention keeps no s×s matrix (FlashAttention, SDPA)"),
+                    "token alone. Attention keeps no s×s matrix (FlashAttention, SDPA)"),
            "4·s·b·h·bytes + 4·b·v – 8·s·b·h·bytes + 4·b·v");
   }
 

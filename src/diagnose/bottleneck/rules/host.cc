@@ -240,10 +240,9 @@ std::optional<Cause> loader_storage_bound(const Evidence& seen) {
       .severity = Severity::warning,
       .title = sentence("the GPU waits for data: storage does not deliver it fast enough"),
       .evidence = {busy_sentence(seen),
-                   sentence(
-                       "{} processes that load stood waiting for storage (state D) in {} of the "
-                       "looks at them, and used {} of a CPU each",
-                       wait.count, percent(wait.share), percent(wait.wanted))},
+                   sentence("{} processes that load stood waiting for storage (state D) in {} of "
+                            "the looks at them. They used {} of a CPU each",
+                            wait.count, percent(wait.share), percent(wait.wanted))},
       .meaning = sentence("The CPUs rest and the disk or the file server works."),
       .steps = advice(Advice::faster_storage, seen.activity.framework),
       .doubt = doubt_of(seen)};
