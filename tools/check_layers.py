@@ -127,6 +127,9 @@ HEADERS_ONLY_HERE = {
     "sys/pidfd.h": re.compile(r"$^"),
 }
 
+# Words that say so little that each may name one type of the program only.
+NAMES_ONE_TYPE = re.compile(r"\b(?:enum class|struct|class) (Look|Part|Place|Request|Row|Rule|Seen|Step|Watched)(?= final| :| \{)")
+
 
 def arrows_in_cmake(text: str) -> dict[str, set[str]]:
     arrows = {}
@@ -136,12 +139,13 @@ def arrows_in_cmake(text: str) -> dict[str, set[str]]:
 
 
 def arrows_in_design(text: str) -> dict[str, set[str]]:
-    """Lines "place → snapshot" of the fenced block named arrows; a folder may have several."""
+    """Lines "place, lease → snapshot" of the fenced block named arrows; a folder may have several lines."""
     block = re.search(r"^```arrows\n(.*?)^```", text, re.M | re.S)
     arrows = {}
     for line in (block[1] if block else "").splitlines():
-        name, _, targets = line.partition("→")
-        arrows.setdefault(name.strip(), set()).update({word.strip() for word in targets.split(",")} - {"∅", ""})
+        names, _, targets = line.partition("→")
+        for name in names.split(","):
+            arrows.setdefault(name.strip(), set()).update({word.strip() for word in targets.split(",")} - {"∅", ""})
     return arrows
 
 
@@ -217,6 +221,11 @@ def rule_findings(name: Path, text: str) -> list[str]:
     return found
 
 
+def type_findings(types: dict[str, list[str]]) -> list[str]:
+    several = {name: places for name, places in types.items() if len(places) > 1}
+    return [f"{places[1]}: {name} is a type of {places[0]}, too: each needs its own" for name, places in several.items()]
+
+
 def findings(root: Path) -> list[str]:
     arrows = arrows_in_cmake((root / "CMakeLists.txt").read_text(encoding="utf-8"))
     found = []
@@ -225,6 +234,7 @@ def findings(root: Path) -> list[str]:
     for name in sorted(arrows.keys() | drawn.keys()):
         if arrows.get(name) != drawn.get(name):
             found.append(f"CMakeLists.txt: {name} does not link what doc/DESIGN.md draws for it")
+    types: dict[str, list[str]] = {}
     for name in repository.sources(root):
         if name.parts[0] == "src" and len(name.parts) > 2 and name.parts[1] not in arrows:
             found.append(f"{name}: the folder {name.parts[1]} has no berth_folder() in CMakeLists.txt")
@@ -232,7 +242,11 @@ def findings(root: Path) -> list[str]:
         text = (root / name).read_text(encoding="utf-8")
         found += include_findings(name, text, arrows, root)
         found += rule_findings(name, text)
-    return found
+        if name.parts[0] == "src" and not name.stem.endswith("_test"):
+            code, _ = code_and_strings(text)
+            for declared in NAMES_ONE_TYPE.finditer(code):
+                types.setdefault(declared[1], []).append(f"{name}:{line_of(text, declared.start())}")
+    return found + type_findings(types)
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ TABLES = [
 
 LONGEST_SENTENCE = 20  # words; what stands in backquotes is one
 # Texts with a longer sentence that there still are. This number may only fall.
-MOST_LONG_TEXTS = 22
+MOST_LONG_TEXTS = 14
 SENTENCE_END = re.compile(r"[.!?](?:\s|$)|\n")
 
 # Where words are shown, and so translated: what is below passes sentences on.

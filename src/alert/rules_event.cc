@@ -83,13 +83,13 @@ void see_xids(const Round& round) {
   constexpr AlertRule rule = AlertRule::xid;
   const auto& xids = round.look.snapshot.xids.get();
   if (!xids) return;
-  struct Seen {
+  struct ErrorCount {
     int times = 0;
     WallTime last;
   };
-  std::map<std::pair<std::string, std::uint64_t>, Seen> errors;
+  std::map<std::pair<std::string, std::uint64_t>, ErrorCount> errors;
   for (const XidEvent& event : *xids) {
-    Seen& seen = errors[{event.pci_address, event.code}];
+    ErrorCount& seen = errors[{event.pci_address, event.code}];
     ++seen.times;
     seen.last = std::max(seen.last, not_after(event.at, round.look.now));
   }

@@ -13,9 +13,9 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "diagnose/bottleneck/activity_json.h"
+#include "diagnose/bottleneck/activity_recorder.h"
 #include "diagnose/bottleneck/bottleneck.h"
 #include "diagnose/bottleneck/run_activity.h"
-#include "diagnose/bottleneck/watched.h"
 #include "place/request.h"
 #include "probe/procfs/job_probe.h"
 #include "probe/sim/work.h"
@@ -41,7 +41,7 @@ struct WatchOptions {
 /// One target while it is watched.
 struct Watch {
   const bottleneck::Target* target = nullptr;
-  bottleneck::Watched watched;
+  bottleneck::ActivityRecorder recorder;
   bool was_there = false;
   bool has_ended = false;
   std::size_t left_out = 0;  // processes that were not looked at, the most of all looks
@@ -54,7 +54,8 @@ class BottleneckWatch {
       : context_(context), live_(std::move(live)), job_({.proc = context.sources().proc}) {
     const Snapshot first = live_.look(Depth::details);
     for (const bottleneck::Target& target : targets) {
-      watches_.push_back({&target, bottleneck::Watched(first, target.devices, target.subject)});
+      watches_.push_back(
+          {&target, bottleneck::ActivityRecorder(first, target.devices, target.subject)});
     }
     take(first);
     for (Watch& watch : watches_) complete_header(watch, first);
@@ -84,7 +85,7 @@ class BottleneckWatch {
             sentence("{} of its processes were not looked at: it has more than {}", watch.left_out,
                      JobProbe::most_processes));
       }
-      answers.push_back({std::move(watch.watched.activity()), std::move(watch.remarks)});
+      answers.push_back({std::move(watch.recorder.activity()), std::move(watch.remarks)});
     }
     return answers;
   }
@@ -105,7 +106,7 @@ class BottleneckWatch {
         continue;
       }
       watch.was_there = watch.was_there || !job.processes.empty();
-      watch.watched.add(context_.clock().now(), snapshot, job);
+      watch.recorder.add(context_.clock().now(), snapshot, job);
     }
   }
 
@@ -119,7 +120,7 @@ class BottleneckWatch {
   }
 
   void complete_header(Watch& watch, const Snapshot& snapshot) {
-    bottleneck::Activity& activity = watch.watched.activity();
+    bottleneck::Activity& activity = watch.recorder.activity();
     const std::vector<ProcessCounters> processes = processes_of(*watch.target).list;
     std::optional<pid_t> chief;
     bool is_on = false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/gpu_proof.h"
+#include "app/past_runs.h"
 #include "app/progress.h"
 #include "app/records.h"
 #include "app/verb.h"

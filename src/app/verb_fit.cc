@@ -16,7 +16,7 @@ namespace berth {
 namespace {
 
 /// Those that a job can be given, as placement sees them.
-std::vector<DeviceHere> devices_of(const Snapshot& snapshot) {
+std::vector<DeviceHere> devices_here(const Snapshot& snapshot) {
   std::vector<DeviceHere> here;
   for (const Device& device : snapshot.devices) {
     const DeviceState state = state_of(device, snapshot);
@@ -134,7 +134,7 @@ class FitVerb final : public Verb {
       return;
     }
     answer.simulated = snapshot->simulated;
-    answer.here = judged(devices_of(*snapshot), answer.estimate.total);
+    answer.here = judged(devices_here(*snapshot), answer.estimate.total);
     Bytes largest;
     for (const DeviceVerdict& row : answer.here) {
       if (const auto& total = row.device.total.get()) largest = std::max(largest, *total);

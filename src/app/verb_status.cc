@@ -112,9 +112,9 @@ Result<std::vector<HostReport>> all_servers(Context& context, const StatusAll& w
 }
 
 /// A terminal whose keys are read, as `berth top` reads them; else a text that is written anew.
-class Watched {
+class RefreshedScreen {
  public:
-  explicit Watched(bool reads_keys) {
+  explicit RefreshedScreen(bool reads_keys) {
     if (!reads_keys) return;
     auto opened = Terminal::open();
     if (!opened) return;
@@ -153,7 +153,7 @@ class Watched {
 int watch_all(Context& context, const StatusAll& wanted, std::chrono::milliseconds every,
               bool reads_keys = false) {
   const InterruptNote interrupt;
-  Watched watched(reads_keys);
+  RefreshedScreen screen(reads_keys);
   std::optional<std::string> before;
   int width_before = context.out().width;
   Instant next = context.clock().now();
@@ -165,14 +165,14 @@ int watch_all(Context& context, const StatusAll& wanted, std::chrono::millisecon
     if (std::exchange(width_before, style.width) != style.width) before.reset();
     if (context.stdout_moves()) {
       const std::string picture = fit_to_height(text, context.terminal_rows(), style);
-      watched.show(redraw(picture, before));
+      screen.show(redraw(picture, before));
       before = picture;
     } else {
       print(text + "\n");
     }
     if (!finish_output()) return exit_code::failed;
     next = std::max(next + every, context.clock().now());
-    if (watched.wait_until(next, context.clock())) break;
+    if (screen.wait_until(next, context.clock())) break;
   }
   return exit_code::ok;
 }

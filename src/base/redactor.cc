@@ -161,32 +161,32 @@ std::string Redactor::cleaned_line(std::string_view line) {
 }
 
 std::string Redactor::without_secrets(std::string_view line) {
-  struct Place {
+  struct Rewrite {
     TextSpan span;
     std::string text;
     bool changes = false;
   };
-  std::vector<Place> places;
+  std::vector<Rewrite> rewrites;
   for (std::size_t at = line.find("://"); at != line.npos; at = line.find("://", at + 1)) {
     CleanUrl url = cleaned_url(line, at);
     const bool changes = line.substr(url.span.begin, url.span.end - url.span.begin) != url.text;
     at = std::max(at, url.span.end - 1);
-    places.push_back({url.span, std::move(url.text), changes});
+    rewrites.push_back({url.span, std::move(url.text), changes});
   }
   for (const TextSpan span : named_secrets(line)) {
-    places.push_back({span, std::string(secret_mask), true});
+    rewrites.push_back({span, std::string(secret_mask), true});
   }
-  std::ranges::stable_sort(places, std::less<>(), [](const Place& p) { return p.span.begin; });
+  std::ranges::stable_sort(rewrites, std::less<>(), [](const Rewrite& p) { return p.span.begin; });
   std::string clean;
   std::size_t at = 0;
-  for (const Place& place : places) {
-    if (place.span.begin >= at) {
-      clean += without_tokens(line.substr(at, place.span.begin - at));
-      clean += place.text;
-      secrets_ += place.changes ? 1 : 0;
+  for (const Rewrite& rewrite : rewrites) {
+    if (rewrite.span.begin >= at) {
+      clean += without_tokens(line.substr(at, rewrite.span.begin - at));
+      clean += rewrite.text;
+      secrets_ += rewrite.changes ? 1 : 0;
     }
     // Of two that overlap the first stands for both.
-    at = std::max(at, place.span.end);
+    at = std::max(at, rewrite.span.end);
   }
   return clean + without_tokens(line.substr(at));
 }

@@ -39,8 +39,8 @@ Result<void> parse_number(Text text, std::optional<int>& member) {
 Result<void> parse_jobs(Text text, UserRules& rules) {
   if (parse_unsigned(text) == 0U) {
     return fail(ErrorCode::invalid,
-                "0 would keep each share from every device; 1 lets none share, and who is to have "
-                "no device has devices_at_most = 0");
+                "0 would keep each share from every device; 1 lets none share. Who is to have no "
+                "device has devices_at_most = 0");
   }
   return parse_number(text, rules.jobs_per_device);
 }

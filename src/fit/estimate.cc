@@ -81,7 +81,7 @@ class Adder {
   }
 
  private:
-  void add(Part part, double low, double high) {
+  void add(MemoryPart part, double low, double high) {
     if (high >= 1) estimate_.parts.push_back({part, {bytes_of(low), bytes_of(high)}});
   }
   void assume(Sentence text, std::string formula = "", std::string source = "") {
@@ -117,7 +117,8 @@ class Adder {
     const double end_bits = model_.tied ? form.head : (form.embedding + form.head) / 2;
     const double kept = (ends * end_bits + wide * 16) / 8;
     const double packed = (count() - ends - wide) / 8;
-    add(Part::weights, (packed * form.least + kept) * part, (packed * form.most + kept) * part);
+    add(MemoryPart::weights, (packed * form.least + kept) * part,
+        (packed * form.most + kept) * part);
     const std::string formula =
         fmt::format("({} · w + {:.4g} · e) / 8", bits_words(form), end_bits);
     assume(form.name.empty()
@@ -140,7 +141,7 @@ class Adder {
     if (!workload_.trains) return add_stored_weights(weights);
     if (workload_.mixed) return add_mixed(weights);
     const double each = weight_bytes(precision_);
-    add(Part::weights, each * count() * weights, each * count() * weights);
+    add(MemoryPart::weights, each * count() * weights, each * count() * weights);
     add_gradients(each, each);
     add_optimizer(each);
     assume(sentence("weights, gradients and the optimiser's state are all kept in {}; mixed "
@@ -152,7 +153,7 @@ class Adder {
   void add_stored_weights(double part) {
     if (model_.stored_bytes && !workload_.precision) {
       const double stored = static_cast<double>(*model_.stored_bytes) * part;
-      add(Part::weights, stored, stored);
+      add(MemoryPart::weights, stored, stored);
       assume(sentence("the weights take what they take in their files"));
       return;
     }
@@ -163,7 +164,7 @@ class Adder {
     const double each = weight_bytes(precision_);
     const double kept = each < 2 ? embeddings() : 0;
     const double bytes = (each * (count() - kept) + 2 * kept) * part;
-    add(Part::weights, bytes, bytes);
+    add(MemoryPart::weights, bytes, bytes);
     if (kept > 0) {
       assume(sentence("every weight but the embeddings is kept in {}, these in 16 bits",
                       name_of(precision_)));
@@ -175,9 +176,9 @@ class Adder {
   /// ZeRO counts 16-bit gradients (16 bytes per parameter with Adam); autocast keeps them in FP32
   /// and casts weights as it goes (18).
   void add_mixed(double weights) {
-    add(Part::weights, 2 * count() * weights, 2 * count() * weights);
+    add(MemoryPart::weights, 2 * count() * weights, 2 * count() * weights);
     const double master = 4 * count() * share(shards(Sharding::zero1));
-    add(Part::master_weights, master, master);
+    add(MemoryPart::master_weights, master, master);
     add_gradients(2, 4);
     add_optimizer(4);
     assume(sentence("mixed precision: {} weights for the products, FP32 master weights and "
@@ -189,9 +190,9 @@ class Adder {
 
   void add_gradients(double low, double high) {
     const double part = share(shards(Sharding::zero2)) * count();
-    add(Part::gradients, low * part, high * part);
+    add(MemoryPart::gradients, low * part, high * part);
     if (workload_.gpus > 1 && workload_.sharding == Sharding::none) {
-      add(Part::buckets, 0, high * part);
+      add(MemoryPart::buckets, 0, high * part);
       assume(
           sentence("data parallel training gathers gradients in buckets, unless they are views of "
                    "the gradients"),
@@ -206,19 +207,19 @@ class Adder {
       case Optimizer::sgd:
         return;
       case Optimizer::adam:
-        return add(Part::optimizer, 2 * each * part, 2 * each * part);
+        return add(MemoryPart::optimizer, 2 * each * part, 2 * each * part);
       case Optimizer::sgd_momentum:
-        return add(Part::optimizer, each * part, each * part);
+        return add(MemoryPart::optimizer, each * part, each * part);
       case Optimizer::adam8bit:
         assume(sentence("8-bit Adam has two bytes per parameter and two scales per block"),
                "(2 + 8/256) bytes · parameters",
                "Dettmers et al. 2022, bitsandbytes (blocks of 256)");
-        return add(Part::optimizer, 2 * part, (2 + 8.0 / 256) * part);
+        return add(MemoryPart::optimizer, 2 * part, (2 + 8.0 / 256) * part);
       case Optimizer::adafactor:
         assume(sentence("Adafactor keeps rows and columns of the second moments only, and no first "
                         "moments"),
                "0 – 0.02 bytes · parameters", "Shazeer and Stern 2018");
-        return add(Part::optimizer, 0, 0.02 * part);
+        return add(MemoryPart::optimizer, 0, 0.02 * part);
     }
   }
 
@@ -228,7 +229,7 @@ class Adder {
       add_four_bits(four_bits_called("nf4").value_or(FourBits{}), part);
     } else {
       const double each = weight_bytes(precision_);
-      add(Part::weights, each * count() * part, each * count() * part);
+      add(MemoryPart::weights, each * count() * part, each * count() * part);
       assume(sentence("the model's own weights are frozen, in {}", name_of(precision_)));
     }
     if (!model_.shape) {
@@ -241,9 +242,9 @@ class Adder {
     const double trained_low = 4 * unit;
     const double trained_high = 20 * unit;
     const double each = 4;  // adapters are trained in FP32
-    add(Part::adapters, each * trained_low * part, each * trained_high * part);
-    add(Part::gradients, each * trained_low * part, each * trained_high * part);
-    add(Part::optimizer, 2 * each * trained_low * part, 2 * each * trained_high * part);
+    add(MemoryPart::adapters, each * trained_low * part, each * trained_high * part);
+    add(MemoryPart::gradients, each * trained_low * part, each * trained_high * part);
+    add(MemoryPart::optimizer, 2 * each * trained_low * part, 2 * each * trained_high * part);
     assume(
         sentence("adapters of rank {}: on query and value (low) or on every linear layer (high), "
                  "trained with Adam in FP32",
@@ -290,12 +291,13 @@ class Adder {
     const double logits = s * b * static_cast<double>(shape.vocabulary);
     if (workload_.checkpointing) {
       const double kept = 2 * s * b * h * layers * scale;
-      add(Part::activations, kept + with_flash + 4 * logits, kept + without + 10 * logits);
+      add(MemoryPart::activations, kept + with_flash + 4 * logits, kept + without + 10 * logits);
       assume(sentence("with activation checkpointing each layer's input is kept, and one layer's "
                       "activations at a time"),
              "2·s·b·h·L + s·b·h·34", "Korthikanti et al. 2022, 5.1");
     } else {
-      add(Part::activations, with_flash * layers + 4 * logits, without * layers + 10 * logits);
+      add(MemoryPart::activations, with_flash * layers + 4 * logits,
+          without * layers + 10 * logits);
     }
     assume(
         sentence("activations of {} sequences of {} tokens per GPU; low: attention that keeps no "
@@ -317,10 +319,10 @@ class Adder {
     const double each = flow_bytes(precision_, false);
     if (!model_.encoder) add_cache(each);
     const double logits = 4 * b * static_cast<double>(shape.vocabulary);
-    add(Part::activations, 4 * s * b * h * each * divided + logits,
+    add(MemoryPart::activations, 4 * s * b * h * each * divided + logits,
         8 * s * b * h * each * divided + logits);
     assume(sentence("while a prompt is read, one layer's activations and the logits of its last "
-                    "token alone; attention keeps no s×s matrix (FlashAttention, SDPA)"),
+                    "token alone. Attention keeps no s×s matrix (FlashAttention, SDPA)"),
            "4·s·b·h·bytes + 4·b·v – 8·s·b·h·bytes + 4·b·v");
   }
 
@@ -336,7 +338,7 @@ class Adder {
     if (form.latent > 0) {
       const double cache =
           static_cast<double>(shape.layers) * static_cast<double>(form.latent) * tokens * each;
-      add(Part::kv_cache, cache, cache);
+      add(MemoryPart::kv_cache, cache, cache);
       assume(sentence("one compressed row per token and layer (MLA), whole on each GPU"),
              "L·(kv_lora_rank + qk_rope_head_dim)·s·b·bytes",
              "DeepSeek-AI 2024 (DeepSeek-V2), 2.1");
@@ -354,7 +356,7 @@ class Adder {
       cache += row * static_cast<double>(shape.layers) * read * b;
       assume(sentence("the decoder keeps keys and values of what the encoder read too"));
     }
-    add(Part::kv_cache, cache, cache);
+    add(MemoryPart::kv_cache, cache, cache);
     if (form.windowed_layers > 0) {
       assume(sentence("{} of {} layers keep keys and values of no more than {} tokens",
                       form.windowed_layers, shape.layers, form.window));
@@ -365,15 +367,15 @@ class Adder {
   }
 
   void add_overhead() {
-    add(Part::context, context_low, context_high);
+    add(MemoryPart::context, context_low, context_high);
     assume(
         sentence("the runtime's context and its libraries' workspaces take 300 MB to 1 GB, as "
                  "CUDA's do"));
     double moving = 0;
     for (const PartSize& part : estimate_.parts) {
-      if (part.part != Part::context) moving += static_cast<double>(part.size.high.count());
+      if (part.part != MemoryPart::context) moving += static_cast<double>(part.size.high.count());
     }
-    add(Part::allocator, 0, 0.1 * moving);
+    add(MemoryPart::allocator, 0, 0.1 * moving);
     assume(sentence("the allocator's fragmentation takes up to a tenth of the rest"));
     if (workload_.sharding != Sharding::none && workload_.gpus > 1) {
       assume(sentence("{} over {} GPUs; what is gathered for the layer at work is not counted",
@@ -390,7 +392,7 @@ class Adder {
 
 }  // namespace
 
-std::optional<ByteRange> Estimate::of(Part wanted) const {
+std::optional<ByteRange> Estimate::of(MemoryPart wanted) const {
   for (const PartSize& part : parts) {
     if (part.part == wanted) return part.size;
   }

@@ -56,7 +56,7 @@ struct Workload {
 /// take does not say it either.
 [[nodiscard]] std::optional<Error> mistake_in(const Model& model, const Workload& workload);
 
-enum class Part {
+enum class MemoryPart {
   weights,
   master_weights,
   adapters,
@@ -68,14 +68,14 @@ enum class Part {
   context,  // CUDA's own, and libraries' workspaces
   allocator,
 };
-[[nodiscard]] std::string_view name_of(Part part);
+[[nodiscard]] std::string_view name_of(MemoryPart part);
 
 struct ByteRange {
   Bytes low, high;
   friend bool operator==(const ByteRange&, const ByteRange&) = default;
 };
 struct PartSize {
-  Part part{};
+  MemoryPart part{};
   ByteRange size;
 };
 struct Assumption {
@@ -92,7 +92,7 @@ struct Estimate {
   /// What products are computed in: what a card has to have arithmetic of.
   Precision precision = Precision::bf16;
 
-  [[nodiscard]] std::optional<ByteRange> of(Part part) const;
+  [[nodiscard]] std::optional<ByteRange> of(MemoryPart part) const;
 };
 
 /// Without a shape activations and KV cache are missing (`at_least`), and an assumption says so. A

@@ -100,7 +100,7 @@ TEST(ParameterCount, IsReadAsPeopleWriteIt) {
   }
 }
 
-ByteRange part(const Estimate& from, Part which) {
+ByteRange part(const Estimate& from, MemoryPart which) {
   const auto found = from.of(which);
   EXPECT_TRUE(found) << name_of(which);
   return found.value_or(ByteRange{});
@@ -118,7 +118,7 @@ std::pair<double, double> lasting(const Estimate& from) {
   double low = 0;
   double high = 0;
   for (const PartSize& each : from.parts) {
-    if (each.part == Part::context || each.part == Part::allocator) continue;
+    if (each.part == MemoryPart::context || each.part == MemoryPart::allocator) continue;
     low += static_cast<double>(each.size.low.count()) / 1e6;
     high += static_cast<double>(each.size.high.count()) / 1e6;
   }
@@ -158,14 +158,15 @@ TEST(Estimate, LoraOfSevenBillionIsThatOfTheWeightsAndLittleMore) {
   Workload workload{.precision = Precision::bf16};
   ASSERT_TRUE(set_training("lora:8", workload));
   const Estimate lora = estimate(model_of_size(6'738'415'616), workload);
-  EXPECT_EQ(part(lora, Part::weights).low.count(), 2 * 6'738'415'616U);
+  EXPECT_EQ(part(lora, MemoryPart::weights).low.count(), 2 * 6'738'415'616U);
   // Query and value of Llama 2 7B at rank 8: the 4194304 parameters that peft prints.
-  EXPECT_EQ(part(lora, Part::adapters).low.count(), 4 * 4'194'304U);
-  EXPECT_EQ(part(lora, Part::optimizer).low.count(), 8 * 4'194'304U);
+  EXPECT_EQ(part(lora, MemoryPart::adapters).low.count(), 4 * 4'194'304U);
+  EXPECT_EQ(part(lora, MemoryPart::optimizer).low.count(), 8 * 4'194'304U);
   Workload quantised{.precision = Precision::bf16};
   ASSERT_TRUE(set_training("qlora", quantised));
-  const ByteRange weights = part(estimate(model_of_size(6'738'415'616), quantised), Part::weights);
-  EXPECT_LT(weights.high.count(), part(lora, Part::weights).low.count() / 3);
+  const ByteRange weights =
+      part(estimate(model_of_size(6'738'415'616), quantised), MemoryPart::weights);
+  EXPECT_LT(weights.high.count(), part(lora, MemoryPart::weights).low.count() / 3);
 }
 
 TEST(Estimate, ActivationsAreThoseOfThePublishedFormula) {
@@ -174,26 +175,27 @@ TEST(Estimate, ActivationsAreThoseOfThePublishedFormula) {
   model.shape->vocabulary = 1;
   Workload workload{.precision = Precision::fp16, .batch = 1, .sequence = 2048};
   ASSERT_TRUE(set_training("sgd", workload));
-  const ByteRange all = part(estimate(model, workload), Part::activations);
+  const ByteRange all = part(estimate(model, workload), MemoryPart::activations);
   const double unit = 2048.0 * 12288.0 * 96;
   EXPECT_NEAR(static_cast<double>(all.low.count()) / unit, 34, 0.01);
   EXPECT_NEAR(static_cast<double>(all.high.count()) / unit, 114, 0.01);
   workload.checkpointing = true;
-  const ByteRange few = part(estimate(model, workload), Part::activations);
+  const ByteRange few = part(estimate(model, workload), MemoryPart::activations);
   EXPECT_NEAR(static_cast<double>(few.low.count()) / unit, 2 + 34.0 / 96, 0.01);
 }
 
 TEST(Estimate, TheCacheOfKeysIsHalfAMebibytePerTokenOfLlama7B) {
   const Model model = model_of_size(6'738'415'616);
   const Workload workload{.precision = Precision::fp16, .batch = 2, .sequence = 1024};
-  EXPECT_EQ(part(estimate(model, workload), Part::kv_cache).low.count(), 2 * 1024 * (512U << 10));
+  EXPECT_EQ(part(estimate(model, workload), MemoryPart::kv_cache).low.count(),
+            2 * 1024 * (512U << 10));
 }
 
 TEST(Estimate, TensorParallelLeavesEachGpuAHeadOfKeys) {
   const Model model = model_of_size(68'976'648'192);  // 8 heads of keys, 64 of queries
   const auto cache = [&](std::uint64_t gpus) {
     const Workload workload{.gpus = gpus, .sharding = Sharding::tensor_parallel};
-    return part(estimate(model, workload), Part::kv_cache).low.count() >> 20;
+    return part(estimate(model, workload), MemoryPart::kv_cache).low.count() >> 20;
   };
   EXPECT_EQ(cache(4), 160U);
   EXPECT_EQ(cache(8), 80U);
@@ -210,7 +212,7 @@ TEST(Estimate, TensorParallelLeavesEachGpuAHeadOfKeys) {
 TEST(Estimate, QuantisedWeightsLeaveTheEmbeddingsInSixteenBits) {
   const auto weights = [](Precision precision) {
     const ByteRange range =
-        part(estimate(model_of_size(8'030'261'248), {.precision = precision}), Part::weights);
+        part(estimate(model_of_size(8'030'261'248), {.precision = precision}), MemoryPart::weights);
     return std::pair(static_cast<double>(range.low.count()) / (1 << 30),
                      static_cast<double>(range.high.count()) / (1 << 30));
   };
@@ -222,7 +224,8 @@ TEST(Estimate, QuantisedWeightsLeaveTheEmbeddingsInSixteenBits) {
 
 TEST(Estimate, ALongPromptKeepsNoMatrixOfItsTokens) {
   const Workload workload{.sequence = 1 << 17};
-  const ByteRange read = part(estimate(model_of_size(8'030'261'248), workload), Part::activations);
+  const ByteRange read =
+      part(estimate(model_of_size(8'030'261'248), workload), MemoryPart::activations);
   // 4·s·h·2 and 8·s·h·2, with one token's logits.
   EXPECT_EQ(read.low.count(), (4ULL << 30) + 4 * 128256);
   EXPECT_EQ(read.high.count(), (8ULL << 30) + 4 * 128256);
@@ -232,7 +235,7 @@ TEST(Estimate, StoredWeightsAreComputedWithAsTheyAreStored) {
   Model model = model_of_size(1'000'000);
   model.stored_bytes = 4'000'000;
   const auto cache = [&](const Workload& workload) {
-    return part(estimate(model, workload), Part::kv_cache).low.count();
+    return part(estimate(model, workload), MemoryPart::kv_cache).low.count();
   };
   const std::uint64_t sixteen_bits = cache({});
   model.stored_as = Precision::fp32;
@@ -282,11 +285,11 @@ TEST(Config, SaysWhatItsWeightsAreKeptIn) {
     EXPECT_EQ(model->stored_as, kept) << more;
   }
   const auto wide = configured(R"(, "torch_dtype": "float32")");
-  EXPECT_EQ(part(estimate(*wide, {}), Part::weights).low.count(), 4 * *wide->parameters);
-  EXPECT_EQ(part(estimate(*wide, {.precision = Precision::fp16}), Part::weights).low.count(),
+  EXPECT_EQ(part(estimate(*wide, {}), MemoryPart::weights).low.count(), 4 * *wide->parameters);
+  EXPECT_EQ(part(estimate(*wide, {.precision = Precision::fp16}), MemoryPart::weights).low.count(),
             2 * *wide->parameters);
   const auto small = configured(R"(, "quantization_config": {"bits": 4})");
-  EXPECT_LT(part(estimate(*small, {}), Part::weights).high.count(), *small->parameters);
+  EXPECT_LT(part(estimate(*small, {}), MemoryPart::weights).high.count(), *small->parameters);
 }
 
 TEST(Config, SaysHowItsFourBitsAreStored) {
@@ -334,7 +337,7 @@ TEST(Estimate, AFormatThatWasAskedForWinsOverTheConfigs) {
   const auto model = configured(
       R"(, "quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 128})");
   const auto weights = [&](const Workload& workload) {
-    return part(estimate(*model, workload), Part::weights);
+    return part(estimate(*model, workload), MemoryPart::weights);
   };
   const ByteRange own = weights({});
   EXPECT_EQ(weights({.precision = Precision::int4}), own);
@@ -361,14 +364,14 @@ TEST(Estimate, AnEncoderKeepsNoKeys) {
       "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072,
       "max_position_embeddings": 512, "type_vocab_size": 2, "vocab_size": 30522})");
   ASSERT_TRUE(bert);
-  EXPECT_EQ(estimate(*bert, {}).of(Part::kv_cache), std::nullopt);
-  EXPECT_TRUE(estimate(*bert, {}).of(Part::activations));
+  EXPECT_EQ(estimate(*bert, {}).of(MemoryPart::kv_cache), std::nullopt);
+  EXPECT_TRUE(estimate(*bert, {}).of(MemoryPart::activations));
 }
 
 TEST(Estimate, PackedWeightsOfUnknownCountAreTakenAsStoredAndNothingElse) {
   Model model{.stored_bytes = 1 << 20, .stored_as = Precision::fp16};
   EXPECT_FALSE(mistake_in(model, {}));
-  EXPECT_EQ(part(estimate(model, {}), Part::weights).low.count(), 1U << 20);
+  EXPECT_EQ(part(estimate(model, {}), MemoryPart::weights).low.count(), 1U << 20);
   EXPECT_TRUE(mistake_in(model, {.precision = Precision::bf16}));
   Workload training;
   ASSERT_TRUE(set_training("lora", training));

@@ -79,7 +79,7 @@ Model read(const char* config) {
   return model ? *model : Model{};
 }
 
-double bytes_of(const Model& model, const Workload& workload, Part part) {
+double bytes_of(const Model& model, const Workload& workload, MemoryPart part) {
   const auto found = estimate(model, workload).of(part);
   return found ? static_cast<double>(found->high.count()) : 0;
 }
@@ -132,23 +132,24 @@ TEST(Published, OtherFamiliesAreCountedByTheirLayers) {
 TEST(Published, CachesAreAsTheModelsKeepThem) {
   const Workload workload{.precision = Precision::bf16, .sequence = 1 << 17};
   const double tokens = 1 << 17;
-  EXPECT_EQ(bytes_of(read(deepseek_v3), workload, Part::kv_cache), 61 * (512 + 64) * 2 * tokens);
+  EXPECT_EQ(bytes_of(read(deepseek_v3), workload, MemoryPart::kv_cache),
+            61 * (512 + 64) * 2 * tokens);
   // 10 layers of 62 attend to everything, 52 to 1024 tokens.
-  EXPECT_EQ(bytes_of(read(gemma3_27b), workload, Part::kv_cache),
+  EXPECT_EQ(bytes_of(read(gemma3_27b), workload, MemoryPart::kv_cache),
             2.0 * 16 * 128 * 2 * (10 * tokens + 52 * 1024));
-  EXPECT_EQ(bytes_of(read(gpt_oss_20b), workload, Part::kv_cache),
+  EXPECT_EQ(bytes_of(read(gpt_oss_20b), workload, MemoryPart::kv_cache),
             2.0 * 8 * 64 * 2 * (12 * tokens + 12 * 128));
-  EXPECT_EQ(bytes_of(read(llama4_scout), workload, Part::kv_cache),
+  EXPECT_EQ(bytes_of(read(llama4_scout), workload, MemoryPart::kv_cache),
             2.0 * 8 * 128 * 2 * (12 * tokens + 36 * 8192));
   EXPECT_EQ(bytes_of(read(whisper_small), {.precision = Precision::fp16, .sequence = 448},
-                     Part::kv_cache),
+                     MemoryPart::kv_cache),
             2.0 * 12 * 768 * 2 * (448 + 1500));
-  EXPECT_EQ(estimate(read(sdxl), {}).of(Part::kv_cache), std::nullopt);
+  EXPECT_EQ(estimate(read(sdxl), {}).of(MemoryPart::kv_cache), std::nullopt);
 }
 
 TEST(Published, OfAUNetWhatItsPicturesTakeIsNotKnown) {
   const Estimate unet = estimate(read(sdxl), {});
-  EXPECT_EQ(unet.of(Part::activations), std::nullopt);
+  EXPECT_EQ(unet.of(MemoryPart::activations), std::nullopt);
   EXPECT_TRUE(unet.at_least);
   EXPECT_GT(unet.total.low.count(), 5'134'927'368U) << "its weights in 16 bits, and the context";
   EXPECT_EQ(verdict_of(unet.total, Bytes(80ULL << 30)), Verdict::tight) << "unknown is no yes";
@@ -169,7 +170,8 @@ TEST(Published, WeightsAreThoseOfTheFiles) {
   EXPECT_GE(of_16_bits, 20);
   for (const Size& each : sizes) {
     const double wanted = static_cast<double>(each.bytes);
-    const double got = bytes_of(read(each.config), {.precision = each.precision}, Part::weights);
+    const double got =
+        bytes_of(read(each.config), {.precision = each.precision}, MemoryPart::weights);
     EXPECT_NEAR(got, wanted, wanted / 20) << each.name << ": " << each.source;
     EXPECT_NE(*each.source, 0) << each.name;
   }
@@ -198,7 +200,7 @@ ByteRange four_bits_of(const FourBitFile& file) {
   EXPECT_EQ(read_model.four_bits.has_value(), by_config) << file.how;
   Workload workload{.four_bits = form};
   if (!by_config) workload.precision = Precision::int4;
-  return estimate(read_model, workload).of(Part::weights).value_or(ByteRange{});
+  return estimate(read_model, workload).of(MemoryPart::weights).value_or(ByteRange{});
 }
 
 void expect_within_five_percent(const FourBitFile& file) {
@@ -232,7 +234,7 @@ TEST(Published, FourBitsOfNoNamedKindCoverWhatPyTorchLoads) {
     const auto model = std::ranges::find(four_bit_models, std::string_view(file.model),
                                          [](const FourBitModel& each) { return each.name; });
     const auto range = estimate(read(config_of(*model, "").c_str()), {.precision = Precision::int4})
-                           .of(Part::weights)
+                           .of(MemoryPart::weights)
                            .value_or(ByteRange{});
     EXPECT_LE(static_cast<double>(range.low.count()), file.gigabytes * 1.005e9) << file.model;
     EXPECT_GE(static_cast<double>(range.high.count()), file.gigabytes * 0.995e9) << file.model;

@@ -80,27 +80,27 @@ std::string_view name_of(Precision precision) { return word_for(precisions, prec
 std::optional<Sharding> sharding_from_name(std::string_view name) { return found(shardings, name); }
 std::string_view name_of(Sharding sharding) { return word_for(shardings, sharding); }
 
-std::string_view name_of(Part part) {
+std::string_view name_of(MemoryPart part) {
   switch (part) {
-    case Part::weights:
+    case MemoryPart::weights:
       return "weights";
-    case Part::master_weights:
+    case MemoryPart::master_weights:
       return "master_weights";
-    case Part::adapters:
+    case MemoryPart::adapters:
       return "adapters";
-    case Part::gradients:
+    case MemoryPart::gradients:
       return "gradients";
-    case Part::optimizer:
+    case MemoryPart::optimizer:
       return "optimizer";
-    case Part::activations:
+    case MemoryPart::activations:
       return "activations";
-    case Part::kv_cache:
+    case MemoryPart::kv_cache:
       return "kv_cache";
-    case Part::buckets:
+    case MemoryPart::buckets:
       return "buckets";
-    case Part::context:
+    case MemoryPart::context:
       return "context";
-    case Part::allocator:
+    case MemoryPart::allocator:
       return "allocator";
   }
   return "";

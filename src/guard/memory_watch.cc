@@ -59,7 +59,7 @@ std::vector<Note> MemoryWatch::news(const std::vector<WatchedMemory>& seen, Inst
   return news;
 }
 
-void MemoryWatch::add_own(Watched& one, const WatchedMemory& seen, Instant now,
+void MemoryWatch::add_own(ShareState& one, const WatchedMemory& seen, Instant now,
                           std::vector<Note>& news) const {
   const Reading<Bytes>& own = seen.own;
   const Bytes cap = *one.share.cap;
@@ -79,7 +79,7 @@ void MemoryWatch::add_own(Watched& one, const WatchedMemory& seen, Instant now,
                                                                 : seen.unread_because))});
 }
 
-void MemoryWatch::add_taken(Watched& one, const PromisesTaken& taken, Instant now,
+void MemoryWatch::add_taken(ShareState& one, const PromisesTaken& taken, Instant now,
                             std::vector<Note>& news) const {
   if (!one.taken.is_news(!taken.by.empty(), now)) return;
   news.push_back(

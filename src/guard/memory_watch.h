@@ -59,19 +59,20 @@ class MemoryWatch {
     std::optional<Instant> told_at = {};
     [[nodiscard]] bool is_news(bool there, Instant now);
   };
-  struct Watched {
+  struct ShareState {
     WatchedShare share;
     Trouble over;
     Trouble taken;
     int unread = 0;
     bool told_unread = false;
   };
-  void add_own(Watched& one, const WatchedMemory& seen, Instant now, std::vector<Note>& news) const;
-  void add_taken(Watched& one, const PromisesTaken& taken, Instant now,
+  void add_own(ShareState& one, const WatchedMemory& seen, Instant now,
+               std::vector<Note>& news) const;
+  void add_taken(ShareState& one, const PromisesTaken& taken, Instant now,
                  std::vector<Note>& news) const;
   [[nodiscard]] Sentence said(Sentence text) const;
 
-  std::vector<Watched> watched_;
+  std::vector<ShareState> watched_;
   Figures figures_;
 };
 

@@ -12,8 +12,9 @@
 
 namespace berth {
 
-const std::vector<health::Rule>& health::all_rules() {
-  static const auto all = rows_of<Rule>({state_rules, memory_rules, speed_rules, nvlink_rules});
+const std::vector<health::HealthRule>& health::all_rules() {
+  static const auto all =
+      rows_of<HealthRule>({state_rules, memory_rules, speed_rules, nvlink_rules});
   return all;
 }
 
@@ -24,7 +25,7 @@ std::vector<Sentence> not_examined(const Device& device, const Snapshot& snapsho
   std::vector<Sentence> missing;
   if (device.lost) return missing;  // then that is all there is to say
   std::vector<Sentence> of_machine;
-  for (const health::Rule& rule : health::all_rules()) {
+  for (const health::HealthRule& rule : health::all_rules()) {
     for (const health::Reads& one : rule.reads) {
       const auto why = one.what.empty() ? std::nullopt : one.why_not(device, snapshot);
       if (!why) continue;
@@ -95,7 +96,7 @@ DeviceHealth health_of(const Device& device, const Snapshot& snapshot) {
                       .state = HealthState::ok,
                       .findings = {},
                       .not_examined = not_examined(device, snapshot)};
-  for (const health::Rule& rule : health::all_rules()) {
+  for (const health::HealthRule& rule : health::all_rules()) {
     std::ranges::move(rule.find(device, snapshot), std::back_inserter(health.findings));
   }
   sort_by_severity(health.findings);

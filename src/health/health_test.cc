@@ -33,7 +33,7 @@ Snapshot with(void (*change)(Device&)) {
 }
 /// Of the first device; each finding is one of its rule's row.
 DeviceHealth health_in(const Snapshot& host) {
-  for (const health::Rule& rule : health::all_rules()) {
+  for (const health::HealthRule& rule : health::all_rules()) {
     for (const Finding& finding : rule.find(host.devices[0], host)) {
       EXPECT_TRUE(reports(rule.reports, finding.rule)) << finding.rule << ": not in its rule's row";
     }
@@ -49,7 +49,7 @@ HealthState state(const Snapshot& host) { return health_in(host).state; }
 
 TEST(Health, EachCodeBelongsToOneRule) {
   std::set<std::string_view> codes;
-  for (const health::Rule& rule : health::all_rules()) {
+  for (const health::HealthRule& rule : health::all_rules()) {
     EXPECT_FALSE(names_in(rule.reports).empty());
     for (const std::string_view code : names_in(rule.reports)) {
       EXPECT_TRUE(codes.insert(code).second) << code;

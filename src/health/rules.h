@@ -28,7 +28,7 @@ template <class R>
   return is_told ? std::optional(why) : std::nullopt;
 }
 
-struct Rule {
+struct HealthRule {
   /// Empty: all is well, or it could not be read.
   Findings (*find)(const Device& device, const Snapshot& snapshot);
   Reads reads[2];
@@ -36,13 +36,13 @@ struct Rule {
 };
 
 // rules_SUBJECT.cc
-[[nodiscard]] std::span<const Rule> state_rules();
-[[nodiscard]] std::span<const Rule> memory_rules();
-[[nodiscard]] std::span<const Rule> speed_rules();
-[[nodiscard]] std::span<const Rule> nvlink_rules();
+[[nodiscard]] std::span<const HealthRule> state_rules();
+[[nodiscard]] std::span<const HealthRule> memory_rules();
+[[nodiscard]] std::span<const HealthRule> speed_rules();
+[[nodiscard]] std::span<const HealthRule> nvlink_rules();
 
 /// All of them, in the order in which they are asked.
-[[nodiscard]] const std::vector<Rule>& all_rules();
+[[nodiscard]] const std::vector<HealthRule>& all_rules();
 
 /// How bad an XID error is for which this is to be done.
 [[nodiscard]] Severity severity_of(XidAction action);

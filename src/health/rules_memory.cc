@@ -205,8 +205,8 @@ Findings ghost_memory(const Device& device, const Snapshot& snapshot) {
 
 }  // namespace
 
-std::span<const Rule> memory_rules() {
-  static constexpr Rule rules[] = {
+std::span<const HealthRule> memory_rules() {
+  static constexpr HealthRule rules[] = {
       {.find = memory_errors,
        .reads = {{as_key("memory errors"),
                   [](const Device& device, const Snapshot&) {

@@ -134,8 +134,8 @@ Findings nvlink_errors(const Device& device, const Snapshot&) {
 
 }  // namespace
 
-std::span<const Rule> nvlink_rules() {
-  static constexpr Rule rules[] = {
+std::span<const HealthRule> nvlink_rules() {
+  static constexpr HealthRule rules[] = {
       {.find = nvlink_down,
        .reads = {{as_key("NVLinks"),
                   [](const Device& device, const Snapshot&) {

@@ -191,8 +191,8 @@ Findings fabric(const Device& device, const Snapshot&) {
 
 }  // namespace
 
-std::span<const Rule> speed_rules() {
-  static constexpr Rule rules[] = {
+std::span<const HealthRule> speed_rules() {
+  static constexpr HealthRule rules[] = {
       {.find = heat,
        .reads = {{as_key("temperature"),
                   [](const Device& device, const Snapshot&) {

@@ -42,7 +42,7 @@ Findings recovery_action(const Device& device, const Snapshot&) {
 }
 
 /// Errors of one code on one device.
-struct Seen {
+struct CodeCount {
   std::uint64_t times = 0;
   std::uint64_t times_before = 0;  // before the driver was loaded the last time
   const XidEvent* last = nullptr;  // of those since then; where there is none, of those before
@@ -56,11 +56,11 @@ bool is_history(const XidEvent& event, const Snapshot& snapshot) {
   return loaded && event.at.unix_ms + slack_ms < loaded->unix_ms;
 }
 
-std::map<std::uint64_t, Seen> xids_by_code(const Device& device, const Snapshot& snapshot) {
-  std::map<std::uint64_t, Seen> by_code;
+std::map<std::uint64_t, CodeCount> xids_by_code(const Device& device, const Snapshot& snapshot) {
+  std::map<std::uint64_t, CodeCount> by_code;
   for (const XidEvent& event : *snapshot.xids.get()) {
     if (event.pci_address != *device.pci_address.get()) continue;
-    Seen& seen = by_code[event.code];
+    CodeCount& seen = by_code[event.code];
     const bool over = is_history(event, snapshot);
     const bool first_since = !over && seen.times == 0;
     ++(over ? seen.times_before : seen.times);
@@ -72,7 +72,7 @@ std::map<std::uint64_t, Seen> xids_by_code(const Device& device, const Snapshot&
   return by_code;
 }
 
-Sentence xid_evidence(const XidFacts& facts, const Seen& seen) {
+Sentence xid_evidence(const XidFacts& facts, const CodeCount& seen) {
   const std::uint64_t before = seen.times_before;
   const Sentence meaning(facts.meaning, {});
   Sentence text =
@@ -130,8 +130,8 @@ Severity severity_of(XidAction action) {
   return Severity::warning;
 }
 
-std::span<const Rule> state_rules() {
-  static constexpr Rule rules[] = {
+std::span<const HealthRule> state_rules() {
+  static constexpr HealthRule rules[] = {
       {.find = lost,
        .reports = {{"lost", "failed",
                     "NVML answers \"GPU is lost\", or the driver's list has it no more",

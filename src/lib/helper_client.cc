@@ -237,7 +237,7 @@ Message message_of(LineSocket::Line line, const std::string& program) {
   if (has_look) {
     std::string look = message.line.substr(at + member.size());
     look.pop_back();
-    message.look = Seen::read(std::move(look));
+    message.look = ParsedLook::read(std::move(look));
     message.line.resize(at);
     if (message.line.ends_with(',')) message.line.pop_back();
     message.line += '}';

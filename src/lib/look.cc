@@ -100,7 +100,7 @@ const char* run_of(const Json& snapshot, const Json& process) {
 }  // namespace
 
 berth_look look_in(Message& message) {
-  return {.seen = message.look ? std::move(message.look) : Seen::read("{}"),
+  return {.seen = message.look ? std::move(message.look) : ParsedLook::read("{}"),
           .visible = std::move(message.json["visible"]),
           .host = ::getpid()};
 }

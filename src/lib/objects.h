@@ -27,7 +27,7 @@ struct berth_error {
 
 /// A look, as `berth status --json` prints it.
 struct berth_look {
-  std::shared_ptr<const berth::lib::Seen> seen;
+  std::shared_ptr<const berth::lib::ParsedLook> seen;
 
   /// What this process calls the devices that it sees, by their ids; null: not known.
   berth::lib::Json visible;

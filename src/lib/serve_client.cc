@@ -160,7 +160,7 @@ bool ServeClient::fetch() {
   if (answer && answer->is_unchanged) return true;
   if (!answer || !answer->is_given) return false;
   tag_ = std::move(answer->tag);
-  newest_ = Seen::read(std::move(answer->body));
+  newest_ = ParsedLook::read(std::move(answer->body));
   visible_for_.clear();
   return newest_ != nullptr;
 }
@@ -187,7 +187,7 @@ const std::optional<Json>& ServeClient::visible() {
   return visible_;
 }
 
-std::shared_ptr<const Seen> ServeClient::look(std::uint32_t max_age_ms) {
+std::shared_ptr<const ParsedLook> ServeClient::look(std::uint32_t max_age_ms) {
   const bool is_kept = socket_.is_open() && owner_ == ::getpid();
   // The server may have ended the connection meanwhile.
   if (!(is_kept && fetch()) && !(connect() && fetch())) {

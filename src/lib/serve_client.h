@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/fd.h"
-#include "lib/seen.h"
+#include "lib/parsed_look.h"
 
 namespace berth::lib {
 
@@ -24,7 +24,7 @@ class ServeClient {
 
   /// Null: no such server, or its look is older than that or another machine's. Never slow: it is
   /// given up after a fifth of a second. The same look is read once.
-  [[nodiscard]] std::shared_ptr<const Seen> look(std::uint32_t max_age_ms);
+  [[nodiscard]] std::shared_ptr<const ParsedLook> look(std::uint32_t max_age_ms);
   /// The ids of the devices of that look that this process sees, as CUDA numbers them (JSON's null:
   /// which they are cannot be told). Nothing: an older berth's server does not tell.
   [[nodiscard]] const std::optional<Json>& visible();
@@ -46,7 +46,7 @@ class ServeClient {
   Fd socket_;
   pid_t owner_ = 0;
   std::string tag_;  // the server's name of `newest_`
-  std::shared_ptr<const Seen> newest_;
+  std::shared_ptr<const ParsedLook> newest_;
   std::string visible_for_;  // what `visible_` is the answer to; empty: not asked of `newest_`
   std::optional<Json> visible_;
 };

@@ -182,7 +182,7 @@ class Sampler {
     const Moment moment = task_.services->clock.moment();
     const WallTime now = moment.wall;
     look_for_container();
-    TreeWatch::Seen seen = tree_.look();
+    TreeWatch::TreeUse seen = tree_.look();
     const std::vector<Device>& given = task_.manifest.given.devices;
     Sample sample{.at = time_in(task_.manifest, moment)};
     sample.tree = {.processes = seen.pids.size(),

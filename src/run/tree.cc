@@ -301,10 +301,10 @@ void TreeWatch::add_root(pid_t process) {
   strangers_.clear();  // some may descend from it
 }
 
-TreeWatch::Seen TreeWatch::look() {
+TreeWatch::TreeUse TreeWatch::look() {
   asks_children_ = asks_children_ && learn_by_children();
   if (!asks_children_) learn_newcomers(pids_in(proc_));
-  Seen seen;
+  TreeUse seen;
   std::uint64_t ticks = 0;
   std::uint64_t pages = 0;
   bool io_known = gone_.read.has_value();

@@ -67,14 +67,14 @@ class TreeWatch {
   TreeWatch(pid_t keeper, std::string proc);
   /// Of a process and its descendants, whatever their session.
   [[nodiscard]] static TreeWatch of(pid_t process, std::string proc);
-  struct Seen {
+  struct TreeUse {
     std::vector<pid_t> pids;
     Milliseconds cpu{0};  // of all seen so far, those that ended included
     Bytes memory_resident{0};
     Reading<Bytes> read;
     Reading<Bytes> written;
   };
-  [[nodiscard]] Seen look();
+  [[nodiscard]] TreeUse look();
   /// What descends from this process is of the tree, too: a container's first, which its engine has
   /// started.
   void add_root(pid_t process);

@@ -114,12 +114,11 @@ Result<void> wait_for_heir(const RunRecord& run, Clock& clock, const std::string
       continue;
     }
     if (look_for(run, proc) != Left::unknown) break;  // who is seen can be ended
-    return fail(
-        ErrorCode::timeout,
-        "the keeper of run {} was killed, and the process that is to take its place does not: it "
-        "is stopped or stuck. What is left of the job cannot be told from others until then; "
-        "`berth support` shows that process, `kill -CONT` continues one that is stopped",
-        run.manifest.id);
+    return fail(ErrorCode::timeout,
+                "the keeper of run {} was killed, and the process that is to take its place is "
+                "stopped or stuck. What is left of the job cannot be told from others until then. "
+                "`berth support` shows that process, `kill -CONT` continues one that is stopped",
+                run.manifest.id);
   }
   return {};
 }

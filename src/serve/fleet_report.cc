@@ -64,11 +64,9 @@ Verdict verdict_of_status(int status, bool with_token) {
                            sentence(
                                "make a new one on it with berth token create, and put it into the "
                                "token_file")}
-                 : Verdict{
-                       HostState::refused, sentence("it wants a token"),
-                       sentence(
-                           "make one on it with berth token create, and name the file that holds "
-                           "it (token_file=FILE in the file of hosts)")};
+                 : Verdict{HostState::refused, sentence("it wants a token"),
+                           sentence("make one on it with berth token create. Name the file that "
+                                    "holds it (token_file=FILE in the file of hosts)")};
     case 403:
       return {HostState::refused, sentence("it does not let us in"),
               sentence("does a proxy stand before it?")};

@@ -20,7 +20,7 @@ std::string_view name_on(const ItemLine& line, Surface surface) {
 void read_below(const Node& node, const ItemLayout& layout, Surface surface, ItemCells& cells) {
   for (std::size_t i = 0; i < layout.lines.size(); ++i) {
     const ItemLine& line = layout.lines[i];
-    if (surface == Surface::text && line.place != Place::below) continue;
+    if (surface == Surface::text && line.place != ItemPlace::below) continue;
     const std::string name = normalised(name_on(line, surface));
     if (!layout.last_repeats || i + 1 < layout.lines.size()) {
       cells[i] = cell_in(child_of(node, name), line.format);
@@ -40,9 +40,9 @@ std::vector<ItemCells> items_in_text(const Node& list, const ItemLayout& layout)
   for (const Node& child : list.children) {
     const auto line = std::ranges::find(layout.lines, normalised(child.name),
                                         [](const ItemLine& one) { return normalised(one.label); });
-    if (line == layout.lines.end() || line->place == Place::below) continue;
+    if (line == layout.lines.end() || line->place == ItemPlace::below) continue;
     cells[static_cast<std::size_t>(line - layout.lines.begin())] = cell_in(&child, line->format);
-    if (line->place != Place::heads) continue;
+    if (line->place != ItemPlace::heads) continue;
     read_below(child, layout, Surface::text, cells);
     items.push_back(std::exchange(cells, nothing));
   }
@@ -65,7 +65,7 @@ void print_item(const ItemLayout& layout, const ItemCells& cells, Surface surfac
   if (!text) list.children.push_back({std::string(layout.tag), "", {}, true});
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const ItemLine& line = layout.lines[std::min(i, layout.lines.size() - 1)];
-    Node& parent = text && line.place != Place::below ? list : list.children.back();
+    Node& parent = text && line.place != ItemPlace::below ? list : list.children.back();
     parent.children.push_back({std::string(name_on(line, surface)),
                                cells[i].get() ? shown(*cells[i].get(), line.format, surface)
                                               : shown_absent(cells[i].why(), failure, surface),

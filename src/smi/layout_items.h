@@ -17,14 +17,14 @@
 namespace berth::smi {
 
 /// Where a line of an item stands in text. In XML all of them are inside the item's element.
-enum class Place { before, heads, below };
+enum class ItemPlace { before, heads, below };
 
 struct ItemLine {
   std::string_view label;   // of -q
   std::string_view tag;     // of XML
   std::string_view column;  // of the query that lists the same; empty: it has none
   Format format = Format::text;
-  Place place = Place::below;
+  ItemPlace place = ItemPlace::below;
 };
 
 struct ItemLayout {
@@ -41,9 +41,9 @@ namespace process_line {
 enum : std::size_t { gpu_instance, compute_instance, pid, type, name, memory };
 }
 inline constexpr auto process_lines = std::to_array<ItemLine>({
-    {"GPU instance ID", "gpu_instance_id", "", Format::number, Place::before},
-    {"Compute instance ID", "compute_instance_id", "", Format::number, Place::before},
-    {"Process ID", "pid", "pid", Format::number, Place::heads},
+    {"GPU instance ID", "gpu_instance_id", "", Format::number, ItemPlace::before},
+    {"Compute instance ID", "compute_instance_id", "", Format::number, ItemPlace::before},
+    {"Process ID", "pid", "pid", Format::number, ItemPlace::heads},
     {"Type", "type", "", Format::text},
     {"Name", "process_name", "process_name", Format::text},
     {"Used GPU Memory", "used_memory", "used_gpu_memory", Format::memory},
@@ -55,7 +55,7 @@ namespace accounted_line {
 enum : std::size_t { pid, gpu, memory, memory_max, time, running };
 }
 inline constexpr auto accounted_lines = std::to_array<ItemLine>({
-    {"Process ID", "pid", "pid", Format::number, Place::heads},
+    {"Process ID", "pid", "pid", Format::number, ItemPlace::heads},
     {"GPU Utilization", "gpu_util", "gpu_utilization", Format::percent},
     {"Memory Utilization", "memory_util", "mem_utilization", Format::percent},
     {"Max memory usage", "max_memory_usage", "max_memory_usage", Format::memory},
@@ -67,7 +67,7 @@ inline constexpr ItemLayout accounted_item{.tag = "accounted_process_info",
 
 /// A memory clock, and the graphics clocks that go with it.
 inline constexpr auto clock_lines = std::to_array<ItemLine>({
-    {"Memory", "value", "memory", Format::megahertz, Place::heads},
+    {"Memory", "value", "memory", Format::megahertz, ItemPlace::heads},
     {"Graphics", "supported_graphics_clock", "graphics", Format::megahertz},
 });
 inline constexpr ItemLayout clock_item{

@@ -59,48 +59,48 @@ std::vector<Input> InputDecoder::feed(std::string_view bytes) {
 }
 
 std::optional<Duration> InputDecoder::patience() const {
-  if (place_ == Place::ground) return std::nullopt;
+  if (state_ == InputState::ground) return std::nullopt;
   // The rest of a paste may be on its way for long, and must not be taken for keys.
-  if (place_ == Place::paste) return std::chrono::seconds(3);
+  if (state_ == InputState::paste) return std::chrono::seconds(3);
   return std::chrono::milliseconds(50);
 }
 
 std::vector<Input> InputDecoder::silence() {
-  if (place_ == Place::escape) key(Key::Name::escape);
-  place_ = Place::ground;
+  if (state_ == InputState::escape) key(Key::Name::escape);
+  state_ = InputState::ground;
   held_.clear();
   return std::exchange(found_, {});
 }
 
 void InputDecoder::take(char byte) {
-  switch (place_) {
-    case Place::ground:
+  switch (state_) {
+    case InputState::ground:
       return take_ground(byte);
-    case Place::utf8:
+    case InputState::utf8:
       return take_utf8(byte);
-    case Place::escape:
+    case InputState::escape:
       return take_escape(byte);
-    case Place::control:
+    case InputState::control:
       return take_control(byte);
-    case Place::single_shift:
-      place_ = Place::ground;
+    case InputState::single_shift:
+      state_ = InputState::ground;
       if (byte == escape_byte) return take_ground(byte);
       return end_control(byte);
-    case Place::text:  // an answer of the terminal, ended by BEL or ESC and a backslash
-      if (byte == 0x07) place_ = Place::ground;
-      if (byte == escape_byte) place_ = Place::text_escape;
+    case InputState::text:  // an answer of the terminal, ended by BEL or ESC and a backslash
+      if (byte == 0x07) state_ = InputState::ground;
+      if (byte == escape_byte) state_ = InputState::text_escape;
       return;
-    case Place::text_escape:
-      place_ = Place::ground;
+    case InputState::text_escape:
+      state_ = InputState::ground;
       if (byte != '\\') take_escape(byte);
       return;
-    case Place::mouse:
+    case InputState::mouse:
       held_ += byte;
       if (held_.size() < wanted_) return;
       held_.clear();
-      place_ = Place::ground;
+      state_ = InputState::ground;
       return;
-    case Place::paste:
+    case InputState::paste:
       return take_paste(byte);
   }
 }
@@ -108,7 +108,7 @@ void InputDecoder::take(char byte) {
 void InputDecoder::take_ground(char byte) {
   held_.clear();
   if (byte == escape_byte) {
-    place_ = Place::escape;
+    state_ = InputState::escape;
     return;
   }
   for (const auto& [control, name] : control_keys) {
@@ -122,15 +122,15 @@ void InputDecoder::take_ground(char byte) {
   wanted_ = length_of(byte);
   if (wanted_ == 0) return;
   held_ = byte;
-  place_ = Place::utf8;
+  state_ = InputState::utf8;
 }
 
 void InputDecoder::take_utf8(char byte) {
-  place_ = Place::ground;
+  state_ = InputState::ground;
   if ((value(byte) & 0xC0U) != 0x80U) return take_ground(byte);
   held_ += byte;
   if (held_.size() < wanted_) {
-    place_ = Place::utf8;
+    state_ = InputState::utf8;
     return;
   }
   // What printable() would escape is no character that somebody typed.
@@ -143,30 +143,30 @@ void InputDecoder::take_escape(char byte) {
   held_.clear();
   switch (byte) {
     case '[':
-      place_ = Place::control;
+      state_ = InputState::control;
       return;
     case 'O':
-      place_ = Place::single_shift;
+      state_ = InputState::single_shift;
       return;
     case ']':
     case 'P':
     case 'X':
     case '^':
     case '_':
-      place_ = Place::text;
+      state_ = InputState::text;
       return;
     case escape_byte:
       key(Key::Name::escape);
       return;  // the second may begin a sequence
     default:
       // Alt and a key: nothing here has a meaning with Alt, and it must not be the key alone.
-      place_ = Place::ground;
+      state_ = InputState::ground;
   }
 }
 
 void InputDecoder::take_control(char byte) {
   if (byte == escape_byte || held_.size() >= longest_sequence) {
-    place_ = Place::ground;
+    state_ = InputState::ground;
     return take_ground(byte);
   }
   const bool is_final = value(byte) >= 0x40 && value(byte) < 0x7F;
@@ -174,7 +174,7 @@ void InputDecoder::take_control(char byte) {
     held_ += byte;
     return;
   }
-  place_ = Place::ground;
+  state_ = InputState::ground;
   end_control(byte);
 }
 
@@ -182,7 +182,7 @@ void InputDecoder::end_control(char final) {
   const std::string parameters = std::exchange(held_, {});
   if (final == 'M' && parameters.empty()) {  // a mouse of the old kind: three bytes follow
     wanted_ = 3;
-    place_ = Place::mouse;
+    state_ = InputState::mouse;
     return;
   }
   if (parameters.starts_with('<')) {
@@ -193,7 +193,7 @@ void InputDecoder::end_control(char final) {
   }
   const std::string_view first = split(parameters, ';').front();
   if (final == '~') {
-    if (first == paste_begins) place_ = Place::paste;
+    if (first == paste_begins) state_ = InputState::paste;
     for (const auto& [number, name] : numbers) {
       if (first == number) key(name);
     }
@@ -240,7 +240,7 @@ void InputDecoder::take_paste(char byte) {
     held_.clear();
   } else if (held_.size() == paste_end.size() + 1) {
     held_.clear();
-    place_ = Place::ground;
+    state_ = InputState::ground;
   }
 }
 

@@ -60,7 +60,17 @@ class InputDecoder {
   [[nodiscard]] std::vector<Input> silence();
 
  private:
-  enum class Place { ground, utf8, escape, control, single_shift, text, text_escape, mouse, paste };
+  enum class InputState {
+    ground,
+    utf8,
+    escape,
+    control,
+    single_shift,
+    text,
+    text_escape,
+    mouse,
+    paste
+  };
 
   void take(char byte);
   void take_ground(char byte);
@@ -72,7 +82,7 @@ class InputDecoder {
   void end_mouse(char final);
   void key(Key::Name name) { found_.push_back(Key{.name = name, .text = {}}); }
 
-  Place place_ = Place::ground;
+  InputState state_ = InputState::ground;
   std::string held_;        // bytes of the sequence so far
   std::size_t wanted_ = 0;  // utf8, mouse: how many it needs
   std::vector<Input> found_;

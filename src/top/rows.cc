@@ -122,17 +122,17 @@ std::vector<UseRow> as_tree(const std::vector<UseRow>& sorted) {
   for (const pid_t pid : order) children[parent_among(by_pid[pid].front(), by_pid)].push_back(pid);
   std::vector<UseRow> rows;
   std::set<pid_t> placed;
-  struct Place {
+  struct TreePlace {
     pid_t pid;
     int depth;
   };
-  std::vector<Place> waiting;
+  std::vector<TreePlace> waiting;
   const auto push = [&](const std::vector<pid_t>& pids, int depth) {
     for (auto pid = pids.rbegin(); pid != pids.rend(); ++pid) waiting.push_back({*pid, depth});
   };
   const auto place_all = [&] {
     while (!waiting.empty()) {
-      const Place next = waiting.back();
+      const TreePlace next = waiting.back();
       waiting.pop_back();
       if (!placed.insert(next.pid).second) continue;
       for (UseRow row : by_pid[next.pid]) {

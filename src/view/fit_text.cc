@@ -18,27 +18,27 @@ namespace {
 
 constexpr std::size_t cards_shown = 6;
 
-std::string_view part_words(Part part) {
+std::string_view part_words(MemoryPart part) {
   switch (part) {
-    case Part::weights:
+    case MemoryPart::weights:
       return tr("weights");
-    case Part::master_weights:
+    case MemoryPart::master_weights:
       return tr("FP32 master weights");
-    case Part::adapters:
+    case MemoryPart::adapters:
       return tr("adapters");
-    case Part::gradients:
+    case MemoryPart::gradients:
       return tr("gradients");
-    case Part::optimizer:
+    case MemoryPart::optimizer:
       return tr("optimiser state");
-    case Part::activations:
+    case MemoryPart::activations:
       return tr("activations");
-    case Part::kv_cache:
+    case MemoryPart::kv_cache:
       return tr("KV cache");
-    case Part::buckets:
+    case MemoryPart::buckets:
       return tr("gradient buckets");
-    case Part::context:
+    case MemoryPart::context:
       return tr("runtime's context");
-    case Part::allocator:
+    case MemoryPart::allocator:
       return tr("allocator");
   }
   return "";
@@ -103,7 +103,7 @@ Judgement judgement(Verdict verdict) {
   return {"", Paint::plain};
 }
 
-std::string device_line(const DeviceVerdict& row, const Style& style) {
+std::string verdict_line(const DeviceVerdict& row, const Style& style) {
   Line line(style);
   const DeviceHere& device = row.device;
   const std::string number = device.index ? fmt::format("GPU {}", *device.index) : "GPU ?";
@@ -129,7 +129,7 @@ std::string here_text(const FitAnswer& answer, const Style& style) {
     return text + wrapped("  ", outside(answer.here_problem.shown(), style), 2, style);
   }
   if (answer.here.empty()) return text + "  " + own(tr("no GPU"), style) + "\n";
-  for (const DeviceVerdict& row : answer.here) text += device_line(row, style);
+  for (const DeviceVerdict& row : answer.here) text += verdict_line(row, style);
   const std::size_t fits = count_of(answer.here, Verdict::fits);
   const std::size_t tight = count_of(answer.here, Verdict::tight);
   if (answer.workload.gpus > 1) {
@@ -285,7 +285,7 @@ void write_workload(Archive& archive, const Workload& workload) {
   archive.derived("shard", name_of(workload.sharding));
 }
 
-void write_device(Archive& archive, const DeviceVerdict& row) {
+void write_verdict(Archive& archive, const DeviceVerdict& row) {
   archive.derived("index", row.device.index);
   archive.derived("name", row.device.name);
   archive.derived("state", name_of(row.device.state));
@@ -326,7 +326,7 @@ void write_fit(Archive& archive, const FitAnswer& answer) {
                     estimate.at_least ? std::nullopt : std::optional(estimate.total.high));
   });
   archive.derived_list("here", answer.here,
-                       [&](const DeviceVerdict& row) { write_device(archive, row); });
+                       [&](const DeviceVerdict& row) { write_verdict(archive, row); });
   archive.derived("here_problem", answer.here_problem, Form::nullable);
   archive.derived("sharded_over", answer.sharded_over);
   archive.derived_list("cards", answer.cards,

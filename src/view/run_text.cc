@@ -140,15 +140,15 @@ class Sentences {
   void add_start(const StartingAgain& start) {
     if (start.memory && start.memory->share) {
       all_.push_back(
-          trf("run {} died for want of the GPU's memory: starting the job again with {} on the "
+          trf("run {} died for want of the GPU's memory. The job is started again with {} on the "
               "emptiest device ({} more after that)",
               start.ended, short_size(*start.memory->share), start.starts_left));
       return;
     }
     if (start.memory) {
       all_.push_back(
-          trf("run {} died for want of the GPU's memory: starting the job again on a whole device "
-              "({} more after that)",
+          trf("run {} died for want of the GPU's memory. The job is started again on a whole "
+              "device ({} more after that)",
               start.ended, start.starts_left));
       return;
     }

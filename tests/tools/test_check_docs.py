@@ -163,13 +163,15 @@ def test_more_words_than_are_wanted_are_found(tmp_path: Path) -> None:
     assert "25,001 words" in check_docs.word_findings(tmp_path)[0]
 
 
-def test_a_readme_is_read_to_its_end(tmp_path: Path) -> None:
+def test_what_a_newcomer_reads_is_read_to_its_end(tmp_path: Path) -> None:
     house(tmp_path, "a\n" * 160, "a\n" * 160)
-    assert check_docs.readme_length_findings(tmp_path) == []
+    (tmp_path / "doc" / "DESIGN.md").write_text("a\n" * 200)
+    assert check_docs.length_findings(tmp_path) == []
     (tmp_path / "README.md").write_text("a\n" * 161)
     (tmp_path / "README.zh-CN.md").write_text("a\n" * 162)
-    assert [found.split(" lines")[0] for found in check_docs.readme_length_findings(tmp_path)] == [
-        "README.md: 161", "README.zh-CN.md: 162"]  # fmt: skip
+    (tmp_path / "doc" / "DESIGN.md").write_text("a\n" * 201)
+    assert [found.split(" lines")[0] for found in check_docs.length_findings(tmp_path)] == [
+        "README.md: 161", "README.zh-CN.md: 162", "doc/DESIGN.md: 201"]  # fmt: skip
 
 
 def test_lines_are_short_but_for_tables_and_single_words(tmp_path: Path) -> None:

@@ -54,8 +54,16 @@ def test_layers_refuses_a_folder_without_a_library(tmp_path: Path) -> None:
     assert "no berth_folder()" in layers(tmp_path, "src/misc/a.cc", "")[0]
 
 
+def test_layers_lets_a_word_that_says_little_name_one_type_only(tmp_path: Path) -> None:
+    texts = {"CMakeLists.txt": CMAKE, "src/base/a.h": "struct Place {};\n// struct Step {\nstruct Step;\n",
+             "src/base/b.cc": "namespace {\nenum class Place { here };\nstruct Step {};\n}\n",
+             "src/base/c_test.cc": "struct Place {};\n"}  # fmt: skip
+    found = [line for line in check_layers.findings(write(tmp_path, texts)) if "each needs" in line]
+    assert found == ["src/base/b.cc:2: Place is a type of src/base/a.h:1, too: each needs its own"]
+
+
 def test_layers_compares_the_drawing_with_the_build(tmp_path: Path) -> None:
-    drawing = "```arrows\nbase → ∅\nsnapshot → base\nplace → base\n```\n"
+    drawing = "```arrows\nbase → ∅\nsnapshot, place → base\n```\n"
     write(tmp_path, {"CMakeLists.txt": CMAKE, "doc/DESIGN.md": drawing})
     found = check_layers.findings(tmp_path)
     assert any("place does not link" in line for line in found)

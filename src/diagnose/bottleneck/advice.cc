@@ -42,9 +42,9 @@ Steps lighter_loading(Framework framework) {
                         "kornia, DALI)")));
       break;
     case Framework::tensorflow:
-      steps.push_back(step(sentence(
-          "dataset.cache() after the costly map; batch before map where it can be vectorised; "
-          "preprocessing layers inside the model run on the GPU")));
+      steps.push_back(
+          step(sentence("dataset.cache() after the costly map; batch before map where it can be "
+                        "vectorised. Preprocessing layers inside the model run on the GPU")));
       break;
     case Framework::jax:
       steps.push_back(step(sentence("do augmentation inside jax.jit, where it runs on the GPU")));

@@ -17,7 +17,7 @@ namespace berth::bottleneck {
 inline Findings findings_in(const Activity& activity) {
   const Thresholds thresholds;
   const Features features = features_of(activity, thresholds);
-  for (const Rule& rule : all_rules()) {
+  for (const BottleneckRule& rule : all_rules()) {
     if (const auto cause = rule.find({activity, features, thresholds})) {
       EXPECT_TRUE(reports(rule.reports, cause->finding.rule))
           << cause->finding.rule << ": not in its rule's row";

@@ -11,15 +11,16 @@ namespace berth::bottleneck {
 
 // A job that swaps waits for storage, one with too few CPUs has workers that seem busy, copies from
 // pageable memory keep a thread busy.
-const std::vector<Rule>& all_rules() {
-  static const auto all = rows_of<Rule>({idle_job_rules, device_rules, host_rules, kernels_rules});
+const std::vector<BottleneckRule>& all_rules() {
+  static const auto all =
+      rows_of<BottleneckRule>({idle_job_rules, device_rules, host_rules, kernels_rules});
   return all;
 }
 
 Bottleneck explain_bottleneck(const Activity& activity, const Thresholds& thresholds) {
   Bottleneck bottleneck{.features = features_of(activity, thresholds)};
   std::vector<Cause> causes;
-  for (const Rule& rule : all_rules()) {
+  for (const BottleneckRule& rule : all_rules()) {
     if (auto cause = rule.find({activity, bottleneck.features, thresholds}))
       causes.push_back(*std::move(cause));
   }
@@ -28,24 +29,24 @@ Bottleneck explain_bottleneck(const Activity& activity, const Thresholds& thresh
   return bottleneck;
 }
 
-bool gpu_waits(const Seen& seen) {
+bool gpu_waits(const Evidence& seen) {
   return seen.features.busy && seen.features.idle() >= seen.thresholds.idle_share;
 }
 
-bool gpu_is_still(const Seen& seen) {
+bool gpu_is_still(const Evidence& seen) {
   return seen.features.busy && *seen.features.busy * 100 <= seen.thresholds.still_percent;
 }
 
-bool gpu_runs(const Seen& seen) {
+bool gpu_runs(const Evidence& seen) {
   return seen.features.busy && seen.features.idle() <= seen.thresholds.running_idle_share;
 }
 
-const ProcessLoad* main_process(const Seen& seen) {
+const ProcessLoad* main_process(const Evidence& seen) {
   const auto& holders = seen.features.holders.processes;
   return holders.empty() ? nullptr : &holders.front();
 }
 
-bool main_is_saturated(const Seen& seen) {
+bool main_is_saturated(const Evidence& seen) {
   const ProcessLoad* main = main_process(seen);
   if (main == nullptr || !seen.features.saw_processes) return false;
   // Threads that take turns under one lock (Python's) add up to one CPU.
@@ -69,13 +70,13 @@ std::string size_rate(double per_second) {
   return short_size(Bytes(static_cast<std::uint64_t>(std::clamp(per_second, 0.0, 1e15)))) + "/s";
 }
 
-Sentence busy_sentence(const Seen& seen) {
+Sentence busy_sentence(const Evidence& seen) {
   return sentence("a kernel ran {} of the time that was looked at ({} s)",
                   percent(seen.features.busy.value_or(0)),
                   fmt::format("{:.0f}", seen.features.seconds_counted));
 }
 
-Sentence doubt_of(const Seen& seen) {
+Sentence doubt_of(const Evidence& seen) {
   const Features& features = seen.features;
   if (!features.saw_processes) {
     return sentence(

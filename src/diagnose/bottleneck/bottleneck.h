@@ -25,7 +25,7 @@ struct Bottleneck {
 // that ends rules/SUBJECT.cc; its test stands beside that file. Each finds one cause, or nothing;
 // none speaks of what was not read.
 
-struct Seen {
+struct Evidence {
   const Activity& activity;
   const Features& features;
   const Thresholds& thresholds;
@@ -36,33 +36,33 @@ struct Cause {
   double cost = 0;  // share of the GPU's time that it explains
 };
 
-struct Rule {
-  std::optional<Cause> (*find)(const Seen& seen);
+struct BottleneckRule {
+  std::optional<Cause> (*find)(const Evidence& seen);
   Reported reports[most_reported];
 };
 
 // rules/SUBJECT.cc
-[[nodiscard]] std::span<const Rule> idle_job_rules();
-[[nodiscard]] std::span<const Rule> device_rules();
-[[nodiscard]] std::span<const Rule> host_rules();
-[[nodiscard]] std::span<const Rule> kernels_rules();
+[[nodiscard]] std::span<const BottleneckRule> idle_job_rules();
+[[nodiscard]] std::span<const BottleneckRule> device_rules();
+[[nodiscard]] std::span<const BottleneckRule> host_rules();
+[[nodiscard]] std::span<const BottleneckRule> kernels_rules();
 
 /// All of them. The order decides among causes that explain the same time: what brings about the
 /// symptoms of another comes before it.
-[[nodiscard]] const std::vector<Rule>& all_rules();
+[[nodiscard]] const std::vector<BottleneckRule>& all_rules();
 
 // What several rules ask of the features.
 
 /// No kernel ran for a good part of the time.
-[[nodiscard]] bool gpu_waits(const Seen& seen);
+[[nodiscard]] bool gpu_waits(const Evidence& seen);
 /// Kernels hardly ever ran.
-[[nodiscard]] bool gpu_is_still(const Seen& seen);
+[[nodiscard]] bool gpu_is_still(const Evidence& seen);
 /// Kernels ran for most of the time.
-[[nodiscard]] bool gpu_runs(const Seen& seen);
+[[nodiscard]] bool gpu_runs(const Evidence& seen);
 /// A thread of the main process has work in nearly all of the time in which no kernel runs.
-[[nodiscard]] bool main_is_saturated(const Seen& seen);
+[[nodiscard]] bool main_is_saturated(const Evidence& seen);
 /// The process on the devices that does most; null: none is.
-[[nodiscard]] const ProcessLoad* main_process(const Seen& seen);
+[[nodiscard]] const ProcessLoad* main_process(const Evidence& seen);
 
 // How rules say what was read.
 
@@ -70,8 +70,8 @@ struct Rule {
 [[nodiscard]] std::string decimal(double value);         // "1.6"
 [[nodiscard]] std::string size_rate(double per_second);  // "512 MiB/s"
 /// "a kernel ran 42 % of the time that was watched (10 s)"
-[[nodiscard]] Sentence busy_sentence(const Seen& seen);
+[[nodiscard]] Sentence busy_sentence(const Evidence& seen);
 /// Why it may be wrong, where part of the evidence could not be read; empty: it was.
-[[nodiscard]] Sentence doubt_of(const Seen& seen);
+[[nodiscard]] Sentence doubt_of(const Evidence& seen);
 
 }  // namespace berth::bottleneck

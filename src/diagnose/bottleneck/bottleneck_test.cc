@@ -61,7 +61,7 @@ TEST(Bottleneck, OfARecordsTreeNothingIsSaidThatNobodyLookedAt) {
 
 TEST(Bottleneck, EachNameBelongsToOneRule) {
   std::set<std::string_view> names;
-  for (const Rule& rule : all_rules()) {
+  for (const BottleneckRule& rule : all_rules()) {
     EXPECT_FALSE(names_in(rule.reports).empty());
     for (const std::string_view name : names_in(rule.reports)) {
       EXPECT_TRUE(names.insert(name).second) << name;

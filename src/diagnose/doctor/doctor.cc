@@ -9,28 +9,31 @@ namespace doctor {
 
 namespace {
 
-Part missing_parts(const Examined& host) {
-  const auto unless = [](bool is_there, Part part) { return is_there ? Part::nothing : part; };
+HostPart missing_parts(const Examined& host) {
+  const auto unless = [](bool is_there, HostPart part) {
+    return is_there ? HostPart::nothing : part;
+  };
   const HostFacts& facts = host.facts;
-  return unless(driver_works(host), Part::driver) | unless(facts.kernel.has_value(), Part::kernel) |
-         unless(facts.cuda.has_value(), Part::cuda) |
-         unless(facts.python.has_value(), Part::python) |
-         unless(facts.libraries.has_value(), Part::libraries) |
-         unless(facts.limits.has_value(), Part::limits) |
-         unless(facts.directory.has_value(), Part::directory);
+  return unless(driver_works(host), HostPart::driver) |
+         unless(facts.kernel.has_value(), HostPart::kernel) |
+         unless(facts.cuda.has_value(), HostPart::cuda) |
+         unless(facts.python.has_value(), HostPart::python) |
+         unless(facts.libraries.has_value(), HostPart::libraries) |
+         unless(facts.limits.has_value(), HostPart::limits) |
+         unless(facts.directory.has_value(), HostPart::directory);
 }
 
 }  // namespace
 
-const std::vector<Rule>& all_rules() {
-  static const auto all = rows_of<Rule>(
+const std::vector<DoctorRule>& all_rules() {
+  static const auto all = rows_of<DoctorRule>(
       {driver_rules, containers_rules, cuda_rules, gpu_proof_rules, health_rules, frameworks_rules,
        visible_devices_rules, visible_others_rules, accelerators_rules, devices_rules,
        libraries_rules, toolkits_rules, variables_rules, folders_rules, machine_rules});
   return all;
 }
 
-Findings ask(const Rule& rule, const Examined& host) {
+Findings ask(const DoctorRule& rule, const Examined& host) {
   const auto lacks = static_cast<unsigned>(missing_parts(host));
   return (lacks & static_cast<unsigned>(rule.needs)) == 0 ? rule.find(host) : Findings();
 }
@@ -39,7 +42,7 @@ Findings ask(const Rule& rule, const Examined& host) {
 
 Findings examine(const Examined& host) {
   Findings findings;
-  for (const doctor::Rule& rule : doctor::all_rules()) {
+  for (const doctor::DoctorRule& rule : doctor::all_rules()) {
     std::ranges::move(doctor::ask(rule, host), std::back_inserter(findings));
   }
   sort_by_severity(findings);

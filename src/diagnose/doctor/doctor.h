@@ -20,7 +20,7 @@ namespace berth::doctor {
 
 /// What a rule looks at beside devices and variables. Any of it may not have been looked at, or may
 /// not answer.
-enum class Part : unsigned {
+enum class HostPart : unsigned {
   nothing = 0,
   driver = 1 << 0,  // NVIDIA's library answers for a card
   kernel = 1 << 1,
@@ -30,37 +30,37 @@ enum class Part : unsigned {
   limits = 1 << 5,
   directory = 1 << 6,
 };
-[[nodiscard]] constexpr Part operator|(Part one, Part other) {
-  return static_cast<Part>(static_cast<unsigned>(one) | static_cast<unsigned>(other));
+[[nodiscard]] constexpr HostPart operator|(HostPart one, HostPart other) {
+  return static_cast<HostPart>(static_cast<unsigned>(one) | static_cast<unsigned>(other));
 }
 
-struct Rule {
+struct DoctorRule {
   Findings (*find)(const Examined& host);
   /// Without one of these it cannot judge: it is not asked, and nothing is said of its subject.
-  Part needs = Part::nothing;
+  HostPart needs = HostPart::nothing;
   Reported reports[most_reported];
 };
 
 // rules/SUBJECT.cc
-[[nodiscard]] std::span<const Rule> driver_rules();
-[[nodiscard]] std::span<const Rule> containers_rules();
-[[nodiscard]] std::span<const Rule> cuda_rules();
-[[nodiscard]] std::span<const Rule> gpu_proof_rules();
-[[nodiscard]] std::span<const Rule> health_rules();
-[[nodiscard]] std::span<const Rule> frameworks_rules();
-[[nodiscard]] std::span<const Rule> visible_devices_rules();
-[[nodiscard]] std::span<const Rule> visible_others_rules();
-[[nodiscard]] std::span<const Rule> accelerators_rules();
-[[nodiscard]] std::span<const Rule> devices_rules();
-[[nodiscard]] std::span<const Rule> libraries_rules();
-[[nodiscard]] std::span<const Rule> toolkits_rules();
-[[nodiscard]] std::span<const Rule> variables_rules();
-[[nodiscard]] std::span<const Rule> folders_rules();
-[[nodiscard]] std::span<const Rule> machine_rules();
+[[nodiscard]] std::span<const DoctorRule> driver_rules();
+[[nodiscard]] std::span<const DoctorRule> containers_rules();
+[[nodiscard]] std::span<const DoctorRule> cuda_rules();
+[[nodiscard]] std::span<const DoctorRule> gpu_proof_rules();
+[[nodiscard]] std::span<const DoctorRule> health_rules();
+[[nodiscard]] std::span<const DoctorRule> frameworks_rules();
+[[nodiscard]] std::span<const DoctorRule> visible_devices_rules();
+[[nodiscard]] std::span<const DoctorRule> visible_others_rules();
+[[nodiscard]] std::span<const DoctorRule> accelerators_rules();
+[[nodiscard]] std::span<const DoctorRule> devices_rules();
+[[nodiscard]] std::span<const DoctorRule> libraries_rules();
+[[nodiscard]] std::span<const DoctorRule> toolkits_rules();
+[[nodiscard]] std::span<const DoctorRule> variables_rules();
+[[nodiscard]] std::span<const DoctorRule> folders_rules();
+[[nodiscard]] std::span<const DoctorRule> machine_rules();
 
 /// All of them, in the order in which they are asked.
-[[nodiscard]] const std::vector<Rule>& all_rules();
+[[nodiscard]] const std::vector<DoctorRule>& all_rules();
 /// What this rule finds; nothing where it cannot judge.
-[[nodiscard]] Findings ask(const Rule& rule, const Examined& host);
+[[nodiscard]] Findings ask(const DoctorRule& rule, const Examined& host);
 
 }  // namespace berth::doctor

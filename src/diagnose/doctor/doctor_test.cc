@@ -38,7 +38,7 @@ TEST(Doctor, FindsNothingWhereNothingWasLookedAt) {
 
 TEST(Doctor, EachNameBelongsToOneRule) {
   std::set<std::string_view> names;
-  for (const Rule& rule : all_rules()) {
+  for (const DoctorRule& rule : all_rules()) {
     EXPECT_FALSE(names_in(rule.reports).empty());
     for (const std::string_view name : names_in(rule.reports)) {
       EXPECT_TRUE(names.insert(name).second) << name;
@@ -47,8 +47,8 @@ TEST(Doctor, EachNameBelongsToOneRule) {
 }
 
 TEST(Doctor, ARuleIsNotAskedWhereWhatItNeedsWasNotLookedAt) {
-  const Rule rule{.find = [](const Examined&) { return Findings{{.rule = "found"}}; },
-                  .needs = Part::python | Part::driver};
+  const DoctorRule rule{.find = [](const Examined&) { return Findings{{.rule = "found"}}; },
+                        .needs = HostPart::python | HostPart::driver};
   Examined host = healthy();
   EXPECT_EQ(ask(rule, host).size(), 1U);
   host.facts.limits.reset();

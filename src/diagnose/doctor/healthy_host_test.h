@@ -72,7 +72,7 @@ inline Examined healthy() {
 
 /// What is found, each with all that a reader is to be told.
 inline Findings findings_of(const Examined& host) {
-  for (const Rule& rule : all_rules()) {
+  for (const DoctorRule& rule : all_rules()) {
     for (const Finding& finding : ask(rule, host)) {
       EXPECT_TRUE(reports(rule.reports, finding.rule)) << finding.rule << ": not in its rule's row";
     }

@@ -34,7 +34,7 @@ constexpr auto families = std::to_array<LogFamily>({{"Memory", memory_entries},
                                                     {"The machine around it", host_entries}});
 
 /// A piece of a pattern: what stands between two "*".
-struct Place {
+struct PieceSpan {
   std::size_t begin;
   std::size_t end;
 };
@@ -66,17 +66,18 @@ std::optional<std::size_t> end_of_piece(std::string_view piece, std::string_view
   return at;
 }
 
-std::optional<Place> find_piece(std::string_view piece, std::string_view line, std::size_t from) {
+std::optional<PieceSpan> find_piece(std::string_view piece, std::string_view line,
+                                    std::size_t from) {
   const std::size_t plain = std::min(piece.find('{'), piece.size());
   if (plain == piece.size()) {
     const std::size_t at = line.find(piece, from);
     if (at == std::string_view::npos) return std::nullopt;
-    return Place{at, at + piece.size()};
+    return PieceSpan{at, at + piece.size()};
   }
   for (std::size_t at = from; at <= line.size(); ++at) {
     if (plain > 0) at = line.find(piece.substr(0, plain), at);
     if (at == std::string_view::npos) return std::nullopt;
-    if (const auto end = end_of_piece(piece, line, at)) return Place{at, *end};
+    if (const auto end = end_of_piece(piece, line, at)) return PieceSpan{at, *end};
   }
   return std::nullopt;
 }

@@ -34,11 +34,11 @@ struct LogEntry {
   // Keys of the catalogue of words.
   std::string_view title;
   std::string_view meaning;
-  struct Step {
+  struct Advice {
     std::string_view what;
     std::string_view command;
   };
-  Step steps[3];  // no std::array: its braces could not be nested plainly
+  Advice steps[3];  // no std::array: its braces could not be nested plainly
 };
 
 struct LogFamily {
@@ -58,17 +58,17 @@ struct LogFamily {
 
 // What to try that several families of the catalogue name.
 
-inline constexpr LogEntry::Step smaller_batch{
+inline constexpr LogEntry::Advice smaller_batch{
     as_key("lower the batch and accumulate gradients to keep its effect, or use mixed precision or "
            "activation checkpointing"),
     ""};
-inline constexpr LogEntry::Step who_is_on_it{as_key("see who else is on the device"), "berth ps"};
-inline constexpr LogEntry::Step find_the_kernel{
+inline constexpr LogEntry::Advice who_is_on_it{as_key("see who else is on the device"), "berth ps"};
+inline constexpr LogEntry::Advice find_the_kernel{
     as_key("wait for each kernel, so that the trace names the one that failed"),
     "export CUDA_LAUNCH_BLOCKING=1"};
-inline constexpr LogEntry::Step ask_health{as_key("see whether the device itself is well"),
-                                           "berth health"};
-inline constexpr LogEntry::Step build_for_card{
+inline constexpr LogEntry::Advice ask_health{as_key("see whether the device itself is well"),
+                                             "berth health"};
+inline constexpr LogEntry::Advice build_for_card{
     as_key("install a build of the framework that was made for this card (its page of downloads "
            "says which). Build your own extensions for it"),
     ""};

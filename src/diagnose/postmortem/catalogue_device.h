@@ -6,15 +6,16 @@
 
 namespace berth {
 
-inline constexpr LogEntry::Step move_both{
+inline constexpr LogEntry::Advice move_both{
     as_key("move the model and every batch to the same device: model.to(device), batch.to(device); "
            "tensors "
            "made inside forward() as well"),
     ""};
-inline constexpr LogEntry::Step check_cuda{
+inline constexpr LogEntry::Advice check_cuda{
     as_key("see what this Python's PyTorch can use"),
     "python -c \"import torch; print(torch.__version__, torch.cuda.is_available())\""};
-inline constexpr LogEntry::Step what_was_given{as_key("see the devices and who has them"), "berth"};
+inline constexpr LogEntry::Advice what_was_given{as_key("see the devices and who has them"),
+                                                 "berth"};
 
 inline constexpr auto device_entries = std::to_array<LogEntry>({
     {"different_types",

@@ -5,9 +5,9 @@
 
 namespace berth {
 
-inline constexpr LogEntry::Step nccl_says{as_key("let NCCL say what it does"),
-                                          "export NCCL_DEBUG=INFO"};
-inline constexpr LogEntry::Step first_error{
+inline constexpr LogEntry::Advice nccl_says{as_key("let NCCL say what it does"),
+                                            "export NCCL_DEBUG=INFO"};
+inline constexpr LogEntry::Advice first_error{
     as_key("look for the first error of another rank: torchrun writes each rank's output to a "
            "folder of its "
            "own"),

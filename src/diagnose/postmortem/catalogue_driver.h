@@ -6,22 +6,22 @@
 
 namespace berth {
 
-inline constexpr LogEntry::Step update_driver{as_key("have an administrator update the driver"),
-                                              ""};
-inline constexpr LogEntry::Step older_build{
+inline constexpr LogEntry::Advice update_driver{as_key("have an administrator update the driver"),
+                                                ""};
+inline constexpr LogEntry::Advice older_build{
     as_key("or install a build of the framework for an older CUDA"), ""};
-inline constexpr LogEntry::Step unset_library_path{
+inline constexpr LogEntry::Advice unset_library_path{
     as_key("run it without the variable: the framework's own packages bring their libraries"),
     "env -u LD_LIBRARY_PATH python train.py"};
-inline constexpr LogEntry::Step jax_with_cuda{as_key("install JAX with its CUDA packages"),
-                                              "pip install -U \"jax[cuda12]\""};
-inline constexpr LogEntry::Step tensorflow_with_cuda{
+inline constexpr LogEntry::Advice jax_with_cuda{as_key("install JAX with its CUDA packages"),
+                                                "pip install -U \"jax[cuda12]\""};
+inline constexpr LogEntry::Advice tensorflow_with_cuda{
     as_key("install TensorFlow with its CUDA packages"), "pip install -U \"tensorflow[and-cuda]\""};
-inline constexpr LogEntry::Step torch_sees{
+inline constexpr LogEntry::Advice torch_sees{
     as_key("see what this Python's PyTorch can use"),
     "python -c \"import torch; print(torch.__version__, torch.cuda.is_available())\""};
-inline constexpr LogEntry::Step driver_there{as_key("see whether the driver is there at all"),
-                                             "berth"};
+inline constexpr LogEntry::Advice driver_there{as_key("see whether the driver is there at all"),
+                                               "berth"};
 
 inline constexpr auto driver_entries = std::to_array<LogEntry>({
     {"driver_too_old",

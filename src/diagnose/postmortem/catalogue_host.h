@@ -6,14 +6,14 @@
 
 namespace berth {
 
-inline constexpr LogEntry::Step more_shared_memory{as_key("in a container: more shared memory"),
-                                                   "docker run --ipc=host …"};
-inline constexpr LogEntry::Step fewer_workers{as_key("use fewer data loader workers (num_workers)"),
-                                              ""};
-inline constexpr LogEntry::Step no_workers{
+inline constexpr LogEntry::Advice more_shared_memory{as_key("in a container: more shared memory"),
+                                                     "docker run --ipc=host …"};
+inline constexpr LogEntry::Advice fewer_workers{
+    as_key("use fewer data loader workers (num_workers)"), ""};
+inline constexpr LogEntry::Advice no_workers{
     as_key("run once with num_workers=0: then the error itself is shown"), ""};
 
-inline constexpr LogEntry::Step killed_by_kernel{
+inline constexpr LogEntry::Advice killed_by_kernel{
     as_key("ask the kernel whether it was for want of memory"),
     "dmesg -T | grep -i 'killed process'"};
 

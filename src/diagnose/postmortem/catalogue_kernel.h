@@ -6,8 +6,8 @@
 
 namespace berth {
 
-inline constexpr LogEntry::Step sanitize{as_key("let NVIDIA's checker find the access"),
-                                         "compute-sanitizer python train.py"};
+inline constexpr LogEntry::Advice sanitize{as_key("let NVIDIA's checker find the access"),
+                                           "compute-sanitizer python train.py"};
 
 inline constexpr auto kernel_entries = std::to_array<LogEntry>({
     {"device_assert",

@@ -5,7 +5,7 @@
 
 namespace berth {
 
-inline constexpr LogEntry::Step less_main_memory{
+inline constexpr LogEntry::Advice less_main_memory{
     as_key("load less at once: fewer data loader workers, a memory map or a stream instead of the "
            "whole "
            "data set"),

@@ -76,7 +76,7 @@ class Aftermath {
   bool ends_in_error_ = false;
 };
 
-struct Seen {
+struct LogHit {
   const LogEntry* entry = nullptr;  // null: the XID
   std::uint64_t xid = 0;
   std::size_t first = 0;  // of those that count: the earliest of the last block
@@ -103,8 +103,8 @@ std::optional<XidEvent> xid_in(std::string_view line) {
 }
 
 /// Each entry with the lines in which it stands, in the order of their first.
-std::vector<Seen> seen_in(const LogText& log, const Aftermath& after) {
-  std::vector<Seen> found;
+std::vector<LogHit> seen_in(const LogText& log, const Aftermath& after) {
+  std::vector<LogHit> found;
   const std::vector<bool> raised = raised_lines(log);
   for (std::size_t i = 0; i < log.size(); ++i) {
     if (is_talk(log.line(i))) continue;
@@ -113,7 +113,7 @@ std::vector<Seen> seen_in(const LogText& log, const Aftermath& after) {
     if (entry == nullptr && !xid) continue;
     const std::uint64_t code = xid ? xid->code : 0;
     const auto known = std::ranges::find_if(
-        found, [&](const Seen& seen) { return seen.entry == entry && seen.xid == code; });
+        found, [&](const LogHit& seen) { return seen.entry == entry && seen.xid == code; });
     if (known == found.end()) {
       found.push_back({entry, code, i, i, 1});
       continue;
@@ -133,7 +133,7 @@ Sentence place_of(const LogText& log, std::size_t line) {
 }
 
 /// Of those with nothing to be done, most follow from another.
-LogPart part_of(const Seen& seen) {
+LogPart part_of(const LogHit& seen) {
   if (seen.entry != nullptr) return seen.entry->part;
   return xid_facts(seen.xid).action == XidAction::none ? LogPart::consequence : LogPart::cause;
 }
@@ -144,7 +144,7 @@ bool is_bare_bus_error(std::string_view line) {
   return !text.contains("worker") && !text.contains("shared memory") && !text.contains("</torch");
 }
 
-Finding finding_of(const Seen& seen, const LogText& log) {
+Finding finding_of(const LogHit& seen, const LogText& log) {
   if (seen.entry == nullptr) {
     return finding_of_xid(*xid_in(log.line(seen.first)),
                           sentence("the driver reported XID {}", seen.xid),
@@ -158,7 +158,7 @@ Finding finding_of(const Seen& seen, const LogText& log) {
                   .meaning = Sentence(entry.meaning),
                   .steps = {},
                   .doubt = {}};
-  for (const LogEntry::Step& step : entry.steps) {
+  for (const LogEntry::Advice& step : entry.steps) {
     if (step.what.empty()) continue;
     finding.steps.push_back({Sentence(step.what), std::string(step.command)});
   }
@@ -173,13 +173,13 @@ Finding finding_of(const Seen& seen, const LogText& log) {
   return finding;
 }
 
-std::optional<OomMessage> message_at(const Seen& seen, const LogText& log) {
+std::optional<OomMessage> message_at(const LogHit& seen, const LogText& log) {
   // It may have been broken into lines.
   constexpr std::size_t lines = 8;
   return parse_oom_message(log.joined(seen.first, lines));
 }
 
-void add_oom(const Seen& seen, const LogText& log, OomContext around, Finding& finding) {
+void add_oom(const LogHit& seen, const LogText& log, OomContext around, Finding& finding) {
   const auto message = message_at(seen, log);
   if (!message) return;
   if (!around.batch) {
@@ -230,7 +230,7 @@ void add_ranks(const LogText& log, Finding& finding) {
 }
 
 /// What a launcher or another rank says where one rank is gone.
-bool tells_of_a_lost_rank(const Seen& seen) {
+bool tells_of_a_lost_rank(const LogHit& seen) {
   if (seen.entry == nullptr) return false;
   constexpr std::array codes = {"peer_gone", "nccl_remote_error", "torchrun_child_failed"};
   return std::ranges::find(codes, seen.entry->code) != codes.end();
@@ -238,7 +238,7 @@ bool tells_of_a_lost_rank(const Seen& seen) {
 
 /// What PyTorch's watch of the store says after the rank that kept it ended in order: that one
 /// warned before that its process group was still there.
-bool is_store_closed_at_the_end(const Seen& seen, const LogText& log) {
+bool is_store_closed_at_the_end(const LogHit& seen, const LogText& log) {
   if (seen.entry == nullptr || seen.entry->code != "peer_gone") return false;
   const auto has = [&](std::size_t line, std::string_view words) {
     return small_letters(log.line(line)).contains(words);
@@ -258,9 +258,9 @@ bool is_indented(std::string_view line) {
 /// The last line of the first Python traceback before a rank was missed that no entry knows: that
 /// rank's own error. Nothing: there is none, or a rank's story tells it (NCCL's timeouts).
 std::optional<std::size_t> own_error_line(const LogText& log, const Aftermath& after,
-                                          const std::vector<Seen>& all) {
+                                          const std::vector<LogHit>& all) {
   std::size_t missed = 0;
-  for (const Seen& seen : all) {
+  for (const LogHit& seen : all) {
     if (seen.entry != nullptr && seen.entry->code == "nccl_timeout") return std::nullopt;
     if (tells_of_a_lost_rank(seen)) missed = std::max(missed, seen.last);
   }
@@ -286,16 +286,16 @@ void keep_what_tells(std::vector<std::pair<LogPart, Finding>>& found) {
 Findings explain_log(const LogText& log, const OomContext& around) {
   std::vector<std::pair<LogPart, Finding>> found;
   const Aftermath after(log);
-  const std::vector<Seen> all = seen_in(log, after);
-  const bool has_cause = std::ranges::any_of(all, [&](const Seen& seen) {
+  const std::vector<LogHit> all = seen_in(log, after);
+  const bool has_cause = std::ranges::any_of(all, [&](const LogHit& seen) {
     return part_of(seen) == LogPart::cause && !after.is_survived(seen.last);
   });
   const auto own_error = has_cause ? std::nullopt : own_error_line(log, after, all);
   if (own_error) {
-    const Seen raised{log_entry("rank_raised"), 0, *own_error, *own_error, 1};
+    const LogHit raised{log_entry("rank_raised"), 0, *own_error, *own_error, 1};
     found.emplace_back(LogPart::cause, finding_of(raised, log));
   }
-  for (const Seen& seen : all) {
+  for (const LogHit& seen : all) {
     const LogPart part = part_of(seen);
     if (part != LogPart::remark && after.is_survived(seen.last)) continue;
     if (is_store_closed_at_the_end(seen, log)) continue;
@@ -333,7 +333,7 @@ bool is_gpu_memory_shortage(std::string_view rule) {
 
 std::optional<GpuMemoryShortage> gpu_memory_shortage(const LogText& log) {
   const Aftermath after(log);
-  for (const Seen& seen : seen_in(log, after)) {
+  for (const LogHit& seen : seen_in(log, after)) {
     if (seen.entry == nullptr || !is_gpu_memory_shortage(seen.entry->code)) continue;
     if (!after.is_survived(seen.last)) return GpuMemoryShortage{message_at(seen, log)};
   }

@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "base/tr.h"
 
 namespace berth::nvml {
 

@@ -92,18 +92,18 @@ double percent_at(const Life& life, const LifeJob& job, double elapsed) {
 }
 
 /// Where in the rota a time is, and when that turn of it began.
-struct Place {
+struct RotaTime {
   std::int64_t turn = 0;  // how often it has been through
   std::int64_t at_ms = 0;
 };
-Place place_of(WallTime time) {
+RotaTime rota_time_of(WallTime time) {
   const std::int64_t turn = time.unix_ms / life_period_ms;
   return {turn, time.unix_ms - turn * life_period_ms};
 }
 
 /// Seconds of full work that a device has seen since 1970.
 double work_until(const Life& life, std::size_t device, WallTime time) {
-  const Place now = place_of(time);
+  const RotaTime now = rota_time_of(time);
   double whole = 0;
   double part = 0;
   for (const LifeJob& job : life.jobs) {
@@ -181,7 +181,7 @@ Claim claim_of(const Snapshot& snapshot, const Life& life, const LifeJob& job, s
   return claim;
 }
 
-void put_job(Snapshot& snapshot, const Life& life, const LifeJob& job, const Place& now) {
+void put_job(Snapshot& snapshot, const Life& life, const LifeJob& job, const RotaTime& now) {
   const Claim claim = claim_of(snapshot, life, job, now.turn);
   const double elapsed = seconds_of(now.at_ms - job.from_ms);
   for (const std::size_t at : job.devices) {
@@ -200,7 +200,7 @@ void put_job(Snapshot& snapshot, const Life& life, const LifeJob& job, const Pla
   snapshot.claims.push_back(claim);
 }
 
-void put_waiter(Snapshot& snapshot, const Life& life, const LifeJob& job, const Place& now) {
+void put_waiter(Snapshot& snapshot, const Life& life, const LifeJob& job, const RotaTime& now) {
   const Claim later = claim_of(snapshot, life, job, now.turn);
   snapshot.waiters.push_back(
       {.id = later.id,
@@ -268,7 +268,7 @@ Life life_of(std::uint64_t seed, std::size_t devices, std::vector<std::string> p
 
 std::vector<PastJob> past_jobs(const Life& life, WallTime after, WallTime until) {
   std::vector<PastJob> jobs;
-  for (std::int64_t turn = place_of(after).turn; turn <= place_of(until).turn; ++turn) {
+  for (std::int64_t turn = rota_time_of(after).turn; turn <= rota_time_of(until).turn; ++turn) {
     const std::int64_t begin = turn * life_period_ms;
     for (const LifeJob& job : life.jobs) {
       const WallTime ended{begin + job.to_ms};
@@ -290,7 +290,7 @@ std::vector<PastJob> past_jobs(const Life& life, WallTime after, WallTime until)
 
 void put_life(Snapshot& snapshot, const Life& life, const Snapshot& base) {
   if (life.jobs.empty()) return;
-  const Place now = place_of(snapshot.taken);
+  const RotaTime now = rota_time_of(snapshot.taken);
   for (std::size_t i = 0; i < snapshot.devices.size(); ++i) {
     // Not of the moment's power: a counter would go back with it.
     const auto& power = base.devices[i].power_draw.get();

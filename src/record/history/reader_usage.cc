@@ -63,13 +63,13 @@ Use use_in(const ResultRow& row, int first) {
           .energy_ms = row.integer(first + 5)};
 }
 
-struct Part {
+struct SpanPart {
   std::int64_t from_ms;
   std::int64_t to_ms;
 };
 
 /// The part of a span within the window; one that lasts goes to the last sample.
-Part within(const Span& span, const UsageReport& report, std::int64_t last_ms) {
+SpanPart within(const Span& span, const UsageReport& report, std::int64_t last_ms) {
   return {std::max(span.from_ms, report.since.unix_ms),
           std::min(span.to_ms.value_or(std::max(last_ms, span.from_ms)), report.until.unix_ms)};
 }

@@ -25,11 +25,11 @@ std::optional<std::int64_t> rate(const Point& before, const Point& now) {
   return std::llround(per_second);
 }
 
-struct Part {
+struct RollupMember {
   std::int64_t (*get)(const Rollup&);
   void (*set)(Rollup&, std::int64_t);
 };
-constexpr auto parts = std::to_array<Part>({
+constexpr auto parts = std::to_array<RollupMember>({
     {[](const Rollup& r) { return static_cast<std::int64_t>(r.samples); },
      [](Rollup& r, std::int64_t n) { r.samples = static_cast<std::uint64_t>(n); }},
     {[](const Rollup& r) { return r.least; }, [](Rollup& r, std::int64_t n) { r.least = n; }},
@@ -101,7 +101,7 @@ Rollup merged(const Rollup& a, const Rollup& b) {
 
 std::string encode_rollups(const RollupRow& row) {
   std::string block;
-  for (const Part& part : parts) {
+  for (const RollupMember& part : parts) {
     std::vector<Entry> entries;
     entries.reserve(row.size());
     for (const auto& rollup : row) entries.push_back(rollup ? Entry(part.get(*rollup)) : Entry());
@@ -115,7 +115,7 @@ std::string encode_rollups(const RollupRow& row) {
 Result<RollupRow> decode_rollups(std::string_view block, Level level) {
   RollupRow row(per_row(level));
   ByteReader reader(block);
-  for (const Part& part : parts) {
+  for (const RollupMember& part : parts) {
     const auto size = reader.varint();
     const auto bytes = size ? reader.bytes(*size) : std::nullopt;
     if (!bytes) return damaged_rollup();

@@ -92,23 +92,23 @@ std::string long_name(std::string_view table, char letter) {
   return std::string(table.substr(start, at - start));
 }
 
-enum class Part { engine, run };
+enum class OptionsOf { engine, run };
 
-std::optional<bool> takes_value(Part part, std::string_view name) {
-  const OptionTable& table = part == Part::run ? run_options : engine_options;
+std::optional<bool> takes_value(OptionsOf part, std::string_view name) {
+  const OptionTable& table = part == OptionsOf::run ? run_options : engine_options;
   if (names(table.switches, name)) return false;
   if (names(table.values, name)) return true;
-  if (part == Part::engine && names(engine_values_of_one, name)) return true;
+  if (part == OptionsOf::engine && names(engine_values_of_one, name)) return true;
   return std::nullopt;
 }
 
-std::string name_of_letter(Part part, std::string_view engine, char letter) {
-  if (part == Part::engine) {
+std::string name_of_letter(OptionsOf part, std::string_view engine, char letter) {
+  if (part == OptionsOf::engine) {
     for (const EngineLetter& one : engine_letters) {
       if (one.engine == engine && one.letter == letter) return std::string(one.name);
     }
   }
-  const OptionTable& table = part == Part::run ? run_options : engine_options;
+  const OptionTable& table = part == OptionsOf::run ? run_options : engine_options;
   std::string name = long_name(table.switches, letter);
   return name.empty() ? long_name(table.values, letter) : name;
 }
@@ -123,7 +123,7 @@ Error unknown_option(std::string_view engine, std::string_view word, std::string
 /// The options from `at` on, up to the first word that is none.
 class OptionReader {
  public:
-  OptionReader(Part part, ContainerCommand& command, std::size_t at)
+  OptionReader(OptionsOf part, ContainerCommand& command, std::size_t at)
       : part_(part), command_(command), at_(at) {}
 
   /// Where the first word stands that is no option.
@@ -146,7 +146,8 @@ class OptionReader {
       option.value = is_there ? command_.words[at_ + 1] : std::string();
     }
     const bool skips = option.takes_next;
-    (part_ == Part::run ? command_.options : command_.engine_options).push_back(std::move(option));
+    (part_ == OptionsOf::run ? command_.options : command_.engine_options)
+        .push_back(std::move(option));
     if (skips) ++at_;
   }
 
@@ -195,7 +196,7 @@ class OptionReader {
     return {};
   }
 
-  Part part_;
+  OptionsOf part_;
   ContainerCommand& command_;
   std::size_t at_;
 };
@@ -241,12 +242,12 @@ Result<std::optional<ContainerCommand>> read_container_command(
   const std::string name = command[0].substr(command[0].rfind('/') + 1);  // npos + 1 is 0
   if (!is_engine(name)) return nothing;
   ContainerCommand read{.engine = name, .words = command};
-  auto at = OptionReader(Part::engine, read, 1).read();
+  auto at = OptionReader(OptionsOf::engine, read, 1).read();
   if (!at) return std::unexpected(std::move(at).error());
   if (*at < command.size() && command[*at] == "container") ++*at;
   if (*at >= command.size() || command[*at] != "run") return nothing;
   read.act = *at;
-  const auto image = OptionReader(Part::run, read, read.act + 1).read();
+  const auto image = OptionReader(OptionsOf::run, read, read.act + 1).read();
   if (!image) return std::unexpected(image.error());
   read.image = *image;
   return std::optional(std::move(read));

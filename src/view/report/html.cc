@@ -67,7 +67,7 @@ std::string figures_html(const Report& report, const Style& style) {
                                   : table_html({.label = std::string(tr("Figures")),
                                                 .columns = run_columns(report, tr("Figure")),
                                                 .rows = rows,
-                                                .look = HtmlTable::Look::even});
+                                                .widths = HtmlTable::Widths::even});
   return html + "</section>\n";
 }
 

@@ -68,14 +68,14 @@ std::string differences_of(const ManifestDiff& differences, const ComparedNames&
 }  // namespace
 
 std::string table_html(const HtmlTable& table) {
-  const bool is_even = table.look != HtmlTable::Look::as_it_comes;
+  const bool is_even = table.widths != HtmlTable::Widths::as_it_comes;
   std::string html = fmt::format(
       "<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
       "aria-label=\"{}\">\n<table{}>\n<thead><tr>",
       html_escaped(table.label), is_even ? " class=\"even\"" : "");
   for (const std::string& column : table.columns) html += element("th", column, "scope=\"col\"");
   html += "</tr></thead>\n<tbody>\n";
-  const bool compares = table.look == HtmlTable::Look::comparing;
+  const bool compares = table.widths == HtmlTable::Widths::comparing;
   for (const FigureRow& row : table.rows) html += row_html(row, compares);
   return html + "</tbody>\n</table>\n</div>\n";
 }
@@ -145,11 +145,11 @@ std::string environment_html(const Report& report, const Style& style) {
   std::string html = "<section>\n" + element("h2", tr("Hardware and software")) + "\n";
   for (const EnvironmentTable& table : tables) {
     html += element("h3", table.heading) + "\n";
-    html += table_html(
-        {.label = table.heading,
-         .columns = run_columns(report, tr("What")),
-         .rows = table.rows,
-         .look = report.runs.size() > 1 ? HtmlTable::Look::comparing : HtmlTable::Look::even});
+    html += table_html({.label = table.heading,
+                        .columns = run_columns(report, tr("What")),
+                        .rows = table.rows,
+                        .widths = report.runs.size() > 1 ? HtmlTable::Widths::comparing
+                                                         : HtmlTable::Widths::even});
   }
   return html + "</section>\n";
 }

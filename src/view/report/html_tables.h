@@ -14,8 +14,8 @@ struct HtmlTable {
   std::vector<std::string> columns;  // the heading of the row's name, then those of its values
   std::vector<FigureRow> rows;
   /// `even` names of one width; `comparing` as well, and rows whose values differ stand out.
-  enum class Look { as_it_comes, even, comparing };
-  Look look = Look::as_it_comes;
+  enum class Widths { as_it_comes, even, comparing };
+  Widths widths = Widths::as_it_comes;
 };
 /// All of it escaped here. A wide one scrolls by itself, by keyboard too.
 [[nodiscard]] std::string table_html(const HtmlTable& table);

@@ -22,7 +22,7 @@ Cap longest_cap(const Features& features, Cap DeviceLoad::* reason) {
 }
 
 /// Somebody else's kernels run on the same GPU.
-std::optional<Cause> shared_with_others(const Seen& seen) {
+std::optional<Cause> shared_with_others(const Evidence& seen) {
   double share = 0;
   std::uint64_t others = 0;
   for (const DeviceLoad& device : seen.features.devices) {
@@ -49,7 +49,7 @@ std::optional<Cause> shared_with_others(const Seen& seen) {
 }
 
 /// Clocks are held down by heat.
-std::optional<Cause> throttled_heat(const Seen& seen) {
+std::optional<Cause> throttled_heat(const Evidence& seen) {
   const Cap cap = longest_cap(seen.features, &DeviceLoad::heat_cap);
   if (cap.share < seen.thresholds.slow_share || !cap.clock) return {};
   const double share = cap.share;
@@ -88,7 +88,7 @@ const DeviceFacts* lowered_limit(const Activity& activity) {
 }
 
 /// Clocks are held down by the power limit.
-std::optional<Cause> throttled_power(const Seen& seen) {
+std::optional<Cause> throttled_power(const Evidence& seen) {
   const Cap cap = longest_cap(seen.features, &DeviceLoad::power_cap);
   if (cap.share < seen.thresholds.slow_share || !cap.clock) return {};
   const double share = cap.share;
@@ -126,7 +126,7 @@ struct Wait {
   bool is_told = false;  // it spun for whole looks, one after another
 };
 
-Wait longest_wait(const Seen& seen) {
+Wait longest_wait(const Evidence& seen) {
   Wait longest;
   for (const DeviceLoad& device : seen.features.devices) {
     if (device.spinning.value_or(0) <= longest.share) continue;
@@ -136,7 +136,7 @@ Wait longest_wait(const Seen& seen) {
 }
 
 /// Kernels run all the time, and part of the GPU works: waits that are shorter than a step.
-Wait short_waits(const Seen& seen) {
+Wait short_waits(const Evidence& seen) {
   const Thresholds& t = seen.thresholds;
   Wait worst;
   for (const DeviceLoad& device : seen.features.devices) {
@@ -149,7 +149,7 @@ Wait short_waits(const Seen& seen) {
   return worst;
 }
 
-Finding finding_of(const Seen& seen, const Wait& wait) {
+Finding finding_of(const Evidence& seen, const Wait& wait) {
   Finding finding{.rule = "waiting_for_ranks",
                   .severity = Severity::warning,
                   .title = sentence("the GPU waits in a collective for another rank"),
@@ -186,7 +186,7 @@ Finding finding_of(const Seen& seen, const Wait& wait) {
 }
 
 /// The GPU spins in a collective until the last rank arrives.
-std::optional<Cause> waiting_for_ranks(const Seen& seen) {
+std::optional<Cause> waiting_for_ranks(const Evidence& seen) {
   if (seen.features.ranks < 2 && seen.features.devices.size() < 2) return {};
   Wait wait = longest_wait(seen);
   if (wait.device == nullptr && seen.features.ranks > 1) wait = short_waits(seen);
@@ -195,7 +195,7 @@ std::optional<Cause> waiting_for_ranks(const Seen& seen) {
 }
 
 /// It stands still again and again, at even distances.
-std::optional<Cause> periodic_pauses(const Seen& seen) {
+std::optional<Cause> periodic_pauses(const Evidence& seen) {
   const Features& features = seen.features;
   const auto& pauses = features.phases.repeating;
   if (!pauses || pauses->share < seen.thresholds.pauses_share) return {};
@@ -222,8 +222,8 @@ std::optional<Cause> periodic_pauses(const Seen& seen) {
 
 }  // namespace
 
-std::span<const Rule> device_rules() {
-  static constexpr Rule rules[] = {
+std::span<const BottleneckRule> device_rules() {
+  static constexpr BottleneckRule rules[] = {
       {.find = shared_with_others,
        .reports = {{"shared_with_others",
                     "processes of others (or of another job) compute on the same GPU and take a "

@@ -29,7 +29,7 @@ bool are_saturated(const Loaders& loaders) {
   return loaders.saturated > 0 && loaders.saturated * 2 >= loaders.working;
 }
 
-Loaders loaders_of(const Seen& seen) {
+Loaders loaders_of(const Evidence& seen) {
   const Features& features = seen.features;
   Loaders loaders;
   for (const ProcessLoad& worker : features.workers.processes) {
@@ -65,7 +65,7 @@ std::optional<double> unused_cpu_share(const Features& features) {
 
 /// The evidence that the GPU waits for loaders that never rest, without a rule's name and words;
 /// nothing: it does not, or they do.
-std::optional<Finding> starving(const Seen& seen, const Loaders& loaders) {
+std::optional<Finding> starving(const Evidence& seen, const Loaders& loaders) {
   if (!gpu_waits(seen) || !are_saturated(loaders)) return std::nullopt;
   Finding finding{.severity = Severity::warning, .doubt = doubt_of(seen)};
   finding.evidence.push_back(busy_sentence(seen));
@@ -83,7 +83,7 @@ std::optional<Finding> starving(const Seen& seen, const Loaders& loaders) {
 }
 
 /// The program that holds the GPU computes beside it.
-std::optional<Cause> computes_on_cpu(const Seen& seen) {
+std::optional<Cause> computes_on_cpu(const Evidence& seen) {
   const Features& features = seen.features;
   const ProcessLoad* main = main_process(seen);
   if (!gpu_is_still(seen) || main == nullptr || !features.saw_processes) return {};
@@ -106,13 +106,13 @@ std::optional<Cause> computes_on_cpu(const Seen& seen) {
       1};
 }
 
-std::string holder(const Seen& seen) {
+std::string holder(const Evidence& seen) {
   const ProcessLoad* main = main_process(seen);
   return main == nullptr ? "PID" : std::to_string(main->pid);
 }
 
 /// Threads that have work wait for a CPU.
-std::optional<Cause> too_few_cpus(const Seen& seen) {
+std::optional<Cause> too_few_cpus(const Evidence& seen) {
   const Features& features = seen.features;
   const Thresholds& t = seen.thresholds;
   if (!gpu_waits(seen) || !features.run_delay || !features.cpus) return {};
@@ -160,7 +160,7 @@ std::optional<Cause> too_few_cpus(const Seen& seen) {
 }
 
 /// No kernel runs while data goes over the PCIe link.
-std::optional<Cause> host_device_copies(const Seen& seen) {
+std::optional<Cause> host_device_copies(const Evidence& seen) {
   const Features& features = seen.features;
   if (!gpu_waits(seen)) return {};
   const DeviceLoad* busiest = nullptr;
@@ -202,7 +202,7 @@ struct DiskWait {
   int count = 0;
 };
 
-DiskWait disk_wait_of(const Seen& seen) {
+DiskWait disk_wait_of(const Evidence& seen) {
   const Features& features = seen.features;
   const auto& group = features.workers.processes.empty() ? features.holders : features.workers;
   DiskWait wait;
@@ -219,7 +219,7 @@ DiskWait disk_wait_of(const Seen& seen) {
 }
 
 /// What loads waits for storage.
-std::optional<Cause> loader_storage_bound(const Seen& seen) {
+std::optional<Cause> loader_storage_bound(const Evidence& seen) {
   const Features& features = seen.features;
   const Thresholds& t = seen.thresholds;
   if (!gpu_waits(seen) || !features.saw_processes || main_is_saturated(seen)) return {};
@@ -240,10 +240,9 @@ std::optional<Cause> loader_storage_bound(const Seen& seen) {
       .severity = Severity::warning,
       .title = sentence("the GPU waits for data: storage does not deliver it fast enough"),
       .evidence = {busy_sentence(seen),
-                   sentence(
-                       "{} processes that load stood waiting for storage (state D) in {} of the "
-                       "looks at them, and used {} of a CPU each",
-                       wait.count, percent(wait.share), percent(wait.wanted))},
+                   sentence("{} processes that load stood waiting for storage (state D) in {} of "
+                            "the looks at them. They used {} of a CPU each",
+                            wait.count, percent(wait.share), percent(wait.wanted))},
       .meaning = sentence("The CPUs rest and the disk or the file server works."),
       .steps = advice(Advice::faster_storage, seen.activity.framework),
       .doubt = doubt_of(seen)};
@@ -263,7 +262,7 @@ std::optional<Cause> loader_storage_bound(const Seen& seen) {
 
 /// How many workers each process on a device can have, one CPU left for itself, and more than work
 /// now; 0: not known.
-int more_workers_that_fit(const Seen& seen) {
+int more_workers_that_fit(const Evidence& seen) {
   if (!seen.features.cpus) return 0;
   const double ranks =
       static_cast<double>(std::max<std::size_t>(1, seen.features.holders.processes.size()));
@@ -272,7 +271,7 @@ int more_workers_that_fit(const Seen& seen) {
 }
 
 /// What loads is busy all the time, and CPUs are left over.
-std::optional<Cause> loader_too_few_workers(const Seen& seen) {
+std::optional<Cause> loader_too_few_workers(const Evidence& seen) {
   const auto left = unused_cpu_share(seen.features);
   if (!left || *left < seen.thresholds.free_cpus_share) return {};
   auto finding = starving(seen, loaders_of(seen));
@@ -289,7 +288,7 @@ std::optional<Cause> loader_too_few_workers(const Seen& seen) {
 }
 
 /// What loads is busy all the time, and no CPU is left for more of it.
-std::optional<Cause> loader_cpu_bound(const Seen& seen) {
+std::optional<Cause> loader_cpu_bound(const Evidence& seen) {
   const auto left = unused_cpu_share(seen.features);
   if (left && *left >= seen.thresholds.free_cpus_share) return {};
   auto finding = starving(seen, loaders_of(seen));
@@ -309,8 +308,8 @@ std::optional<Cause> loader_cpu_bound(const Seen& seen) {
 
 }  // namespace
 
-std::span<const Rule> host_rules() {
-  static constexpr Rule rules[] = {
+std::span<const BottleneckRule> host_rules() {
+  static constexpr BottleneckRule rules[] = {
       {.find = computes_on_cpu,
        .reports =
            {{"computes_on_cpu",

@@ -68,7 +68,7 @@ TEST(LoaderStorageBound, IsSaidOfLoadersThatStandInDiskWait) {
   EXPECT_EQ(found.rule, "loader_storage_bound");
   EXPECT_THAT(evidence_in(found),
               HasSubstr("4 processes that load stood waiting for storage (state D) in 100 % of the "
-                        "looks at them, and used 8 % of a CPU each"));
+                        "looks at them. They used 8 % of a CPU each"));
   EXPECT_THAT(evidence_in(found), HasSubstr("191 MiB/s came from storage"));
   EXPECT_THAT(steps_in(found), HasSubstr("copy the data to a local disk"));
   EXPECT_EQ(answer(slow.busy(95).main(480)), "nothing") << "it reads a lot and the GPU never waits";

@@ -8,7 +8,7 @@ namespace berth::bottleneck {
 namespace {
 
 /// Or may be: who is there was not told.
-bool anybody_else(const Seen& seen) {
+bool anybody_else(const Evidence& seen) {
   for (const DeviceLoad& device : seen.features.devices) {
     if (device.most_others > 0) return true;
     if (seen.activity.taken_by == TakenBy::watch && !device.knows_others) return true;
@@ -19,7 +19,7 @@ bool anybody_else(const Seen& seen) {
 double seconds_in(Milliseconds time) { return static_cast<double>(time.count()) / 1000; }
 
 /// The job works, and no process of it has a GPU's device file open.
-bool is_on_cpu(const Seen& seen) {
+bool is_on_cpu(const Evidence& seen) {
   const Activity& activity = seen.activity;
   if (!activity.cpu_side) return false;
   const auto& files = activity.cpu_side->device_files.get();
@@ -48,7 +48,7 @@ std::vector<Finding::Step> steps_onto_gpu(const Activity& activity) {
 }
 
 /// The program computes, and not on a GPU.
-std::optional<Cause> on_cpu(const Seen& seen) {
+std::optional<Cause> on_cpu(const Evidence& seen) {
   if (!is_on_cpu(seen)) return {};
   const CpuFacts& facts = *seen.activity.cpu_side;
   Finding finding{
@@ -80,14 +80,14 @@ std::optional<Cause> on_cpu(const Seen& seen) {
 }
 
 /// In all the run's time no look found the GPU computing.
-bool never_computed(const Seen& seen) {
+bool never_computed(const Evidence& seen) {
   constexpr double shortest = 60;
   const auto& life = seen.activity.life;
   if (!life || seconds_in(life->span) < shortest || life->busiest.count() > 0) return false;
   return seen.features.busy && *seen.features.busy <= 0 && life->memory.count() > 0;
 }
 
-std::optional<Cause> no_kernel_ever(const Seen& seen) {
+std::optional<Cause> no_kernel_ever(const Evidence& seen) {
   if (!never_computed(seen)) return {};
   const WholeLife& life = *seen.activity.life;
   Finding finding{
@@ -115,7 +115,7 @@ std::optional<Cause> no_kernel_ever(const Seen& seen) {
 }
 
 /// Nobody is on the GPU.
-std::optional<Cause> nothing_running(const Seen& seen) {
+std::optional<Cause> nothing_running(const Evidence& seen) {
   const Features& features = seen.features;
   if (is_on_cpu(seen) || never_computed(seen)) return {};
   if (!gpu_is_still(seen) || main_process(seen) != nullptr || anybody_else(seen)) return {};
@@ -142,7 +142,7 @@ std::optional<Cause> nothing_running(const Seen& seen) {
 }
 
 /// Somebody is on the GPU, holds its memory and computes nowhere.
-std::optional<Cause> memory_held_idle(const Seen& seen) {
+std::optional<Cause> memory_held_idle(const Evidence& seen) {
   const Features& features = seen.features;
   if (!gpu_is_still(seen) || never_computed(seen)) return {};
   const ProcessLoad* main = main_process(seen);
@@ -180,7 +180,7 @@ std::optional<Cause> memory_held_idle(const Seen& seen) {
 }
 
 /// Memory of the job was swapped out and is read back.
-std::optional<Cause> swapping(const Seen& seen) {
+std::optional<Cause> swapping(const Evidence& seen) {
   const Features& features = seen.features;
   const Thresholds& t = seen.thresholds;
   if (!gpu_waits(seen)) return {};
@@ -214,8 +214,8 @@ std::optional<Cause> swapping(const Seen& seen) {
 
 }  // namespace
 
-std::span<const Rule> idle_job_rules() {
-  static constexpr Rule rules[] = {
+std::span<const BottleneckRule> idle_job_rules() {
+  static constexpr BottleneckRule rules[] = {
       {.find = on_cpu,
        .reports = {{"on_cpu", "the program computes on the CPU and has opened no GPU device file",
                     "device files that its processes have open, CPUs that it uses; "

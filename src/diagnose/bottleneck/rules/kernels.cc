@@ -12,7 +12,7 @@ namespace {
 
 bool is_low(std::optional<double> share, double percent) { return share && *share * 100 < percent; }
 
-Finding small(const Seen& seen, const DeviceLoad& device) {
+Finding small(const Evidence& seen, const DeviceLoad& device) {
   Finding finding{
       .rule = "small_kernels",
       .severity = Severity::warning,
@@ -40,7 +40,7 @@ Finding small(const Seen& seen, const DeviceLoad& device) {
 }
 
 /// Kernels run most of the time, and each of them fills a small part of the GPU.
-std::optional<Cause> small_kernels(const Seen& seen) {
+std::optional<Cause> small_kernels(const Evidence& seen) {
   const Thresholds& t = seen.thresholds;
   if (!gpu_runs(seen) || seen.features.ranks > 1) return {};
   for (const DeviceLoad& device : seen.features.devices) {
@@ -61,7 +61,7 @@ std::optional<Cause> small_kernels(const Seen& seen) {
 }
 
 /// The two take turns: the thread works for about as long as no kernel runs, and sleeps meanwhile.
-bool alternates(const Seen& seen) {
+bool alternates(const Evidence& seen) {
   const ProcessLoad* main = main_process(seen);
   if (main == nullptr || !seen.features.saw_threads) return false;
   return main->best_thread >= (1 - seen.thresholds.saturated_idle_share / 2) * seen.features.idle();
@@ -73,7 +73,7 @@ Sentence title_of(bool is_saturated) {
 }
 
 /// One thread of the main process does all that is done between the kernels.
-std::optional<Cause> serial_python(const Seen& seen) {
+std::optional<Cause> serial_python(const Evidence& seen) {
   const Features& features = seen.features;
   const bool is_saturated = main_is_saturated(seen);
   if (!gpu_waits(seen) || (!is_saturated && !alternates(seen))) return {};
@@ -114,7 +114,7 @@ std::optional<Cause> serial_python(const Seen& seen) {
 }
 
 /// Kernels run, and the GPU's memory is what they wait for.
-std::optional<Cause> memory_bound(const Seen& seen) {
+std::optional<Cause> memory_bound(const Evidence& seen) {
   const Thresholds& t = seen.thresholds;
   if (!gpu_runs(seen)) return {};
   for (const DeviceLoad& device : seen.features.devices) {
@@ -151,8 +151,8 @@ std::optional<Cause> memory_bound(const Seen& seen) {
 
 }  // namespace
 
-std::span<const Rule> kernels_rules() {
-  static constexpr Rule rules[] = {
+std::span<const BottleneckRule> kernels_rules() {
+  static constexpr BottleneckRule rules[] = {
       {.find = small_kernels,
        .reports =
            {{"small_kernels",

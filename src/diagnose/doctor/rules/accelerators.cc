@@ -228,19 +228,19 @@ Findings torch_npu_differs(const Examined& host) {
 
 }  // namespace
 
-std::span<const Rule> accelerators_rules() {
-  static constexpr Rule rules[] = {
+std::span<const DoctorRule> accelerators_rules() {
+  static constexpr DoctorRule rules[] = {
       {.find = container_without_accelerators,
-       .needs = Part::kernel,
+       .needs = HostPart::kernel,
        .reports = {{"container_without_accelerators", "error",
                     "a container, devices of AMD, Intel or Huawei on the bus, and no file of them",
                     "the options of docker run that give them"}}},
       {.find = kfd_missing,
-       .needs = Part::kernel,
+       .needs = HostPart::kernel,
        .reports = {{"kfd_missing", "warning", "amdgpu has devices, and there is no /dev/kfd",
                     "the kernel log"}}},
       {.find = render_forbidden,
-       .needs = Part::kernel,
+       .needs = HostPart::kernel,
        .reports = {{"render_forbidden", "error",
                     "the mode of /dev/kfd or of a render node, and whose group it is",
                     "join the group"}}},
@@ -250,13 +250,13 @@ std::span<const Rule> accelerators_rules() {
                     "processes that may not be seen",
                     "look as root"}}},
       {.find = torch_of_another_maker,
-       .needs = Part::python,
+       .needs = HostPart::python,
        .reports = {{"torch_of_another_maker", "error",
                     "what torch was built for (CUDA, ROCm, XPU, torch_npu, the CPU), and whose "
                     "devices are here",
                     "the build for them"}}},
       {.find = torch_npu_differs,
-       .needs = Part::python,
+       .needs = HostPart::python,
        .reports = {{"torch_npu_differs", "error", "the versions of torch_npu and torch",
                     "both of one version"}}},
   };

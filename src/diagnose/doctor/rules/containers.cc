@@ -209,8 +209,8 @@ Findings image_sets_devices(const Examined& host) {
 
 }  // namespace
 
-std::span<const Rule> containers_rules() {
-  static constexpr Rule rules[] = {
+std::span<const DoctorRule> containers_rules() {
+  static constexpr DoctorRule rules[] = {
       {.find = container_without_devices,
        .reports = {{"container_without_devices", "error",
                     "a container, the host's module loaded, no device files",
@@ -223,7 +223,7 @@ std::span<const Rule> containers_rules() {
        .reports = {{"container_without_compute", "error",
                     "NVIDIA_DRIVER_CAPABILITIES lacks compute", "start it with compute,utility"}}},
       {.find = container_toolkit_missing_here,
-       .needs = Part::driver | Part::kernel,
+       .needs = HostPart::driver | HostPart::kernel,
        .reports =
            {{"container_toolkit_missing_here", "hint, with a doubt",
              "the driver has a card, docker, containerd or podman is used here (its socket, "

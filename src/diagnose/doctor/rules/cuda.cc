@@ -99,10 +99,10 @@ Findings cuda_refuses(const Examined& host) {
 
 }  // namespace
 
-std::span<const Rule> cuda_rules() {
-  static constexpr Rule rules[] = {
+std::span<const DoctorRule> cuda_rules() {
+  static constexpr DoctorRule rules[] = {
       {.find = cuda_refuses,
-       .needs = Part::driver | Part::cuda,
+       .needs = HostPart::driver | HostPart::cuda,
        .reports = {{"cuda_refuses", "error",
                     "libcuda's own error code, asked in a process of its own",
                     "by the code: stub, compat library, fabric manager, nvidia_uvm, MPS, limits, "

@@ -136,8 +136,8 @@ Findings compute_mode_exclusive(const Examined& host) {
 
 }  // namespace
 
-std::span<const Rule> devices_rules() {
-  static constexpr Rule rules[] = {
+std::span<const DoctorRule> devices_rules() {
+  static constexpr DoctorRule rules[] = {
       {.find = mig_without_instances,
        .reports = {{"mig_without_instances", "warning", "MIG mode on, no instance listed",
                     "make instances, or leave MIG"}}},

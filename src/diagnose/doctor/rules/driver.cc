@@ -214,8 +214,8 @@ Findings device_files(const Examined& host) {
 
 }  // namespace
 
-std::span<const Rule> driver_rules() {
-  static constexpr Rule rules[] = {
+std::span<const DoctorRule> driver_rules() {
+  static constexpr DoctorRule rules[] = {
       {.find = devices_not_seen,
        .reports =
            {{"devices_not_seen", "error",
@@ -240,7 +240,7 @@ std::span<const Rule> driver_rules() {
        .reports = {{"driver_silent", "error", "the module is loaded and NVML answers nothing",
                     "what NVML's answer asks for"}}},
       {.find = device_files,
-       .needs = Part::kernel,
+       .needs = HostPart::kernel,
        .reports =
            {{"device_files_missing", "error", "the module is loaded, there is no /dev/nvidiactl",
              "nvidia-modprobe"},

@@ -102,15 +102,15 @@ Findings disk_nearly_full(const Examined& host) {
 
 }  // namespace
 
-std::span<const Rule> folders_rules() {
-  static constexpr Rule rules[] = {
+std::span<const DoctorRule> folders_rules() {
+  static constexpr DoctorRule rules[] = {
       {.find = folder_silent,
        .reports = {{"folder_silent", "error",
                     "a folder of PATH, LD_LIBRARY_PATH, home or the working directory did not "
                     "answer within 2 s (each by itself)",
                     "tell the administrator"}}},
       {.find = slow_directory,
-       .needs = Part::directory,
+       .needs = HostPart::directory,
        .reports =
            {{"slow_directory", "hint",
              "opening a file in the working directory takes more than 5 ms, or its file system is "
@@ -118,7 +118,7 @@ std::span<const Rule> folders_rules() {
              "less than a quarter of that was in memory before (then with a doubt)",
              "a local disk"}}},
       {.find = disk_nearly_full,
-       .needs = Part::directory,
+       .needs = HostPart::directory,
        .reports = {{"disk_nearly_full", "warning", "less than 1 GiB and 2 % free",
                     "see what takes the room"}}},
   };

@@ -315,40 +315,40 @@ Findings shadowed_module(const Examined& host) {
 
 }  // namespace
 
-std::span<const Rule> frameworks_rules() {
-  static constexpr Rule rules[] = {
+std::span<const DoctorRule> frameworks_rules() {
+  static constexpr DoctorRule rules[] = {
       {.find = driver_too_old,
-       .needs = Part::driver | Part::python,
+       .needs = HostPart::driver | HostPart::python,
        .reports = {{"driver_too_old", "error",
                     "the CUDA a framework was built for, the driver, the oldest that runs it, the "
                     "toolkit's own",
                     "a build that fits, or a newer driver"}}},
       {.find = framework_cpu_only,
-       .needs = Part::driver | Part::python,
+       .needs = HostPart::driver | HostPart::python,
        .reports = {{"torch_cpu_only, tensorflow_cpu_only, jax_cpu_only",
                     "error; hint where another framework of the environment has CUDA",
                     "version.py, build_info.py or the plugin: no CUDA, and the driver answers",
                     "the exact command, through your own package mirror (pip's index, conda's "
                     "channels)"}}},
       {.find = architecture_missing,
-       .needs = Part::python,
+       .needs = HostPart::python,
        .reports = {{"architecture_missing", "error",
                     "no card's compute capability is among the build's (a hint where another "
                     "card's is; asked, else by the table of official builds, then with a doubt)",
                     "a build that has it"}}},
       {.find = interpreter_silent,
-       .needs = Part::python,
+       .needs = HostPart::python,
        .reports =
            {{"interpreter_silent", "error where `--python` names it, else warning",
              "asked for its version and folders it hung (5 s), crashed, failed, or is no Python",
              "asking it by hand; naming another by `--python`"}}},
       {.find = import_failed,
-       .needs = Part::python,
+       .needs = HostPart::python,
        .reports = {{"import_failed", "error; warning where it took too long",
                     "what the import raised, the signal, or the time limit",
                     "importing it with -X faulthandler"}}},
       {.find = framework_blind,
-       .needs = Part::driver | Part::python,
+       .needs = HostPart::driver | HostPart::python,
        .reports = {{"framework_blind", "error",
                     "build and driver fit, the framework says it sees nothing, and its last words",
                     "reading all that it says"}}},

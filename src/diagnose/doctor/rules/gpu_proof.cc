@@ -140,8 +140,8 @@ Findings gpu_not_tested(const Examined& host) {
 
 }  // namespace
 
-std::span<const Rule> gpu_proof_rules() {
-  static constexpr Rule rules[] = {
+std::span<const DoctorRule> gpu_proof_rules() {
+  static constexpr DoctorRule rules[] = {
       {.find = gpu_wrong,
        .reports =
            {{"gpu_computes_wrong", "error",

@@ -90,8 +90,8 @@ Findings health_findings(const Examined& host) {
 
 }  // namespace
 
-std::span<const Rule> health_rules() {
-  static constexpr Rule rules[] = {
+std::span<const DoctorRule> health_rules() {
+  static constexpr DoctorRule rules[] = {
       {.find = health_findings,
        .reports = {{"health_…", "by health",
                     "each finding of `berth health`: XID errors, ECC, remapping, PCIe, heat, "

@@ -358,38 +358,38 @@ Findings preload_stands_in(const Examined& host) {
 
 }  // namespace
 
-std::span<const Rule> libraries_rules() {
-  static constexpr Rule rules[] = {
+std::span<const DoctorRule> libraries_rules() {
+  static constexpr DoctorRule rules[] = {
       {.find = tensorflow_libraries_missing,
-       .needs = Part::driver | Part::python | Part::libraries,
+       .needs = HostPart::driver | HostPart::python | HostPart::libraries,
        .reports = {{"tensorflow_libraries_missing", "error",
                     "a CUDA build, no cuDNN in the environment or where the loader looks",
                     "`tensorflow[and-cuda]`"}}},
       {.find = cudnn_of_another_major,
-       .needs = Part::driver | Part::python | Part::libraries,
+       .needs = HostPart::driver | HostPart::python | HostPart::libraries,
        .reports = {{"cudnn_of_another_major", "error",
                     "the cuDNN that TensorFlow's build names, and those where the loader looks; "
                     "none in the environment",
                     "`tensorflow[and-cuda]`"}}},
       {.find = library_path_stubs,
-       .needs = Part::libraries,
+       .needs = HostPart::libraries,
        .reports = {{"library_path_stubs", "error",
                     "LD_LIBRARY_PATH or the loader's own folders lead to a stub of libcuda or "
                     "NVML, also by a link; also without a card",
                     "take the folder out"}}},
       {.find = library_path_other_driver,
-       .needs = Part::kernel | Part::libraries,
+       .needs = HostPart::kernel | HostPart::libraries,
        .reports = {{"library_path_other_driver", "warning; hint where no driver is loaded",
                     "LD_LIBRARY_PATH leads to a libcuda of another version than the driver's, or "
                     "no driver is loaded; not WSL's, nor of a compat package",
                     "take the folder out"}}},
       {.find = library_twice,
-       .needs = Part::libraries,
+       .needs = HostPart::libraries,
        .reports = {{"library_twice", "hint",
                     "two versions of one library (of the same soname) in LD_LIBRARY_PATH",
                     "keep one"}}},
       {.find = library_path_old_cuda,
-       .needs = Part::python | Part::libraries,
+       .needs = HostPart::python | HostPart::libraries,
        .reports = {{"library_path_old_cuda",
                     "hint, with a doubt; warning where the framework cannot be imported",
                     "a libcudart in LD_LIBRARY_PATH of the framework's major version and older; "
@@ -398,15 +398,15 @@ std::span<const Rule> libraries_rules() {
                     "if it is the first of its name",
                     "take the folder out"}}},
       {.find = wheels_of_two_majors,
-       .needs = Part::python,
+       .needs = HostPart::python,
        .reports = {{"wheels_of_two_majors", "warning",
                     "nvidia_x_cu11 and nvidia_x_cu12 in one environment", "a fresh environment"}}},
       {.find = preload_missing,
-       .needs = Part::libraries,
+       .needs = HostPart::libraries,
        .reports = {{"preload_missing", "hint", "LD_PRELOAD names a file that is not there",
                     "leave it out"}}},
       {.find = preload_stands_in,
-       .needs = Part::libraries,
+       .needs = HostPart::libraries,
        .reports = {{"preload_stands_in",
                     "error for a stub of the driver's libraries or one of another version; hint, "
                     "with a doubt, for CUDA's libraries and NCCL",

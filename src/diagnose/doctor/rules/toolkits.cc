@@ -103,26 +103,26 @@ Findings toolkits_differ(const Examined& host) {
 
 }  // namespace
 
-std::span<const Rule> toolkits_rules() {
-  static constexpr Rule rules[] = {
+std::span<const DoctorRule> toolkits_rules() {
+  static constexpr DoctorRule rules[] = {
       {.find = toolkit_newer_than_driver,
-       .needs = Part::driver | Part::libraries,
+       .needs = HostPart::driver | HostPart::libraries,
        .reports = {{"toolkit_newer_than_driver", "warning",
                     "nvcc's CUDA wants a newer driver than there is",
                     "an older toolkit, a newer driver"}}},
       {.find = cuda_home_missing,
-       .needs = Part::libraries,
+       .needs = HostPart::libraries,
        .reports = {{"cuda_home_missing", "hint",
                     "CUDA_HOME (else CUDA_PATH) names no folder; matters for building alone",
                     "unset it"}}},
       {.find = toolkit_of_another_major,
-       .needs = Part::python | Part::libraries,
+       .needs = HostPart::python | HostPart::libraries,
        .reports = {{"toolkit_of_another_major", "hint",
                     "torch's CUDA and that of CUDA_HOME, else of the nvcc in PATH, differ in the "
                     "major version; matters for building extensions alone",
                     "a toolkit of torch's"}}},
       {.find = toolkits_differ,
-       .needs = Part::libraries,
+       .needs = HostPart::libraries,
        .reports = {{"toolkits_differ", "hint",
                     "the nvcc in PATH and /usr/local/cuda differ in the major version; matters for "
                     "building alone",

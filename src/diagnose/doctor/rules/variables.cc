@@ -161,8 +161,8 @@ Findings duplicate_openmp(const Examined& host) {
 
 }  // namespace
 
-std::span<const Rule> variables_rules() {
-  static constexpr Rule rules[] = {
+std::span<const DoctorRule> variables_rules() {
+  static constexpr DoctorRule rules[] = {
       {.find = nccl_slow_settings,
        .reports = {{"nccl_slow_settings", "hint",
                     "NCCL_P2P_DISABLE, NCCL_SHM_DISABLE or NCCL_IB_DISABLE is 1, several GPUs",
@@ -171,7 +171,7 @@ std::span<const Rule> variables_rules() {
        .reports = {{"nccl_interface_missing", "error",
                     "NCCL_SOCKET_IFNAME names no interface there is", "`ip -br link`"}}},
       {.find = nccl_old_names,
-       .needs = Part::python,
+       .needs = HostPart::python,
        .reports = {{"nccl_old_names", "hint",
                     "NCCL_BLOCKING_WAIT and the like with torch 2.2 or newer", "the new names"}}},
       {.find = launch_blocking,

@@ -110,10 +110,10 @@ Findings cuda_order_differs(const Examined& host) {
 
 }  // namespace
 
-std::span<const Rule> visible_devices_rules() {
-  static constexpr Rule rules[] = {
+std::span<const DoctorRule> visible_devices_rules() {
+  static constexpr DoctorRule rules[] = {
       {.find = visible_devices,
-       .needs = Part::driver,
+       .needs = HostPart::driver,
        .reports = {{"visible_devices_none", "warning", "CUDA_VISIBLE_DEVICES leaves nothing",
                     "unset it; after a mistake the corrected line"},
                    {"visible_devices_broken", "warning",
@@ -128,7 +128,7 @@ std::span<const Rule> visible_devices_rules() {
                     "several GPUs",
                     "CUDA_DEVICE_ORDER=PCI_BUS_ID"}}},
       {.find = cuda_order_differs,
-       .needs = Part::driver | Part::cuda,
+       .needs = HostPart::driver | HostPart::cuda,
        .reports = {{"cuda_order_differs", "hint", "libcuda's order, joined with NVML's by UUID",
                     "CUDA_DEVICE_ORDER=PCI_BUS_ID"}}},
   };

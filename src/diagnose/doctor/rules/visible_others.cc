@@ -156,8 +156,8 @@ Findings visible_list_broken(const Examined& host) {
 
 }  // namespace
 
-std::span<const Rule> visible_others_rules() {
-  static constexpr Rule rules[] = {
+std::span<const DoctorRule> visible_others_rules() {
+  static constexpr DoctorRule rules[] = {
       {.find = rocm_variables_disagree,
        .reports = {{"rocm_variables_disagree", "error where nothing is left, else hint",
                     "ROCR_VISIBLE_DEVICES, and HIP's or CUDA's, which number what it leaves",

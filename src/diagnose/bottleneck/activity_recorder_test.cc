@@ -1,4 +1,4 @@
-#include "diagnose/bottleneck/watched.h"
+#include "diagnose/bottleneck/activity_recorder.h"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ ProcessCounters python(std::int64_t cpu_ms, std::uint64_t thread_ns, std::uint64
   return counters;
 }
 
-class WatchedTest : public testing::Test {
+class ActivityRecorderTest : public testing::Test {
  protected:
   Snapshot look(double history, std::uint64_t received) {
     return SnapshotBuilder()
@@ -40,9 +40,9 @@ class WatchedTest : public testing::Test {
   }
 };
 
-TEST_F(WatchedTest, AStepIsWhatCountersGrewBySinceTheLookBefore) {
+TEST_F(ActivityRecorderTest, AStepIsWhatCountersGrewBySinceTheLookBefore) {
   FakeClock clock;
-  Watched watched(look(0, 0), {DeviceId("GPU-A")}, "GPU 0");
+  ActivityRecorder watched(look(0, 0), {DeviceId("GPU-A")}, "GPU 0");
   watched.add(clock.now(), look(0, 1000), {.processes = {python(1000, 900'000'000, 50)}});
   EXPECT_TRUE(watched.activity().steps.empty()) << "one look is no step";
   clock.advance(milliseconds(500));
@@ -63,9 +63,9 @@ TEST_F(WatchedTest, AStepIsWhatCountersGrewBySinceTheLookBefore) {
   EXPECT_EQ(step.processes[0].threads.get()->size(), 1U) << "a thread that slept says nothing";
 }
 
-TEST_F(WatchedTest, WhoIsListedAndCannotBeReadIsThere) {
+TEST_F(ActivityRecorderTest, WhoIsListedAndCannotBeReadIsThere) {
   FakeClock clock;
-  Watched watched(look(0, 0), {DeviceId("GPU-A")}, "GPU 0");
+  ActivityRecorder watched(look(0, 0), {DeviceId("GPU-A")}, "GPU 0");
   watched.add(clock.now(), look(0, 0), {.roots = {7}});
   clock.advance(milliseconds(500));
   watched.add(clock.now(), look(0, 0), {.roots = {7}});
@@ -80,9 +80,9 @@ TEST_F(WatchedTest, WhoIsListedAndCannotBeReadIsThere) {
   EXPECT_TRUE(watched.activity().steps.at(1).processes.empty());
 }
 
-TEST_F(WatchedTest, APidThatIsAnotherProcessNowStartsAnew) {
+TEST_F(ActivityRecorderTest, APidThatIsAnotherProcessNowStartsAnew) {
   FakeClock clock;
-  Watched watched(look(0, 0), {DeviceId("GPU-A")}, "GPU 0");
+  ActivityRecorder watched(look(0, 0), {DeviceId("GPU-A")}, "GPU 0");
   watched.add(clock.now(), look(0, 0), {.processes = {python(100'000, 90'000'000'000, 50)}});
   clock.advance(milliseconds(500));
   ProcessCounters other = python(30, 30'000'000, 5);
@@ -91,18 +91,18 @@ TEST_F(WatchedTest, APidThatIsAnotherProcessNowStartsAnew) {
   EXPECT_EQ(watched.activity().steps.at(0).processes.at(0).cpu, Milliseconds(30));
 }
 
-TEST_F(WatchedTest, ACounterThatBeganAgainIsNoNegativeNumber) {
+TEST_F(ActivityRecorderTest, ACounterThatBeganAgainIsNoNegativeNumber) {
   FakeClock clock;
-  Watched watched(look(0, 0), {DeviceId("GPU-A")}, "GPU 0");
+  ActivityRecorder watched(look(0, 0), {DeviceId("GPU-A")}, "GPU 0");
   watched.add(clock.now(), look(0, 9000), {});
   clock.advance(milliseconds(500));
   watched.add(clock.now(), look(0, 10), {});
   EXPECT_EQ(watched.activity().steps.at(0).devices.at(0).pcie_received.why(), Absent::failed);
 }
 
-TEST_F(WatchedTest, ADeviceThatIsGoneHasAbsentReadings) {
+TEST_F(ActivityRecorderTest, ADeviceThatIsGoneHasAbsentReadings) {
   FakeClock clock;
-  Watched watched(look(0, 0), {DeviceId("GPU-A")}, "GPU 0");
+  ActivityRecorder watched(look(0, 0), {DeviceId("GPU-A")}, "GPU 0");
   watched.add(clock.now(), look(0, 0), {});
   clock.advance(milliseconds(500));
   watched.add(clock.now(), Snapshot{}, {});

@@ -1,4 +1,4 @@
-#include "diagnose/bottleneck/watched.h"
+#include "diagnose/bottleneck/activity_recorder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -106,7 +106,8 @@ void put_threads(const ProcessCounters& now, const ProcessCounters* before, Proc
 
 }  // namespace
 
-Watched::Watched(const Snapshot& first, const std::vector<DeviceId>& devices, std::string subject) {
+ActivityRecorder::ActivityRecorder(const Snapshot& first, const std::vector<DeviceId>& devices,
+                                   std::string subject) {
   activity_.taken = first.taken;
   activity_.simulated = first.simulated;
   activity_.subject = std::move(subject);
@@ -116,9 +117,9 @@ Watched::Watched(const Snapshot& first, const std::vector<DeviceId>& devices, st
   }
 }
 
-DeviceStep Watched::device_step(const Device& device, const Device* before,
-                                const Snapshot& snapshot, Milliseconds span,
-                                const std::set<pid_t>& job, bool sees_job) const {
+DeviceStep ActivityRecorder::device_step(const Device& device, const Device* before,
+                                         const Snapshot& snapshot, Milliseconds span,
+                                         const std::set<pid_t>& job, bool sees_job) const {
   DeviceStep step =
       step_of(before != nullptr ? sample_of(*before) : DeviceSample{}, sample_of(device));
   step.lost = device.lost;
@@ -153,7 +154,7 @@ DeviceStep Watched::device_step(const Device& device, const Device* before,
   return step;
 }
 
-void Watched::put_devices(const Snapshot& snapshot, ProcessStep& step) const {
+void ActivityRecorder::put_devices(const Snapshot& snapshot, ProcessStep& step) const {
   Bytes memory{0};
   double sm = 0;
   bool knows_sm = true;
@@ -172,7 +173,7 @@ void Watched::put_devices(const Snapshot& snapshot, ProcessStep& step) const {
   if (!step.devices.empty() && knows_sm) step.sm = Percent(sm);
 }
 
-ProcessStep Watched::unread_step(pid_t pid, const Snapshot& snapshot) const {
+ProcessStep ActivityRecorder::unread_step(pid_t pid, const Snapshot& snapshot) const {
   ProcessStep step{.pid = pid};
   put_devices(snapshot, step);
   const HostProcess* known = find_process(pid, snapshot);
@@ -180,8 +181,9 @@ ProcessStep Watched::unread_step(pid_t pid, const Snapshot& snapshot) const {
   return step;
 }
 
-ProcessStep Watched::process_step(const ProcessCounters& now, const ProcessCounters* before,
-                                  const Snapshot& snapshot) const {
+ProcessStep ActivityRecorder::process_step(const ProcessCounters& now,
+                                           const ProcessCounters* before,
+                                           const Snapshot& snapshot) const {
   ProcessStep step{.pid = now.id.pid, .parent = now.parent, .name = now.name, .state = now.state};
   put_devices(snapshot, step);
   const ProcessCounters nothing{.storage_read = Bytes{0},
@@ -204,7 +206,7 @@ ProcessStep Watched::process_step(const ProcessCounters& now, const ProcessCount
   return step;
 }
 
-HostStep Watched::host_step(const HostCounters& now, Milliseconds span) const {
+HostStep ActivityRecorder::host_step(const HostCounters& now, Milliseconds span) const {
   const HostCounters& old = last_->host;
   HostStep step;
   step.swap_in = growth(old.swap_in, now.swap_in);
@@ -228,7 +230,7 @@ HostStep Watched::host_step(const HostCounters& now, Milliseconds span) const {
   return step;
 }
 
-void Watched::add(Instant at, const Snapshot& snapshot, const JobCounters& job) {
+void ActivityRecorder::add(Instant at, const Snapshot& snapshot, const JobCounters& job) {
   Last now{.at = at, .host = job.host};
   for (const DeviceFacts& facts : activity_.devices) {
     const Device* device = find_device(facts.id, snapshot);

@@ -1,6 +1,7 @@
 #pragma once
-// Seen: a snapshot's JSON, which looks share. What berth_device has is read at once. That is less
-// than a tenth of it: who is on the devices, and the whole, are read where somebody asks for them.
+// ParsedLook: a snapshot's JSON, which looks share. What berth_device has is read at once. That is
+// less than a tenth of it: who is on the devices, and the whole, are read where somebody asks for
+// them.
 
 #include <array>
 #include <memory>
@@ -21,10 +22,10 @@ inline constexpr auto fields_of_device = std::to_array<std::string_view>(
      "memory_used_bytes", "memory_used_is_bound", "memory_free_bytes", "power_draw_milliwatts",
      "temperature_celsius", "utilization_gpu_percent", "compute_capability", "cuda_cores"});
 
-class Seen {
+class ParsedLook {
  public:
   /// What was just taken from somewhere. Null: it is no snapshot.
-  [[nodiscard]] static std::shared_ptr<const Seen> read(std::string text);
+  [[nodiscard]] static std::shared_ptr<const ParsedLook> read(std::string text);
 
   /// As it came.
   [[nodiscard]] const std::string& text() const { return text_; }
@@ -37,7 +38,7 @@ class Seen {
   [[nodiscard]] const Json& whole() const;
 
  private:
-  Seen(std::string text, Json known) : text_(std::move(text)), known_(std::move(known)) {}
+  ParsedLook(std::string text, Json known) : text_(std::move(text)), known_(std::move(known)) {}
 
   std::string text_;
   Json known_;
@@ -46,7 +47,7 @@ class Seen {
   mutable Json whole_;
 };
 
-/// Whether a member of that name is in Seen::known().
+/// Whether a member of that name is in ParsedLook::known().
 [[nodiscard]] bool is_known_member(std::string_view name);
 
 }  // namespace berth::lib

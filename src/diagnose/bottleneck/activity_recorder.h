@@ -1,6 +1,7 @@
 #pragma once
-// Watched: makes an Activity of looks at the machine, one after another. The first look is what the
-// second is compared with; each later one ends a step. Pure: who looks, and how often, is app/'s.
+// ActivityRecorder: makes an Activity of looks at the machine, one after another. The first look is
+// what the second is compared with; each later one ends a step. Pure: who looks, and how often, is
+// app/'s.
 
 #include <map>
 #include <set>
@@ -13,10 +14,11 @@
 
 namespace berth::bottleneck {
 
-class Watched {
+class ActivityRecorder {
  public:
   /// Of these devices, in this order; those that the look does not have are left out.
-  Watched(const Snapshot& first, const std::vector<DeviceId>& devices, std::string subject);
+  ActivityRecorder(const Snapshot& first, const std::vector<DeviceId>& devices,
+                   std::string subject);
 
   /// A look, and the job's counters read right after it. `at` grows from look to look.
   void add(Instant at, const Snapshot& snapshot, const JobCounters& job);

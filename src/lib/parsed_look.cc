@@ -1,4 +1,4 @@
-#include "lib/seen.h"
+#include "lib/parsed_look.h"
 
 #include <algorithm>
 #include <array>
@@ -188,14 +188,14 @@ bool is_known_member(std::string_view name) {
   return std::binary_search(known_members.begin(), known_members.end(), name, stands_before);
 }
 
-std::shared_ptr<const Seen> Seen::read(std::string text) {
+std::shared_ptr<const ParsedLook> ParsedLook::read(std::string text) {
   Json known = sifted(
       text, [](std::string_view name) { return is_known_member(name) && !is_of_processes(name); });
   if (!is_snapshot(known)) return nullptr;
-  return std::shared_ptr<const Seen>(new Seen(std::move(text), std::move(known)));
+  return std::shared_ptr<const ParsedLook>(new ParsedLook(std::move(text), std::move(known)));
 }
 
-const Json& Seen::processes() const {
+const Json& ParsedLook::processes() const {
   const std::lock_guard lock(mutex_);
   if (!processes_.is_null()) return processes_;
   Json all = sifted(
@@ -205,7 +205,7 @@ const Json& Seen::processes() const {
   return processes_;
 }
 
-const Json& Seen::whole() const {
+const Json& ParsedLook::whole() const {
   const std::lock_guard lock(mutex_);
   if (!whole_.is_null()) return whole_;
   Json all = nesting_depth(text_) > deepest ? Json() : Json::parse(text_, nullptr, false);
