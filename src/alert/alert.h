@@ -31,10 +31,10 @@ enum class AlertRule {
   idle_holder,
   disk_nearly_full,
   probe_failing,
-  environment_changed
+  environment_changed,
+  count  // no rule: how many there are
 };
-inline constexpr auto alert_rule_count =
-    static_cast<std::size_t>(AlertRule::environment_changed) + 1;
+inline constexpr auto alert_rule_count = static_cast<std::size_t>(AlertRule::count);
 [[nodiscard]] std::string_view name_of(AlertRule rule);
 [[nodiscard]] std::optional<AlertRule> alert_rule_from_name(std::string_view name);
 

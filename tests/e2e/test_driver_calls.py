@@ -1,7 +1,10 @@
 """What each command asks the driver: what it prints or decides by, and nothing else."""
 
+import re
+
 import pytest
-from conftest import many_devices
+from conftest import many_devices, wait_until
+from serving import serve_on  # noqa: F401  pylint: disable=unused-import
 
 # Who a card is: with it every look begins.
 WHO = "HandleByIndex_v2 PciInfo_v3 UUID "
@@ -65,3 +68,31 @@ def test_an_inherited_list_counts_from_the_fastest_card_where_the_cards_differ_i
     assert "export CUDA_DEVICE_ORDER=PCI_BUS_ID" in done.stderr
     one_way = driver.run("pick", env={"CUDA_VISIBLE_DEVICES": "0", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"})
     assert (one_way.returncode, one_way.stdout) == (0, "0\n")
+
+
+# What `berth serve` asks of a card in every look. All else (what health judges by, memory errors, limits) costs many
+# calls, some of milliseconds, and is asked every ten seconds.
+IN_EVERY_LOOK = set(
+    (PROCESSES + STATE + "DisplayMode DisplayActive PersistenceMode PerformanceState PowerUsage EnforcedPowerLimit EccMode "
+     "TotalEnergyConsumption TemperatureV ClockInfo CurrentClocksEventReasons TotalEccErrors FieldValues EncoderUtilization "
+     "DecoderUtilization CurrPcieLinkGeneration CurrPcieLinkWidth PcieReplayCounter").split()
+)  # fmt: skip
+
+
+def test_a_server_asks_what_costs_milliseconds_in_few_of_its_looks(driver_of, tmp_path, serve_on):  # noqa: F811
+    driver = driver_of(many_devices(1))
+    calls = tmp_path / "calls"
+    driver.env["BERTH_FAKE_NVML_CALLS"] = str(calls)
+    server = serve_on(driver, "--interval", "200ms")
+
+    def looks():
+        """What each asked of the card, the latest left out: it may not be over."""
+        text = calls.read_text(encoding="utf-8") if calls.exists() else ""
+        return [re.findall(r"^nvmlDeviceGet(\w+) 0$", one, re.M) for one in text.split("nvmlDeviceGetCount_v2 \n")[1:-1]]
+
+    wait_until(lambda: len(looks()) >= 8, "eight looks")
+    server.close()
+    # The first asks who the card is, and a later one the details.
+    beyond = [more for one in looks()[:8] if (more := set(one) - IN_EVERY_LOOK)]
+    assert 1 <= len(beyond) <= 2, beyond
+    assert any("RemappedRows" in one for one in beyond), "the details were never asked for"

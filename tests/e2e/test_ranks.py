@@ -305,7 +305,7 @@ def test_cards_that_are_busy_and_draw_little_tell_who_waits(tmp_path):
 
 
 GLOO = """
-import os, sys, time
+import os, sys, time, traceback
 import torch, torch.distributed as dist
 if os.environ["RANK"] == "1" and sys.argv[1:] == ["stay away"]:
     print("late", flush=True)
@@ -317,8 +317,12 @@ print("ranks", int(ones.item()), flush=True)
 if dist.get_rank() == 1 and sys.argv[1:] == ["hang"]:
     time.sleep(1000)
 if dist.get_rank() == 1 and sys.argv[1:] == ["die"]:
-    print("ValueError: no such data as I need", file=sys.stderr, flush=True)
-    os._exit(1)  # with its sockets, and not long after them: the others end by what they lose
+    try:
+        raise ValueError("no such data as I need")
+    except ValueError:
+        traceback.print_exc()
+    sys.stderr.flush()
+    os._exit(1)  # with its sockets, not long after them: the others end by what they lose
 dist.all_reduce(ones)
 """
 

@@ -1,6 +1,7 @@
 """`berth run --ddp --nodes 2 --on slurm`: the ranks of two nodes of a real Slurm meet, fail and end as one job's."""
 
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -11,13 +12,14 @@ import pytest
 from aftermath import show
 from conftest import Machine
 from engines import need_root
-from slurm_site import LONG, NODES, Slurm, wait_until
+from slurm_site import LONG, NODES, RELEASES, Slurm, wait_until
 from test_ranks import GLOO, MEET, WAIT, lives, needs_torch, pids
 
 
-@pytest.fixture(scope="module")
-def site():
-    made = Slurm()
+# The newer one takes minutes more: ./dev test --long has both.
+@pytest.fixture(scope="module", params=list(RELEASES) if os.environ.get("BERTH_LONG") else ["22.05"])
+def site(request):
+    made = Slurm(request.param)
     yield made
     made.close()
 

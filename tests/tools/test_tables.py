@@ -25,8 +25,20 @@ def test_each_alert_rule_has_its_title_on_the_page():
     assert rules and rules == words_of_the_page("alert_titles")
 
 
-def test_each_finding_of_health_has_its_title_on_the_page():
-    made = (ROOT / "doc/EXPLAIN.md").read_text().split("<!-- made by ./dev docs: rules of health -->")[1]
+def findings_of(rules):
+    """The names in a table of doc/EXPLAIN.md, which the rules' rows make."""
+    made = (ROOT / "doc/EXPLAIN.md").read_text().split(f"<!-- made by ./dev docs: {rules} -->")[1]
     first_cells = [line.split("|")[1] for line in made.split("<!-- end -->")[0].splitlines() if line.startswith("| `")]
-    rules = {name for cell in first_cells for name in re.findall(r"`(\w+)`", cell)}
+    return {name for cell in first_cells for name in re.findall(r"`(\w+…?)`", cell)}
+
+
+def test_each_finding_of_doctor_stands_in_a_test_of_its_rule():
+    tests = "".join(path.read_text() for path in (ROOT / "src/diagnose/doctor/rules").glob("*_test.cc"))
+    names = findings_of("rules of doctor")
+    untested = [name for name in names if not re.search(rf"\b{name.removesuffix('…')}" + r"\b" * (name[-1] != "…"), tests)]
+    assert names and not untested, untested
+
+
+def test_each_finding_of_health_has_its_title_on_the_page():
+    rules = {name for name in findings_of("rules of health") if not name.endswith("…")}
     assert rules and rules == words_of_the_page("titles")
