@@ -1,6 +1,7 @@
 // What a look is asked for is what it reads: each field by itself, by the questions that feed it
 // (tests/data/nvml-feeds.txt) and by no other.
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,8 +49,12 @@ class NvmlWanted : public NvmlFake {
     play(detailed_server());
     calls_ = directory / "calls";
     setenv("BERTH_FAKE_NVML_CALLS", calls_.c_str(), 1);
+    // So that it reads the machine once, not for each of hundreds of looks.
+    loaded_ = dlopen(library("all").c_str(), RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(loaded_, nullptr) << dlerror();
   }
   void TearDown() override {
+    if (loaded_ != nullptr) dlclose(loaded_);
     unsetenv("BERTH_FAKE_NVML_CALLS");
     NvmlFake::TearDown();
   }
@@ -69,6 +74,7 @@ class NvmlWanted : public NvmlFake {
 
  private:
   std::string calls_;
+  void* loaded_ = nullptr;
 };
 
 Wanted only(const Field& field) { return Wanted().add(Extra::devices).add(field); }

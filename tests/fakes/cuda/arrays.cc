@@ -14,7 +14,7 @@ struct Array {
   std::size_t bytes;
 };
 auto& arrays = *new std::map<void*, Array>;
-std::mutex guard;
+std::mutex arrays_guard;
 
 /// CUDA_ARRAY3D_DESCRIPTOR and CUDA_ARRAY_DESCRIPTOR of cuda.h.
 struct Descriptor3D {
@@ -66,14 +66,14 @@ int create(const char* name, void** array, const Descriptor3D& wanted, unsigned 
   const bool is_later = (wanted.flags & 0xC0U) != 0;  // sparse, or its memory is mapped later
   const std::size_t bytes = is_later ? 0 : elements * element;
   if (!use(current_device(), bytes)) return out_of_memory;
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(arrays_guard);
   *array = new char;
   arrays[*array] = {current_device(), bytes};
   return 0;
 }
 
 int destroy(void* array) {
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(arrays_guard);
   const auto found = arrays.find(array);
   if (found == arrays.end()) return invalid_value;
   give_back(found->second.device, found->second.bytes);

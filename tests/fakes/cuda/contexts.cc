@@ -20,7 +20,7 @@ namespace {
 auto& primaries = *new std::array<Context, 64>;
 auto& others = *new std::vector<std::unique_ptr<Context>>;
 auto& greens = *new std::map<void*, int>;
-std::mutex guard;  // of all above
+std::mutex contexts_guard;  // of all above
 
 struct Stream {
   bool is_captured = false;
@@ -47,7 +47,7 @@ void end(Context& one) {
 int retain(void** context, int device) {
   if (card(device) == nullptr || !has_begun())
     return has_begun() ? invalid_device : not_initialized;
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(contexts_guard);
   Context& one = primaries[static_cast<std::size_t>(device)];
   if (one.retained == 0 && !fill(one, device)) return out_of_memory;
   ++one.retained;
@@ -56,7 +56,7 @@ int retain(void** context, int device) {
 }
 
 int release(int device) {
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(contexts_guard);
   Context& one = primaries[static_cast<std::size_t>(device)];
   if (one.retained == 0) return invalid_context;
   if (--one.retained == 0) end(one);
@@ -67,7 +67,7 @@ int create(void** context, int device) {
   if (card(device) == nullptr || !has_begun())
     return has_begun() ? invalid_device : not_initialized;
   auto made = std::make_unique<Context>();
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(contexts_guard);
   if (!fill(*made, device)) return out_of_memory;
   current = made.get();
   *context = made.get();
@@ -95,7 +95,7 @@ int cuDevicePrimaryCtxRelease_v2(int device) {
 }
 
 int cuDevicePrimaryCtxReset_v2(int device) {
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(contexts_guard);
   Context& one = primaries[static_cast<std::size_t>(device)];
   if (one.retained > 0) end(one);
   one.retained = 0;
@@ -119,7 +119,7 @@ int cuCtxCreate_v3(void** context, void*, int, unsigned, int device) {
 
 int cuCtxDestroy_v2(void* context) {
   if (const int code = fault("cuCtxDestroy_v2")) return code;
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(contexts_guard);
   const auto found = std::ranges::find_if(others, [&](auto& one) { return one.get() == context; });
   if (found == others.end()) return invalid_context;
   end(**found);
@@ -132,15 +132,15 @@ int cuCtxDestroy_v2(void* context) {
 int cuGreenCtxCreate(void** context, void*, int device, unsigned) {
   if (const int code = fault("cuGreenCtxCreate")) return code;
   if (const int code = retain(nullptr, device)) return code;
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(contexts_guard);
   *context = new char;
   greens[*context] = device;
   return 0;
 }
 int cuGreenCtxDestroy(void* context) {
-  guard.lock();
+  contexts_guard.lock();
   const auto found = greens.extract(context);
-  guard.unlock();
+  contexts_guard.unlock();
   if (!found) return invalid_context;
   delete static_cast<char*>(context);
   return release(found.mapped());

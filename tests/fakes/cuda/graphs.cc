@@ -43,7 +43,7 @@ struct Reserved {
   std::size_t reserved = 0, used = 0;
 };
 auto& of_devices = *new std::array<Reserved, 64>;
-std::mutex guard;
+std::mutex graphs_guard;
 
 int add(void** node, void* graph, Node made) {
   auto& nodes = static_cast<Graph*>(graph)->nodes;
@@ -70,7 +70,7 @@ int instantiate(void** runnable, void* graph, unsigned long long flags) {
 
 int reserve_for(void* runnable, bool runs) {
   auto& one = *static_cast<Runnable*>(runnable);
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(graphs_guard);
   Reserved& device = of_devices[static_cast<std::size_t>(one.device)];
   if (one.left > 0 && !one.frees_on_launch) return invalid_value;
   device.used -= one.left;
@@ -161,14 +161,14 @@ int cuGraphLaunch_ptsz(void* runnable, void*) { return reserve_for(runnable, tru
 
 int cuGraphExecDestroy(void* runnable) {
   auto* one = static_cast<Runnable*>(runnable);
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(graphs_guard);
   of_devices[static_cast<std::size_t>(one->device)].used -= one->left;
   delete one;
   return 0;
 }
 
 int cuDeviceGraphMemTrim(int device) {
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(graphs_guard);
   Reserved& one = of_devices[static_cast<std::size_t>(device)];
   give_back(device, one.reserved - one.used);
   one.reserved = one.used;
@@ -178,7 +178,7 @@ int cuDeviceGraphMemTrim(int device) {
 /// USED_MEM_CURRENT and RESERVED_MEM_CURRENT.
 int cuDeviceGetGraphMemAttribute(int device, int attribute, void* value) {
   if (card(device) == nullptr || (attribute != 0 && attribute != 2)) return invalid_value;
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(graphs_guard);
   const Reserved& one = of_devices[static_cast<std::size_t>(device)];
   *static_cast<std::size_t*>(value) = attribute == 0 ? one.used : one.reserved;
   return 0;

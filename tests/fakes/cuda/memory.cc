@@ -20,7 +20,7 @@ constexpr std::size_t page = 4096;
 /// Where cards are as small as this, memory comes filled with what nobody asked for.
 constexpr std::size_t small_card = std::size_t{1} << 20U;
 
-std::mutex guard;  // of all below
+std::mutex memory_guard;  // of all below
 auto& allocations = *new std::map<Address, Allocation>;
 /// Freed pages that are handed out again: a system call less for a pair of allocate and free.
 struct Spare {
@@ -51,7 +51,7 @@ void* reserve(void* at, std::size_t bytes, int access, int more) {
 }
 
 Address place(const Allocation& one, bool low) {
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(memory_guard);
   void* memory = pages_for(up_to(one.bytes, page), low);
   if (memory == nullptr) return 0;
   const Card* of = card(one.device);
@@ -62,7 +62,7 @@ Address place(const Allocation& one, bool low) {
 
 Allocation around(Address address, std::size_t bytes) {
   {
-    const std::lock_guard lock(guard);
+    const std::lock_guard lock(memory_guard);
     if (auto after = allocations.upper_bound(address); after != allocations.begin()) {
       --after;
       if (address + bytes <= after->first + after->second.bytes) return after->second;
@@ -75,7 +75,7 @@ int free_allocation(Address address) {
   if (!has_begun()) return not_initialized;
   Allocation one{};
   {
-    const std::lock_guard lock(guard);
+    const std::lock_guard lock(memory_guard);
     const auto found = allocations.find(address);
     if (found == allocations.end()) return invalid_value;
     one = found->second;
@@ -91,7 +91,7 @@ int free_allocation(Address address) {
 void release_memory(const Context* context) {
   std::vector<Address> gone;
   {
-    const std::lock_guard lock(guard);
+    const std::lock_guard lock(memory_guard);
     for (const auto& [address, one] : allocations) {
       if (one.context == context) gone.push_back(address);
     }
@@ -184,7 +184,7 @@ int cuMemFreeHost(void* memory) {
 }
 
 int cuMemGetAddressRange_v2(Address* base, std::size_t* bytes, Address address) {
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(memory_guard);
   auto after = allocations.upper_bound(address);
   if (after == allocations.begin()) return not_found;
   --after;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t step = std::size_t{2} << 20U;
 
-std::mutex guard;  // of all below
+std::mutex pools_guard;  // of all below
 struct Pools {
   std::array<Pool, 64> defaults;
   std::array<Pool*, 64> current{};
@@ -73,20 +73,20 @@ int allocate_on(Address* address, std::size_t bytes, void* pool, void* stream) {
     *address = place({.bytes = bytes, .device = current_device()});
     return 0;
   }
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(pools_guard);
   return allocate(address, bytes, pool_of(pool));
 }
 
 }  // namespace
 
 void trim_pools() {
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(pools_guard);
   for (Pool& one : all.defaults) keep_at_most(one, one.threshold);
   for (auto& [handle, one] : all.made) keep_at_most(*one, one->threshold);
 }
 
 void end_in_pool(Pool& pool, std::size_t bytes) {
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(pools_guard);
   pool.used -= bytes;
   --pool.live;
   if (!pool.destroyed) return;
@@ -102,20 +102,20 @@ extern "C" {
 
 int cuDeviceGetDefaultMemPool(void** pool, int device) {
   if (card(device) == nullptr) return invalid_device;
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(pools_guard);
   *pool = default_of(device);
   return 0;
 }
 
 int cuDeviceGetMemPool(void** pool, int device) {
   if (card(device) == nullptr) return invalid_device;
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(pools_guard);
   *pool = current_of(device);
   return 0;
 }
 
 int cuDeviceSetMemPool(int device, void* pool) {
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(pools_guard);
   if (card(device) == nullptr || pool_of(pool) == nullptr) return invalid_value;
   all.current[static_cast<std::size_t>(device)] = pool_of(pool);
   return 0;
@@ -127,14 +127,14 @@ int cuMemPoolCreate(void** pool, const int* properties) {
   auto made = std::make_unique<Pool>();
   made->device = properties[2] == 1 ? properties[3] : -1;
   if (properties[2] == 1 && card(properties[3]) == nullptr) return invalid_device;
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(pools_guard);
   *pool = made.get();
   all.made[made.get()] = std::move(made);
   return 0;
 }
 
 int cuMemPoolDestroy(void* handle) {
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(pools_guard);
   Pool* pool = pool_of(handle);
   if (pool == nullptr || !all.made.contains(handle)) return invalid_value;
   pool->destroyed = true;
@@ -147,7 +147,7 @@ int cuMemPoolDestroy(void* handle) {
 }
 
 int cuMemPoolTrimTo(void* handle, std::size_t bytes) {
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(pools_guard);
   Pool* pool = pool_of(handle);
   if (pool == nullptr) return invalid_value;
   keep_at_most(*pool, bytes);
@@ -156,7 +156,7 @@ int cuMemPoolTrimTo(void* handle, std::size_t bytes) {
 
 /// RELEASE_THRESHOLD, RESERVED_MEM_CURRENT and USED_MEM_CURRENT.
 int cuMemPoolGetAttribute(void* handle, int attribute, void* value) {
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(pools_guard);
   const Pool* pool = pool_of(handle);
   if (pool == nullptr || (attribute != 4 && attribute != 5 && attribute != 7)) return invalid_value;
   *static_cast<std::size_t*>(value) = attribute == 4   ? pool->threshold
@@ -167,7 +167,7 @@ int cuMemPoolGetAttribute(void* handle, int attribute, void* value) {
 
 /// RELEASE_THRESHOLD, and 1 to 3: what may use freed memory again, which is all one here.
 int cuMemPoolSetAttribute(void* handle, int attribute, void* value) {
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(pools_guard);
   Pool* pool = pool_of(handle);
   if (pool == nullptr || attribute < 1 || attribute > 4) return invalid_value;
   if (attribute == 4) pool->threshold = *static_cast<std::size_t*>(value);

@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t most_cards = 64;
 constexpr std::size_t most_processes = 512;
 
-struct Row {
+struct ProcessRow {
   pid_t pid = 0;
   std::size_t start = 0;  ///< field 22 of its stat
   std::array<std::size_t, most_cards> used{};
@@ -32,7 +32,7 @@ struct Row {
 
 struct Table {
   pthread_mutex_t mutex{};
-  std::array<Row, most_processes> rows{};
+  std::array<ProcessRow, most_processes> rows{};
 };
 
 Table own;  // of a process by itself: its first row
@@ -97,14 +97,14 @@ class Locked {
   Table& table_;
 };
 
-Row& own_row(Table& table) {
+ProcessRow& own_row(Table& table) {
   if (shared_table == nullptr) return table.rows[0];
-  static Row* mine = nullptr;
+  static ProcessRow* mine = nullptr;
   static pid_t of = 0;
   if (mine != nullptr && of == ::getpid()) return *mine;
   of = ::getpid();
   const std::size_t start = start_of(of);
-  for (Row& row : table.rows) {
+  for (ProcessRow& row : table.rows) {
     if (row.pid != 0 && (row.pid != of || row.start == start) && start_of(row.pid) == row.start)
       continue;
     row = {of, start, {}};
@@ -117,7 +117,7 @@ Row& own_row(Table& table) {
 /// Of all processes; a row of one that has ended is emptied.
 std::size_t sum(Table& table, std::size_t number, bool sweep) {
   std::size_t bytes = 0;
-  for (Row& row : table.rows) {
+  for (ProcessRow& row : table.rows) {
     if (sweep && row.pid != 0 && row.used[number] > 0 && start_of(row.pid) != row.start) row = {};
     bytes += row.used[number];
   }
@@ -146,7 +146,7 @@ bool use(int device, std::size_t bytes) {
   if (one == nullptr || bytes > one->bytes) return false;
   Table& all = table();
   const Locked lock(all);
-  Row& mine = own_row(all);
+  ProcessRow& mine = own_row(all);
   if (mine.used[one->number] + bytes > most_of_a_client(device)) return false;
   if (shared_table == nullptr) {
     if (mine.used[one->number] > one->bytes - bytes) return false;

@@ -27,13 +27,13 @@ struct Mapped {
   Address block;
 };
 
-std::mutex guard;  // of all below
+std::mutex virtual_memory_guard;  // of all below
 auto& blocks = *new std::map<Address, Block>;
 auto& maps = *new std::map<Address, Mapped>;
 Address next_block = 1;
 
 Address add_block(const Block& block) {
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(virtual_memory_guard);
   blocks[next_block] = block;
   return next_block++;
 }
@@ -55,7 +55,7 @@ std::map<Address, Mapped>::iterator map_of(Address address) {
 }  // namespace
 
 Allocation mapped_around(Address address) {
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(virtual_memory_guard);
   const auto map = map_of(address);
   if (map == maps.end()) return {.bytes = 0, .device = -1};
   return {.bytes = map->second.bytes, .device = blocks.at(map->second.block).device};
@@ -100,7 +100,7 @@ int cuMemCreate(Address* block, std::size_t bytes, const int* properties, unsign
 }
 
 int cuMemRelease(Address block) {
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(virtual_memory_guard);
   const auto found = blocks.find(block);
   if (found == blocks.end() || found->second.handles == 0) return invalid_value;
   --found->second.handles;
@@ -109,7 +109,7 @@ int cuMemRelease(Address block) {
 }
 
 int cuMemMap(Address address, std::size_t bytes, std::size_t, Address block, unsigned long long) {
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(virtual_memory_guard);
   const auto found = blocks.find(block);
   if (found == blocks.end() || found->second.handles == 0) return invalid_value;
   if (reserve(pointer(address), bytes, PROT_NONE) == nullptr) return invalid_value;
@@ -124,7 +124,7 @@ int cuMemSetAccess(Address address, std::size_t bytes, const void*, std::size_t)
 }
 
 int cuMemUnmap(Address address, std::size_t bytes) {
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(virtual_memory_guard);
   for (auto it = maps.lower_bound(address); it != maps.end() && it->first < address + bytes;) {
     const auto block = blocks.find(it->second.block);
     --block->second.maps;
@@ -135,7 +135,7 @@ int cuMemUnmap(Address address, std::size_t bytes) {
 }
 
 int cuMemRetainAllocationHandle(Address* block, void* address) {
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(virtual_memory_guard);
   const auto map = map_of(reinterpret_cast<Address>(address));
   if (map == maps.end()) return invalid_value;
   *block = map->second.block;
@@ -147,7 +147,7 @@ int cuMemRetainAllocationHandle(Address* block, void* address) {
 /// them.
 int cuMemExportToShareableHandle(void* shared, Address block, int type, unsigned long long) {
   if (type != 1) return not_supported;
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(virtual_memory_guard);
   const auto found = blocks.find(block);
   if (found == blocks.end()) return invalid_value;
   const std::size_t parts[] = {found->second.bytes, static_cast<std::size_t>(found->second.device)};
@@ -177,7 +177,7 @@ int cuMulticastAddDevice(Address, int device) {
 }
 int cuMulticastBindMem(Address object, std::size_t, Address block, std::size_t, std::size_t,
                        unsigned long long) {
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(virtual_memory_guard);
   const auto to = blocks.find(object);
   const auto bound = blocks.find(block);
   if (to == blocks.end() || bound == blocks.end() || to->second.bound != 0) return invalid_value;
@@ -186,7 +186,7 @@ int cuMulticastBindMem(Address object, std::size_t, Address block, std::size_t, 
   return 0;
 }
 int cuMulticastUnbind(Address object, int, std::size_t, std::size_t) {
-  const std::lock_guard lock(guard);
+  const std::lock_guard lock(virtual_memory_guard);
   const auto from = blocks.find(object);
   if (from == blocks.end() || from->second.bound == 0) return invalid_value;
   const auto bound = blocks.find(std::exchange(from->second.bound, 0));
