@@ -27,8 +27,8 @@ MORE = [
     ["pick", "-n", "2", "--format", "json"], ["pick", "--memory", "10G"], ["run", "--dry-run", "true"],
     ["run", "--dry-run", "--json", "true"], ["fit", "7B"], ["fit", "7B", "--json"], ["alert", "rules", "--json"], ["--version"],
 ]  # fmt: skip
-# They go on until somebody ends them, or change the machine: their help alone is asked for.
-ONLY_HELP = {"demo", "top", "serve", "record", "setup", "service", "support"}
+# They go on until somebody ends them, watch by the steady clock, or change the machine: only their help is asked for.
+ONLY_HELP = {"demo", "explain", "top", "serve", "record", "setup", "service", "support"}
 
 
 def lines_of(program, *words):
