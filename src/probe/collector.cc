@@ -147,8 +147,7 @@ Result<Collector> Collector::start(const Sources& sources, CollectorOptions opti
     parts->offline.emplace(std::move(*offline));
     return Collector(std::move(parts));
   }
-  const auto drivers =
-      parts->options.ask ? std::vector{DeviceKind::nvidia_gpu} : drivers_here(sources);
+  const auto drivers = parts->options.ask ? parts->options.asked_of : drivers_here(sources);
   const bool alone = drivers.size() == 1;
   for (const DeviceKind driver : drivers) {
     parts->probes.emplace_back(parts->sources, parts->options,

@@ -5,14 +5,18 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <csignal>
+#include <new>
 
 #include "base/process.h"
+#include "base/signals.h"
 #include "probe/probe_process/child.h"
 #include "probe/probe_process/progress.h"
 
@@ -196,6 +200,46 @@ TEST(CollectorOfProcessesThatHang, EverythingThatHangsEndsWithinPatience) {
     return problem.message.english().starts_with("asking GPU ");
   };
   EXPECT_EQ(std::count_if(got.problems.begin(), got.problems.end(), names_a_gpu), 64);
+}
+
+TEST(CollectorOfProcessesThatHang, TwoVendorsThatHangTakeOnePatience) {
+  void* const shared = ::mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  auto* const begun = new (shared) std::atomic<int>(0);
+  const Ask ask = [begun](const CollectRequest&, StepReporter& reporter) {
+    if (reporter.progress().driver && !reporter.progress().is_over(open_step)) {
+      reporter.begin(open_step);
+      ++*begun;
+      hang();
+    }
+    reporter.done();
+  };
+  const Duration one_patience = std::chrono::seconds(10);
+  auto collector = Collector::start(
+      {}, {.looks = Looks::once,
+           .patience = {.whole = 4 * one_patience, .stall = one_patience, .opening = one_patience},
+           .ask = ask,
+           .asked_of = {DeviceKind::nvidia_gpu, DeviceKind::amd_gpu}});
+  ASSERT_TRUE(collector);
+  FakeClock clock;
+  std::optional<Snapshot> look;
+  const auto wait_for = [&](const auto& claim) {
+    for (int i = 0; i < 1000 && !claim(); ++i) {
+      look = collector->advance(clock);
+      const auto news = collector->descriptor();
+      if (!look && news) static_cast<void>(wait_readable({*news}, milliseconds(10)));
+    }
+  };
+  collector->begin({.wanted = Wanted()}, clock);
+  wait_for([&] { return *begun == 2; });
+  EXPECT_EQ(*begun, 2) << "both are asked at once";
+  look = collector->advance(clock);  // what they told before they hung is taken in
+  clock.advance(one_patience);
+  wait_for([&] { return look.has_value(); });
+  ASSERT_TRUE(look) << "one has a patience of its own behind the other's";
+  EXPECT_EQ(look->problems.size(), 2U);
+  ::munmap(shared, sizeof(std::atomic<int>));
 }
 
 TEST(CollectorOfProcessesThatHang, CrashInTheVendorsLibraryIsAProblemOfThatDevice) {

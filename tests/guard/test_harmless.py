@@ -282,6 +282,7 @@ def test_it_makes_no_file(card, tmp_path):
     assert set(tmp_path.iterdir()) - before == {tmp_path / "memory"}  # the fake's
 
 
+@pytest.mark.clock
 def test_what_an_allocation_costs_does_not_grow_with_their_number(card):
     one = card(3 * GIB)
     talk = one.start()

@@ -288,7 +288,6 @@ def test_an_extension_that_cannot_be_loaded_keeps_nothing_from_starting(jupyter)
     assert jupyter.ask("api/kernelspecs").status == 200 and jupyter.ask("berth/api/overview").status == 404
 
 
-@pytest.mark.clock
 def test_ten_tabs_cost_little(jupyter, record_property):
     """Each asks as a panel that is looked at does (web/lab/overview.ts). Processor time, by the time that it took; the least
     of several spans, each of two questions of each tab: others on the machine only ever make it more."""

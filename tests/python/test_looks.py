@@ -309,6 +309,7 @@ def test_the_hosts_children_are_its_own(desk):
     """) == "none"
 
 
+@pytest.mark.clock
 def test_a_card_that_hangs_holds_up_neither_ctrl_c_nor_the_others(desk):
     """Ctrl-C comes while the look still waits for the card; a whole look has the other seven."""
     driver = E2E.FakeDriver(desk.directory, E2E.scenario("server-8xh100"), faults="*@3=hang")

@@ -33,6 +33,7 @@ struct CollectorOptions {
   enum class Logged { all, new_ones } logged = Logged::all;
   /// Instead of the machine's sources, and of a kill: for tests.
   Ask ask = nullptr;
+  std::vector<DeviceKind> asked_of = {DeviceKind::nvidia_gpu};  // the drivers that `ask` plays
   std::function<void(pid_t)> end_process = nullptr;
 };
 
