@@ -10,7 +10,7 @@ import pytest
 
 from aftermath import leases, poll, show
 from conftest import FakeDriver, Machine, children, wait_until
-from engines import IMAGE, Docker, Nerdctl, Podman, need_root
+from engines import IMAGE, Docker, Nerdctl, Podman, need_root, registry_of
 
 pytestmark = pytest.mark.usefixtures("as_root")
 
@@ -96,14 +96,32 @@ def test_its_code_is_the_runs_and_the_record_says_what_it_was(machine, engine):
     container = container_of(machine)
     assert container["engine"] == engine.name and len(container["id"]) == 64
     assert "busy:1" in container["image"] and container["ended_unix_ms"]
-    # It came from no registry: podman makes up a digest, and what each calls its configuration is there.
-    if engine.name == "podman":
+    # It came from no registry: docker says that it has no digest, podman and nerdctl make one up.
+    if engine.name == "docker":
+        assert container["image_digest"] is None and container["why"]["image_digest"] == "unsupported", container
+    else:
         assert container["image_digest"].startswith("sha256:"), container
-    # nerdctl tells the name in its place.
-    assert bool(container["image_id"]) == (engine.name != "nerdctl"), container
+    assert container["image_id"].startswith("sha256:"), container
     assert not leases(machine)
     shown = machine.run("show").stdout
     assert container["id"][:12] in shown and "busy:1" in shown
+
+
+def test_the_record_has_the_digest_that_the_images_registry_gave_it(machine, engine):
+    server, image, digest = registry_of(engine.directory / "base.tar")
+    insecure = {"podman": ("--tls-verify=false",), "nerdctl": ("--insecure-registry",)}.get(engine.name, ())
+    try:
+        engine("pull", *insecure, image)
+    finally:
+        server.shutdown()
+        server.server_close()
+    words = [image if word == IMAGE else word for word in run_words(engine, "--rm", job=("true",))]
+    done = machine.run("run", "--", *words, timeout=60)
+    assert done.returncode == 0, done.stderr
+    # Also of a container that has come and gone before anybody looked at it.
+    container = container_of(machine)
+    assert container["image_digest"] == digest and container["image"].endswith("/busy:1"), container
+    assert digest in machine.run("show", env={"COLUMNS": "300"}).stdout
 
 
 def test_a_killed_client_costs_neither_container_nor_lease(machine, engine):

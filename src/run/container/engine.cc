@@ -347,6 +347,46 @@ Result<std::vector<InspectedContainer>> parse_inspected(std::string_view text) {
   return found;
 }
 
+namespace {
+
+/// "registry:5000/busy" of "registry:5000/busy:1@sha256:…".
+std::string_view repository_of(std::string_view name) {
+  name = name.substr(0, name.find('@'));
+  const std::size_t folder = name.rfind('/');
+  const std::size_t tag = name.find(':', folder == name.npos ? 0 : folder);
+  return name.substr(0, tag);
+}
+
+}  // namespace
+
+Result<InspectedImage> parse_inspected_image(std::string_view text, std::string_view name) {
+  const json list = json::parse(text, nullptr, false);
+  if (!list.is_array() || list.size() != 1) {
+    return fail(ErrorCode::invalid, "not what an engine's inspect prints");
+  }
+  const json& image = list.front();
+  InspectedImage seen{.id = text_of(member(image, "Id"))};
+  if (is_container_id(seen.id)) seen.id = "sha256:" + seen.id;  // podman's
+  const std::string_view wanted = repository_of(name);
+  const json& digests = member(image, "RepoDigests");
+  for (const json& one : digests.is_array() ? digests : json::array()) {
+    const std::string known = text_of(one);
+    const std::size_t at = known.find('@');
+    if (at == known.npos) continue;
+    // Of "busy" some engines say "docker.io/library/busy".
+    std::string_view repository = repository_of(known);
+    for (const std::string_view implied : {"docker.io/", "library/"}) {
+      if (repository.starts_with(implied) && !wanted.starts_with(implied)) {
+        repository.remove_prefix(implied.size());
+      }
+    }
+    const bool is_wanted = repository == wanted;
+    if (is_wanted || !seen.digest.get()) seen.digest = known.substr(at + 1);
+    if (is_wanted) break;
+  }
+  return seen;
+}
+
 std::vector<std::string> words_for_code_in_events(const RunContainer& container) {
   if (container.engine != "podman") return {};
   return {"events",   "--stream=false", "--filter", "container=" + container.id,

@@ -100,6 +100,26 @@ TEST(InspectedContainer, AnEngineThatIsAwayIsNoContainerThatIsGone) {
       "cannot access containerd socket \"/run/containerd.sock\": no such file or directory"));
 }
 
+TEST(InspectedImage, HasTheDigestOfTheRepositoryItWasAskedForBy) {
+  // As docker 26.1.5 prints it, shortened.
+  constexpr std::string_view image = R"([{"Id": "sha256:481c", "RepoTags": ["busy:1"],
+      "RepoDigests": ["mirror.example/busy@sha256:1", "docker.io/library/busy@sha256:2"]}])";
+  const auto digest = [&](std::string_view name) {
+    return parse_inspected_image(image, name)->digest;
+  };
+  EXPECT_EQ(digest("busy:1"), Reading<std::string>("sha256:2"));
+  EXPECT_EQ(digest("mirror.example/busy"), Reading<std::string>("sha256:1"));
+  EXPECT_EQ(digest("sha256:481c"), Reading<std::string>("sha256:1"));
+  EXPECT_EQ(parse_inspected_image(image, "busy")->id, "sha256:481c");
+}
+
+TEST(InspectedImage, OneThatWasBuiltHereHasNoDigest) {
+  const auto built = parse_inspected_image(R"([{"Id": "sha256:481c", "RepoDigests": []}])", "busy");
+  EXPECT_EQ(built->digest, Reading<std::string>(Absent::unsupported));
+  EXPECT_FALSE(parse_inspected_image("[]", "busy"));
+  EXPECT_FALSE(parse_inspected_image("Error: No such image: busy", "busy"));
+}
+
 TEST(InspectedContainer, OtherTextIsNone) {
   EXPECT_FALSE(parse_inspected("Error: no such container"));
   EXPECT_TRUE(parse_inspected("[]")->empty());
