@@ -417,12 +417,18 @@ def test_podman_gives_what_the_lease_has_from_the_machines_cdi_files(tmp_path, e
     assert "NVIDIA_VISIBLE_DEVICES=void" in done.stdout and "CUDA_VISIBLE_DEVICES" not in done.stdout
 
 
-def test_nerdctl_gives_what_the_lease_has_from_the_folders_that_it_is_told(tmp_path, nerdctl):
+@pytest.mark.parametrize("by_file", [False, True], ids=["by its option", "by its file"])
+def test_nerdctl_gives_what_the_lease_has_from_the_folders_that_it_is_told(tmp_path, nerdctl, by_file):
     driver, devices = fake_cards(tmp_path, nerdctl)
     entries = "".join(f"- name: {device['uuid']}\n  containerEdits:\n    env:\n    - SEEN={device['uuid']}\n"
                       for device in devices)
     (nerdctl.cdi / "nvidia.yaml").write_text(f"cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n{entries}")
-    words = [nerdctl.name, "--cdi-spec-dirs", nerdctl.cdi, *run_words(nerdctl, "--rm", job=("env",))[1:]]
+    told = () if by_file else ("--cdi-spec-dirs", nerdctl.cdi)
+    if by_file:
+        own = tmp_path / "nerdctl.toml"
+        own.write_text(f'{pathlib.Path(nerdctl.env["NERDCTL_TOML"]).read_text()}cdi_spec_dirs = ["{nerdctl.cdi}"]\n')
+        driver.env["NERDCTL_TOML"] = str(own)
+    words = [nerdctl.name, *told, *run_words(nerdctl, "--rm", job=("env",))[1:]]
     done = driver.run("run", "-v", "--", *words, timeout=120)
     assert done.returncode == 0, done.stderr
     assert f"put into nerdctl run: --device nvidia.com/gpu={devices[0]['uuid']}" in done.stderr, done.stderr

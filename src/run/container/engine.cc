@@ -1,5 +1,7 @@
 #include "run/container/engine.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -8,6 +10,7 @@
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "config/toml_value.h"
 #include "host_environment/environment.h"
 #include "host_environment/host_facts.h"
 #include "host_environment/machine_side.h"
@@ -166,13 +169,27 @@ std::optional<TwoPart> nerdctl_version(std::string_view said) {
 constexpr TwoPart nerdctl_with_cdi{2, 1};
 constexpr TwoPart nerdctl_with_cdi_alone{2, 3};
 
-std::vector<std::string> nerdctl_cdi_folders(const ContainerCommand& command) {
-  std::vector<std::string> folders;
+/// What nerdctl's own file says.
+std::string nerdctl_file_folders(const std::vector<std::string>& environment,
+                                 const std::string& root) {
+  const std::string own = value_of(environment, "XDG_CONFIG_HOME")
+                              .value_or(value_of(environment, "HOME").value_or("") + "/.config");
+  const std::string usual = (::geteuid() == 0 ? "/etc" : own) + "/nerdctl/nerdctl.toml";
+  const auto text = read_file(root + value_of(environment, "NERDCTL_TOML").value_or(usual));
+  return text ? toml_value(*text, "cdi_spec_dirs").value_or("") : std::string();
+}
+
+std::vector<std::string> nerdctl_cdi_folders(const ContainerCommand& command,
+                                             const std::vector<std::string>& environment,
+                                             const std::string& root) {
+  std::string named;
   for (const ContainerOption& option : command.engine_options) {
-    if (option.name != "cdi-spec-dirs") continue;
-    for (const std::string_view folder : split(option.value, ',')) folders.emplace_back(folder);
+    if (option.name == "cdi-spec-dirs") named += (named.empty() ? "" : ",") + option.value;
   }
-  return folders.empty() ? usual_cdi_folders() : folders;
+  if (named.empty()) named = nerdctl_file_folders(environment, root);
+  if (named.empty()) return usual_cdi_folders();
+  const auto folders = split(named, ',');
+  return {folders.begin(), folders.end()};
 }
 
 }  // namespace
@@ -199,7 +216,9 @@ Result<ContainerEngine> ask_container_engine(const ContainerCommand& command,
     const auto said = printed_by(command, {"--version"}, environment, clock);
     if (!said) return std::unexpected(said.error());
     const auto version = nerdctl_version(*said);
-    if (version && *version >= nerdctl_with_cdi) engine.cdi_folders = nerdctl_cdi_folders(command);
+    if (version && *version >= nerdctl_with_cdi) {
+      engine.cdi_folders = nerdctl_cdi_folders(command, environment, root);
+    }
     needs_cdi = version && *version >= nerdctl_with_cdi_alone;
   }
   engine.cdi = read_cdi_specs(engine.cdi_folders, root);

@@ -155,6 +155,29 @@ TEST(PodmansEndpoint, IsWhatItsClientGoesBy) {
             Endpoint("far", "CONTAINER_CONNECTION"));
 }
 
+TEST(NerdctlsFolders, AreThoseOfItsFileUnlessItsOptionNamesOthers) {
+  const TemporaryDirectory directory;
+  ASSERT_TRUE(write_file_atomically(directory / "nerdctl",
+                                    "#!/bin/sh\necho nerdctl version 2.1.4\n", 0755));
+  const auto folders = [&](std::vector<std::string> words, const std::string& file) {
+    EXPECT_TRUE(write_file_atomically(directory / "nerdctl.toml", file, 0644));
+    words.insert(words.begin(), "nerdctl");
+    words.insert(words.end(), {"run", "image"});
+    const auto command = read_container_command(words);
+    const std::vector<std::string> environment = {"PATH=" + (directory / "") + ":/usr/bin:/bin",
+                                                  "NERDCTL_TOML=/nerdctl.toml"};
+    SystemClock clock;
+    const auto engine = ask_container_engine(**command, environment, clock, directory / "");
+    return engine ? engine->cdi_folders : std::vector{engine.error().message()};
+  };
+  using testing::ElementsAre;
+  const std::string file = "debug = true\ncdi_spec_dirs = [\"/opt/cdi\", \"/srv/cdi\"]\n";
+  EXPECT_THAT(folders({}, file), ElementsAre("/opt/cdi", "/srv/cdi"));
+  EXPECT_THAT(folders({"--cdi-spec-dirs", "/typed"}, file), ElementsAre("/typed"));
+  EXPECT_EQ(folders({}, "debug = true\n"), usual_cdi_folders());
+  EXPECT_EQ(folders({}, "cdi_spec_dirs = []\n"), usual_cdi_folders());
+}
+
 /// A docker whose contexts have endpoints of their names, and which has a context in use.
 class DockersEndpoint : public testing::Test {
  protected:
