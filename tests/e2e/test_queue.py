@@ -159,6 +159,20 @@ def test_queue_says_why_and_when(lab):
     assert "where all that is in its way has a --time" in in_one_line(lab.run("queue").stdout)
 
 
+def test_what_the_policy_keeps_for_nobody_is_not_told_as_gathered(lab):
+    lab.hold("holder", "--only", "0", "--time", "1h")
+    waiter = lab.wait("both", "-n", "2")
+    poll(lambda: "is gathered for" not in in_one_line(lab.run("queue").stdout), LONG, "it gathers nothing")
+    waiter.send_signal(signal.SIGSTOP)  # its ticket stays as it is
+    lab.policy("[everybody]\ndevices_at_most = 1\n")
+    try:
+        assert lab.queue()[0]["gathered"], "its ticket says so still"
+        assert lab.queue()[0]["gathered_complete_unix_ms"] is None
+        assert "gathered" not in lab.run("queue").stdout
+    finally:
+        waiter.send_signal(signal.SIGCONT)
+
+
 def test_an_empty_queue_says_so(lab):
     assert lab.run("queue").stdout == "Nobody waits.\n"
     assert lab.queue() == []
