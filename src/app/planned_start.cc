@@ -125,6 +125,9 @@ Result<WallTime> parse_start(const std::string& text, WallTime now) {
   if (const auto today = time_of_day(text, now)) {
     at = *today;
   } else if (const auto later = parse_duration(text)) {
+    if (const auto sure = parse_duration_with_unit(text); !sure) {
+      return fail(ErrorCode::invalid, "--at: {}", sure.error().said());
+    }
     at = WallTime{now.unix_ms + later->count()};
   } else if (at = parse_time(text, now); !at) {
     return fail(ErrorCode::invalid,

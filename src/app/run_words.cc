@@ -172,6 +172,11 @@ void say_refusal(const Context& context, const RunOptions& options, const NotAcq
                         .placement = refusal.placement,
                         .snapshot = refusal.snapshot};
   to_stderr(render_waiting_reasons(why, context.err()));
+  const bool is_inside = !context.variable("BERTH_LEASE").value_or("").empty();
+  if (is_inside && refusal.why == NotAcquired::Why::none_free) {
+    return complain(
+        tr("no device of this lease is free: what was begun in it has them until it ends"));
+  }
   if (const auto advice = advice_after(refusal, options.job); !advice.empty()) complain(advice);
 }
 

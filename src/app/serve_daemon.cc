@@ -40,8 +40,6 @@ namespace {
 using std::chrono::milliseconds, std::chrono::seconds;
 
 constexpr seconds drain_patience{5};
-/// Details (what health judges by, memory errors, limits) change slowly and cost many calls.
-constexpr seconds details_interval{10};
 constexpr std::size_t longest_mountinfo = 16 << 20;
 
 std::optional<std::string> token_path(const Context& context) {
@@ -140,7 +138,9 @@ void Daemon::look() {
   if (drains_) return;
   const Instant now = context_.clock().now();
   depth_ = now >= next_details_ ? Depth::details : Depth::everything;
-  if (depth_ == Depth::details) next_details_ = now + details_interval;
+  if (depth_ == Depth::details) {
+    next_details_ = now + serve::details_interval(plan_.settings.interval);
+  }
   next_look_ = std::max(next_look_ + plan_.settings.interval, now);
   look_began_ = now;
   live_.begin(depth_);
@@ -209,7 +209,7 @@ serve::AlertWatch::Told Daemon::how_to_tell_alerts() {
 }
 
 void Daemon::open_alerts() {
-  alerts_.configure(plan_.settings.alerts);
+  alerts_.configure(plan_.settings.alerts, serve::details_interval(plan_.settings.interval));
   const auto directory = server_state_directory(context_);
   if (!directory) {
     return complain(tr("alerts are not kept over a restart: there is no home to keep them in"));
@@ -379,7 +379,7 @@ void Daemon::reload() {
   }
   plan_.settings = std::move(*settings);
   apply(plan_.settings);
-  alerts_.configure(plan_.settings.alerts);
+  alerts_.configure(plan_.settings.alerts, serve::details_interval(plan_.settings.interval));
   publish();
   complain(tr("the configuration has been read again"));
   tell_systemd("READY=1");

@@ -27,7 +27,11 @@ class ConfigVerb final : public Verb {
       complain(trf("config takes no word \"{}\"", rest.front()));
       return exit_code::usage;
     }
-    if (!install_.empty() || !check_.empty()) return policy(context);
+    if (!install_.empty() || !check_.empty()) {
+      if (!json_ && !origin_) return policy(context);
+      complain(tr("config: --check and --install take neither --json nor --origin"));
+      return exit_code::usage;
+    }
     const Config config = context.config_of_job();
     const auto detail = origin_ ? ConfigDetail::origins : ConfigDetail::values;
     print(json_ ? config_json(config) + "\n" : render_config(config, detail, context.out_uncut()));

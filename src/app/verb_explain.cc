@@ -12,7 +12,9 @@
 #include "base/tr.h"
 #include "diagnose/postmortem/explain_log.h"
 #include "record/log_tail.h"
+#include "record/run_slurm.h"
 #include "view/postmortem_text.h"
+#include "view/queue_text.h"
 #include "view/runs_text.h"
 
 namespace berth {
@@ -114,11 +116,7 @@ class ExplainVerb final : public Verb {
       complain(tr("that run is on another machine: ask there"));
       return could_not_look;
     }
-    if (found->state == RunState::waiting) {
-      complain(trf("run {} has not started: it waits, {}", found->manifest.id,
-                   wait_text(*found, context.clock().moment())));
-      return could_not_look;
-    }
+    if (found->state == RunState::waiting) return explain_wait(context, *found);
     if (found->state == RunState::running) {
       if (const auto hang = explain_ranks(context, *found)) {
         return answer(context, {.run = &*found, .log = {}, .why_no_log = {}}, {*hang});
@@ -143,6 +141,25 @@ class ExplainVerb final : public Verb {
     // The code stays that of the end: the run is over, nothing is lost any more.
     static_cast<void>(explain_run_bottleneck(context, *found, wish_));
     return code;
+  }
+
+  int explain_wait(Context& context, const RunRecord& run) const {
+    std::string text;
+    if (!json_ && !run_slurm_in(run.directory)) {
+      const auto policy = context.policy();
+      const auto snapshot = context.look(Wanted(Depth::placement).add(Extra::leases));
+      if (!snapshot) return report(snapshot.error(), could_not_look);
+      const Style style = context.out_uncut();
+      text = render_wait_of(run.manifest.id, *snapshot, policy ? policy->get() : nullptr, style);
+      if (text.empty()) text = waiting_for_runs(run, *snapshot);
+    }
+    if (text.empty()) {
+      complain(trf("run {} has not started: it waits, {}", run.manifest.id,
+                   wait_text(run, context.clock().moment())));
+      return could_not_look;
+    }
+    print(text.ends_with('\n') ? text : text + "\n");
+    return exit_code::ok;
   }
 
   /// A bare number is a process or a device, and so is what only devices are called: ids of runs

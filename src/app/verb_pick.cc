@@ -152,6 +152,8 @@ class PickVerb final : public Verb {
     auto job = request_.job(context);
     if (!job) return report(job.error(), exit_code::usage);
     if (job->where == RunWhere::cpu) return answer_cpu(context, {}, *job, unlooked(context));
+    const auto policy = context.policy();
+    if (!policy) return report(policy.error(), exit_code::berth_failed);
     auto looked = context.look_without_claims(wanted_for(*job));
     if (!looked) return report(looked.error());
     const auto found = considered(context, *job, *std::move(looked));

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "config/config_files.h"
+#include "config/policy_file.h"
 #include "place/reap.h"
 #include "serve/user_acts.h"
 #include "snapshot/questions.h"
@@ -52,11 +53,12 @@ class ReapVerb final : public Verb {
       return exit_code::failed;
     }
     const auto policy = context.policy();
-    if (!policy) return report(policy.error());
+    if (!policy) return report(policy.error(), exit_code::berth_failed);
     if (!*policy) {
       print(std::string(tr("There is no policy, and nothing is done without one.")) + "\n");
       return exit_code::ok;
     }
+    if (const auto remark = remark_on_notify(**policy)) complain(remark->shown());
     const auto snapshot = context.look(Depth::everything, Relations::all);
     if (!snapshot) return report(snapshot.error());
     if (context.ledger_error()) return report(*context.ledger_error());

@@ -70,13 +70,21 @@ class RecordVerb final : public Verb {
 
   [[nodiscard]] Result<Fd> open_file() const {
     if (file_ == "-") return Fd(::dup(STDOUT_FILENO));
+    struct stat facts{};
+    if (::stat(file_.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) {
+      return S_ISDIR(facts.st_mode)
+                 ? fail(ErrorCode::invalid, "{} is a folder; name a file in it, or - for stdout",
+                        printable(file_))
+                 : fail(ErrorCode::invalid,
+                        "{} is no regular file; name one, or - for stdout, which may lead into it",
+                        printable(file_));
+    }
     if (const auto fit = append_ ? is_fit_to_go_on() : Result<void>(); !fit) {
       return std::unexpected(fit.error());
     }
     const int create = append_ ? 0 : O_EXCL;
     auto fd = open_fd(file_, O_WRONLY | O_CREAT | O_APPEND | create, 0644);
-    struct stat facts{};
-    if (!fd && !append_ && ::stat(file_.c_str(), &facts) == 0 && S_ISREG(facts.st_mode)) {
+    if (!fd && !append_ && is_there(file_)) {
       return fail(fd.error().code(), "{}; --append goes on with a file that is there",
                   fd.error().said());
     }
@@ -87,9 +95,6 @@ class RecordVerb final : public Verb {
   [[nodiscard]] Result<void> is_fit_to_go_on() const {
     struct stat facts{};
     if (::stat(file_.c_str(), &facts) != 0 || facts.st_size == 0) return {};
-    if (!S_ISREG(facts.st_mode)) {
-      return fail(ErrorCode::invalid, "{} is not a regular file", printable(file_));
-    }
     const auto recording = Recording::open_file(file_);
     const bool is_whole = ends_a_line(facts.st_size);
     if (recording && is_whole) return {};

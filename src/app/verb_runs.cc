@@ -49,6 +49,16 @@ class RunsVerb final : public Verb {
   int number_ = 20;
 };
 
+/// `berth extend` moves the lease's end alone, which the keeper learns when it was to act on the
+/// old.
+void take_extended_limit(Context& context, RunRecord& run) {
+  if (run.state != RunState::running || !run.manifest.time_limit_ms) return;
+  for (const Claim& claim : context.read_ledger().claims) {
+    if (claim.id != run.manifest.lease || !claim.ends) continue;
+    run.manifest.time_limit_ms = claim.ends->unix_ms - claim.since.unix_ms;
+  }
+}
+
 class ShowVerb final : public Verb {
  public:
   void declare(Options& options) override {
@@ -56,8 +66,9 @@ class ShowVerb final : public Verb {
     options.flag("--json", json_, "as JSON");
   }
   int run(Context& context, const std::vector<std::string>&) override {
-    const auto found = find_run(context, name_);
+    auto found = find_run(context, name_);
     if (!found) return report(found.error());
+    take_extended_limit(context, *found);
     if (json_) {
       print(to_json(*found) + "\n");
       return exit_code::ok;

@@ -388,8 +388,10 @@ class SweepVerb final : public Verb {
   }
 
   static void tell_progress(const Context& context, const SweepCount& count) {
-    const std::string line = progress_line(count, context.err());
+    std::string line = progress_line(count, context.err());
     if (context.stderr_is_terminal()) {
+      // The last column stays free: a terminal would begin a new line there.
+      line = cut_to_width(line, std::max(1, context.err().width - 1), !context.err().utf8);
       std::fputs(("\r" + line + std::string(clear_to_end_of_line())).c_str(), stderr);
     } else {
       std::fputs(("berth: " + line + "\n").c_str(), stderr);

@@ -23,6 +23,8 @@ class TopoVerb final : public Verb {
     if (!request_.has("devices")) job->request.devices = 2;
     Wanted wanted = wanted_for(*job);
     wanted.add(Detail::pci_path).add(Detail::cpu_affinity).add<&Device::name>();
+    const auto policy = context.policy();
+    if (!policy) return report(policy.error(), exit_code::berth_failed);
     auto looked = context.look_without_claims(wanted);
     if (!looked) return report(looked.error());
     const auto found = considered(context, *job, *std::move(looked));

@@ -192,6 +192,14 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
   return std::chrono::milliseconds(std::llround(total));
 }
 
+Result<std::chrono::milliseconds> parse_duration_with_unit(std::string_view text) {
+  const auto number = parse_decimal(trimmed(text));
+  if (!number || *number == 0) return parse_duration(text);
+  const std::string bare = printable(trimmed(text));
+  return fail(ErrorCode::invalid, "\"{}\" has no unit; write {}m (so sbatch means it), {}h or {}s",
+              bare, bare, bare, bare);
+}
+
 std::string shell_quoted(std::string_view word) {
   constexpr std::string_view harmless =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+-./:=@_,";

@@ -44,6 +44,8 @@ namespace berth {
 [[nodiscard]] Result<Bytes> parse_size(std::string_view text);
 /// "90", "90s", "5m", "2h", "1d", "1h30m", "250ms"; a bare number is seconds.
 [[nodiscard]] Result<std::chrono::milliseconds> parse_duration(std::string_view text);
+/// The same where a number alone would be misread: sbatch takes it for minutes.
+[[nodiscard]] Result<std::chrono::milliseconds> parse_duration_with_unit(std::string_view text);
 
 /// Names the first character that a keyboard or a word processor put there instead of the ASCII
 /// one meant (full-width digits and commas, curly quotes, non-breaking spaces, dashes) and gives

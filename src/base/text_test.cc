@@ -35,6 +35,18 @@ TEST(ParseDuration, ReadsUnitsAndTheirSums) {
     EXPECT_FALSE(parse_duration(text)) << text;
   }
 }
+TEST(ParseDuration, WhereANumberAloneWouldBeMisreadItHasAUnit) {
+  EXPECT_EQ(parse_duration_with_unit("24h").value(), 24h);
+  EXPECT_EQ(parse_duration_with_unit("0").value(), 0s);
+  for (const char* text : {"24", " 1.5 "}) {
+    const auto bare = parse_duration_with_unit(text);
+    ASSERT_FALSE(bare) << text;
+    EXPECT_THAT(bare.error().message(), testing::HasSubstr("has no unit; write")) << text;
+  }
+  EXPECT_THAT(parse_duration_with_unit("24").error().message(), testing::HasSubstr("24m"));
+  EXPECT_THAT(parse_duration_with_unit("x").error().message(),
+              testing::HasSubstr("is not a duration"));
+}
 TEST(ParseNumbers, TakeTheWholeTextOnly) {
   EXPECT_EQ(parse_unsigned("18446744073709551615"), 18446744073709551615ULL);
   EXPECT_EQ(parse_unsigned("18446744073709551616"), std::nullopt);

@@ -76,6 +76,10 @@ Result<void> parse_quiet(Text text, UserRules& rules) {
 Result<void> parse_idle_after(Text text, UserRules& rules) {
   const auto after = parse_duration(text);
   if (!after) return std::unexpected(after.error());
+  if (after->count() == 0) {
+    return fail(ErrorCode::invalid, "\"{}\" would call each lease idle; write for example 30m",
+                printable(text));
+  }
   rules.idle_after = *after;
   return {};
 }
@@ -288,18 +292,6 @@ std::optional<std::map<uid_t, double>> hours_in(const PolicyPlaces& places) {
   return hours;
 }
 
-/// The names of a file of `NAME:…` lines.
-std::vector<std::string> names_in(const std::string& path) {
-  std::vector<std::string> names;
-  const auto text = read_file(path, 16 << 20);
-  for (const Text line : split(text ? Text(*text) : Text(), '\n')) {
-    if (const auto end = line.find(':'); end != Text::npos && end > 0) {
-      names.emplace_back(line.substr(0, end));
-    }
-  }
-  return names;
-}
-
 }  // namespace
 
 Result<Policy> parse_policy(std::string_view text, const std::string& path) {
@@ -374,92 +366,30 @@ Result<void> write_hours(const std::map<uid_t, double>& hours, WallTime taken,
   return {};
 }
 
-std::vector<Sentence> remarks_on(const Policy& policy, const PolicyPlaces& places) {
-  std::vector<Sentence> remarks;
-  const auto users = names_in(places.passwd);
-  const auto groups = names_in(places.group);
-  for (const PolicyRule& rule : policy.rules) {
-    const bool is_user = rule.who == PolicyRule::For::user;
-    if (rule.who == PolicyRule::For::everybody || (is_user && parse_unsigned(rule.name))) continue;
-    const auto& known = is_user ? users : groups;
-    if (known.empty() || std::ranges::find(known, rule.name) != known.end()) continue;
-    const std::vector<Text> words(known.begin(), known.end());
-    const std::string nearest = nearest_word(rule.name, words);
-    Sentence said =
-        is_user
-            ? sentence(
-                  "{}: this machine's own files have no user {}, so the table applies to no one",
-                  rule.origin, printable(rule.name))
-            : sentence(
-                  "{}: this machine's own files have no group {}, so the table applies to no one",
-                  rule.origin, printable(rule.name));
-    if (!nearest.empty()) said = sentence("{}; is {} meant?", said, nearest);
-    if (nearest.empty() && is_user) {
-      said = sentence("{}; {}", said,
-                      sentence("write the number of somebody whom a directory service has"));
-    }
-    remarks.push_back(std::move(said));
-  }
-  return remarks;
-}
-
 namespace {
 
-/// The most that a device has; nothing: one does not say.
-std::optional<Bytes> largest_of(const Snapshot& snapshot) {
-  std::optional<Bytes> largest;
-  for (const Device& device : snapshot.devices) {
-    const auto& total = device.memory_total.get();
-    if (!total) return std::nullopt;
-    largest = std::max(largest.value_or(*total), *total);
+/// Of a file that is to be installed: what others write into it would be root's word.
+Result<std::string> read_proposed(const std::string& path) {
+  struct stat facts{};
+  if (::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) &&
+      (facts.st_mode & S_IWOTH) != 0) {
+    return fail(ErrorCode::no_permission,
+                "{} can be written by everybody, whose word the policy would be; chmod o-w {}",
+                printable(path), shell_quoted(printable(path)));
   }
-  return largest;
-}
-
-void remark_on_names(Text key, const std::vector<DevicePattern>& patterns, const PolicyRule& rule,
-                     const Snapshot& snapshot, std::vector<Sentence>& remarks) {
-  for (const DevicePattern& one : patterns) {
-    const auto is_it = [&](const Device& device) { return matches(one, device); };
-    if (std::ranges::any_of(snapshot.devices, is_it)) continue;
-    remarks.push_back(
-        sentence("{}: {}: this server has no device {}", rule.origin, key, printable(one.text)));
-  }
+  return read_file(path, 1 << 20);
 }
 
 }  // namespace
 
-std::vector<Sentence> remarks_on(const Policy& policy, const Snapshot& snapshot) {
-  std::vector<Sentence> remarks;
-  if (!policy.notify.empty() && ::access(policy.notify.front().c_str(), X_OK) != 0) {
-    remarks.push_back(sentence("{}: {}: {} cannot be run here: {}", policy.path, notify_key,
-                               printable(policy.notify.front()), std::strerror(errno)));
-  }
-  if (!has_driver_answered(snapshot) || snapshot.devices.empty()) return remarks;
-  const auto largest = largest_of(snapshot);
-  for (const PolicyRule& rule : policy.rules) {
-    JobSpec job;
-    if (rule.rules.prefer) (void)find_job_key("prefer")->parse(*rule.rules.prefer, job);
-    if (rule.rules.memory) (void)find_job_key("memory")->parse(*rule.rules.memory, job);
-    remark_on_names("devices", rule.rules.devices.value_or(std::vector<DevicePattern>()), rule,
-                    snapshot, remarks);
-    remark_on_names("prefer", job.request.preferred, rule, snapshot, remarks);
-    const auto* bytes = job.request.memory ? std::get_if<Bytes>(&*job.request.memory) : nullptr;
-    if (bytes == nullptr || !largest || *bytes <= *largest) continue;
-    remarks.push_back(sentence("{}: {}: no device of this server has {}; the largest has {}",
-                               rule.origin, "memory", printable(*rule.rules.memory),
-                               short_size(*largest)));
-  }
-  return remarks;
-}
-
 Result<Policy> check_policy(const std::string& path) {
-  const auto text = read_file(path, 1 << 20);
+  const auto text = read_proposed(path);
   if (!text) return std::unexpected(text.error());
   return parse_policy(*text, path);
 }
 
 Result<Policy> install_policy(const std::string& from, const PolicyPlaces& places) {
-  const auto text = read_file(from, 1 << 20);
+  const auto text = read_proposed(from);
   if (!text) return std::unexpected(text.error());
   auto policy = parse_policy(*text, from);
   if (!policy) return policy;

@@ -45,6 +45,8 @@ constexpr std::chrono::milliseconds hours_last = std::chrono::hours(1);
 /// be a slip, or a directory service's.
 [[nodiscard]] std::vector<Sentence> remarks_on(const Policy& policy, const PolicyPlaces& places);
 
+/// Where the program that is to tell owners cannot be run here.
+[[nodiscard]] std::optional<Sentence> remark_on_notify(const Policy& policy);
 /// What names a device, a memory or a program that this server does not have: it may be meant for
 /// another, or be a slip.
 [[nodiscard]] std::vector<Sentence> remarks_on(const Policy& policy, const Snapshot& snapshot);

@@ -73,6 +73,9 @@ TEST(PolicyFile, RefusesZerosThatWouldForbidAllBySlipWithTheNearestRightValue) {
               AllOf(HasSubstr("berth.toml:2: jobs_per_device: 0 would"), HasSubstr("1 lets none")));
   EXPECT_THAT(refusal("[everybody]\n\ntime = \"0s\"\n"),
               AllOf(HasSubstr("berth.toml:3: time"), HasSubstr("for example 2h")));
+  EXPECT_THAT(refusal("[everybody]\nidle_after = \"0s\"\n"),
+              AllOf(HasSubstr("berth.toml:2: idle_after"), HasSubstr("for example 30m")));
+  EXPECT_THAT(refusal("[everybody]\ntime = \"24\"\n"), HasSubstr("24m"));
   EXPECT_THAT(refusal("[everybody]\nmemory = \"0\"\n"), HasSubstr("berth.toml:2: memory"));
   EXPECT_THAT(refusal("[everybody]\ndevices = []\n"), HasSubstr("berth.toml:2: devices"));
   EXPECT_EQ(refusal("[user.guest]\ndevices_at_most = 0\n"), "") << "who is to have none";
@@ -101,6 +104,42 @@ TEST(PolicyFile, RemarksOnWhatThisServerDoesNotHave) {
   host.devices[0].memory_total = Absent::failed;
   EXPECT_THAT(said(host), SizeIs(3)) << "what it has is not known";
   EXPECT_THAT(said(Snapshot{}), ElementsAre(of_notify)) << "nothing is known of its devices";
+}
+
+TEST(PolicyFile, RemarksOnAFolderThatIsToTellOwners) {
+  const TemporaryDirectory folder;
+  const auto policy = parse_policy("[reap]\nnotify = [\"" + (folder / "") + "\"]\n", path);
+  ASSERT_TRUE(policy) << policy.error().message();
+  const auto remark = remark_on_notify(*policy);
+  ASSERT_TRUE(remark);
+  EXPECT_THAT(remark->english(), HasSubstr("cannot be run here: Is a directory"));
+  EXPECT_FALSE(remark_on_notify(*parse_policy("[reap]\nnotify = [\"/bin/true\"]\n", path)));
+}
+
+TEST(PolicyFile, RemarksOnAUserWithTwoTables) {
+  const TemporaryDirectory folder;
+  std::ofstream(folder / "passwd") << "anna:x:1000:1000::/home/anna:/bin/sh\n";
+  const auto policy = parse_policy(
+      "[user.anna]\ndevices_at_most = 1\n[user.1000]\ndevices_at_most = 2\n[user.1001]\n", path);
+  ASSERT_TRUE(policy) << policy.error().message();
+  const auto remarks = remarks_on(*policy, {.passwd = folder / "passwd", .group = folder / "no"});
+  ASSERT_EQ(remarks.size(), 1U);
+  EXPECT_THAT(remarks[0].english(), AllOf(HasSubstr("berth.toml:3: user anna has a table already"),
+                                          HasSubstr("berth.toml:1")));
+}
+
+TEST(PolicyFile, ThatEverybodyCanWriteIsNotTakenForInstallation) {
+  const TemporaryDirectory folder;
+  const PolicyPlaces places{.file = folder / "etc/berth.toml", .owner = ::geteuid()};
+  const std::string mine = folder / "mine.toml";
+  std::ofstream(mine) << "[everybody]\ndevices_at_most = 1\n";
+  ::chmod(mine.c_str(), 0666);
+  const auto checked = check_policy(mine);
+  ASSERT_FALSE(checked);
+  EXPECT_THAT(checked.error().message(), HasSubstr("chmod o-w"));
+  EXPECT_FALSE(install_policy(mine, places));
+  ::chmod(mine.c_str(), 0664);
+  EXPECT_TRUE(check_policy(mine));
 }
 
 TEST(PolicyFile, SaysOfAWordThatThereIsWhereItBelongs) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "config/toml_value.h"
 
 namespace berth {
 
@@ -74,6 +75,12 @@ Result<toml::table> parse_toml(std::string_view text) {
   if (parsed) return std::move(parsed).table();
   return fail(ErrorCode::invalid, "line {}: this is no TOML: {}",
               parsed.error().source().begin.line, parsed.error().description());
+}
+
+std::optional<std::string> toml_value(std::string_view text, std::string_view key) {
+  const auto table = parse_toml(text);
+  const toml::node* node = table ? table->get(key) : nullptr;
+  return node == nullptr ? std::nullopt : text_of(*node);
 }
 
 }  // namespace berth

@@ -65,7 +65,7 @@ std::string typed_wait(const JobSpec& job) {
 }
 
 Result<void> parse_time_limit(std::string_view text, JobSpec& job) {
-  auto limit = parse_duration(text);
+  auto limit = parse_duration_with_unit(text);
   if (limit && limit->count() == 0) {
     return fail(ErrorCode::invalid,
                 "\"{}\" would end the job as it begins; write for example 2h, or leave it out",

@@ -26,6 +26,10 @@ void walk(Archive& archive, RunContainer& container) {
   archive.member("image", container.image);
   archive.member("image_id", container.image_id);
   archive.member("image_digest", container.image_digest);
+  // Of a berth that asked podman alone.
+  if (archive.is_reading() && container.image_digest.get() == "") {
+    container.image_digest = Absent::not_sampled;
+  }
   archive.member("process", container.process);
   archive.member("is_left", container.is_left);
   archive.member("ended_unix_ms", container.ended);

@@ -25,8 +25,10 @@ struct RunContainer {
   std::string cid_file;
   std::string id;  // its 64 digits; empty: none was made yet
   std::string image;
-  std::string image_id;      // "sha256:…" of its configuration; empty: not told
-  std::string image_digest;  // as a registry has it; empty: it came from none
+  std::string image_id;  // "sha256:…" of its configuration; empty: not told
+  /// As a registry has it, "sha256:…". unsupported: it came from none; failed: the engine did not
+  /// say.
+  Reading<std::string> image_digest = Absent::not_sampled;
   /// Its first process as it is numbered here; nothing: it cannot be seen or told from others.
   std::optional<ProcessId> process;
   /// The engine's client has ended and the container lives on.

@@ -38,6 +38,16 @@ TEST(RunContainer, WhatIsNotKnownStaysUnknown) {
   EXPECT_FALSE(back->ended);
 }
 
+TEST(RunContainer, OfAnOlderBerthThatAskedForNoDigestItIsNotKnown) {
+  std::string text =
+      run_container_to_json({.engine = "docker", .image_digest = Reading<std::string>("sha256:1")});
+  const std::size_t at = text.find("sha256:1");
+  ASSERT_NE(at, text.npos) << text;
+  const auto back = run_container_from_json(text.erase(at, 8));
+  ASSERT_TRUE(back) << back.error().message();
+  EXPECT_EQ(back->image_digest, Reading<std::string>(Absent::not_sampled));
+}
+
 TEST(RunContainer, AnotherFileIsNone) {
   EXPECT_FALSE(run_container_from_json("{}"));
   EXPECT_FALSE(run_container_from_json(R"({"format": "berth-run", "version": 1})"));

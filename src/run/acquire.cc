@@ -303,6 +303,7 @@ class Acquisition {
   }
 
   void say_once(const Error& what) {
+    hindered_by_ = what.said();
     if (options_.say && said_.insert(what.code()).second) options_.say(what.said());
   }
 
@@ -452,7 +453,8 @@ class Acquisition {
     return NotAcquired{.why = why,
                        .placement = std::move(now_.placement),
                        .snapshot = std::move(now_.snapshot),
-                       .waited = waited()};
+                       .waited = waited(),
+                       .hindered_by = hindered_by_};
   }
   std::optional<Answer> give_up(NotAcquired::Why why) { return answer(why); }
 
@@ -462,8 +464,8 @@ class Acquisition {
   const AcquireOptions& options_;
   PlaceLimits limits_;
   Instant started_;
-
-  Considered now_;  // the last look
+  Considered now_;                       // the last look
+  std::optional<Sentence> hindered_by_;  // what was said of it last
   std::optional<Ticket> ticket_;
   std::string wanted_;              // as the ticket says it
   std::vector<std::string> ahead_;  // ids, first in the queue first
@@ -477,7 +479,6 @@ class Acquisition {
   Instant last_good_look_;
   Duration pause_ = shortest_pause;
   IdleWatch idle_;
-
   LateStarters late_;
   Instant still_since_;  // nobody ahead has left, while we were asleep
   std::vector<Claim> leases_then_;
@@ -486,7 +487,6 @@ class Acquisition {
   std::vector<DeviceId> gathered_;
   std::set<ErrorCode> said_;
   Instant retry_at_;  // where the ledger could not be written
-
   NewsTeller news_;
 };
 

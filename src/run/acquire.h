@@ -76,6 +76,8 @@ struct NotAcquired {
   Placement placement;
   Snapshot snapshot;
   std::chrono::milliseconds waited{0};
+  /// What failed last while it waited, and might have passed: the ledger's disk is full.
+  std::optional<Sentence> hindered_by = {};
 };
 
 /// The outer Result is for what went wrong (no ledger; who does not wait found the host lock held

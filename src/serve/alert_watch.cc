@@ -14,7 +14,6 @@ using std::chrono::seconds;
 
 /// Nothing new for so long: the file is written all the same, for the times in it.
 constexpr seconds save_interval{60};
-constexpr seconds look_around_interval{10};
 /// Without a look for so long, what was seen last is not what is.
 constexpr seconds look_is_old{5};
 
@@ -40,7 +39,8 @@ AlertStore::Opened AlertWatch::open(const std::string& state_directory) {
   return opened;
 }
 
-void AlertWatch::configure(const AlertPlan& plan) {
+void AlertWatch::configure(const AlertPlan& plan, Duration around) {
+  look_around_interval_ = around;
   rules_ = plan.rules;
   sender_.forget_certificates();
   for (const DeliveryQueue::Dropped& one : post_.set_receivers(plan.receivers, clock_.now())) {
@@ -102,7 +102,7 @@ void AlertWatch::seen(const Snapshot& snapshot, std::optional<WallTime> unanswer
 void AlertWatch::pulse(const Snapshot* newest, std::optional<WallTime> unanswered_since) {
   const Instant now = clock_.now();
   if (store_ && now >= next_look_around_) {
-    next_look_around_ = now + look_around_interval;
+    next_look_around_ = now + look_around_interval_;
     store_->look_around();
   }
   if (newest != nullptr && unanswered_since && now - last_look_ > look_is_old) {

@@ -30,7 +30,8 @@ class AlertWatch {
 
   /// Reads what an earlier server left in the state directory.
   [[nodiscard]] AlertStore::Opened open(const std::string& state_directory);
-  void configure(const AlertPlan& plan);
+  /// `around`: between two looks at disks and toolkit.
+  void configure(const AlertPlan& plan, Duration around);
   /// A further look.
   void seen(const Snapshot& snapshot, std::optional<WallTime> unanswered_since);
   /// Once a second: tries what is due again, saves, and says what no look has come for.
@@ -59,6 +60,7 @@ class AlertWatch {
   std::vector<Undelivered> restored_;  // until the host's name is known
   std::string host_;
   Instant last_look_{};
+  Duration look_around_interval_{};
   Instant next_look_around_{};
   Instant next_save_{};
   std::uint64_t saved_change_ = 0;

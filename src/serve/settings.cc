@@ -267,6 +267,10 @@ Result<Settings> parse_settings(std::string_view text) {
   return settings;
 }
 
+Duration details_interval(Duration interval) {
+  return std::min<Duration>(interval * 10, std::chrono::seconds(10));
+}
+
 Result<Duration> parse_interval(std::string_view text) {
   const auto interval = parse_duration(text);
   if (!interval) return std::unexpected(interval.error());

@@ -61,6 +61,10 @@ struct Settings {
 /// invalid: says the line.
 [[nodiscard]] Result<Settings> parse_settings(std::string_view toml);
 
+/// Between two looks at what changes slowly and costs more: what health judges by, memory errors,
+/// limits, disks, the toolkit.
+[[nodiscard]] Duration details_interval(Duration interval);
+
 /// "100ms" to "5s" and between; what a look takes has to fit into it.
 [[nodiscard]] Result<Duration> parse_interval(std::string_view text);
 

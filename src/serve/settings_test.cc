@@ -46,6 +46,12 @@ key = "k.pem"
   EXPECT_THAT(settings->unknown, ElementsAre("colour (line 10)"));
 }
 
+TEST(DetailsInterval, IsThatOfTenLooksAndTenSecondsAtMost) {
+  EXPECT_EQ(details_interval(100ms), Duration(1s));
+  EXPECT_EQ(details_interval(1s), Duration(10s));
+  EXPECT_EQ(details_interval(5s), Duration(10s));
+}
+
 TEST(Settings, TellHowMuchHistoryIsKept) {
   const auto settings = parse_settings(R"(
 [history]

@@ -110,7 +110,10 @@ std::string scope_text(const std::optional<LedgerPlace>& place, const Style& sty
               printable(place->directory));
       break;
     case LedgerPlace::Kind::named:
-      text = trf("Ledger {} ({}).", printable(place->directory), printable(place->named_by));
+      text = place->within.empty()
+                 ? trf("Ledger {} ({}).", printable(place->directory), printable(place->named_by))
+                 : trf("Ledger {} ({}), its part for this simulated server.",
+                       printable(place->within), printable(place->named_by));
       break;
   }
   return wrapped("", own(text, style), 2, style, Paint::dim);

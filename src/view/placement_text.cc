@@ -234,6 +234,7 @@ std::string waiting_at(int position) {
 }
 
 std::string would_do_text(const WaitingNews& news) {
+  if (std::ssize(news.placement.available) >= news.devices) return std::string(tr("would do"));
   return trf("would do, {} of {} wanted", news.placement.available.size(), news.devices);
 }
 

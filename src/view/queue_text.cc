@@ -14,6 +14,7 @@
 #include "place/forecast.h"
 #include "snapshot/questions.h"
 #include "snapshot/walk.h"
+#include "view/placement_text.h"
 #include "view/table.h"
 #include "view/values.h"
 
@@ -113,11 +114,23 @@ std::string indices_of(const Waiter& waiter, const Snapshot& snapshot) {
   return text;
 }
 
+/// As the others' places have it: what shows as gathered and is kept from nobody is not told.
+bool gathers(std::size_t at, const Snapshot& snapshot, const Policy* policy) {
+  const Waiter& waiter = snapshot.waiters[at];
+  if (waiter.gathered.empty()) return false;
+  const auto request = request_from_json(waiter.request);
+  const PlaceLimits its{.policy = policy, .uid = waiter.uid, .time_limit = waiter.time_limit};
+  const auto placement =
+      request ? std::optional(place_behind(snapshot, at, *request, its)) : std::nullopt;
+  return may_gather(waiter, placement, snapshot.taken);
+}
+
 /// What is held together for somebody, until when, and who may have it meanwhile.
-std::string gathering_lines(const Snapshot& snapshot, const Style& style) {
+std::string gathering_lines(const Snapshot& snapshot, const Policy* policy, const Style& style) {
   std::string text;
-  for (const Waiter& waiter : snapshot.waiters) {
-    if (waiter.gathered.empty()) continue;
+  for (std::size_t at = 0; at < snapshot.waiters.size(); ++at) {
+    if (!gathers(at, snapshot, policy)) continue;
+    const Waiter& waiter = snapshot.waiters[at];
     const std::string devices = indices_of(waiter, snapshot);
     std::string line =
         waiter.gathers_until
@@ -180,7 +193,8 @@ std::vector<QueueRow> queue_rows(const Snapshot& snapshot, const QueueAsked& ask
       const Placement placement = place_behind(snapshot, i, *request, its);
       if (!placement.satisfied()) row.why = reason_of(placement, asked);
       if (placement.satisfied()) row.starts = snapshot.taken;
-      row.complete = gathered_at(waiter, snapshot);
+      if (may_gather(waiter, placement, snapshot.taken))
+        row.complete = gathered_at(waiter, snapshot);
     }
     rows.push_back(std::move(row));
   }
@@ -206,7 +220,7 @@ std::string render_queue(const Snapshot& snapshot, const Policy* policy,
     rows.push_back(cells_of(row, rows.size() + 1, snapshot, style));
   }
   text += Table(columns, std::move(rows), 2, style).text() + use_lines(snapshot, policy, style) +
-          gathering_lines(snapshot, style) + idle_lease_lines(idle, snapshot, style);
+          gathering_lines(snapshot, policy, style) + idle_lease_lines(idle, snapshot, style);
   const bool is_any_unknown = std::ranges::any_of(
       queue, [](const QueueRow& row) { return !row.why.empty() && !row.starts; });
   if (is_any_unknown) {
@@ -215,6 +229,28 @@ std::string render_queue(const Snapshot& snapshot, const Policy* policy,
         2, style, Paint::dim);
   }
   return text;
+}
+
+std::string render_wait_of(const std::string& run, const Snapshot& snapshot, const Policy* policy,
+                           const Style& style) {
+  const auto found = std::ranges::find(snapshot.waiters, run, &Waiter::run);
+  if (found == snapshot.waiters.end()) return {};
+  const auto request = request_from_json(found->request);
+  if (!request) return {};
+  const auto at = static_cast<std::size_t>(found - snapshot.waiters.begin());
+  const PlaceLimits its{.policy = policy, .uid = found->uid, .time_limit = found->time_limit};
+  const WaitingNews news{.position = static_cast<int>(at) + 1,
+                         .devices = request->devices,
+                         .placement = place_behind(snapshot, at, *request, its),
+                         .snapshot = snapshot};
+  std::string line = trf("Run {} has waited {}.", run, age_text(found->since, snapshot.taken));
+  if (found->stuck) line += " " + std::string(tr("It does not answer, and others pass it."));
+  if (const auto starts = expected_starts(snapshot, policy)[at]) {
+    line += " " + trf("It starts in {} at the latest.",
+                      short_duration(std::chrono::milliseconds(
+                          std::max<std::int64_t>(starts->unix_ms - snapshot.taken.unix_ms, 0))));
+  }
+  return render_waiting_notice(news, style) + wrapped("", own(line, style), 0, style);
 }
 
 std::string waiting_for_runs(const RunRecord& run, const Snapshot& snapshot) {

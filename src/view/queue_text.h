@@ -43,6 +43,9 @@ void write_outlook(Archive& archive, const QueueRow& row);
 /// who waits is shown.
 [[nodiscard]] std::string render_queue(const Snapshot& snapshot, const Policy* policy,
                                        const std::vector<IdleRow>& idle, const Style& style);
+/// Why this run waits, device by device, its place and its start; empty: it has no place.
+[[nodiscard]] std::string render_wait_of(const std::string& run, const Snapshot& snapshot,
+                                         const Policy* policy, const Style& style);
 /// Of a run that `--after` others has no place in the queue yet; empty: it has one, or is none.
 [[nodiscard]] std::string waiting_for_runs(const RunRecord& run, const Snapshot& snapshot);
 /// Reservations that are to begin, a line each; and what JSON has of one.

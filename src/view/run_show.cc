@@ -169,8 +169,7 @@ void add_container(Facts& facts, const RunRecord& run, const Style& style) {
   }
   facts.add(tr("Container"), text);
   std::string image = outside(container->image, style);
-  append(image, outside(container->image_digest, style));
-  if (container->image_digest.empty()) append(image, outside(container->image_id, style));
+  append(image, outside(container->image_digest.get().value_or(container->image_id), style));
   facts.add(tr("Image"), image);
   facts.add(tr("Put in"), outside(shell_joined(container->added), style));
 }

@@ -243,6 +243,13 @@ std::string sentence_of(const RunWaits& waits) {
       ::getpid(), ::getpid());
 }
 
+namespace {
+bool would_have_done(const NotAcquired& refusal, const JobSpec& job) {
+  const Placement& placement = refusal.placement;
+  return placement.satisfied() || std::ssize(placement.available) >= job.request.devices;
+}
+}  // namespace
+
 std::string advice_after(const NotAcquired& refusal, const JobSpec& job) {
   switch (refusal.why) {
     case NotAcquired::Why::none_free:
@@ -257,6 +264,11 @@ std::string advice_after(const NotAcquired& refusal, const JobSpec& job) {
     case NotAcquired::Why::never_possible:
       return why_never_possible(refusal);
     case NotAcquired::Why::timed_out:
+      if (refusal.hindered_by && would_have_done(refusal, job)) {
+        return trf("no device could be given within {}: {}",
+                   short_duration(job.wait.value_or(std::chrono::milliseconds(0))),
+                   refusal.hindered_by->shown());
+      }
       return trf("no device came within {}",
                  short_duration(job.wait.value_or(std::chrono::milliseconds(0))));
     case NotAcquired::Why::interrupted:

@@ -288,8 +288,8 @@ std::string wait_text(const RunRecord& run, const Moment& now) {
     return trf("{} so far for {}; `berth queue` says what Slurm waits for",
                short_duration(waited(run, now)), wanted_gpus(run));
   }
-  return trf("{} so far for {}; `berth leases` shows the queue and who holds what",
-             short_duration(waited(run, now)), wanted_gpus(run));
+  return trf("{} so far for {}; `berth explain {}` says why", short_duration(waited(run, now)),
+             wanted_gpus(run), run.manifest.id);
 }
 
 std::string state_text(const RunRecord& run) {

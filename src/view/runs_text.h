@@ -72,7 +72,7 @@ struct RunDetails : RunStory {
 /// started: waited 12s for 1 GPU, stopped by ana".
 [[nodiscard]] std::string state_text(const RunRecord& run);
 
-/// Of one that waits: "12s so far for 1 GPU; `berth leases` shows the queue and who holds what".
+/// Of one that waits: "12s so far for 1 GPU; `berth explain ID` says why".
 [[nodiscard]] std::string wait_text(const RunRecord& run, const Moment& now);
 
 }  // namespace berth

@@ -5,6 +5,8 @@ build/peers/engines-trixie (docker 26.1, which knows CDI). Each has folders of i
 temporary directory; nothing of the machine's own engines is seen. Where one cannot run, its tests
 are skipped with what it said."""
 
+import hashlib
+import http.server
 import json
 import os
 import pathlib
@@ -12,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 
 import pytest
@@ -50,6 +53,45 @@ def base_image(directory, applets=(), libraries=()):
     tar = directory / "base.tar"
     subprocess.run(["tar", "-C", root, "-cf", tar, "."], check=True)
     return tar
+
+
+def registry_of(tar):
+    """A registry on 127.0.0.1, which engines take without TLS: its image busy:1 has that tar as its layer.
+    The server, and what the image is called there."""
+    layer = tar.read_bytes()
+    blobs = {}
+
+    def kept(blob):
+        digest = f"sha256:{hashlib.sha256(blob).hexdigest()}"
+        blobs[digest] = blob
+        return {"size": len(blob), "digest": digest}
+    made_of = {"architecture": "amd64", "os": "linux", "config": {},
+               "rootfs": {"type": "layers", "diff_ids": [kept(layer)["digest"]]}}
+    kind = "application/vnd.docker.distribution.manifest.v2+json"
+    manifest = json.dumps({"schemaVersion": 2, "mediaType": kind, "config": kept(json.dumps(made_of).encode()) | {
+        "mediaType": "application/vnd.docker.container.image.v1+json"}, "layers": [kept(layer) | {
+            "mediaType": "application/vnd.docker.image.rootfs.diff.tar"}]}).encode()
+    digest = kept(manifest)["digest"]
+
+    class Answers(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            last = self.path.rpartition("/")[2]
+            body = blobs.get(digest if last == "1" else last, b"{}")
+            self.send_response(200)
+            self.send_header("Content-Type", kind if body == manifest else "application/octet-stream")
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Docker-Content-Digest", f"sha256:{hashlib.sha256(body).hexdigest()}")
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(body)
+
+        do_HEAD = do_GET
+
+        def log_message(self, *_):
+            pass
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server, f"127.0.0.1:{server.server_port}/busy:1", digest
 
 
 class Engine:

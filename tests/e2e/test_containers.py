@@ -11,7 +11,7 @@ import pytest
 
 from aftermath import leases, poll, show
 from conftest import FakeDriver, Machine, children, wait_until
-from engines import IMAGE, Docker, Nerdctl, Podman, need_root
+from engines import IMAGE, Docker, Nerdctl, Podman, need_root, registry_of
 
 pytestmark = pytest.mark.usefixtures("as_root")
 
@@ -97,14 +97,32 @@ def test_its_code_is_the_runs_and_the_record_says_what_it_was(machine, engine):
     container = container_of(machine)
     assert container["engine"] == engine.name and len(container["id"]) == 64
     assert "busy:1" in container["image"] and container["ended_unix_ms"]
-    # It came from no registry: podman makes up a digest, and what each calls its configuration is there.
-    if engine.name == "podman":
+    # It came from no registry: docker says that it has no digest, podman and nerdctl make one up.
+    if engine.name == "docker":
+        assert container["image_digest"] is None and container["why"]["image_digest"] == "unsupported", container
+    else:
         assert container["image_digest"].startswith("sha256:"), container
-    # nerdctl tells the name in its place.
-    assert bool(container["image_id"]) == (engine.name != "nerdctl"), container
+    assert container["image_id"].startswith("sha256:"), container
     assert not leases(machine)
     shown = machine.run("show").stdout
     assert container["id"][:12] in shown and "busy:1" in shown
+
+
+def test_the_record_has_the_digest_that_the_images_registry_gave_it(machine, engine):
+    server, image, digest = registry_of(engine.directory / "base.tar")
+    insecure = {"podman": ("--tls-verify=false",), "nerdctl": ("--insecure-registry",)}.get(engine.name, ())
+    try:
+        engine("pull", *insecure, image)
+    finally:
+        server.shutdown()
+        server.server_close()
+    words = [image if word == IMAGE else word for word in run_words(engine, "--rm", job=("true",))]
+    done = machine.run("run", "--", *words, timeout=60)
+    assert done.returncode == 0, done.stderr
+    # Also of a container that has come and gone before anybody looked at it.
+    container = container_of(machine)
+    assert container["image_digest"] == digest and container["image"].endswith("/busy:1"), container
+    assert digest in machine.run("show", env={"COLUMNS": "300"}).stdout
 
 
 def test_a_killed_client_costs_neither_container_nor_lease(machine, engine):
@@ -402,12 +420,18 @@ def test_podman_gives_what_the_lease_has_from_the_machines_cdi_files(tmp_path, e
     assert "NVIDIA_VISIBLE_DEVICES=void" in done.stdout and "CUDA_VISIBLE_DEVICES" not in done.stdout
 
 
-def test_nerdctl_gives_what_the_lease_has_from_the_folders_that_it_is_told(tmp_path, nerdctl):
+@pytest.mark.parametrize("by_file", [False, True], ids=["by its option", "by its file"])
+def test_nerdctl_gives_what_the_lease_has_from_the_folders_that_it_is_told(tmp_path, nerdctl, by_file):
     driver, devices = fake_cards(tmp_path, nerdctl)
     entries = "".join(f"- name: {device['uuid']}\n  containerEdits:\n    env:\n    - SEEN={device['uuid']}\n"
                       for device in devices)
     (nerdctl.cdi / "nvidia.yaml").write_text(f"cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n{entries}")
-    words = [nerdctl.name, "--cdi-spec-dirs", nerdctl.cdi, *run_words(nerdctl, "--rm", job=("env",))[1:]]
+    told = () if by_file else ("--cdi-spec-dirs", nerdctl.cdi)
+    if by_file:
+        own = tmp_path / "nerdctl.toml"
+        own.write_text(f'{pathlib.Path(nerdctl.env["NERDCTL_TOML"]).read_text()}cdi_spec_dirs = ["{nerdctl.cdi}"]\n')
+        driver.env["NERDCTL_TOML"] = str(own)
+    words = [nerdctl.name, *told, *run_words(nerdctl, "--rm", job=("env",))[1:]]
     done = driver.run("run", "-v", "--", *words, timeout=120)
     assert done.returncode == 0, done.stderr
     assert f"put into nerdctl run: --device nvidia.com/gpu={devices[0]['uuid']}" in done.stderr, done.stderr

@@ -150,6 +150,16 @@ def test_who_comes_and_may_wait_waits_for_the_disk_too(machine, disk):
         end(waiter)
 
 
+def test_whose_time_is_over_before_the_disk_has_room_is_told_of_the_disk(machine, disk):
+    disk, word = disk
+    assert machine.run("run", "-q", "--", "true").returncode == 0
+    disk.fail()
+    done = machine.run("run", "--wait=1s", "--only", "3", "--", "true", env=disk.env, timeout=LONG)
+    said = " ".join(done.stderr.split())
+    assert done.returncode == 124 and "no device could be given within 1s: " in said, said
+    assert word in said.rpartition("no device could be given")[2] and "1 wanted" not in said, said
+
+
 def test_a_job_that_ends_meanwhile_ends_as_it_did_and_gives_its_device_back(machine, disk):
     disk, _ = disk
     gate = machine.directory / "gate"

@@ -72,9 +72,14 @@ def test_a_waiter_whose_time_is_over_says_how_long_and_for_how_many(machine, gat
 def test_a_run_that_waits_says_so_and_for_how_long(machine, gate):  # noqa: F811
     run = waiting(machine, "--wait")
     assert queue(machine)[0]["run"] == run
-    for words in (["show", "{}"], ["logs", "{}"], ["explain", "{}"]):
+    for words in (["show", "{}"], ["logs", "{}"]):
         text = said(machine, run, *words)
-        assert "so far for 1 GPU; `berth leases` shows the queue and who holds what" in text, (words, text)
+        assert f"so far for 1 GPU; `berth explain {run}` says why" in text, (words, text)
+    explained = machine.run("explain", run)
+    assert explained.returncode == 0, explained.stderr
+    text = " ".join(explained.stdout.split())
+    assert "waiting, next in the queue" in text and "GPU 0" in text and "leased to" in text, text
+    assert f"Run {run} has waited" in text, text
     assert f"run {run} has not started" in machine.run("logs", run).stderr
     assert machine.run("logs", run).stdout == "", "of the job there is nothing"
     report = said(machine, run, "report", "{}", "--md")

@@ -159,6 +159,20 @@ def test_queue_says_why_and_when(lab):
     assert "where all that is in its way has a --time" in in_one_line(lab.run("queue").stdout)
 
 
+def test_what_the_policy_keeps_for_nobody_is_not_told_as_gathered(lab):
+    lab.hold("holder", "--only", "0", "--time", "1h")
+    waiter = lab.wait("both", "-n", "2")
+    poll(lambda: "is gathered for" not in in_one_line(lab.run("queue").stdout), LONG, "it gathers nothing")
+    waiter.send_signal(signal.SIGSTOP)  # its ticket stays as it is
+    lab.policy("[everybody]\ndevices_at_most = 1\n")
+    try:
+        assert lab.queue()[0]["gathered"], "its ticket says so still"
+        assert lab.queue()[0]["gathered_complete_unix_ms"] is None
+        assert "gathered" not in lab.run("queue").stdout
+    finally:
+        waiter.send_signal(signal.SIGCONT)
+
+
 def test_an_empty_queue_says_so(lab):
     assert lab.run("queue").stdout == "Nobody waits.\n"
     assert lab.queue() == []
@@ -182,6 +196,10 @@ def test_a_policy_that_is_broken_lets_no_claim_pass(lab, text, mode, said):
     for words in said:
         assert words in done.stderr, done.stderr
     assert leases(lab) == []
+    for verb in ("pick", "topo", "reap"):
+        also = lab.run(verb)
+        assert also.returncode == 125 and also.stdout == "", (verb, also.stderr)
+        assert said[0] in also.stderr, (verb, also.stderr)
     lab.policy("[everybody]\n")
     assert lab.run("run", "-q", "--", "true").returncode == 0
 
@@ -343,6 +361,31 @@ def test_config_installs_a_policy_that_is_right_and_no_other(lab):
     assert done.returncode == 125 and "mine.toml:2" in done.stderr and "devices_at_most" in done.stderr
     assert "at_most = 1" in installed.read_text()
     assert [path.name for path in installed.parent.iterdir()] == ["berth.toml"]
+
+
+def test_config_checks_without_passing_by_an_option(lab):
+    file = lab.directory / "mine.toml"
+    file.write_text("[everybody]\ndevices_at_most = 1\n")
+    for option in ("--json", "--origin"):
+        done = lab.run("config", "--check", file, option)
+        assert done.returncode == 2 and "--json" in done.stderr and done.stdout == "", done.stderr
+    file.chmod(0o666)
+    done = lab.run("config", "--check", file)
+    assert done.returncode == 125 and "chmod o-w" in done.stderr, done.stderr
+    file.chmod(0o644)
+    assert lab.run("config", "--check", file).returncode == 0
+
+
+@pytest.mark.parametrize(("words", "right"), [
+    (["run", "--time", "24", "--", "true"], "write 24m (so sbatch means it), 24h or 24s"),
+    (["run", "--dry-run", "--time", "1.5", "--", "true"], "1.5m"),
+    (["reserve", "--for", "4"], "4m"),
+    (["reserve", "--for", "4h", "--at", "18"], "18m"),
+], ids=lambda value: " ".join(value) if isinstance(value, list) else None)
+def test_a_time_without_a_unit_is_asked_about(lab, words, right):
+    done = lab.run(*words)
+    assert done.returncode in (2, 125) and right in done.stderr, done.stderr
+    assert leases(lab) == []
 
 
 def test_policy_is_told_in_plain_words(lab):

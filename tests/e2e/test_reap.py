@@ -134,6 +134,7 @@ def test_who_cannot_be_told_is_left_alone(machine):
     machine.hold(OWNER, 0)
     machine.hold(OTHER, 1)
     await_idle(machine)
+    assert "/nonexistent/program cannot be run here" in machine.run("reap").stderr, "said before anything is tried"
     for _ in range(2):
         done = machine.run("reap", "--act")
         assert done.returncode != 0 and done.stdout.count("could not be told") == 2, done

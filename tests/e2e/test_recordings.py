@@ -188,6 +188,15 @@ def test_what_nvidia_smi_printed_is_no_recording_to_go_on_with(machine, tmp_path
     assert dump.read_text(encoding="utf-8") == QUERY
 
 
+@pytest.mark.parametrize("options", [(), ("--append",)], ids=["new", "append"])
+def test_what_is_no_file_is_told_at_once(machine, tmp_path, options):
+    os.mkfifo(tmp_path / "fifo")
+    for place, said in ((tmp_path, "is a folder"), (tmp_path / "fifo", "is no regular file"),
+                        ("/dev/null", "is no regular file")):
+        done = machine.run("record", place, *options, "--for", "1s", timeout=20)
+        assert done.returncode == 1 and said in in_one_line(done), done.stderr
+
+
 def test_append_is_proposed_only_where_there_is_a_file(machine, tape):
     nowhere = machine.run("record", "/nonexistent/x", "--for", "100ms")
     assert nowhere.returncode == 1 and "--append" not in nowhere.stderr

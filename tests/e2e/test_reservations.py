@@ -22,14 +22,28 @@ def test_the_last_is_extended_used_and_released_by_that_name(machine):
     for _ in range(2):  # a command on it is a run as well, and holds no lease that could be meant
         done = machine.run("exec", "last", "--", "sh", "-c", "echo $BERTH_LEASE")
         assert done.returncode == 0 and done.stdout.startswith(lease["id"]), done.stderr
+    assert json.loads(machine.run("show", run, "--json").stdout)["time_limit_ms"] == 3_600_000
     done = machine.run("extend", "last", "--for", "2h")
     assert done.returncode == 0 and f"run {run} ends in" in in_one_line(done.stderr), done.stderr
     later = next(one for one in leases(machine) if one["run"] == run)
     assert abs(later["ends_unix_ms"] - lease["ends_unix_ms"] - 7_200_000) < 10_000
+    assert abs(json.loads(machine.run("show", run, "--json").stdout)["time_limit_ms"] - 10_800_000) < 10_000
+    assert "time limit 3h" in machine.run("show", run).stdout or "time limit 2h59m" in machine.run("show", run).stdout
     assert machine.run("release", "last").returncode == 0
     poll(lambda: [one for one in leases(machine) if one["run"] == run], 60, "it is held still")
     assert machine.run("release", "last").returncode == 0
     poll(lambda: leases(machine), 60, "the one before is held still")
+
+
+def test_a_command_that_finds_the_lease_busy_is_not_sent_to_the_queue(machine):
+    machine.run("reserve", "--for", "1h")
+    busy = machine.start("exec", "last", "--", "sh", "-c", "echo begun; sleep 300")
+    assert busy.stdout.readline() == "begun\n"
+    done = machine.run("exec", "last", "--", "true")
+    end(busy)
+    said = in_one_line(done.stderr)
+    assert done.returncode == 124 and "no device of this lease is free" in said and "--wait" not in said, said
+    assert machine.run("release", "last").returncode == 0
 
 
 def test_who_holds_nothing_has_no_last(machine):

@@ -1,5 +1,7 @@
 #include "run/container/engine.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -8,6 +10,7 @@
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "config/toml_value.h"
 #include "host_environment/environment.h"
 #include "host_environment/host_facts.h"
 #include "host_environment/machine_side.h"
@@ -166,13 +169,27 @@ std::optional<TwoPart> nerdctl_version(std::string_view said) {
 constexpr TwoPart nerdctl_with_cdi{2, 1};
 constexpr TwoPart nerdctl_with_cdi_alone{2, 3};
 
-std::vector<std::string> nerdctl_cdi_folders(const ContainerCommand& command) {
-  std::vector<std::string> folders;
+/// What nerdctl's own file says.
+std::string nerdctl_file_folders(const std::vector<std::string>& environment,
+                                 const std::string& root) {
+  const std::string own = value_of(environment, "XDG_CONFIG_HOME")
+                              .value_or(value_of(environment, "HOME").value_or("") + "/.config");
+  const std::string usual = (::geteuid() == 0 ? "/etc" : own) + "/nerdctl/nerdctl.toml";
+  const auto text = read_file(root + value_of(environment, "NERDCTL_TOML").value_or(usual));
+  return text ? toml_value(*text, "cdi_spec_dirs").value_or("") : std::string();
+}
+
+std::vector<std::string> nerdctl_cdi_folders(const ContainerCommand& command,
+                                             const std::vector<std::string>& environment,
+                                             const std::string& root) {
+  std::string named;
   for (const ContainerOption& option : command.engine_options) {
-    if (option.name != "cdi-spec-dirs") continue;
-    for (const std::string_view folder : split(option.value, ',')) folders.emplace_back(folder);
+    if (option.name == "cdi-spec-dirs") named += (named.empty() ? "" : ",") + option.value;
   }
-  return folders.empty() ? usual_cdi_folders() : folders;
+  if (named.empty()) named = nerdctl_file_folders(environment, root);
+  if (named.empty()) return usual_cdi_folders();
+  const auto folders = split(named, ',');
+  return {folders.begin(), folders.end()};
 }
 
 }  // namespace
@@ -199,7 +216,9 @@ Result<ContainerEngine> ask_container_engine(const ContainerCommand& command,
     const auto said = printed_by(command, {"--version"}, environment, clock);
     if (!said) return std::unexpected(said.error());
     const auto version = nerdctl_version(*said);
-    if (version && *version >= nerdctl_with_cdi) engine.cdi_folders = nerdctl_cdi_folders(command);
+    if (version && *version >= nerdctl_with_cdi) {
+      engine.cdi_folders = nerdctl_cdi_folders(command, environment, root);
+    }
     needs_cdi = version && *version >= nerdctl_with_cdi_alone;
   }
   engine.cdi = read_cdi_specs(engine.cdi_folders, root);
@@ -345,6 +364,46 @@ Result<std::vector<InspectedContainer>> parse_inspected(std::string_view text) {
   std::vector<InspectedContainer> found;
   for (const json& one : list) found.push_back(inspected(one));
   return found;
+}
+
+namespace {
+
+/// "registry:5000/busy" of "registry:5000/busy:1@sha256:…".
+std::string_view repository_of(std::string_view name) {
+  name = name.substr(0, name.find('@'));
+  const std::size_t folder = name.rfind('/');
+  const std::size_t tag = name.find(':', folder == name.npos ? 0 : folder);
+  return name.substr(0, tag);
+}
+
+}  // namespace
+
+Result<InspectedImage> parse_inspected_image(std::string_view text, std::string_view name) {
+  const json list = json::parse(text, nullptr, false);
+  if (!list.is_array() || list.size() != 1) {
+    return fail(ErrorCode::invalid, "not what an engine's inspect prints");
+  }
+  const json& image = list.front();
+  InspectedImage seen{.id = text_of(member(image, "Id"))};
+  if (is_container_id(seen.id)) seen.id = "sha256:" + seen.id;  // podman's
+  const std::string_view wanted = repository_of(name);
+  const json& digests = member(image, "RepoDigests");
+  for (const json& one : digests.is_array() ? digests : json::array()) {
+    const std::string known = text_of(one);
+    const std::size_t at = known.find('@');
+    if (at == known.npos) continue;
+    // Of "busy" some engines say "docker.io/library/busy".
+    std::string_view repository = repository_of(known);
+    for (const std::string_view implied : {"docker.io/", "library/"}) {
+      if (repository.starts_with(implied) && !wanted.starts_with(implied)) {
+        repository.remove_prefix(implied.size());
+      }
+    }
+    const bool is_wanted = repository == wanted;
+    if (is_wanted || !seen.digest.get()) seen.digest = known.substr(at + 1);
+    if (is_wanted) break;
+  }
+  return seen;
 }
 
 std::vector<std::string> words_for_code_in_events(const RunContainer& container) {

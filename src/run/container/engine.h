@@ -48,7 +48,7 @@ struct InspectedContainer {
   Reading<bool> oom_killed = Absent::unsupported;
   std::string image;
   std::string image_id;
-  std::string image_digest;
+  std::string image_digest;  // empty: asked for with the image, of docker and nerdctl
   /// CUDA_VISIBLE_DEVICES inside, of its image; nothing: not set.
   std::optional<std::string> visible_devices;
   friend bool operator==(const InspectedContainer&, const InspectedContainer&) = default;
@@ -59,6 +59,15 @@ struct InspectedContainer {
 
 /// Of what docker, podman and nerdctl print; several at a time.
 [[nodiscard]] Result<std::vector<InspectedContainer>> parse_inspected(std::string_view json);
+
+/// An image, as `image inspect` tells of it.
+struct InspectedImage {
+  std::string id;                                     // "sha256:…"; empty: not told
+  Reading<std::string> digest = Absent::unsupported;  // it came from no registry
+};
+/// Of one that is in several repositories, the digest in that of `name`.
+[[nodiscard]] Result<InspectedImage> parse_inspected_image(std::string_view json,
+                                                           std::string_view name);
 
 /// What prints the exit code of a container that has ended and is removed, one line for each of its
 /// ends, and returns at once. Empty: its engine's `wait` misses none.

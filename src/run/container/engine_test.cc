@@ -100,6 +100,26 @@ TEST(InspectedContainer, AnEngineThatIsAwayIsNoContainerThatIsGone) {
       "cannot access containerd socket \"/run/containerd.sock\": no such file or directory"));
 }
 
+TEST(InspectedImage, HasTheDigestOfTheRepositoryItWasAskedForBy) {
+  // As docker 26.1.5 prints it, shortened.
+  constexpr std::string_view image = R"([{"Id": "sha256:481c", "RepoTags": ["busy:1"],
+      "RepoDigests": ["mirror.example/busy@sha256:1", "docker.io/library/busy@sha256:2"]}])";
+  const auto digest = [&](std::string_view name) {
+    return parse_inspected_image(image, name)->digest;
+  };
+  EXPECT_EQ(digest("busy:1"), Reading<std::string>("sha256:2"));
+  EXPECT_EQ(digest("mirror.example/busy"), Reading<std::string>("sha256:1"));
+  EXPECT_EQ(digest("sha256:481c"), Reading<std::string>("sha256:1"));
+  EXPECT_EQ(parse_inspected_image(image, "busy")->id, "sha256:481c");
+}
+
+TEST(InspectedImage, OneThatWasBuiltHereHasNoDigest) {
+  const auto built = parse_inspected_image(R"([{"Id": "sha256:481c", "RepoDigests": []}])", "busy");
+  EXPECT_EQ(built->digest, Reading<std::string>(Absent::unsupported));
+  EXPECT_FALSE(parse_inspected_image("[]", "busy"));
+  EXPECT_FALSE(parse_inspected_image("Error: No such image: busy", "busy"));
+}
+
 TEST(InspectedContainer, OtherTextIsNone) {
   EXPECT_FALSE(parse_inspected("Error: no such container"));
   EXPECT_TRUE(parse_inspected("[]")->empty());
@@ -133,6 +153,29 @@ TEST(PodmansEndpoint, IsWhatItsClientGoesBy) {
   EXPECT_EQ(podmans_endpoint({}, {host}), Endpoint("ssh://host/run/podman.sock", "CONTAINER_HOST"));
   EXPECT_EQ(podmans_endpoint({}, {"CONTAINER_CONNECTION=far"}),
             Endpoint("far", "CONTAINER_CONNECTION"));
+}
+
+TEST(NerdctlsFolders, AreThoseOfItsFileUnlessItsOptionNamesOthers) {
+  const TemporaryDirectory directory;
+  ASSERT_TRUE(write_file_atomically(directory / "nerdctl",
+                                    "#!/bin/sh\necho nerdctl version 2.1.4\n", 0755));
+  const auto folders = [&](std::vector<std::string> words, const std::string& file) {
+    EXPECT_TRUE(write_file_atomically(directory / "nerdctl.toml", file, 0644));
+    words.insert(words.begin(), "nerdctl");
+    words.insert(words.end(), {"run", "image"});
+    const auto command = read_container_command(words);
+    const std::vector<std::string> environment = {"PATH=" + (directory / "") + ":/usr/bin:/bin",
+                                                  "NERDCTL_TOML=/nerdctl.toml"};
+    SystemClock clock;
+    const auto engine = ask_container_engine(**command, environment, clock, directory / "");
+    return engine ? engine->cdi_folders : std::vector{engine.error().message()};
+  };
+  using testing::ElementsAre;
+  const std::string file = "debug = true\ncdi_spec_dirs = [\"/opt/cdi\", \"/srv/cdi\"]\n";
+  EXPECT_THAT(folders({}, file), ElementsAre("/opt/cdi", "/srv/cdi"));
+  EXPECT_THAT(folders({"--cdi-spec-dirs", "/typed"}, file), ElementsAre("/typed"));
+  EXPECT_EQ(folders({}, "debug = true\n"), usual_cdi_folders());
+  EXPECT_EQ(folders({}, "cdi_spec_dirs = []\n"), usual_cdi_folders());
 }
 
 /// A docker whose contexts have endpoints of their names, and which has a context in use.

@@ -22,6 +22,8 @@ namespace berth {
 namespace {
 constexpr Duration engine_answer_patience = std::chrono::seconds(20);
 constexpr Duration patience_with_stop = std::chrono::seconds(5);
+/// The run's end may wait for that.
+constexpr Duration patience_with_image = std::chrono::seconds(5);
 constexpr std::size_t most_of_answer = 1 << 20;
 
 /// What is there to read, without waiting; false: its end.
@@ -90,12 +92,13 @@ ContainerWatch::ContainerWatch(Terms terms, Told told, Clock& clock)
 }
 
 std::vector<int> ContainerWatch::descriptors() const {
-  return {process_.get(), inspect_.descriptor(), wait_.descriptor(), act_.descriptor()};
+  return {process_.get(), inspect_.descriptor(), wait_.descriptor(), act_.descriptor(),
+          image_.descriptor()};
 }
 
 std::optional<Instant> ContainerWatch::next_deadline() const {
   std::optional<Instant> earliest = plan_.next_deadline();
-  for (const EngineCall* call : {&inspect_, &wait_, &act_}) {
+  for (const EngineCall* call : {&inspect_, &wait_, &act_, &image_}) {
     const auto deadline = call->deadline();
     if (deadline && (!earliest || *deadline < *earliest)) earliest = deadline;
   }
@@ -106,6 +109,7 @@ void ContainerWatch::hear(const std::vector<bool>& readable) {
   if (readable[1]) inspect_.hear();
   if (readable[2]) wait_.hear();
   if (readable[3]) act_.hear();
+  if (readable[4]) image_.hear();
   if (!readable[0]) return;
   process_.close();
   take_memory_kills();
@@ -114,7 +118,7 @@ void ContainerWatch::hear(const std::vector<bool>& readable) {
 
 void ContainerWatch::pass_time() {
   const Instant now = clock_.now();
-  for (EngineCall* call : {&inspect_, &wait_, &act_}) {
+  for (EngineCall* call : {&inspect_, &wait_, &act_, &image_}) {
     if (call->deadline() && *call->deadline() <= now) call->end();
   }
   const auto due = plan_.next_deadline();
@@ -129,6 +133,10 @@ bool ContainerWatch::takes_end_of(pid_t child, const Exit& exit) {
   }
   if (child == wait_.pid()) {
     on_waited(wait_.take(exit));
+    return true;
+  }
+  if (child == image_.pid()) {
+    on_image(image_.take(exit));
     return true;
   }
   if (child != act_.pid()) return false;
@@ -219,6 +227,27 @@ void ContainerWatch::on_inspected(const EngineCall::Answer& answer) {
     news.how = How::gone;
   }
   step(news);
+  if (news.how == How::found && !plan_.is_over()) ask_for_image();
+}
+
+/// docker and nerdctl tell no digest with a container.
+void ContainerWatch::ask_for_image() {
+  const bool is_known = container_.image_digest != Reading<std::string>(Absent::not_sampled);
+  const std::string& name = container_.image_id.empty() ? container_.image : container_.image_id;
+  if (is_known || image_.is_under_way() || container_.id.empty() || name.empty()) return;
+  start(image_, {"image", "inspect", name}, patience_with_image);
+  if (image_.is_under_way()) return;
+  container_.image_digest = Absent::failed;
+  perform(RecordContainer{});
+}
+
+void ContainerWatch::on_image(const EngineCall::Answer& answer) {
+  const auto image = answer.is_good ? parse_inspected_image(answer.out, container_.image)
+                                    : Result<InspectedImage>(fail(ErrorCode::io, ""));
+  container_.image_digest = image ? image->digest : Absent::failed;
+  if (image && container_.image_id.empty()) container_.image_id = image->id;
+  perform(RecordContainer{});
+  if (over_) tell_over(*over_);
 }
 
 /// The descriptor was opened first: what is read then is of that process.
@@ -269,6 +298,7 @@ void ContainerWatch::perform(const WaitForContainer&) {
 }
 
 void ContainerWatch::on_waited(const EngineCall::Answer& answer) {
+  if (plan_.is_over()) return;
   const std::string_view last = split(trimmed(answer.out), '\n').back();
   const auto code = answer.is_good ? parse_signed(last) : std::nullopt;
   // podman's looks every 250 ms, and misses one that --rm has removed meanwhile.
@@ -322,8 +352,8 @@ void ContainerWatch::perform(const RemoveContainer&) {
 void ContainerWatch::perform(const RecordContainer&) {
   if (const auto& seen = plan_.seen()) {
     container_.image = seen->image;
-    container_.image_id = seen->image_id;
-    container_.image_digest = seen->image_digest;
+    if (!seen->image_id.empty()) container_.image_id = seen->image_id;
+    if (!seen->image_digest.empty()) container_.image_digest = seen->image_digest;
     // Of one that was killed an engine may say no too early: podman 4.3.1 does. The count is sure.
     // One that was removed at its end was last seen alive: that no says nothing.
     const auto& says = seen->oom_killed.get();
@@ -353,6 +383,12 @@ void ContainerWatch::perform(const TellRunsOn& order) {
 
 void ContainerWatch::perform(const RunOver& order) {
   if (wait_.is_under_way()) wait_.end();
+  ask_for_image();
+  over_ = order;
+  if (!image_.is_under_way()) tell_over(order);
+}
+
+void ContainerWatch::tell_over(const RunOver& order) {
   if (container_.oom_killed.get().value_or(false)) {
     told_.note({"oom_kill",
                 sentence("the kernel killed a process of the container for want of main memory")});

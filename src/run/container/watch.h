@@ -101,6 +101,9 @@ class ContainerWatch {
   void on_inspected(const EngineCall::Answer& answer);
   void on_found(const EngineCall::Answer& answer);
   void on_waited(const EngineCall::Answer& answer);
+  void ask_for_image();
+  void on_image(const EngineCall::Answer& answer);
+  void tell_over(const RunOver& order);
   void take_memory_kills();
 
   Terms terms_;
@@ -112,6 +115,8 @@ class ContainerWatch {
   bool finds_ = false;  // `inspect_` looks for its id
   EngineCall wait_;
   bool reads_events_ = false;  // `wait_` asks afterwards
+  EngineCall image_;
+  std::optional<RunOver> over_;  // told once the image is known
   EngineCall act_;
   bool kills_ = false;                 // `act_` is to end it now
   std::optional<Duration> stop_next_;  // asked for while a signal was handed on: the grace

@@ -146,8 +146,8 @@ export interface RunContainer {
   id: string;
   image: string;
   image_id: string;
-  /// Empty: the image came from no registry.
-  image_digest: string;
+  /// Null: the image came from no registry, or its engine did not tell.
+  image_digest: string | null;
   /// Its first process. Null: it cannot be seen here.
   process: ProcessId | null;
   /// The engine's client has ended and the container lives on.
