@@ -79,9 +79,10 @@ TEST(DoctorCdiFileRefused, NamesTheFieldAndTheVersionItNeeds) {
                                             .kind = "nvidia.com/gpu",
                                             .needs = "0.7.0",
                                             .needed_by = "containerEdits.additionalGids"}};
-  EXPECT_THAT(told(host), HasSubstr("warning cdi_file_refused: /etc/cdi/nvidia.yaml: cdiVersion says "
-                                    "0.5.0, and the field containerEdits.additionalGids needs "
-                                    "0.7.0"));
+  EXPECT_THAT(told(host),
+              HasSubstr("warning cdi_file_refused: /etc/cdi/nvidia.yaml: cdiVersion says "
+                        "0.5.0, and the field containerEdits.additionalGids needs "
+                        "0.7.0"));
   host.facts.container_tools->cdi.specs[0].unknown_field = "devices[0].nodes";
   EXPECT_THAT(told(host), HasSubstr("no version of CDI has the field devices[0].nodes"));
   host.facts.container_tools->cdi = {.specs = {}, .problems = {"/etc/cdi/x.json: line 3: broken"}};
@@ -106,9 +107,10 @@ TEST(DoctorCdiFileTooNew, ForAnEngineThatIsHere) {
                                             .needs = "0.7.0",
                                             .needed_by = "containerEdits.additionalGids"}};
   host.facts.container_tools->versions = {{"podman", "4.3.1"}};
-  EXPECT_THAT(told(host), HasSubstr("warning cdi_file_too_new: /etc/cdi/nvidia.yaml: cdiVersion is 0.7.0 "
-                                    "(the field containerEdits.additionalGids needs 0.7.0), and "
-                                    "podman 4.3.1 takes 0.5.0 at most"));
+  EXPECT_THAT(told(host),
+              HasSubstr("warning cdi_file_too_new: /etc/cdi/nvidia.yaml: cdiVersion is 0.7.0 "
+                        "(the field containerEdits.additionalGids needs 0.7.0), and "
+                        "podman 4.3.1 takes 0.5.0 at most"));
   host.facts.container_tools->versions = {{"podman", "5.4.2"}, {"docker", "26.1.5"}};
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
@@ -116,8 +118,9 @@ TEST(DoctorCdiFileTooNew, ForAnEngineThatIsHere) {
 TEST(DoctorContainerWithoutLease, NamesItsRun) {
   Examined host = healthy();
   host.facts.containers_left = {{"20261126-101500-abcdef", "docker", "1a2b3c4d5e6f"}};
-  EXPECT_THAT(told(host), HasSubstr("warning container_without_lease: container 1a2b3c4d5e6f of docker was "
-                                    "started by run 20261126-101500-abcdef"));
+  EXPECT_THAT(told(host),
+              HasSubstr("warning container_without_lease: container 1a2b3c4d5e6f of docker was "
+                        "started by run 20261126-101500-abcdef"));
   EXPECT_THAT(commands_of(only(host)), HasSubstr("berth stop 20261126-101500-abcdef"));
   host.facts.containers_left.clear();
   EXPECT_THAT(rules_of(host), IsEmpty());
@@ -126,8 +129,9 @@ TEST(DoctorContainerWithoutLease, NamesItsRun) {
 TEST(DoctorContainerWithoutRecord, IsShownAndNothingIsAdvisedThatEndsIt) {
   Examined host = healthy();
   host.facts.containers_unrecorded = {{"docker", std::string(64, 'a'), "20261126-101500-abcdef"}};
-  EXPECT_THAT(told(host), HasSubstr("warning container_without_record: container aaaaaaaaaaaa of docker has "
-                                    "the label of run 20261126-101500-abcdef"));
+  EXPECT_THAT(told(host),
+              HasSubstr("warning container_without_record: container aaaaaaaaaaaa of docker has "
+                        "the label of run 20261126-101500-abcdef"));
   EXPECT_THAT(commands_of(only(host)), HasSubstr("docker inspect aaaaaaaaaaaa"));
   EXPECT_THAT(commands_of(only(host)), Not(HasSubstr("stop")));
   host.facts.containers_unrecorded.clear();
