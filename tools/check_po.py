@@ -70,6 +70,8 @@ NOTIONS = {
     "you": ("你", "您"),
     "a device": ("个设备", "台设备|整台(?![机服])"),
 }
+# English notion: the Chinese word that is its alone, and the notion for which it is easily written.
+PAIRED = {r"\brules?\b": ("规则", r"\bpolic(?:y|ies)\b"), r"\bpolic(?:y|ies)\b": ("策略", r"\brules?\b")}
 # Between Chinese characters a sentence has its own marks; what is spelled as its format is no sentence.
 HALF_WIDTH = re.compile(r"(?<=[一-鿿])[,:;?!()]|[,;?!](?=[一-鿿])")
 SPELLED = re.compile(r"域:总线:设备|`[^`]*`|https?://\S+|\]\([^)]*\)")
@@ -205,6 +207,13 @@ def words(root: Path) -> set[str]:
     return found - {""}
 
 
+def other_notion(english: str, chinese: str) -> list[str]:
+    """Where a Chinese word stands for another notion of the English than the one that it is kept for."""
+    said = re.sub(r"`[^`]*`", "", english)
+    return [f"{word!r} is {notion}" for notion, (word, beside) in PAIRED.items()
+            if word in chinese and re.search(beside, said, re.I) and not re.search(notion, said, re.I)]
+
+
 def placeholders(text: str) -> list[str]:
     """What fmt would fill in, numbered, in a fixed order: "{} {}" and "{1} {0}" are the same."""
     found = []
@@ -274,6 +283,8 @@ def findings(root: Path) -> list[str]:
             found.append(f"{CATALOGUE}: still fuzzy: {word!r}")
         elif placeholders(word) != placeholders(translation):
             found.append(f"{CATALOGUE}: other placeholders than the English: {word!r}")
+        elif wrong := other_notion(word, translation):
+            found.append(f"{CATALOGUE}: {wrong[0]}: {word!r}")
         elif word.endswith("\n") != translation.endswith("\n"):
             found.append(f"{CATALOGUE}: one ends the line, the other does not: {word!r}")
     found += [f"{CATALOGUE}: nothing says this any more: {word!r}" for word in sorted(have.keys() - wanted)]

@@ -39,10 +39,12 @@ int become(std::vector<std::string> words, const std::vector<std::string>& envir
 /// How long devices are to be held. invalid: for no time, or for longer than anybody means.
 Result<std::chrono::milliseconds> time_to_hold(const std::string& text) {
   constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365);
-  const auto time = parse_duration_with_unit(text);
-  if (!time && parse_duration(text))
-    return fail(ErrorCode::invalid, "--for: {}", time.error().said());
-  if (time && *time >= std::chrono::seconds(1) && *time <= longest) return time;
+  const auto time = parse_duration(text);
+  if (time && *time >= std::chrono::seconds(1) && *time <= longest) {
+    const auto sure = parse_duration_with_unit(text);
+    if (!sure) return fail(ErrorCode::invalid, "--for: {}", sure.error().said());
+    return sure;
+  }
   return fail(
       ErrorCode::invalid,
       "--for {}: devices are held for 1s at least and for 365d at most; write for example --for 4h",

@@ -312,7 +312,10 @@ std::string tokens_text(std::string_view variable, const std::optional<VisibleLi
   std::string text =
       wrapped("", outside(fmt::format("{}=\"{}\":", variable, list->value), style), 2, style);
   for (const VisibleList::Token& token : list->tokens) {
-    text += wrapped("  ", outside(token.text + ": " + token.meaning.shown(), style), 4, style);
+    text += wrapped(
+        "  ",
+        outside(token.text, style) + own(tr(": "), style) + outside(token.meaning.shown(), style),
+        4, style);
   }
   return text;
 }

@@ -61,7 +61,7 @@ std::string count_text(std::uint64_t parameters) {
 std::string heading_text(const FitAnswer& answer, const Style& style) {
   const Model& model = answer.model;
   const Workload& workload = answer.workload;
-  std::string text = model.name.empty() ? "" : outside(model.name, style) + ": ";
+  std::string text = model.name.empty() ? "" : outside(model.name, style) + own(tr(": "), style);
   text += own(model.parameters ? trf("{} parameters", count_text(*model.parameters))
                                : tr("quantised weights (how many is not known)"),
               style);
@@ -201,7 +201,7 @@ std::string assumptions_text(const FitAnswer& answer, const Style& style) {
   std::string text = own(tr("This rests on:"), style) + "\n";
   for (const Assumption& each : answer.estimate.assumptions) {
     std::string line = each.text.shown();
-    if (!each.formula.empty()) line += ": " + each.formula;
+    if (!each.formula.empty()) line += std::string(tr(": ")) + each.formula;
     if (!each.source.empty()) line += " (" + each.source + ")";
     text += wrapped(style.utf8 ? "  · " : "  - ", own(line, style), 4, style, Paint::dim);
   }

@@ -226,7 +226,8 @@ Paint paint_of(Explains explains) {
 
 std::string found_text(const Difference& one, const ComparedNames& names, const Style& style) {
   const auto side = [&](const std::string& name, const Sentence& value) {
-    return wrapped("    " + outside(name, style) + ": ", outside(value.shown(), style), 6, style);
+    return wrapped("    " + outside(name, style) + own(tr(": "), style),
+                   outside(value.shown(), style), 6, style);
   };
   return wrapped("  ", outside(one.what.shown(), style), 4, style, Paint::bold) +
          side(names.a, one.in_a) + side(names.b, one.in_b);

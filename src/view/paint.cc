@@ -60,15 +60,23 @@ std::string ascii_only(std::string_view text) {
   return ascii;
 }
 
-/// What wrapped() must not tear apart: a run of narrow characters, or one wide character.
+/// Of Chinese marks: none begins a line, and none ends one.
+constexpr std::string_view never_first = "，。；：、！？）”」》";
+constexpr std::string_view never_last = "（“「《";
+
+/// What wrapped() must not tear apart: a run of narrow characters, or one wide character, with the
+/// marks that stay with it.
 std::string_view take_unbreakable(std::string_view& text) {
   std::size_t length = 0;
+  std::string_view before;
   while (length < text.size() && text[length] != ' ') {
-    const std::size_t next = character_length(text.substr(length));
-    const bool is_wide = display_width(text.substr(length, next)) > 1;
-    if (is_wide && length > 0) break;
-    length += next;
-    if (is_wide) break;
+    const std::string_view next = text.substr(length, character_length(text.substr(length)));
+    const bool is_between_wide = display_width(before) > 1 || display_width(next) > 1;
+    const bool stays = next.size() > 1 && never_first.find(next) != never_first.npos;
+    const bool holds = before.size() > 1 && never_last.find(before) != never_last.npos;
+    if (length > 0 && is_between_wide && !stays && !holds) break;
+    length += next.size();
+    before = next;
   }
   const std::string_view taken = text.substr(0, length);
   text.remove_prefix(length);

@@ -296,7 +296,7 @@ std::string state_text(const RunRecord& run) {
   if (was_never_started(run)) return never_started_text(run);
   if (run.end && run.end->gave_back) {
     const std::string text(tr("gave its devices back"));
-    return run.end->because.empty() ? text : text + ": " + cause_text(*run.end);
+    return run.end->because.empty() ? text : text + std::string(tr(": ")) + cause_text(*run.end);
   }
   if (run.end && run.end->known) {
     const Exit& exit = run.end->exit;
@@ -309,7 +309,7 @@ std::string state_text(const RunRecord& run) {
     } else if (!run.end->because.empty()) {
       text += trf(" by berth: {}", cause_text(*run.end));
     } else if (run.end->died_of == out_of_gpu_memory) {
-      text += std::string(": ") + std::string(tr("out of GPU memory"));
+      text += std::string(tr(": ")) + std::string(tr("out of GPU memory"));
     }
     return text;
   }

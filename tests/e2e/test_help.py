@@ -256,3 +256,13 @@ def test_usage_names_what_stands_before_the_command_and_nothing_of_berths_own(ma
     assert "Usage: berth exec [OPTIONS] RUN -- COMMAND ..." in machine.run("exec", "--help").stdout
     assert "Usage: berth policy [OPTIONS] [show | test USER" in machine.run("policy", "--help").stdout
     assert "--hold" not in machine.run("reserve", "--help-all").stdout
+
+
+@pytest.mark.parametrize("words", [["fit", "7B"], ["topo"], ["alert", "rules"]], ids=" ".join)
+def test_no_chinese_line_begins_with_a_mark(machine, words):
+    for width in (40, 60, 80, 100):
+        said = machine.run("--lang", "zh_CN", *words, env={"COLUMNS": str(width)}).stdout
+        assert len(said.splitlines()) > 3, said
+        wrong = [line for line in said.splitlines() if line.strip()[:1] in tuple("，。；：、！？）”」》")]
+        assert not wrong, (width, wrong)
+        assert "）: " not in said, said

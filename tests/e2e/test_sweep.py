@@ -36,6 +36,18 @@ def grid(machine):
 ALL = sorted(f"{lr} {seed}" for lr in ("0.1", "0.01") for seed in (1, 2, 3))
 
 
+def test_its_bar_stays_on_its_line_where_the_terminal_is_narrow(grid):
+    terminal = Terminal(20)
+    run = grid.start_on(terminal, *grid.sweep("--memory", "1G"))
+    try:
+        poll(lambda: (terminal.read(), run.poll() is None)[1], LONG, "it goes on")
+        drawn = [line.partition(b"\x1b")[0] for line in terminal.read().split(b"\r") if line.startswith(b"[")]
+    finally:
+        end(run)
+        terminal.close()
+    assert drawn and all(len(line.decode()) < 20 for line in drawn), drawn
+
+
 def test_each_point_runs_once_and_the_table_says_how_it_ended(grid):
     done = grid.run(*grid.sweep("--memory", "1G"), timeout=LONG)
     assert done.returncode == 0, done.stderr

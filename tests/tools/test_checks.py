@@ -192,6 +192,15 @@ def test_po_leaves_alone_what_is_spelled_as_its_format(tmp_path: Path, said: str
     assert po(tmp_path, 'trf("{} a", 1);', f'msgid "{{}} a"\nmsgstr "{said.replace("{}", "")}{{}}"\n') == []
 
 
+@pytest.mark.parametrize(("english", "chinese", "is_right"), [
+    ("the policy allows it", "规则允许", False), ("the policy allows it", "策略允许", True),
+    ("no rule finds it", "没有策略发现它", False), ("rules of the policy", "策略的规则", True),
+])
+def test_po_keeps_rules_and_policies_apart(tmp_path: Path, english: str, chinese: str, is_right: bool) -> None:
+    found = po(tmp_path, f'tr("{english}");', f'\nmsgid "{english}"\nmsgstr "{chinese}"\n')
+    assert bool(found) != is_right, found
+
+
 def test_po_has_one_measure_word_for_a_device(tmp_path: Path) -> None:
     found = po(tmp_path, 'trf("{} a", 1);', 'msgid "{} a"\nmsgstr "{} 台设备"\n')
     assert found and "个设备" in found[0], found

@@ -58,7 +58,9 @@ std::string differences_of(const ManifestDiff& differences, const ComparedNames&
   if (!differences.unknown.empty()) {
     html += element("h4", tr("Not comparable")) + "\n<ul>\n";
     for (const NotComparable& one : differences.unknown) {
-      html += element("li", one.what.shown() + ": " + not_comparable_text(one, names)) + "\n";
+      html += element("li",
+                      one.what.shown() + std::string(tr(": ")) + not_comparable_text(one, names)) +
+              "\n";
     }
     html += "</ul>\n";
   }

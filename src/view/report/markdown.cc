@@ -178,8 +178,10 @@ std::string manifest_diff_text(const Report& report) {
                          rows);
     }
     for (const NotComparable& one : differences.unknown) {
-      text +=
-          "- " + markdown_escaped(one.what.shown() + ": " + not_comparable_text(one, names)) + "\n";
+      text += "- " +
+              markdown_escaped(one.what.shown() + std::string(tr(": ")) +
+                               not_comparable_text(one, names)) +
+              "\n";
     }
     if (!differences.unknown.empty()) text += "\n";
   }
