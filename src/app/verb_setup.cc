@@ -1,7 +1,9 @@
 // `sudo berth setup`: the ledger that all users of this machine share.
 
+#include "app/simulated_mark.h"
 #include "app/verb.h"
 #include "base/fd.h"
+#include "base/text.h"
 #include "base/tr.h"
 #include "lease/setup.h"
 #include "run/slurm/site.h"
@@ -49,9 +51,18 @@ class SetupVerb final : public Verb {
     const auto snapshot = context.look(Depth::details);
     if (!snapshot) return report(snapshot.error());
     const std::string name = snapshot->host.name.get().value_or("NODE");
-    const auto site = slurm_site(*snapshot, node_.empty() ? name.substr(0, name.find('.')) : node_,
-                                 read_link("/proc/self/exe").value_or("berth"));
+    const std::string program = read_link("/proc/self/exe").value_or("berth");
+    const auto site =
+        slurm_site(*snapshot, node_.empty() ? name.substr(0, name.find('.')) : node_, program);
     if (!site) return report(site.error());
+    say_simulated(snapshot->simulated);
+    if (snapshot->simulated) print("# SIMULATED " + printable(*snapshot->simulated) + "\n");
+    if (!is_roots_alone(program)) {
+      complain(
+          trf("root runs these scripts, and {} is not root's alone: install berth below "
+              "/usr/local, and run this by it",
+              printable(program)));
+    }
     print(slurm_site_text(*site));
     return exit_code::ok;
   }

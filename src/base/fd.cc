@@ -216,6 +216,18 @@ std::vector<std::string> entries_in(const std::string& folder) {
   return list_directory(folder).value_or(std::vector<std::string>{});
 }
 
+bool is_roots_alone(std::string path) {
+  while (true) {
+    struct stat facts{};
+    if (::lstat(path.empty() ? "/" : path.c_str(), &facts) != 0) return false;
+    // In a sticky folder (/tmp) nobody else moves what is root's.
+    const bool is_sticky = S_ISDIR(facts.st_mode) && (facts.st_mode & S_ISVTX) != 0;
+    if (facts.st_uid != 0 || ((facts.st_mode & 0022U) != 0 && !is_sticky)) return false;
+    if (path.empty()) return true;
+    path.erase(path.rfind('/'));
+  }
+}
+
 Result<std::string> read_link(const std::string& path) {
   ReadBlock<PATH_MAX> target;
   const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());

@@ -111,4 +111,7 @@ class ReadBlock {
 /// The target of a symbolic link.
 [[nodiscard]] Result<std::string> read_link(const std::string& path);
 
+/// Whether nobody but root can put something else there: of a path without links.
+[[nodiscard]] bool is_roots_alone(std::string path);
+
 }  // namespace berth

@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/fd.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "base/visible_variables.h"
@@ -48,19 +49,6 @@ std::string resolved(const std::string& path) {
   const std::string found = real == nullptr ? "" : real;
   ::free(real);
   return found;
-}
-
-/// Whether nobody but root can put another program there.
-bool is_roots_alone(std::string path) {
-  while (true) {
-    struct stat facts{};
-    if (::lstat(path.empty() ? "/" : path.c_str(), &facts) != 0) return false;
-    // In a sticky folder (/tmp) nobody else moves what is root's.
-    const bool is_sticky = S_ISDIR(facts.st_mode) && (facts.st_mode & S_ISVTX) != 0;
-    if (facts.st_uid != 0 || ((facts.st_mode & 0022U) != 0 && !is_sticky)) return false;
-    if (path.empty()) return true;
-    path.erase(path.rfind('/'));
-  }
 }
 
 /// The folder that this library's file is in; empty: it cannot be told.

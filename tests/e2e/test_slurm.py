@@ -295,14 +295,15 @@ def test_a_killed_controller_costs_neither_the_job_nor_its_end(machine, mortal, 
 def test_what_setup_prints_slurm_reads(machine, site, tmp_path):
     printed = machine.run("setup", "--slurm", "--node", "n1")
     assert printed.returncode == 0, printed.stderr
-    names = [line for line in printed.stdout.splitlines() if line.startswith("NodeName=n1 Name=gpu")]
+    assert printed.stdout.startswith("# SIMULATED server-8xh100\n") and "SIMULATED" in printed.stderr
+    names = [line for line in printed.stdout.splitlines() if line.startswith("NodeName=n1 AutoDetect=off Name=gpu")]
     assert {re.search("File=/dev/([^ ]*)", line)[1] for line in names} == {f"nvidia{at}" for at in range(8)}
     # Files that are here stand for the cards'.
     cards = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "kmsg")
     here = tmp_path / "site"
     here.mkdir()
     (here / "gres.conf").write_text(
-        "AutoDetect=off\n" + "".join(re.sub("/dev/[^ ]*", f"/dev/{card}", line) + "\n" for line, card in zip(names, cards)),
+        "".join(re.sub("/dev/[^ ]*", f"/dev/{card}", line) + "\n" for line, card in zip(names, cards)),
         encoding="utf-8")
     # Each of the simulated server's cards has 18 NVLinks to each other one.
     assert all("Links=" in line and line.count("18") == 7 and line.count("-1") == 1 for line in names), names

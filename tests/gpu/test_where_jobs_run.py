@@ -217,11 +217,11 @@ class InSlurm(OnHardware):
 
     def test_what_setup_prints_slurm_reads(self) -> None:
         printed = self.berth("setup", "--slurm", "--node", "n1").stdout
-        lines = [line for line in printed.splitlines() if line.startswith("NodeName=n1 Name=gpu")]
+        lines = [line for line in printed.splitlines() if line.startswith("NodeName=n1 AutoDetect=off Name=gpu")]
         self.assertEqual(len(lines), self.cards, printed)
         folder = self.site.directory / "printed"
         folder.mkdir()
-        (folder / "gres.conf").write_text("AutoDetect=off\n" + "\n".join(lines) + "\n", encoding="utf-8")
+        (folder / "gres.conf").write_text("\n".join(lines) + "\n", encoding="utf-8")
         kind = re.search("Type=([^ ]*)", lines[0])[1]
         kept = (self.site.directory / "slurm.conf").read_text(encoding="utf-8")
         cpus = f"CPUs={os.cpu_count()}"

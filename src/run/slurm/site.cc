@@ -118,15 +118,20 @@ Result<SlurmSite> slurm_site(const Snapshot& snapshot, const std::string& node,
     return fail(ErrorCode::unsupported,
                 "there is no card here that gres.conf could name by its device file");
   }
+  if (std::ranges::any_of(snapshot.devices,
+                          [](const Device& one) { return one.parent.has_value(); })) {
+    return fail(ErrorCode::unsupported,
+                "a card here is divided (MIG), and a device file names it whole: let Slurm's "
+                "AutoDetect=nvml find the parts");
+  }
   SlurmSite site;
-  site.gres = "AutoDetect=off\n";
   std::map<std::string, int> count;
   for (const Device* card : cards) {
     const std::string type = type_of(*card);
     ++count[type];
     const std::string links = links_of(*card, cards, snapshot.devices);
-    site.gres += fmt::format("NodeName={} Name=gpu Type={} File={}{}{}{}\n", node, type,
-                             facts_of(card->kind).card_file, *card->minor_number.get(),
+    site.gres += fmt::format("NodeName={} AutoDetect=off Name=gpu Type={} File={}{}{}{}\n", node,
+                             type, facts_of(card->kind).card_file, *card->minor_number.get(),
                              links.empty() ? "" : " Links=", links);
   }
   std::string gres;

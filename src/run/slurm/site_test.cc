@@ -31,15 +31,23 @@ TEST(SlurmSite, NamesEachCardByItsFileInPciOrder) {
   const auto site = slurm_site(builder.build(), "n1", "/opt/a b/berth");
   ASSERT_TRUE(site) << site.error().message();
   EXPECT_EQ(site->gres,
-            "AutoDetect=off\n"
-            "NodeName=n1 Name=gpu Type=nvidia_h100_80gb_hbm3 File=/dev/nvidia3\n"
-            "NodeName=n1 Name=gpu Type=nvidia_h100_80gb_hbm3 File=/dev/nvidia0\n");
+            "NodeName=n1 AutoDetect=off Name=gpu Type=nvidia_h100_80gb_hbm3 File=/dev/nvidia3\n"
+            "NodeName=n1 AutoDetect=off Name=gpu Type=nvidia_h100_80gb_hbm3 File=/dev/nvidia0\n");
   EXPECT_THAT(site->node, HasSubstr("NodeName=n1 Gres=gpu:nvidia_h100_80gb_hbm3:2\n"));
   EXPECT_THAT(site->health, HasSubstr("'/opt/a b/berth' health"));
   EXPECT_THAT(site->health, Not(HasSubstr("@")));
   EXPECT_THAT(site->around_job, Not(HasSubstr("@")));
   EXPECT_THAT(site->around_job,
               HasSubstr("-- '/opt/a b/berth' stop --slurm-job \"$SLURM_JOB_ID\""));
+}
+
+TEST(SlurmSite, RefusesACardInPartsWhichAFileNamesWhole) {
+  SnapshotBuilder builder;
+  builder.gpu("A", 80_GiB).with([](Device& device) { device.minor_number = std::uint64_t{0}; });
+  builder.gpu("part", 20_GiB).with([](Device& device) { device.parent = DeviceId("A"); });
+  const auto site = slurm_site(builder.build(), "n1", "berth");
+  ASSERT_FALSE(site);
+  EXPECT_THAT(site.error().message(), HasSubstr("AutoDetect=nvml"));
 }
 
 TEST(SlurmSite, SaysWhereThereIsNothingToName) {
