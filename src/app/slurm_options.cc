@@ -153,11 +153,7 @@ int submit_job(Context& context, const RunFlags& flags, const RunOptions& option
   if (options.state_directory.empty()) {
     return report(records_directory(context).error(), exit_code::berth_failed);
   }
-  const RunServices services{.clock = context.clock(),
-                             .look = {},
-                             .faults = {},
-                             .sight = {},
-                             .simulated = context.sources().simulated};
+  const RunServices services{.clock = context.clock(), .simulated = context.sources().simulated};
   const auto submitted = submit_to_slurm(
       {.options = options, .wishes = wishes, .program = program, .words = words}, services);
   if (!submitted) return report(submitted.error(), code_of(submitted.error()));

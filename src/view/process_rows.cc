@@ -84,8 +84,7 @@ std::vector<ProcessRow> process_rows(const SnapshotIndex& index,
                       .use = use,
                       .process = process,
                       .claim = index.claim_of(use->pid),
-                      .presence = presence_of(process, snapshot.host),
-                      .holders = {}});
+                      .presence = presence_of(process, snapshot.host)});
       if (has_ended(rows.back())) rows.back().holders = unlisted_holders(device, index);
     }
     std::sort(rows.begin() + static_cast<std::ptrdiff_t>(first), rows.end(),
