@@ -143,12 +143,10 @@ VerbText describe(const VerbEntry& entry) {
   const auto app = declare_options(entry, *verb, globals);
   VerbText text{.name = std::string(entry.name),
                 .summary = std::string(tr(entry.summary)),
-                .options = {},
                 .takes_command = verb->takes_command()};
   for (const CLI::Option* option : app->get_options()) {
     if (option->get_positional() || option->get_group().empty()) continue;
-    OptionText one{.names = {},
-                   .what = option->get_description(),
+    OptionText one{.what = option->get_description(),
                    .takes_value = option->get_items_expected_max() > 0,
                    .value = option->get_type_name()};
     for (const std::string& name : option->get_snames()) one.names.push_back("-" + name);
@@ -296,8 +294,8 @@ int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> 
   }
   GlobalOptions globals;
   const std::unique_ptr<CLI::App> app = declare_options(entry, *verb, globals);
-  SplitWords split = verb->takes_command() ? split_at_dashes(words)
-                                           : SplitWords{.options = std::move(words), .command = {}};
+  SplitWords split =
+      verb->takes_command() ? split_at_dashes(words) : SplitWords{.options = std::move(words)};
   split.options = with_optional_values(split.options, *app, *verb);
   try {
     std::reverse(split.options.begin(), split.options.end());  // as CLI11's vector parser wants it

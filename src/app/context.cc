@@ -77,7 +77,6 @@ Context::Context() {
 
 Config Context::read_config(const std::string& working_directory) const {
   ConfigPlaces places{.machine = machine_configuration() + "/config.toml",
-                      .user = {},
                       .working_directory = working_directory};
   if (const auto directory = config_directory()) places.user = *directory + "/config.toml";
   Config config;
@@ -287,8 +286,7 @@ LedgerView Context::read_ledger() {
   empty.problems.push_back({.source = "ledger",
                             .device = std::nullopt,
                             .code = std::string(name_of(view.error().code())),
-                            .message = view.error().said(),
-                            .remedy = {}});
+                            .message = view.error().said()});
   return empty;
 }
 

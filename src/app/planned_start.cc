@@ -291,7 +291,6 @@ void PlannedStarter::begin(const std::string& id, const char* option) {
                            {.command = std::move(command),
                             .environment = std::move(environment),
                             .search_path = default_search_path,
-                            .input = {},
                             .patience = patience_to_start + std::chrono::minutes(1)},
                            [this, id](const Result<void>& done) {
                              under_way_.erase(id);

@@ -68,18 +68,10 @@ RunRecord with_telling_log(const RunRecord& run, const std::optional<RunRanks>& 
 GatheredPostmortem gather_postmortem(const Context& context, const RunRecord& run, Gather how,
                                      WallTime now) {
   GatheredPostmortem gathered{.log = nullptr,
-                              .log_path = {},
-                              .why_no_log = {},
                               .evidence = {.run = run,
                                            .events = events_of(run),
                                            .refusals = 0,
-                                           .processes = {},
-                                           .neighbours = {},
-                                           .siblings = {},
                                            .log = nullptr,
-                                           .xids = {},
-                                           .oom_kills = {},
-                                           .driver_loads = {},
                                            .ranks = run_ranks_of(run)}};
   add_samples(context, run, gathered.evidence);
   gathered.evidence.refusals = refusals_of(run);
@@ -105,17 +97,8 @@ GatheredPostmortem gather_postmortem(const Context& context, const RunRecord& ru
 }
 
 std::optional<Sentence> who_held_its_memory(const RunRecord& run) {
-  PostmortemEvidence evidence{.run = run,
-                              .events = events_of(run),
-                              .refusals = refusals_of(run),
-                              .processes = {},
-                              .neighbours = {},
-                              .siblings = {},
-                              .log = nullptr,
-                              .xids = {},
-                              .oom_kills = {},
-                              .driver_loads = {},
-                              .ranks = {}};
+  PostmortemEvidence evidence{
+      .run = run, .events = events_of(run), .refusals = refusals_of(run), .log = nullptr};
   std::optional<LogText> log;
   if (auto tail =
           run.manifest.log ? read_log_tail(run) : Result<LogTail>(fail(ErrorCode::not_found, ""))) {

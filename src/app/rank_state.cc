@@ -49,7 +49,7 @@ void look_at(const Rank& rank, const std::string& proc, bool is_first, RankSeen&
     return;
   }
   const std::string now = waits_in(rank.process->pid, proc);
-  if (is_first) seen = {.rank = rank.rank, .exit = {}, .state = stat->state, .waits_in = now};
+  if (is_first) seen = {.rank = rank.rank, .state = stat->state, .waits_in = now};
   if (stat->state != seen.state) seen.state = '?';
   if (now != seen.waits_in) seen.waits_in.clear();
 }

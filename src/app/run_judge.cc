@@ -29,7 +29,7 @@ Verdict verdict_on(const Context& context, const RunRecord& run, const std::vect
                    Gather how, WallTime now) {
   if (!has_failed(run)) {
     auto pace = bottleneck::explain_bottleneck(bottleneck::activity_of(run.manifest, samples));
-    return {.findings = std::move(pace.findings), .log = {}, .why_no_log = {}};
+    return {.findings = std::move(pace.findings)};
   }
   const GatheredPostmortem postmortem = gather_postmortem(context, run, how, now);
   return {.findings = explain_postmortem(postmortem.evidence),

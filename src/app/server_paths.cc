@@ -107,7 +107,7 @@ std::vector<std::string> simulated_server_sockets(const Context& context) {
 std::vector<serve::StateDirectory> record_directories(const Context& context,
                                                       std::string_view passwd) {
   std::vector<serve::StateDirectory> all;
-  if (auto own = place_of_runs(context)) all.push_back({.path = *std::move(own), .as = {}});
+  if (auto own = place_of_runs(context)) all.push_back({.path = *std::move(own)});
   if (::geteuid() != 0) return all;
   const std::string below = context.variable("BERTH_HOMES").value_or("");
   for (serve::StateDirectory& one : serve::state_directories_of_all(passwd)) {

@@ -154,11 +154,7 @@ int submit_job(Context& context, const RunFlags& flags, const RunOptions& option
   if (options.state_directory.empty()) {
     return report(records_directory(context).error(), exit_code::berth_failed);
   }
-  const RunServices services{.clock = context.clock(),
-                             .look = {},
-                             .faults = {},
-                             .sight = {},
-                             .simulated = context.sources().simulated};
+  const RunServices services{.clock = context.clock(), .simulated = context.sources().simulated};
   const auto submitted = submit_to_slurm(
       {.options = options, .settings = settings, .program = program, .words = words}, services);
   if (!submitted) return report(submitted.error(), code_of(submitted.error()));

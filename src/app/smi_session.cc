@@ -16,8 +16,7 @@ Snapshot ContextSource::look(const Wanted& wanted) {
     nothing.problems.push_back({.source = "nvml",
                                 .device = std::nullopt,
                                 .code = "look_failed",
-                                .message = snapshot.error().said(),
-                                .remedy = {}});
+                                .message = snapshot.error().said()});
     return nothing;
   }
   // stdout is a format that has no place for it.

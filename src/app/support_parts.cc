@@ -241,9 +241,7 @@ bool has_snapshot(const std::vector<SupportPart>& parts) { return snapshot_in(pa
 
 Redactor::Names names_to_replace(Context& context, const std::vector<SupportPart>& parts) {
   Redactor::Names names{.home = context.variable("HOME").value_or(""),
-                        .user = local_user_name(::getuid()),
-                        .hosts = {},
-                        .users = {}};
+                        .user = local_user_name(::getuid())};
   struct utsname system{};
   if (::uname(&system) == 0) names.hosts.emplace_back(system.nodename);
   std::set<std::string> users;

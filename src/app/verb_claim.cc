@@ -67,7 +67,7 @@ Result<Found> find_job(const std::string& word) {
     return fail(ErrorCode::invalid,
                 "process 1 is no job: it has started all others, this command too");
   }
-  Found found{.claim = {}, .life = *std::move(life)};
+  Found found{.life = *std::move(life)};
   found.claim.keeper = *process;
   found.claim.job = *process;
   return found;
@@ -172,7 +172,6 @@ class ClaimVerb final : public Verb {
     options.state_directory = place_of_runs(context).value_or("");
     const RunServices services{.clock = context.clock(),
                                .ledger = &ledger,
-                               .look = {},
                                .faults = faults_of,
                                .sight = [&] { return open_sight(context, context.clock()); },
                                .simulated = context.sources().simulated};

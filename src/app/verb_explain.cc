@@ -119,7 +119,7 @@ class ExplainVerb final : public Verb {
     if (found->state == RunState::waiting) return explain_wait(context, *found);
     if (found->state == RunState::running) {
       if (const auto hang = explain_ranks(context, *found)) {
-        return answer(context, {.run = &*found, .log = {}, .why_no_log = {}}, {*hang});
+        return answer(context, {.run = &*found}, {*hang});
       }
       return explain_targets(context, {bottleneck::run_target(*found)}, wish_);
     }

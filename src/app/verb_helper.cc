@@ -350,7 +350,6 @@ class Helper {
   [[nodiscard]] RunServices services() {
     return {.clock = context_.clock(),
             .ledger = ledger_,
-            .look = {},
             .faults = faults_of,
             .sight = [this] { return open_sight(context_, context_.clock()); },
             .simulated = context_.sources().simulated};

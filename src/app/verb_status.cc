@@ -387,7 +387,7 @@ class StatusVerb final : public Verb {
 }  // namespace
 
 int watch_servers(Context& context, const std::string& join, std::chrono::milliseconds every) {
-  return watch_all(context, {.join = join, .join_file = {}, .json = false}, every, true);
+  return watch_all(context, {.join = join, .json = false}, every, true);
 }
 
 std::unique_ptr<Verb> make_status() { return std::make_unique<StatusVerb>(); }

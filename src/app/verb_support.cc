@@ -96,7 +96,7 @@ class SupportVerb final : public Verb {
 
  private:
   [[nodiscard]] SupportFile made(Context& context, WallTime now) const {
-    SupportQuestion question{.log_of = log_, .global = {}};
+    SupportQuestion question{.log_of = log_};
     SupportFile file{.version = BERTH_VERSION, .made = now, .keeps_names = names_};
     if (const auto& simulated = context.sources().simulated) {
       question.global = {"--sim", *simulated};

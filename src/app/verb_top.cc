@@ -114,7 +114,7 @@ class TopVerb final : public Verb {
     if (devices_.empty()) return std::nullopt;
     auto patterns = parse_patterns(devices_);
     if (!patterns) return std::move(patterns).error().at("-i");
-    options.choose = [chosen = StatusOptions{.devices = std::move(*patterns), .user = {}}](
+    options.choose = [chosen = StatusOptions{.devices = std::move(*patterns)}](
                          const Snapshot& snapshot) -> Result<std::vector<DeviceId>> {
       if (auto known = check_patterns(snapshot, chosen); !known) {
         return std::unexpected(std::move(known).error());

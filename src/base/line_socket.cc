@@ -85,7 +85,7 @@ std::optional<LineSocket::Line> LineSocket::take_line() {
     seen_ = buffer_.size();
     return std::nullopt;
   }
-  Line line{.text = buffer_.substr(0, end), .descriptor = {}};
+  Line line{.text = buffer_.substr(0, end)};
   if (descriptor_at_ <= end) line.descriptor = std::move(descriptor_);
   descriptor_at_ -= std::min(descriptor_at_, end + 1);
   buffer_.erase(0, end + 1);

@@ -159,8 +159,7 @@ Result<std::vector<AccountFile::Slot>> AccountFile::slots() const {
     Slot one{.number = number,
              .pid = slot.pid,
              .start_time = slot.start_time,
-             .pid_namespace = slot.pid_namespace,
-             .charged = {}};
+             .pid_namespace = slot.pid_namespace};
     for (std::size_t i = 0; i < (*account)->header.device_count; ++i) {
       one.charged.emplace_back(BERTH_ACCOUNT_BYTES(slot.charged[i]));
     }

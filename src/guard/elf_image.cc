@@ -277,7 +277,7 @@ class ImageWriter {
       dynamic.push_back({.d_tag = tag, .d_un = {.d_ptr = tables_[tag].address}});
     }
     if (needs_libdl) dynamic.push_back({.d_tag = DT_NEEDED, .d_un = {.d_val = libdl_}});
-    dynamic.push_back({.d_tag = DT_NULL, .d_un = {}});
+    dynamic.push_back({.d_tag = DT_NULL});
     const std::string_view bytes = bytes_of(dynamic);
     const auto old = std::ranges::find(from_.segments, PT_DYNAMIC, &Elf64_Phdr::p_type);
     const std::uint64_t begin = from_.segments[last_].p_offset;

@@ -57,7 +57,7 @@ std::optional<std::string> bytes_of_data(const elf::View& object, const Elf64_Sy
 
 Result<ExportedSymbol> exported(const elf::View& object, const Elf64_Sym& symbol,
                                 std::string_view name) {
-  ExportedSymbol one{.name = std::string(name), .bytes = {}};
+  ExportedSymbol one{.name = std::string(name)};
   const unsigned type = ELF64_ST_TYPE(symbol.st_info);
   const auto unusable = [&](std::string_view why) {
     return fail(ErrorCode::invalid, "{} {}", one.name.substr(0, 64), why);

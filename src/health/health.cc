@@ -94,7 +94,6 @@ DeviceHealth health_of(const Device& device, const Snapshot& snapshot) {
   DeviceHealth health{.device = device.id,
                       .index = device.index,
                       .state = HealthState::ok,
-                      .findings = {},
                       .not_examined = not_examined(device, snapshot)};
   for (const health::HealthRule& rule : health::all_rules()) {
     std::ranges::move(rule.find(device, snapshot), std::back_inserter(health.findings));

@@ -116,7 +116,7 @@ class SpecReader {
   }
 
   void read_device(const nlohmann::json& value) {
-    CdiDevice device{.name = text_of(value, "name"), .nodes = {}};
+    CdiDevice device{.name = text_of(value, "name")};
     const std::string path = "devices[" + device.name + "]";
     check("device", value, path);
     if (!device.name.empty() && device.name[0] >= '0' && device.name[0] <= '9') {

@@ -146,7 +146,7 @@ Result<std::vector<Planned>> PlannedPlace::all() const {
   for (const Entry& file : *files) {
     auto planned = parse_planned(file.text);
     if (!planned) continue;
-    found.push_back({.id = file.id, .uid = file.uid, .user = {}, .text = *std::move(planned)});
+    found.push_back({.id = file.id, .uid = file.uid, .text = *std::move(planned)});
   }
   std::ranges::sort(found, {}, [](const Planned& one) { return std::tie(one.text.at, one.id); });
   std::map<uid_t, std::size_t> counted;

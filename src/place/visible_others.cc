@@ -203,7 +203,7 @@ class Left {
 
   /// As a program counts those of each runtime; where that is not known, of each kind.
   ProgramNumbers numbers() && {
-    ProgramNumbers told{.numbers = {}, .remarks = std::move(left_.remarks)};
+    ProgramNumbers told{.remarks = std::move(left_.remarks)};
     std::map<std::pair<Runtime, DeviceKind>, int> next;
     const auto add = [&](const Device& device) {
       const Runtime runtime = facts_of(device.kind).runtime;

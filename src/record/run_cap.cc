@@ -4,14 +4,12 @@ namespace berth {
 
 CapOutcome outcome_of(const RunCap& cap, const std::vector<std::optional<Bytes>>& promised,
                       const Summary& summary, bool simulated, const std::optional<CapSeen>& seen) {
-  CapEvidence evidence{.promised = promised,
-                       .highest = {},
-                       .simulated = simulated,
-                       .shim = seen.value_or(CapSeen{})};
+  CapEvidence evidence{
+      .promised = promised, .simulated = simulated, .shim = seen.value_or(CapSeen{})};
   for (const DeviceSummary& device : summary.devices) {
     evidence.highest.push_back(device.own_memory_peak);
   }
-  CapOutcome outcome{.proof = proof_of(cap.tier, evidence), .devices = {}};
+  CapOutcome outcome{.proof = proof_of(cap.tier, evidence)};
   for (std::size_t at = 0; at < promised.size(); ++at) {
     CapOnDevice device{.limit = promised[at],
                        .highest_measured = Absent::not_sampled,

@@ -63,7 +63,6 @@ Result<RunEnd> unknown_end_of(const RunRecord& run) {
   RunEnd end{
       .at = run.manifest.started,
       .known = false,
-      .exit = {},
       .because = std::string(as_key("the keeper has gone without saying how the job ended"))};
   if (run.manifest.waiting) {
     end.because = as_key("the process that waited for a device has gone without a word");
@@ -292,7 +291,7 @@ std::optional<std::chrono::milliseconds> lasted(const RunRecord& run, const Mome
 namespace {
 /// What the samples know of when a piece of the marks file was written.
 MarkTimes mark_times_of(const RunRecord& run) {
-  MarkTimes times{.seen = {}, .before_all = run.manifest.started, .after_all = {}};
+  MarkTimes times{.before_all = run.manifest.started};
   (void)for_each_sample(
       run, [&](const Sample& sample) { times.seen.push_back({sample.marks_bytes, sample.at}); });
   times.after_all = run.end              ? run.end->at

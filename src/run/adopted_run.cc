@@ -15,7 +15,7 @@ namespace berth {
 namespace {
 /// Nobody here ends the program, or sends it anything.
 KeeperTerms terms_of(const RunOptions& options) {
-  KeeperTerms terms{.job = options.job, .has_lease = false, .stop_grace = {}};
+  KeeperTerms terms{.job = options.job, .has_lease = false};
   terms.job.time_limit.reset();
   terms.job.on_gpu_fault = OnGpuFault::warn;
   return terms;

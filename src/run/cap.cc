@@ -92,7 +92,7 @@ Sentence set_kernel_limit(CapMeans& means, const Manifest& manifest, const RunSe
 
 /// Why a server of MPS does not hold these devices; empty: it does.
 Sentence prove_mps(const std::string& pipes, const Manifest& manifest, Clock& clock) {
-  MpsQuestion question{.pipes = pipes, .uuids = {}, .free = {}};
+  MpsQuestion question{.pipes = pipes};
   for (const Device& device : manifest.given.devices) {
     question.uuids.push_back(uuid_of(device));
     question.free.push_back(device.memory_free);
@@ -162,8 +162,7 @@ std::expected<Shim, Sentence> shim_for(const RunOptions& options) {
                        .programs = programs_started_by(options.job.command),
                        .working_directory = options.working_directory,
                        .folders = shim_folders(options.environment, ::getuid()),
-                       .shim_template = shim_template(),
-                       .root = {}});
+                       .shim_template = shim_template()});
 }
 }  // namespace
 
@@ -216,7 +215,7 @@ void find_kernel_limits(const RunServices& services, CapMeans& means) {
 }  // namespace
 
 CapMeans cap_means(const RunOptions& options, const RunServices& services) {
-  CapMeans means{.facts = {}, .shim = {}, .mps_pipes = {}};
+  CapMeans means;
   if (services.set_kernel_limits && !options.retry_of.empty()) {
     (void)services.set_kernel_limits({});
   }
@@ -261,7 +260,7 @@ Sentence not_gone_along(const RunCap& cap, const CapMeans& means) {
 
 CapMeans means_for_a_running_program() {
   const Sentence why = sentence("the program runs already");
-  return {.facts = {.no_kernel = why, .no_mps = why, .no_shim = why}, .shim = {}, .mps_pipes = {}};
+  return {.facts = {.no_kernel = why, .no_mps = why, .no_shim = why}};
 }
 
 /// As hold(), without what is set beside the tier.

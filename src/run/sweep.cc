@@ -129,7 +129,7 @@ Result<std::vector<SweepPoint>> points_of(const std::vector<SweepParameter>& par
   std::vector<SweepPoint> points;
   std::vector<bool> used(parameters.size(), false);
   for (std::size_t number = 0; number < static_cast<std::size_t>(count); ++number) {
-    SweepPoint point{.values = std::vector<std::string>(parameters.size()), .command = {}};
+    SweepPoint point{.values = std::vector<std::string>(parameters.size())};
     std::size_t rest = number;
     for (std::size_t i = parameters.size(); i-- > 0;) {
       point.values[i] = parameters[i].values[rest % parameters[i].values.size()];

@@ -31,8 +31,7 @@ RunRecord known_of(const Manifest& manifest, const Exit& exit, const std::string
                      .lasted_ms = ms,
                      .because = because,
                      .released = std::nullopt,
-                     .cpu_ms = std::nullopt,
-                     .summary = {}};
+                     .cpu_ms = std::nullopt};
   return known;
 }
 

@@ -76,7 +76,7 @@ std::optional<AlertMessage> message_of(const AlertChange& change, std::string ho
 }
 
 AlertMessage test_message(std::string host, std::optional<std::string> simulated, WallTime now) {
-  AlertMessage message{.event = AlertMessage::Event::test, .alert = {}, .host = std::move(host)};
+  AlertMessage message{.event = AlertMessage::Event::test, .host = std::move(host)};
   message.alert.id = fmt::format("test-{}", now.unix_ms);
   message.alert.since = message.alert.last_seen = now;
   message.alert.summary = sentence("this is a test: alerts arrive here");
@@ -216,7 +216,7 @@ void walk(Archive& archive, SaidAlert& said) {
 }
 
 struct SaidDelivery {
-  AlertList::Failing failing{.receiver = "?", .trouble = {}};
+  AlertList::Failing failing{.receiver = "?"};
   bool is_failing = false;
 };
 

@@ -41,7 +41,7 @@ void AlertSender::post(const AlertReceiver& receiver, std::string body, Done don
        .url = std::move(*url),
        .headers = {{"content-type", "application/json"}},
        .body = std::move(body),
-       .tls = {.authority = receiver.authority, .certificate = {}, .key = {}},
+       .tls = {.authority = receiver.authority},
        .patience_to_connect = receiver.patience,
        .patience = receiver.patience,
        .most_bytes = most_answer_bytes,

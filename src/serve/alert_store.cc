@@ -45,7 +45,7 @@ AlertStore::AlertStore(std::string state_directory, const std::optional<std::str
 
 AlertStore::Opened AlertStore::open(Clock& clock) {
   const auto without = [](Error error) {
-    return Opened{.state = {}, .not_kept = std::move(error), .set_aside = std::nullopt};
+    return Opened{.not_kept = std::move(error), .set_aside = std::nullopt};
   };
   if (auto made = make_directories(directory_, 0700); !made) return without(made.error());
   auto lock = open_fd(path_ + ".lock", O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
@@ -60,7 +60,7 @@ AlertStore::Opened AlertStore::open(Clock& clock) {
   if (!keeps_) return without(text.error());
   if (!text) return {};
   auto state = alert_state_from_json(*text);
-  if (state) return {.state = std::move(*state), .not_kept = {}, .set_aside = {}};
+  if (state) return {.state = std::move(*state)};
   if (state.error().code() == ErrorCode::unsupported) {
     keeps_ = false;
     return without(std::move(state).error().at(path_));
@@ -70,7 +70,7 @@ AlertStore::Opened AlertStore::open(Clock& clock) {
     keeps_ = false;
     return without(system_error(errno, "set aside the unusable {}", path_));
   }
-  return {.state = {}, .not_kept = {}, .set_aside = Opened::SetAside{state.error(), aside}};
+  return {.set_aside = Opened::SetAside{state.error(), aside}};
 }
 
 bool AlertStore::save(const std::string& text) {

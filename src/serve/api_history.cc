@@ -185,11 +185,8 @@ HttpResponse answer_recent(const Question& question) {
     // What was never recorded, or not yet, is no step of anything.
     values[device.id.text()].resize(*points);
   }
-  const auto found = question.context.history->series_of(devices, {.device = {},
-                                                                   .metric = *metric,
-                                                                   .since = span->since,
-                                                                   .until = span->until,
-                                                                   .points = *points});
+  const auto found = question.context.history->series_of(
+      devices, {.metric = *metric, .since = span->since, .until = span->until, .points = *points});
   if (!found && found.error().code() != ErrorCode::not_found) return error_response(found.error());
   for (const HistorySeries& series : found ? *found : std::vector<HistorySeries>()) {
     values[series.device.text()] = in_steps(series, *span, step_ms, *points);

@@ -57,18 +57,10 @@ inline RequestContext example_context(Visibility::Others others = Visibility::Ot
 }
 
 inline Principal known(uid_t uid) {
-  return {.listener = ListenerKind::unix_socket,
-          .uid = uid,
-          .user = "somebody",
-          .admin = false,
-          .token = {}};
+  return {.listener = ListenerKind::unix_socket, .uid = uid, .user = "somebody", .admin = false};
 }
 inline Principal administrator() {
-  return {.listener = ListenerKind::unix_socket,
-          .uid = uid_t{0},
-          .user = "root",
-          .admin = true,
-          .token = {}};
+  return {.listener = ListenerKind::unix_socket, .uid = uid_t{0}, .user = "root", .admin = true};
 }
 inline Principal nobody() { return {}; }
 

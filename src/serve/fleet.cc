@@ -64,7 +64,6 @@ Fleet::Member Fleet::welcomed(FleetMember member, const std::vector<Member>& bef
   if (token) return server;
   server.host = {.report = std::make_shared<const HostReport>(
                      report_without_token(server.member, token.error())),
-                 .answered = {},
                  .is_up = false};
   return server;
 }

@@ -218,22 +218,21 @@ void HttpServer::Parts::accept_local() {
 }
 
 void HttpServer::Parts::accept_tcp(const std::shared_ptr<TcpListener>& listener) {
-  listener->acceptor.async_accept(
-      [this, listener, alive = still_here](const ErrorOfAsio& error, tcp::socket socket) {
-        if (!*alive || error == asio::error::operation_aborted) return;
-        if (error) {
-          return server->loop.after(std::chrono::milliseconds(100), [this, listener, alive] {
-            if (*alive && listener->acceptor.is_open()) accept_tcp(listener);
-          });
-        }
-        ErrorOfAsio ignored;
-        const auto from = socket.remote_endpoint(ignored).address().to_string(ignored);
-        socket.set_option(tcp::no_delay(true), ignored);
-        welcome(any_socket<tcp>(std::move(socket)),
-                {.listener = listener->listener, .uid = {}, .address = from},
-                listener->listener == ListenerKind::wide);
-        accept_tcp(listener);
+  listener->acceptor.async_accept([this, listener, alive = still_here](const ErrorOfAsio& error,
+                                                                       tcp::socket socket) {
+    if (!*alive || error == asio::error::operation_aborted) return;
+    if (error) {
+      return server->loop.after(std::chrono::milliseconds(100), [this, listener, alive] {
+        if (*alive && listener->acceptor.is_open()) accept_tcp(listener);
       });
+    }
+    ErrorOfAsio ignored;
+    const auto from = socket.remote_endpoint(ignored).address().to_string(ignored);
+    socket.set_option(tcp::no_delay(true), ignored);
+    welcome(any_socket<tcp>(std::move(socket)), {.listener = listener->listener, .address = from},
+            listener->listener == ListenerKind::wide);
+    accept_tcp(listener);
+  });
 }
 
 /// A few at a time: a thousand readers must not keep those waiting who ask meanwhile.

@@ -124,12 +124,8 @@ KeptHistory::State KeptHistory::give_up(const HistoryStatus& status) {
 }
 
 KeptHistory::State KeptHistory::without_writer() const {
-  return {.figures = {.used = {},
-                      .limit = options_.at_most,
-                      .disk_free = disk_free_,
-                      .is_writing = false},
-          .lost = lost_,
-          .stopped_because = {}};
+  return {.figures = {.limit = options_.at_most, .disk_free = disk_free_, .is_writing = false},
+          .lost = lost_};
 }
 
 std::optional<KeptHistory::State> KeptHistory::check() {
@@ -157,7 +153,6 @@ std::optional<KeptHistory::State> KeptHistory::check() {
                            .disk_free = status.disk_free,
                            .is_writing = is_open && status.trouble.empty()},
                .lost = lost_ + status.dropped + status.lost,
-               .stopped_because = {},
                .goes_on = goes_on};
 }
 

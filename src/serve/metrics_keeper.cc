@@ -29,7 +29,7 @@ std::vector<JoinFigures> join_figures(const FleetView* fleet, Instant now) {
   std::vector<JoinFigures> figures;
   if (fleet == nullptr) return figures;
   for (const FleetView::Host& host : fleet->hosts) {
-    figures.push_back({.host = host.report->name, .is_up = host.is_up, .age = {}});
+    figures.push_back({.host = host.report->name, .is_up = host.is_up});
     if (host.answered) figures.back().age = now - *host.answered;
   }
   return figures;

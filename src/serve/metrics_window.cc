@@ -108,16 +108,16 @@ const DeviceWindow* WindowStatistics::of(const DeviceId& device, std::size_t pos
 void WindowKeeper::add(const Snapshot& snapshot, Instant now) {
   const Duration since_last =
       looks_.empty() ? std::chrono::seconds(1) : std::min(now - looks_.back().at, length_);
-  WindowLook look{.at = now, .devices = {}};
+  WindowLook look{.at = now};
   for (const Device& device : snapshot.devices) {
-    DeviceLook& one = look.devices.emplace_back(DeviceLook{.device = device.id, .values = {}});
+    DeviceLook& one = look.devices.emplace_back(DeviceLook{.device = device.id});
     for (const WindowRow& row : window_rows()) {
       one.values.push_back(look_value(*row.field, device, snapshot, since_last));
     }
   }
   looks_.push_back(std::move(look));
   while (now - looks_.front().at >= length_) looks_.pop_front();
-  statistics_ = {.span = now - looks_.front().at, .looks = looks_.size(), .devices = {}};
+  statistics_ = {.span = now - looks_.front().at, .looks = looks_.size()};
   for (const DeviceLook& newest : looks_.back().devices) {
     statistics_.devices.push_back(summary(statistics_.devices.size(), newest.device));
   }
@@ -138,7 +138,7 @@ DeviceWindow WindowKeeper::summary(std::size_t position, const DeviceId& device)
   for (const WindowLook& look : looks_) {
     if (const DeviceLook* one = find(look, position, device)) there.push_back(one);
   }
-  DeviceWindow window{.device = device, .statistics = {}};
+  DeviceWindow window{.device = device};
   std::vector<double> means;
   for (std::size_t row = 0; row < window_rows().size(); ++row) {
     means.clear();

@@ -92,8 +92,7 @@ Principal principal_of_peer(uid_t peer, uid_t own, const GroupBook& book) {
   return {.listener = ListenerKind::unix_socket,
           .uid = peer,
           .user = book.name_of(peer),
-          .admin = peer == 0 || peer == own,
-          .token = {}};
+          .admin = peer == 0 || peer == own};
 }
 
 std::optional<std::string> token_in(std::string_view authorization) {

@@ -59,7 +59,7 @@ void RequestHandler::announce(std::string name, std::string data) {
 }
 
 void RequestHandler::announce(Alert alert) {
-  announce(Event{.name = "alert", .data = {}, .alert = std::move(alert)});
+  announce(Event{.name = "alert", .alert = std::move(alert)});
 }
 
 void RequestHandler::announce(Event event) {

@@ -228,8 +228,7 @@ Result<SampleTable> RunSource::samples(const FoundRun& run, std::size_t points,
   }
   for (const RecordedReading* column : columns()) table.columns.emplace_back(column->key);
   for (const auto& [key, stretch] : stretches) {
-    SampleTable::RunRow row{
-        .at_unix_ms = stretch.first_unix_ms, .device = key.second, .values = {}};
+    SampleTable::RunRow row{.at_unix_ms = stretch.first_unix_ms, .device = key.second};
     for (const Aggregate<>& all : stretch.values) {
       row.values.push_back(all.is_empty() ? std::nullopt : std::optional(all.mean()));
     }

@@ -293,7 +293,7 @@ std::optional<NvLink> link_in(std::string_view line) {
   const auto number = parse_unsigned(line.substr(beginning.size(), colon - beginning.size()));
   constexpr std::uint64_t most = 1024;
   if (!number || *number > most) return std::nullopt;
-  NvLink link{.number = static_cast<std::uint32_t>(*number), .active = {}, .speed = {}};
+  NvLink link{.number = static_cast<std::uint32_t>(*number)};
   std::string_view state = line.substr(colon + 2);
   if (state == "<inactive>") link.active = false;
   if (!state.ends_with(unit)) return link;
@@ -319,7 +319,7 @@ void read_nvlinks(std::string_view text, Snapshot& snapshot) {
     }
     // How many there are is not said, but that the first of them is one.
     if (line.starts_with("NVML: Unable to retrieve Nvlink information as all links are inActive")) {
-      gpu->lists.nvlinks = std::vector<NvLink>{{.number = 0, .active = false, .speed = {}}};
+      gpu->lists.nvlinks = std::vector<NvLink>{{.number = 0, .active = false}};
     }
     if (const auto link = link_in(line)) {
       auto links = gpu->lists.nvlinks.get().value_or(std::vector<NvLink>{});

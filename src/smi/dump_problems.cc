@@ -16,8 +16,7 @@ void report_lost(const Device& device, Snapshot& snapshot) {
       {.source = "replay",
        .device = device.id,
        .code = "device_lost",
-       .message = sentence("GPU {} was lost when this was written down", *device.index),
-       .remedy = {}});
+       .message = sentence("GPU {} was lost when this was written down", *device.index)});
 }
 
 void report_untold(Snapshot& snapshot) {
@@ -29,7 +28,6 @@ void report_untold(Snapshot& snapshot) {
   if (untold.empty()) return;
   snapshot.problems.push_back(
       {.source = "replay",
-       .device = {},
        .code = "processes_untold",
        .message = sentence("who is on GPU {} is not known: it was written down without its "
                            "list of processes",

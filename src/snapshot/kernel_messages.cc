@@ -39,10 +39,8 @@ std::optional<XidEvent> parse_xid(std::string_view text) {
   rest.remove_prefix(std::min(comma + 2, rest.size()));
   XidEvent event{.pci_address = *address,
                  .code = *code,
-                 .at = {},
                  .pid = Absent::unsupported,
-                 .process = Absent::unsupported,
-                 .text = {}};
+                 .process = Absent::unsupported};
   if (const auto pid = take_value(rest, "pid=")) {
     const auto number = parse_unsigned(*pid);
     if (number) event.pid = *number;
@@ -90,7 +88,7 @@ std::optional<DriverLoad> parse_driver_load(std::string_view text) {
     const bool is_version = !word.empty() && word.front() >= '1' && word.front() <= '9' &&
                             word.contains('.') &&
                             word.find_first_not_of("0123456789.") == word.npos;
-    if (is_version) return DriverLoad{.at = {}, .version = std::string(word)};
+    if (is_version) return DriverLoad{.version = std::string(word)};
   }
   return std::nullopt;
 }

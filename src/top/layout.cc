@@ -1,10 +1,6 @@
 #include "top/layout.h"
 
 #include <algorithm>
-#include <array>
-
-#include "base/text.h"
-#include "view/paint.h"
 
 namespace berth::top {
 
@@ -62,7 +58,7 @@ Layout layout_of(const State& state) {
   if (rows >= room_for_heads && devices > 0) layout.heads_row = next++;
   layout.meters_row = next;
   if (rows > 5) place_meters(layout, state, devices);
-  next += layout.meter_rows + (layout.more_row >= 0 ? 1 : 0);
+  next += layout.meter_rows + (layout.more_row ? 1 : 0);
   layout.charts_row = next;
   layout.footer_row = std::max(rows - 1, 0);
   const int left = std::max(layout.footer_row - next, 0);
@@ -77,46 +73,6 @@ Layout layout_of(const State& state) {
   layout.panel_row = left >= 12 ? layout.charts_row : std::min(1, rows);
   layout.panel_rows = std::max(layout.footer_row - layout.panel_row, 0);
   return layout;
-}
-
-namespace {
-/// Narrower, the command counts for more than memory, encoder and decoder, which hardly move.
-constexpr int room_for_rare_columns = 140;
-}  // namespace
-
-std::vector<TableColumn> table_columns(const State& state) {
-  using What = TableColumn::What;
-  std::vector<TableColumn> columns = {
-      {What::device, tr("GPU"), SortKey::device, false},
-      {What::pid, tr("PID"), SortKey::pid, true},
-      {What::user, tr("USER"), SortKey::user, false},
-      {What::type, tr("TYPE"), std::nullopt, false},
-      {What::memory, tr("GPU MEM"), SortKey::memory, true},
-      {What::sm, tr("SM%"), SortKey::utilization, true},
-      {What::bandwidth, tr("MEM%"), SortKey::bandwidth, true},
-      {What::encoder, tr("ENC%"), SortKey::encoder, true},
-      {What::decoder, tr("DEC%"), SortKey::decoder, true},
-      {What::cpu, tr("CPU%"), SortKey::cpu, true},
-      {What::resident, tr("HOST MEM"), SortKey::resident, true},
-      {What::age, tr("AGE"), SortKey::age, true},
-      {What::state, tr("S"), std::nullopt, false},
-      {What::command, tr("COMMAND"), SortKey::command, false},
-  };
-  // Fixed widths: a table whose columns move from look to look cannot be read.
-  const int rare = state.size.columns >= room_for_rare_columns ? 5 : 0;
-  std::vector<ColumnWidth> wanted = {{4, 4, 0}, {8, 7, 0},    {10, 6, 1},   {4, 4, 8},    {8, 8, 0},
-                                     {5, 5, 3}, {rare, 5, 9}, {rare, 5, 9}, {rare, 5, 9}, {6, 6, 5},
-                                     {9, 8, 7}, {6, 6, 4},    {1, 1, 6},    {0, 0, 0}};
-  constexpr int command_minimum = 10;
-  wanted.back() = {command_minimum, command_minimum, 0};
-  const auto widths = fitted(wanted, state.size.columns - 1, 1);
-  int used = 0;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    columns[i].width = widths[i];
-    if (widths[i] > 0) used += widths[i] + 1;
-  }
-  columns.back().width += std::max(0, state.size.columns - used);
-  return columns;
 }
 
 bool is_out_of_use(const Device& device) { return device.lost || !device.unusable_because.empty(); }

@@ -3,6 +3,7 @@
 // clicked. Pure arithmetic.
 
 #include "top/model.h"
+#include "view/paint.h"
 
 namespace berth::top {
 
@@ -10,13 +11,13 @@ namespace berth::top {
 inline constexpr int chart_count = 8;
 
 struct Layout {
-  int notice_row = -1;  // -1: nothing is wrong
-  int heads_row = -1;   // what the meters' columns are; -1: no room
+  std::optional<int> notice_row;  // nothing: all is well
+  std::optional<int> heads_row;   // what the meters' columns are; nothing: no room
   int meters_row = 0;
   int meter_rows = 0;
-  int meter_columns = 1;  // side by side
-  int first_meter = 0;    // which device is the first
-  int more_row = -1;      // says how many devices have no meter; -1: all have one
+  int meter_columns = 1;        // side by side
+  int first_meter = 0;          // which device is the first
+  std::optional<int> more_row;  // says how many devices have no meter; nothing: all have one
   int charts_row = 0;
   int chart_height = 0;  // of one device's strip; 0: no charts
   int chart_columns = 1;
@@ -31,31 +32,23 @@ struct Layout {
 
 [[nodiscard]] Layout layout_of(const State& state);
 
-/// Columns of the process table, in their order; width 0: not shown.
+struct Painter;
+/// A column of the process table.
 struct TableColumn {
-  enum class What {
-    device,
-    pid,
-    user,
-    type,
-    memory,
-    sm,
-    bandwidth,
-    encoder,
-    decoder,
-    cpu,
-    resident,
-    age,
-    state,
-    command
-  };
-  What what;
-  std::string_view title;  // in the reader's language
+  std::string_view title;  // goes through tr()
+  ColumnWidth room;
+  Align align;
   std::optional<SortKey> sort;
-  bool right;
-  int width = 0;
+  std::string (*text)(const UseRow&, const Painter&);
+  bool rare = false;  // what hardly moves: on a narrow screen the command counts for more
 };
-[[nodiscard]] std::vector<TableColumn> table_columns(const State& state);
+struct PlacedColumn {
+  const TableColumn& column;
+  int at;
+  int width;
+};
+/// From left to right, those that have room (render_table.cc).
+[[nodiscard]] std::vector<PlacedColumn> table_columns(const State& state);
 
 /// Lost, or nothing that a job can be given: a reason stands in place of its readings.
 [[nodiscard]] bool is_out_of_use(const Device& device);

@@ -8,7 +8,9 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -232,7 +234,17 @@ void arrange_rows(State& state);
 /// "3", of a MIG instance "3.1", "-" of a device without a number.
 [[nodiscard]] std::string short_name(const Device& device);
 [[nodiscard]] std::string command_text(const UseRow& row);
-[[nodiscard]] bool sorts_descending_first(SortKey key);
+
+struct Sorting {
+  std::string_view name;  // as typed and in the file of settings
+  bool descending_first;
+  int (*compare)(const UseRow&, const UseRow&, bool descending);  // < 0, 0, > 0
+};
+/// In the order of SortKey.
+[[nodiscard]] std::span<const Sorting> sortings();
+[[nodiscard]] inline const Sorting& sorting_by(SortKey key) {
+  return sortings()[static_cast<std::size_t>(key)];
+}
 
 /// Starts to ask for a signal to the marked processes, or to the selected one.
 void ask_for_signal(State& state, int signal, const std::string& name);

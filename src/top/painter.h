@@ -52,7 +52,7 @@ void add_wrapped(std::vector<PanelLine>& lines, std::string_view text, Tone tone
 
 /// In place of the command of a process that has none to show: that it has gone, or why it cannot
 /// be seen, in the words of `berth ps`.
-[[nodiscard]] std::string unknown_command(const Seen& seen, const GpuProcess& use);
+[[nodiscard]] std::string unknown_command(const UseRow& row, const Host& host);
 
 [[nodiscard]] Tone tone_of_share(double share);
 [[nodiscard]] std::string percent_of(const Reading<Percent>& reading, const Style& style);

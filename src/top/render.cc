@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "top/keys.h"
 #include "top/painter.h"
 #include "view/paint.h"
 #include "view/software_text.h"
@@ -32,22 +33,19 @@ std::string playing_text(const State& state) {
   return text;
 }
 
-struct Hint {
-  std::string_view key;
-  std::string_view what;
-};
-
 std::vector<Hint> hints_of(const State& state) {
   if (state.panel != Panel::none) {
-    return {{"Esc", tr("back")}, {"PgUp PgDn", tr("scroll")}, {"q", tr("back")}};
+    return {
+        {1, "Esc", as_key("back")}, {2, "PgUp PgDn", as_key("scroll")}, {3, "q", as_key("back")}};
   }
-  std::vector<Hint> hints = {{"q", tr("quit")},   {"?", tr("help")},   {"Enter", tr("details")},
-                             {"/", tr("filter")}, {"s", tr("sort")},   {"k", tr("signal")},
-                             {"t", tr("tree")},   {"l", tr("leases")}, {"c", tr("colours")},
-                             {"p", tr("pause")}};
-  if (state.viewer.replay) {
-    hints.insert(hints.begin() + 2, {{", .", tr("step")}, {"+ -", tr("speed")}});
+  std::vector<Hint> hints;
+  for (const Binding& binding : bindings()) {
+    for (const KeyAction& action : binding.actions) {
+      const Hint& hint = action.hint;
+      if (hint.place > 0 && (state.viewer.replay || !hint.of_recording)) hints.push_back(hint);
+    }
   }
+  std::ranges::sort(hints, {}, &Hint::place);
   return hints;
 }
 
@@ -215,7 +213,7 @@ std::string what_is_wrong(const Seen& seen) {
 
 void draw_notice(const Painter& painter) {
   const State& state = painter.state;
-  if (painter.layout.notice_row < 0) return;
+  if (!painter.layout.notice_row) return;
   std::string text;
   if (state.unanswered_since) {
     text = trf("the driver does not answer since {}",
@@ -226,7 +224,8 @@ void draw_notice(const Painter& painter) {
     if (!text.empty() && !wrong.empty()) text += "; ";
     text += wrong;
   }
-  painter.cell(0, painter.layout.notice_row, text, painter.screen.size().columns, false, Tone::bad);
+  painter.cell(0, *painter.layout.notice_row, text, painter.screen.size().columns, false,
+               Tone::bad);
 }
 
 void draw_footer(const Painter& painter) {
@@ -235,9 +234,9 @@ void draw_footer(const Painter& painter) {
   if (row <= 0) return;
   if (state.mode == Mode::question && state.question) return draw_question(painter);
   if (state.mode == Mode::signal) {
-    painter.say(0, row,
-                tr("signal: t TERM  i INT  k KILL  h HUP  1 USR1  2 USR2  s STOP  c CONT  Esc"),
-                Tone::key);
+    std::string keys;
+    for (const SignalKey& one : signal_keys) keys += fmt::format("{} {}  ", one.key, one.name);
+    painter.say(0, row, trf("signal: {}Esc", keys), Tone::key);
     return;
   }
   if (state.mode != Mode::browse) return draw_typing(painter);
@@ -248,10 +247,11 @@ void draw_footer(const Painter& painter) {
   }
   int at = 0;
   for (const Hint& hint : hints_of(state)) {
-    const int needed = display_width(hint.key) + 1 + display_width(own(hint.what, painter.style));
+    const std::string word = own(tr(hint.word), painter.style);
+    const int needed = display_width(hint.keys) + 1 + display_width(word);
     if (at + needed > painter.screen.size().columns) break;
-    at = painter.say(at, row, hint.key, Tone::key);
-    at = painter.say(at + 1, row, hint.what, Tone::dim) + 2;
+    at = painter.screen.put(at, row, hint.keys, Tone::key);
+    at = painter.screen.put(at + 1, row, word, Tone::dim) + 2;
   }
 }
 

@@ -376,8 +376,8 @@ void draw_meters(const Painter& painter) {
   const Layout& layout = painter.layout;
   const auto devices = shown_devices(painter.state);
   const int width = painter.screen.size().columns / layout.meter_columns;
-  for (int i = 0; layout.heads_row >= 0 && i < layout.meter_columns; ++i) {
-    draw_meter_heads(painter, i * width, layout.heads_row, width);
+  for (int i = 0; layout.heads_row && i < layout.meter_columns; ++i) {
+    draw_meter_heads(painter, i * width, *layout.heads_row, width);
   }
   for (int i = 0; i < layout.meter_rows * layout.meter_columns; ++i) {
     const auto place = static_cast<std::size_t>(layout.first_meter + i);
@@ -385,10 +385,10 @@ void draw_meters(const Painter& painter) {
     draw_meter(painter, *devices[place], (i / layout.meter_rows) * width,
                layout.meters_row + i % layout.meter_rows, width, place == painter.state.focus);
   }
-  if (layout.more_row < 0) return;
+  if (!layout.more_row) return;
   const auto shown = static_cast<std::size_t>(layout.meter_rows * layout.meter_columns);
-  painter.say(5, layout.more_row, trf("{} more devices (Left, Right, Tab)", devices.size() - shown),
-              Tone::dim);
+  painter.say(5, *layout.more_row,
+              trf("{} more devices (Left, Right, Tab)", devices.size() - shown), Tone::dim);
 }
 
 void draw_charts(const Painter& painter) {

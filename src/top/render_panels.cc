@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/questions.h"
+#include "top/keys.h"
 #include "top/painter.h"
 #include "view/health_text.h"
 #include "view/paint.h"
@@ -217,45 +218,15 @@ void add_wrapped(std::vector<PanelLine>& lines, std::string_view text, Tone tone
 }
 
 std::vector<PanelLine> help_lines(const Painter& painter) {
-  struct Help {
-    std::string_view keys;
-    std::string_view what;
-  };
-  const std::vector<Help> all = {
-      {"q  Ctrl-C", tr("quit")},
-      {"Up Down PgUp PgDn", tr("move through the processes, or through a panel's text")},
-      {"Left Right Tab", tr("move from device to device")},
-      {"Enter", tr("details of the process: command, environment names, device files, charts")},
-      {"l  !  ?", tr("leases and the waiting queue; what is wrong; this help")},
-      {"0 to 9", tr("only this device; again: all (two digits quickly: devices from 10)")},
-      {"/  u", tr("filter by a text; by a user's name")},
-      {"Esc", tr("close the panel, unmark all, drop the filters")},
-      {"s  S  a", tr("sort by the next column; the other way round; by one more column")},
-      {"t", tr("processes as a tree")},
-      {"Space  U", tr("mark a process; unmark all")},
-      {"k", tr("send a signal to the marked processes, else to the selected one")},
-      {"z  r", tr("freeze or continue; change the nice value")},
-      {"m", tr("charts: all of a device, or one reading with its axis")},
-      {"H", tr("charts of this host, and of the mean of its devices")},
-      {"d", tr("all readings of the device that the charts begin with")},
-      {"T", tr("all processes, those that compute, those that draw")},
-      {"F", tr("temperatures in Fahrenheit or Celsius")},
-      {"g  w", tr("charts on or off; more time per column (1, 4, 16, 64 samples)")},
-      {"p", tr("pause the picture")},
-      {"+  -", tr("look more often, less often; a recording: faster, slower")},
-      {", .  [ ]", tr("a recording: one snapshot back or on; ten")},
-      {"c  L", tr("colours: dark, light, colour-blind, mono; language")},
-      {"Ctrl-L  Ctrl-Z", tr("draw anew; suspend")},
-      {tr("mouse"), tr("select, open, sort by a column's head, scroll")}};
   std::vector<PanelLine> lines;
   constexpr int column = 19;
-  for (const Help& help : all) {
-    std::string first = own(help.keys, painter.style);
+  for (const Binding& binding : bindings()) {
+    std::string first = own(tr(binding.keys), painter.style);
     first.resize(
         first.size() + static_cast<std::size_t>(std::max(1, column - display_width(first))), ' ');
     const bool narrow = painter.style.width < 60;
     if (narrow) lines.push_back({first, Tone::key});
-    const std::string text = wrapped(narrow ? "    " : first, own(help.what, painter.style),
+    const std::string text = wrapped(narrow ? "    " : first, own(tr(binding.what), painter.style),
                                      narrow ? 4 : column, painter.style);
     for (const std::string_view line : split(std::string_view(text), '\n')) {
       if (!line.empty()) lines.push_back({std::string(line)});
@@ -363,7 +334,8 @@ std::vector<PanelLine> detail_lines(const Painter& painter) {
   add_fact(lines, "pid", std::to_string(row->use->pid), painter);
   const std::string command = command_text(*row);
   add_fact(lines, tr("command"),
-           command.empty() ? unknown_command(*painter.state.seen, *row->use) : command, painter);
+           command.empty() ? unknown_command(*row, painter.state.seen->snapshot.host) : command,
+           painter);
   for (const UseRow& other : painter.state.rows) {
     if (other.use->pid != row->use->pid || other.device == nullptr) continue;
     add_fact(lines, trf("GPU {}", short_name(*other.device)),

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <array>
 #include <optional>
 
 #include "base/text.h"
@@ -18,36 +18,6 @@
 namespace berth::top {
 
 namespace {
-
-std::string host_cell(const UseRow& row, TableColumn::What what, WallTime now, const Style& style) {
-  using What = TableColumn::What;
-  if (row.process == nullptr) return std::string(absent_mark(style));
-  const HostProcess& process = *row.process;
-  switch (what) {
-    case What::user:
-      return reading_text(process.user, style, [](const std::string& name) { return name; });
-    case What::cpu:
-      return row.cpu ? fmt::format("{:.0f}%", std::min(*row.cpu, 99999.0))
-                     : std::string(absent_mark(style));
-    case What::resident:
-      return reading_text(process.memory_resident, style, bytes_short);
-    case What::age:
-      return reading_text(process.started, style,
-                          [&](WallTime since) { return age_text(since, now); });
-    case What::state:
-      return reading_text(process.state, style, [](const std::string& word) { return word; });
-    default:
-      return {};
-  }
-}
-
-using PresenceOf = std::map<const GpuProcess*, Presence>;
-
-PresenceOf presences(const Seen& seen) {
-  PresenceOf all;
-  for (const ProcessRow& row : process_rows(seen.index, {})) all[row.use] = row.presence;
-  return all;
-}
 
 std::string words_of(Presence presence) {
   switch (presence) {
@@ -80,44 +50,88 @@ std::string brief(const std::string& command) {
   return has_folder && slash + 1 < end ? command.substr(slash + 1) : command;
 }
 
-std::string cell_text(const UseRow& row, const TableColumn& column, WallTime now,
-                      const Style& style, const PresenceOf& presence) {
-  using What = TableColumn::What;
-  switch (column.what) {
-    case What::device:
-      return row.device != nullptr ? short_name(*row.device) : std::string(absent_mark(style));
-    case What::pid:
-      return std::to_string(row.use->pid);
-    case What::type:
-      return std::string(word_of(row.use->use));
-    case What::memory:
-      return reading_text(row.use->memory, style, bytes_short);
-    case What::sm:
-      return percent_of(row.use->utilization_sm, style);
-    case What::bandwidth:
-      return percent_of(row.use->utilization_memory, style);
-    case What::encoder:
-      return percent_of(row.use->utilization_encoder, style);
-    case What::decoder:
-      return percent_of(row.use->utilization_decoder, style);
-    case What::command: {
-      std::string command = brief(command_text(row));
-      const auto found = presence.find(row.use);
-      if (command.empty() && found != presence.end()) command = words_of(found->second);
-      return tree_mark(row, style) + (command.empty() ? std::string(absent_mark(style)) : command);
-    }
-    case What::user:
-    case What::cpu:
-    case What::resident:
-    case What::age:
-    case What::state:
-      return host_cell(row, column.what, now, style);
-  }
-  return {};
+std::string device_cell(const UseRow& row, const Painter& painter) {
+  return row.device != nullptr ? short_name(*row.device) : std::string(absent_mark(painter.style));
+}
+std::string pid_cell(const UseRow& row, const Painter& /*painter*/) {
+  return std::to_string(row.use->pid);
+}
+std::string type_cell(const UseRow& row, const Painter& /*painter*/) {
+  return std::string(word_of(row.use->use));
+}
+std::string cpu_cell(const UseRow& row, const Painter& painter) {
+  return row.cpu ? fmt::format("{:.0f}%", std::min(*row.cpu, 99999.0))
+                 : std::string(absent_mark(painter.style));
+}
+std::string age_cell(const UseRow& row, const Painter& painter) {
+  if (row.process == nullptr) return std::string(absent_mark(painter.style));
+  return reading_text(row.process->started, painter.style, [&](WallTime since) {
+    return age_text(since, painter.state.seen->snapshot.taken);
+  });
+}
+std::string command_cell(const UseRow& row, const Painter& painter) {
+  std::string command = brief(command_text(row));
+  if (command.empty()) command = unknown_command(row, painter.state.seen->snapshot.host);
+  if (command.empty()) command = absent_mark(painter.style);
+  return tree_mark(row, painter.style) + command;
 }
 
+std::string in_cell(const std::string& text) { return text; }
+std::string in_cell(Bytes bytes) { return bytes_short(bytes); }
+std::string in_cell(Percent percent) { return percent_text(percent); }
+
+template <auto reading>
+std::string of_use(const UseRow& row, const Painter& painter) {
+  return reading_text(row.use->*reading, painter.style,
+                      [](const auto& one) { return in_cell(one); });
+}
+template <auto reading>
+std::string of_process(const UseRow& row, const Painter& painter) {
+  if (row.process == nullptr) return std::string(absent_mark(painter.style));
+  return reading_text(row.process->*reading, painter.style,
+                      [](const auto& one) { return in_cell(one); });
+}
+
+using enum Align;
+// Fixed widths: a table whose columns move from look to look cannot be read.
+constexpr auto columns = std::to_array<TableColumn>({
+    {as_key("GPU"), {4, 4, 0}, left, SortKey::device, device_cell},
+    {as_key("PID"), {8, 7, 0}, right, SortKey::pid, pid_cell},
+    {as_key("USER"), {10, 6, 1}, left, SortKey::user, of_process<&HostProcess::user>},
+    {as_key("TYPE"), {4, 4, 8}, left, std::nullopt, type_cell},
+    {as_key("GPU MEM"), {8, 8, 0}, right, SortKey::memory, of_use<&GpuProcess::memory>},
+    {as_key("SM%"), {5, 5, 3}, right, SortKey::utilization, of_use<&GpuProcess::utilization_sm>},
+    {as_key("MEM%"),
+     {5, 5, 9},
+     right,
+     SortKey::bandwidth,
+     of_use<&GpuProcess::utilization_memory>,
+     true},
+    {as_key("ENC%"),
+     {5, 5, 9},
+     right,
+     SortKey::encoder,
+     of_use<&GpuProcess::utilization_encoder>,
+     true},
+    {as_key("DEC%"),
+     {5, 5, 9},
+     right,
+     SortKey::decoder,
+     of_use<&GpuProcess::utilization_decoder>,
+     true},
+    {as_key("CPU%"), {6, 6, 5}, right, SortKey::cpu, cpu_cell},
+    {as_key("HOST MEM"),
+     {9, 8, 7},
+     right,
+     SortKey::resident,
+     of_process<&HostProcess::memory_resident>},
+    {as_key("AGE"), {6, 6, 4}, right, SortKey::age, age_cell},
+    {as_key("S"), {1, 1, 6}, left, std::nullopt, of_process<&HostProcess::state>},
+    {as_key("COMMAND"), {10, 10, 0}, left, SortKey::command, command_cell},
+});
+
 std::string header_text(const TableColumn& column, const State& state, const Style& style) {
-  std::string text(column.title);
+  std::string text(tr(column.title));
   if (!column.sort) return text;
   for (std::size_t i = 0; i < state.sort.size(); ++i) {
     if (state.sort[i].key != *column.sort) continue;
@@ -131,12 +145,11 @@ bool is_marked(const State& state, const UseRow& row) {
   return !state.marked.empty() && state.marked.contains(row.key());
 }
 
-Tone tone_of(const State& state, std::size_t place, const PresenceOf& presence) {
+Tone tone_of(const State& state, std::size_t place) {
   const UseRow& row = state.rows[place];
   if (place == state.cursor) return Tone::selected;
   if (is_marked(state, row)) return Tone::marked;
-  const auto found = presence.find(row.use);
-  if (found != presence.end() && found->second == Presence::gone) return Tone::warning;
+  if (presence_of(row.process, state.seen->snapshot.host) == Presence::gone) return Tone::warning;
   const std::string word =
       row.process != nullptr ? row.process->state.get().value_or("") : std::string();
   if (word.starts_with('Z') || word.starts_with('D')) return Tone::warning;
@@ -157,15 +170,12 @@ std::string filter_text(const State& state) {
   return text;
 }
 
-void draw_header(const Painter& painter, const std::vector<TableColumn>& columns) {
+void draw_header(const Painter& painter, const std::vector<PlacedColumn>& placed) {
   const int row = painter.layout.header_row;
   painter.screen.fill(0, row, painter.screen.size().columns, Tone::header);
-  int at = 1;
-  for (const TableColumn& column : columns) {
-    if (column.width == 0) continue;
-    std::string text = header_text(column, painter.state, painter.style);
-    painter.cell(at, row, text, column.width, column.right, Tone::header);
-    at += column.width + 1;
+  for (const PlacedColumn& one : placed) {
+    const std::string text = header_text(one.column, painter.state, painter.style);
+    painter.cell(one.at, row, text, one.width, one.column.align == right, Tone::header);
   }
   const std::string filter = filter_text(painter.state);
   if (filter.empty()) return;
@@ -202,51 +212,52 @@ std::string nothing_text(const State& state) {
   return std::string(tr("no process uses a GPU"));
 }
 
-/// Of the rows on the screen, where one has no command to show; else of nobody.
-PresenceOf presences_shown(const State& state, const Layout& layout) {
-  const std::size_t end =
-      std::min(state.rows.size(),
-               state.first_row + static_cast<std::size_t>(std::max(0, layout.table_rows)));
-  for (std::size_t place = state.first_row; place < end; ++place) {
-    if (command_text(state.rows[place]).empty()) return presences(*state.seen);
-  }
-  return {};
-}
-
 }  // namespace
 
-std::string unknown_command(const Seen& seen, const GpuProcess& use) {
-  const PresenceOf all = presences(seen);
-  const auto found = all.find(&use);
-  return found == all.end() ? std::string() : words_of(found->second);
+std::string unknown_command(const UseRow& row, const Host& host) {
+  return words_of(presence_of(row.process, host));
+}
+
+std::vector<PlacedColumn> table_columns(const State& state) {
+  constexpr int room_for_rare_columns = 140;
+  const bool has_rare = state.size.columns >= room_for_rare_columns;
+  std::vector<ColumnWidth> wanted;
+  for (const TableColumn& column : columns) {
+    wanted.push_back(column.room);
+    if (column.rare && !has_rare) wanted.back().wanted = 0;
+  }
+  const std::vector<int> widths = fitted(wanted, state.size.columns - 1, 1);
+  std::vector<PlacedColumn> placed;
+  int at = 1;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (widths[i] == 0) continue;
+    placed.push_back({columns[i], at, widths[i]});
+    at += widths[i] + 1;
+  }
+  placed.back().width += std::max(0, state.size.columns + 1 - at);
+  return placed;
 }
 
 void draw_table(const Painter& painter) {
   const State& state = painter.state;
   const Layout& layout = painter.layout;
   if (layout.header_row >= layout.footer_row) return;
-  const std::vector<TableColumn> columns = table_columns(state);
-  draw_header(painter, columns);
+  const std::vector<PlacedColumn> placed = table_columns(state);
+  draw_header(painter, placed);
   if (state.rows.empty() && layout.table_rows > 0) {
     painter.cell(1, layout.table_row, nothing_text(state), painter.screen.size().columns - 1, false,
                  Tone::dim);
   }
-  const WallTime now = state.seen ? state.seen->snapshot.taken : state.now;
-  const PresenceOf presence = presences_shown(state, layout);
   for (int i = 0; i < layout.table_rows; ++i) {
     const std::size_t place = state.first_row + static_cast<std::size_t>(i);
     if (place >= state.rows.size()) break;
     const UseRow& row = state.rows[place];
     const int y = layout.table_row + i;
-    const Tone tone = tone_of(state, place, presence);
+    const Tone tone = tone_of(state, place);
     painter.screen.fill(0, y, painter.screen.size().columns, tone);
     if (is_marked(state, row)) painter.say(0, y, "*", tone);
-    int at = 1;
-    for (const TableColumn& column : columns) {
-      if (column.width == 0) continue;
-      painter.cell(at, y, cell_text(row, column, now, painter.style, presence), column.width,
-                   column.right, tone);
-      at += column.width + 1;
+    for (const auto& [column, at, width] : placed) {
+      painter.cell(at, y, column.text(row, painter), width, column.align == right, tone);
     }
   }
 }

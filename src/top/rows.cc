@@ -1,7 +1,8 @@
 // Which processes the table shows, and in which order.
 
 #include <algorithm>
-#include <cstddef>
+#include <array>
+#include <cstdint>
 
 #include "base/text.h"
 #include "top/model.h"
@@ -49,13 +50,15 @@ int compared(const std::optional<T>& a, const std::optional<T>& b, bool descendi
   return (*a < *b) != descending ? -1 : 1;
 }
 
-std::optional<std::size_t> place_of(const UseRow& row, const State& state) {
-  if (row.device == nullptr) return std::nullopt;
-  return static_cast<std::size_t>(row.device - state.seen->snapshot.devices.data());
+/// They stand in the snapshot's order.
+std::optional<const Device*> device_of(const UseRow& row) {
+  return row.device != nullptr ? std::optional(row.device) : std::nullopt;
 }
 
-std::optional<WallTime> began(const UseRow& row) {
-  return row.process != nullptr ? row.process->started.get() : std::nullopt;
+/// Since no time in particular: the oldest began first.
+std::optional<std::int64_t> age_of(const UseRow& row) {
+  if (row.process == nullptr || !row.process->started.get()) return std::nullopt;
+  return -row.process->started.get()->unix_ms;
 }
 
 std::optional<Bytes> resident(const UseRow& row) {
@@ -67,38 +70,29 @@ std::optional<std::string> text_if_any(std::string text) {
   return text;
 }
 
-int compare(const UseRow& a, const UseRow& b, const SortLevel& level, const State& state) {
-  switch (level.key) {
-    case SortKey::device:
-      return compared(place_of(a, state), place_of(b, state), level.descending);
-    case SortKey::memory:
-      return compared(a.use->memory.get(), b.use->memory.get(), level.descending);
-    case SortKey::utilization:
-      return compared(a.use->utilization_sm.get(), b.use->utilization_sm.get(), level.descending);
-    case SortKey::cpu:
-      return compared(a.cpu, b.cpu, level.descending);
-    case SortKey::age:  // the oldest began first
-      return compared(began(a), began(b), !level.descending);
-    case SortKey::user:
-      return compared(text_if_any(user_of(a)), text_if_any(user_of(b)), level.descending);
-    case SortKey::pid:
-      return compared<pid_t>(a.use->pid, b.use->pid, level.descending);
-    case SortKey::command:
-      return compared(text_if_any(command_text(a)), text_if_any(command_text(b)), level.descending);
-    case SortKey::bandwidth:
-      return compared(a.use->utilization_memory.get(), b.use->utilization_memory.get(),
-                      level.descending);
-    case SortKey::encoder:
-      return compared(a.use->utilization_encoder.get(), b.use->utilization_encoder.get(),
-                      level.descending);
-    case SortKey::decoder:
-      return compared(a.use->utilization_decoder.get(), b.use->utilization_decoder.get(),
-                      level.descending);
-    case SortKey::resident:
-      return compared(resident(a), resident(b), level.descending);
-  }
-  return 0;
+template <auto value>
+int by(const UseRow& a, const UseRow& b, bool descending) {
+  return compared(value(a), value(b), descending);
 }
+template <auto reading>
+int by_use(const UseRow& a, const UseRow& b, bool descending) {
+  return compared((a.use->*reading).get(), (b.use->*reading).get(), descending);
+}
+
+constexpr std::array<Sorting, sort_key_count> all_sortings = {{
+    {"device", false, by<device_of>},
+    {"memory", true, by_use<&GpuProcess::memory>},
+    {"utilization", true, by_use<&GpuProcess::utilization_sm>},
+    {"cpu", true, by<[](const UseRow& row) { return row.cpu; }>},
+    {"age", true, by<age_of>},
+    {"user", false, by<[](const UseRow& row) { return text_if_any(user_of(row)); }>},
+    {"pid", false, by<[](const UseRow& row) { return std::optional(row.use->pid); }>},
+    {"command", false, by<[](const UseRow& row) { return text_if_any(command_text(row)); }>},
+    {"bandwidth", true, by_use<&GpuProcess::utilization_memory>},
+    {"encoder", true, by_use<&GpuProcess::utilization_encoder>},
+    {"decoder", true, by_use<&GpuProcess::utilization_decoder>},
+    {"host-memory", true, by<resident>},
+}};
 
 /// The nearest ancestor that has a row too; 0: none.
 pid_t parent_among(const UseRow& row, const std::map<pid_t, std::vector<UseRow>>& by_pid) {
@@ -191,10 +185,7 @@ std::string short_name(const Device& device) {
   return name;
 }
 
-bool sorts_descending_first(SortKey key) {
-  return key != SortKey::device && key != SortKey::user && key != SortKey::pid &&
-         key != SortKey::command;
-}
+std::span<const Sorting> sortings() { return all_sortings; }
 
 std::vector<const Device*> shown_devices(const State& state) {
   std::vector<const Device*> shown;
@@ -229,7 +220,7 @@ void arrange_rows(State& state) {
   }
   std::stable_sort(state.rows.begin(), state.rows.end(), [&](const UseRow& a, const UseRow& b) {
     for (const SortLevel& level : state.sort) {
-      const int order = compare(a, b, level, state);
+      const int order = sorting_by(level.key).compare(a, b, level.descending);
       if (order != 0) return order < 0;
     }
     return a.use->pid < b.use->pid;

@@ -11,9 +11,6 @@ namespace berth::top {
 
 namespace {
 
-constexpr std::array<std::string_view, sort_key_count> sort_names = {
-    "device", "memory",  "utilization", "cpu",     "age",     "user",
-    "pid",    "command", "bandwidth",   "encoder", "decoder", "host-memory"};
 constexpr std::uint64_t version = 1;
 constexpr std::int64_t shortest_ms = 100;
 constexpr std::int64_t longest_ms = 3'600'000;
@@ -53,19 +50,17 @@ std::int64_t in_ms(Duration duration) {
 
 }  // namespace
 
-std::string_view name_of(SortKey key) { return sort_names[static_cast<std::size_t>(key)]; }
-
 std::optional<std::vector<SortLevel>> sort_from(std::string_view names) {
   std::vector<SortLevel> levels;
   for (std::string_view name : split(names, ',')) {
     name = trimmed(name);
     const bool turned = name.starts_with('-');
     if (turned) name.remove_prefix(1);
-    const auto* const found = std::ranges::find(sort_names, name);
-    if (found == sort_names.end()) return std::nullopt;
-    const auto key = static_cast<SortKey>(found - sort_names.begin());
+    const auto found = std::ranges::find(sortings(), name, &Sorting::name);
+    if (found == sortings().end()) return std::nullopt;
+    const auto key = static_cast<SortKey>(found - sortings().begin());
     if (std::ranges::find(levels, key, &SortLevel::key) != levels.end()) return std::nullopt;
-    levels.push_back({key, sorts_descending_first(key) != turned});
+    levels.push_back({key, found->descending_first != turned});
   }
   if (levels.size() > most_sort_levels) return std::nullopt;
   return levels.empty() ? std::nullopt : std::optional(std::move(levels));
@@ -99,8 +94,9 @@ std::string text_of(const Settings& settings) {
     std::string names;
     for (const SortLevel& level : *settings.sort) {
       names += names.empty() ? "" : ",";
-      names += level.descending == sorts_descending_first(level.key) ? "" : "-";
-      names += name_of(level.key);
+      const Sorting& by = sorting_by(level.key);
+      names += level.descending == by.descending_first ? "" : "-";
+      names += by.name;
     }
     add("sort", names);
   }

@@ -32,8 +32,6 @@ void apply(const Settings& settings, State& state);
 /// With what was changed between the two: an option that was typed once is not remembered.
 [[nodiscard]] Settings with_changes(Settings settings, const State& before, const State& after);
 
-/// As typed and in the file: "memory".
-[[nodiscard]] std::string_view name_of(SortKey key);
 /// "memory" as it is sorted by itself, "-memory" the other way round; nothing: no such column.
 [[nodiscard]] std::optional<std::vector<SortLevel>> sort_from(std::string_view names);
 

@@ -9,7 +9,8 @@ namespace berth::top {
 void arrange(State& state);
 /// A key that moves: the text of a panel where one is open, else the cursor.
 void move(State& state, Key::Name name);
-void start_typing(State& state, Mode mode, std::string text);
+/// Filter and user as they are, the others with nothing.
+void start_typing(State& state, Mode mode);
 /// A key while a line is typed.
 void type(State& state, const Key& key);
 void choose_signal(State& state, const Key& key);

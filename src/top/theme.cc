@@ -47,10 +47,6 @@ std::optional<Theme> theme_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-Theme next(Theme theme) {
-  return static_cast<Theme>((static_cast<std::size_t>(theme) + 1) % names.size());
-}
-
 std::string_view colours_of(Tone tone, Theme theme) {
   // Rows stand in the order of Tone; a test holds them to it.
   return table.at(static_cast<std::size_t>(tone)).colours.at(static_cast<std::size_t>(theme));

@@ -35,8 +35,6 @@ enum class Theme : std::uint8_t { dark, light, colour_blind, mono };
 
 [[nodiscard]] std::string_view name_of(Theme theme);
 [[nodiscard]] std::optional<Theme> theme_from_name(std::string_view name);
-/// The one that follows when somebody goes through them all.
-[[nodiscard]] Theme next(Theme theme);
 
 /// Parameters of SGR ("1;36"); empty: none.
 [[nodiscard]] std::string_view colours_of(Tone tone, Theme theme);

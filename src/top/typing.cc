@@ -1,10 +1,10 @@
 // Keys while something is asked of the person: a filter, a number, which signal, yes or no.
 
-#include <array>
 #include <csignal>
 #include <utility>
 
 #include "base/text.h"
+#include "top/keys.h"
 #include "top/steps.h"
 
 namespace berth::top {
@@ -39,9 +39,9 @@ void end_nice(State& state) {
 
 }  // namespace
 
-void start_typing(State& state, Mode mode, std::string text) {
+void start_typing(State& state, Mode mode) {
   state.mode = mode;
-  state.typed = std::move(text);
+  state.typed = mode == Mode::filter ? state.filter : mode == Mode::user ? state.user : "";
   state.message.reset();
 }
 
@@ -78,22 +78,6 @@ void type(State& state, const Key& key) {
   }
   if (state.mode == Mode::filter) apply_typed(state);
 }
-
-namespace {
-struct SignalKey {
-  char key;
-  int number;
-  std::string_view name;
-};
-constexpr std::array<SignalKey, 8> signal_keys = {{{'t', SIGTERM, "TERM"},
-                                                   {'i', SIGINT, "INT"},
-                                                   {'k', SIGKILL, "KILL"},
-                                                   {'h', SIGHUP, "HUP"},
-                                                   {'1', SIGUSR1, "USR1"},
-                                                   {'2', SIGUSR2, "USR2"},
-                                                   {'s', SIGSTOP, "STOP"},
-                                                   {'c', SIGCONT, "CONT"}}};
-}  // namespace
 
 void choose_signal(State& state, const Key& key) {
   if (key.name == Key::Name::enter) return ask_for_signal(state, SIGTERM, "TERM");

@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <type_traits>
 #include <utility>
 
 #include "base/text.h"
 #include "snapshot/questions.h"
+#include "top/keys.h"
 #include "top/layout.h"
 #include "top/model.h"
 #include "top/steps.h"
@@ -66,7 +68,7 @@ void sort_by(State& state, SortKey key) {
     state.sort.front().descending = !state.sort.front().descending;
   } else {
     std::erase_if(state.sort, [&](const SortLevel& level) { return level.key == key; });
-    state.sort.insert(state.sort.begin(), {key, sorts_descending_first(key)});
+    state.sort.insert(state.sort.begin(), {key, sorting_by(key).descending_first});
     if (state.sort.size() > most_sort_levels) state.sort.resize(most_sort_levels);
   }
   arrange(state);
@@ -79,7 +81,7 @@ void cycle_sort(State& state) {
     key = static_cast<SortKey>((static_cast<int>(key) + 1) % sort_key_count);
   } while (std::any_of(state.sort.begin() + 1, state.sort.end(),
                        [&](const SortLevel& level) { return level.key == key; }));
-  state.sort.front() = {key, sorts_descending_first(key)};
+  state.sort.front() = {key, sorting_by(key).descending_first};
   arrange(state);
 }
 
@@ -181,121 +183,129 @@ void escape(State& state) {
   }
 }
 
-void browse_character(State& state, const std::string& text) {
-  if (text.size() != 1) return;
-  switch (text[0]) {
-    case 'q':
-      state.quits = state.panel == Panel::none;
-      state.panel = Panel::none;
-      return;
-    case '?':
-    case 'h':
-      return toggle_panel(state, Panel::help);
-    case 'l':
-      return toggle_panel(state, Panel::leases);
-    case '!':
-      return toggle_panel(state, Panel::problems);
-    case 'H':
-      return toggle_panel(state, Panel::host);
-    case 'd':
-      return toggle_panel(state, Panel::device);
-    case 'F':
-      state.fahrenheit = !state.fahrenheit;
-      return;
-    case 'T':
-      state.use_kind = static_cast<UseKind>((static_cast<int>(state.use_kind) + 1) % 3);
-      return arrange(state);
-    case '/':
-      return start_typing(state, Mode::filter, state.filter);
-    case 'u':
-      return start_typing(state, Mode::user, state.user);
-    case 't':
-      state.tree = !state.tree;
-      return arrange(state);
-    case 's':
-      return cycle_sort(state);
-    case 'S':
-      return sort_by(state, state.sort.front().key);
-    case 'a':
-      return add_sort(state);
-    case 'c':
-      state.theme = next(state.theme);
-      return;
-    case 'm':
-      state.charted = (state.charted + 1) % (chart_count + 1);
-      return;
-    case 'g':
-      state.charts = !state.charts;
-      return;
-    case 'w':
-      state.zoom = (state.zoom + 1) % 4;
-      return;
-    case 'L':
-      state.language =
-          state.language == Language::english ? Language::simplified_chinese : Language::english;
-      return;
-    case ' ':
-      return toggle_mark(state);
-    case 'U':
-      state.marked.clear();
-      return;
-    case 'k':
-      return start_typing(state, Mode::signal, "");
-    case 'z':
-      return freeze_or_continue(state);
-    case 'r':
-      return start_typing(state, Mode::nice, "");
-    case 'p':
-      state.paused = !state.paused;
-      return;
-    case '+':
-    case '=':
-      return change_speed(state, true);
-    case '-':
-      return change_speed(state, false);
-    case '.':
-      return step_tape(state, 1);
-    case ',':
-      return step_tape(state, -1);
-    case ']':
-      return step_tape(state, 10);
-    case '[':
-      return step_tape(state, -10);
-    default:
-      if (text[0] >= '0' && text[0] <= '9') type_digit(state, text);
-  }
+void quit_or_close(State& state) {
+  state.quits = state.panel == Panel::none;
+  state.panel = Panel::none;
 }
 
+void open_or_close(State& state) {
+  if (state.panel == Panel::none) return open_details(state);
+  state.panel = Panel::none;
+}
+
+// What keys do is a function with what it is given, or a member that is turned or has so many
+// values.
+template <auto function, auto... given>
+void act(State& state, const Key& /*key*/) {
+  function(state, given...);
+}
+template <bool State::* flag>
+void turn(State& state, const Key& /*key*/) {
+  state.*flag = !(state.*flag);
+  arrange(state);
+}
+template <auto member, int count>
+void step(State& state, const Key& /*key*/) {
+  using Value = std::remove_reference_t<decltype(state.*member)>;
+  state.*member = static_cast<Value>((static_cast<int>(state.*member) + 1) % count);
+  arrange(state);
+}
+void move_as_named(State& state, const Key& key) { move(state, key.name); }
+
+using Name = Key::Name;
+
+constexpr auto all_bindings = std::to_array<Binding>({
+    {"q  Ctrl-C", as_key("quit"), {{{"q", act<quit_or_close>, {1, "q", as_key("quit")}}}}},
+    {"Up Down PgUp PgDn",
+     as_key("move through the processes, or through a panel's text"),
+     {{{Name::up, move_as_named},
+       {Name::down, move_as_named},
+       {Name::page_up, move_as_named},
+       {Name::page_down, move_as_named},
+       {Name::home, move_as_named},
+       {Name::end, move_as_named}}}},
+    {"Left Right Tab",
+     as_key("move from device to device"),
+     {{{Name::left, act<move_focus, -1>},
+       {Name::back_tab, act<move_focus, -1>},
+       {Name::right, act<move_focus, 1>},
+       {Name::tab, act<move_focus, 1>}}}},
+    {"Enter",
+     as_key("details of the process: command, environment names, device files, charts"),
+     {{{Name::enter, act<open_or_close>, {5, "Enter", as_key("details")}}}}},
+    {"l  !  ?",
+     as_key("leases and the waiting queue; what is wrong; this help"),
+     {{{"l", act<toggle_panel, Panel::leases>, {10, "l", as_key("leases")}},
+       {"!", act<toggle_panel, Panel::problems>},
+       {"?h", act<toggle_panel, Panel::help>, {2, "?", as_key("help")}}}}},
+    {"0 to 9",
+     as_key("only this device; again: all (two digits quickly: devices from 10)"),
+     {{{"0123456789", [](State& state, const Key& key) { type_digit(state, key.text); }}}}},
+    {"/  u",
+     as_key("filter by a text; by a user's name"),
+     {{{"/", act<start_typing, Mode::filter>, {6, "/", as_key("filter")}},
+       {"u", act<start_typing, Mode::user>}}}},
+    {"Esc",
+     as_key("close the panel, unmark all, drop the filters"),
+     {{{Name::escape, act<escape>}}}},
+    {"s  S  a",
+     as_key("sort by the next column; the other way round; by one more column"),
+     {{{"s", act<cycle_sort>, {7, "s", as_key("sort")}},
+       {"S", [](State& state, const Key&) { sort_by(state, state.sort.front().key); }},
+       {"a", act<add_sort>}}}},
+    {"t", as_key("processes as a tree"), {{{"t", turn<&State::tree>, {9, "t", as_key("tree")}}}}},
+    {"Space  U",
+     as_key("mark a process; unmark all"),
+     {{{" ", act<toggle_mark>}, {"U", [](State& state, const Key&) { state.marked.clear(); }}}}},
+    {"k",
+     as_key("send a signal to the marked processes, else to the selected one"),
+     {{{"k", act<start_typing, Mode::signal>, {8, "k", as_key("signal")}}}}},
+    {"z  r",
+     as_key("freeze or continue; change the nice value"),
+     {{{"z", act<freeze_or_continue>}, {"r", act<start_typing, Mode::nice>}}}},
+    {"m",
+     as_key("charts: all of a device, or one reading with its axis"),
+     {{{"m", step<&State::charted, chart_count + 1>}}}},
+    {"H",
+     as_key("charts of this host, and of the mean of its devices"),
+     {{{"H", act<toggle_panel, Panel::host>}}}},
+    {"d",
+     as_key("all readings of the device that the charts begin with"),
+     {{{"d", act<toggle_panel, Panel::device>}}}},
+    {"T",
+     as_key("all processes, those that compute, those that draw"),
+     {{{"T", step<&State::use_kind, 3>}}}},
+    {"F", as_key("temperatures in Fahrenheit or Celsius"), {{{"F", turn<&State::fahrenheit>}}}},
+    {"g  w",
+     as_key("charts on or off; more time per column (1, 4, 16, 64 samples)"),
+     {{{"g", turn<&State::charts>}, {"w", step<&State::zoom, 4>}}}},
+    {"p", as_key("pause the picture"), {{{"p", turn<&State::paused>, {12, "p", as_key("pause")}}}}},
+    {"+  -",
+     as_key("look more often, less often; a recording: faster, slower"),
+     {{{"+=", act<change_speed, true>, {4, "+ -", as_key("speed"), true}},
+       {"-", act<change_speed, false>}}}},
+    {", .  [ ]",
+     as_key("a recording: one snapshot back or on; ten"),
+     {{{",", act<step_tape, -1>, {3, ", .", as_key("step"), true}},
+       {".", act<step_tape, 1>},
+       {"[", act<step_tape, -10>},
+       {"]", act<step_tape, 10>}}}},
+    {"c  L",
+     as_key("colours: dark, light, colour-blind, mono; language"),
+     {{{"c", step<&State::theme, 4>, {11, "c", as_key("colours")}},
+       {"L", step<&State::language, 2>}}}},
+    {"Ctrl-L  Ctrl-Z", as_key("draw anew; suspend")},  // whatever is asked: Updater
+    {as_key("mouse"), as_key("select, open, sort by a column's head, scroll")},
+});
+
 void browse(State& state, const Key& key) {
-  switch (key.name) {
-    case Key::Name::character:
-      return browse_character(state, key.text);
-    case Key::Name::enter:
-      if (state.panel == Panel::none) return open_details(state);
-      state.panel = Panel::none;
-      return;
-    case Key::Name::escape:
-      return escape(state);
-    case Key::Name::left:
-    case Key::Name::back_tab:
-      return move_focus(state, -1);
-    case Key::Name::right:
-    case Key::Name::tab:
-      return move_focus(state, 1);
-    case Key::Name::up:
-    case Key::Name::down:
-    case Key::Name::home:
-    case Key::Name::end:
-    case Key::Name::page_up:
-    case Key::Name::page_down:
-      return move(state, key.name);
-    case Key::Name::interrupt:
-    case Key::Name::suspend:
-    case Key::Name::redraw:
-    case Key::Name::backspace:
-    case Key::Name::erase:
-    case Key::Name::clear:
-      return;
+  for (const Binding& binding : all_bindings) {
+    for (const KeyAction& one : binding.actions) {
+      if (one.act == nullptr || one.name != key.name) continue;
+      const bool is_typed = key.text.size() == 1 && one.typed.contains(key.text[0]);
+      if (key.name == Name::character && !is_typed) continue;
+      return one.act(state, key);
+    }
   }
 }
 
@@ -349,11 +359,9 @@ struct Updater {
 };
 
 void click_header(State& state, int column) {
-  int at = 1;
-  for (const TableColumn& one : table_columns(state)) {
-    if (one.width == 0) continue;
-    if (column >= at && column < at + one.width && one.sort) return sort_by(state, *one.sort);
-    at += one.width + 1;
+  for (const PlacedColumn& one : table_columns(state)) {
+    const bool is_on = column >= one.at && column < one.at + one.width;
+    if (is_on && one.column.sort) return sort_by(state, *one.column.sort);
   }
 }
 
@@ -393,6 +401,8 @@ void Updater::operator()(const Mouse& mouse) const {
 }
 
 }  // namespace
+
+std::span<const Binding> bindings() { return all_bindings; }
 
 void arrange(State& state) {
   arrange_rows(state);

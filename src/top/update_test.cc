@@ -200,7 +200,7 @@ TEST(Top, EachColumnWithANumberIsSortedBy) {
                       .build();
   const auto by = [&](SortKey key) {
     State state = shown(host);
-    state.sort = {{key, sorts_descending_first(key)}};
+    state.sort = {{key, sorting_by(key).descending_first}};
     arrange_rows(state);
     return pids(state);
   };

@@ -11,21 +11,6 @@ namespace {
 // What a driver holds for itself beside its processes stays below this.
 constexpr Bytes worth_a_search{std::uint64_t{256} << 20};
 
-Presence presence_of(const HostProcess* process, const Host& host) {
-  if (process == nullptr) return Presence::hidden;  // a dump that tells no more than the driver
-  if (!process->user.get()) {
-    if (process->user.why() != Absent::failed) return Presence::hidden;
-    const Reading<std::string>& view = host.process_view;
-    // Whether everybody can be seen from here was asked and not answered: nobody is called gone.
-    if (!view.get() && view.why() != Absent::not_sampled) return Presence::hidden;
-    const bool whole = !view.get() || *view.get() == "whole";
-    return whole ? Presence::gone : Presence::elsewhere;
-  }
-  const std::string state = process->state.get() ? *process->state.get() : "";
-  if (state == "Z" || state == "X") return Presence::zombie;
-  return process->stuck ? Presence::stuck : Presence::alive;
-}
-
 /// Who has the device's file open without being in the driver's list of the card.
 std::vector<pid_t> unlisted_holders(const Device& device, const SnapshotIndex& index) {
   std::vector<pid_t> holders;
@@ -42,6 +27,21 @@ std::vector<pid_t> unlisted_holders(const Device& device, const SnapshotIndex& i
 }
 
 }  // namespace
+
+Presence presence_of(const HostProcess* process, const Host& host) {
+  if (process == nullptr) return Presence::hidden;  // a dump that tells no more than the driver
+  if (!process->user.get()) {
+    if (process->user.why() != Absent::failed) return Presence::hidden;
+    const Reading<std::string>& view = host.process_view;
+    // Whether everybody can be seen from here was asked and not answered: nobody is called gone.
+    if (!view.get() && view.why() != Absent::not_sampled) return Presence::hidden;
+    const bool whole = !view.get() || *view.get() == "whole";
+    return whole ? Presence::gone : Presence::elsewhere;
+  }
+  const std::string state = process->state.get() ? *process->state.get() : "";
+  if (state == "Z" || state == "X") return Presence::zombie;
+  return process->stuck ? Presence::stuck : Presence::alive;
+}
 
 bool is_of(const std::string& user, const HostProcess* process) {
   if (process == nullptr) return false;
@@ -84,8 +84,7 @@ std::vector<ProcessRow> process_rows(const SnapshotIndex& index,
                       .use = use,
                       .process = process,
                       .claim = index.claim_of(use->pid),
-                      .presence = presence_of(process, snapshot.host),
-                      .holders = {}});
+                      .presence = presence_of(process, snapshot.host)});
       if (has_ended(rows.back())) rows.back().holders = unlisted_holders(device, index);
     }
     std::sort(rows.begin() + static_cast<std::ptrdiff_t>(first), rows.end(),

@@ -20,6 +20,8 @@ enum class Presence {
   hidden      // /proc does not show other users' processes
 };
 [[nodiscard]] std::string_view name_of(Presence presence);
+/// Null: nothing is known of it.
+[[nodiscard]] Presence presence_of(const HostProcess* process, const Host& host);
 
 struct ProcessRow {
   const Device* device = nullptr;

@@ -17,15 +17,13 @@ struct Told {
 };
 
 [[nodiscard]] inline Told told(std::string text) {
-  return {.value = Sentence::as_is(std::move(text)), .because = {}};
+  return {.value = Sentence::as_is(std::move(text))};
 }
-[[nodiscard]] inline Told told(Sentence words) {
-  return {.value = std::move(words), .because = {}};
-}
+[[nodiscard]] inline Told told(Sentence words) { return {.value = std::move(words)}; }
 [[nodiscard]] Sentence because_of(Absent why);
 template <class T, class Text>
 [[nodiscard]] Told told(const Reading<T>& reading, Text text) {
-  if (!reading.get()) return {.value = {}, .because = because_of(reading.why())};
+  if (!reading.get()) return {.because = because_of(reading.why())};
   return told(text(*reading.get()));
 }
 [[nodiscard]] inline Told told(const Reading<std::string>& reading) {

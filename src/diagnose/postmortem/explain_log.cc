@@ -155,9 +155,7 @@ Finding finding_of(const LogHit& seen, const LogText& log) {
                   .severity = entry.severity,
                   .title = Sentence(entry.title),
                   .evidence = {place_of(log, seen.first)},
-                  .meaning = Sentence(entry.meaning),
-                  .steps = {},
-                  .doubt = {}};
+                  .meaning = Sentence(entry.meaning)};
   for (const LogEntry::Advice& step : entry.steps) {
     if (step.what.empty()) continue;
     finding.steps.push_back({Sentence(step.what), std::string(step.command)});
@@ -320,8 +318,7 @@ Finding finding_of_xid(const XidEvent& xid, Sentence title, Sentence evidence) {
           .title = std::move(title),
           .evidence = {std::move(evidence)},
           .meaning = Sentence(facts.meaning),
-          .steps = {{Sentence(advice_for(facts.action)), ""}},
-          .doubt = {}};
+          .steps = {{Sentence(advice_for(facts.action)), ""}}};
 }
 
 bool is_gpu_memory_shortage(std::string_view rule) {

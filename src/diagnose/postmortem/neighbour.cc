@@ -18,10 +18,8 @@ std::optional<NeighbourWatch::NeighbourLook> NeighbourWatch::look_at(std::size_t
     held += *one.memory.get();
     own.insert(one.pid);
   }
-  NeighbourLook look{.at = sample.at,
-                     .others = minus(*used.get(), held).value_or(Bytes(0)),
-                     .used = *used.get(),
-                     .users = {}};
+  NeighbourLook look{
+      .at = sample.at, .others = minus(*used.get(), held).value_or(Bytes(0)), .used = *used.get()};
   for (const OthersSample& one : sample.others) {
     if (one.device == device && one.memory.get()) look.users[one.user] += *one.memory.get();
   }
@@ -63,8 +61,7 @@ std::vector<NeighbourGrowth> NeighbourWatch::growths() const {
                            .before = before->others,
                            .last = last->others,
                            .used_last = watched.last.back().used,
-                           .seen_last = watched.last.back().at,
-                           .users = {}};
+                           .seen_last = watched.last.back().at};
     for (const auto& [name, held] : last->users) {
       const auto had = before->users.find(name);
       growth.users.push_back({name, had == before->users.end() ? Bytes(0) : had->second, held});

@@ -88,8 +88,7 @@ FlightStory story_of_group(const std::map<int, LastOperation>& last) {
   if (!story.ranks.empty() && !is_over) {
     story.how = FlightStory::How::behind;
   } else if (names.size() > 1) {
-    story = {
-        .how = FlightStory::How::differs, .ranks = {}, .others = {}, .awaited = {}, .last = {}};
+    story = {.how = FlightStory::How::differs};
     for (const auto& [rank, operation] : last) {
       story.ranks.push_back(rank);
       story.last += (story.last.empty() ? "" : ", ") + fmt::format("{}: {}", rank, operation.name);

@@ -64,7 +64,7 @@ std::optional<Finding> by_dumps(const std::map<int, FlightDump>& dumps, int rank
                                 std::string_view run) {
   const FlightStory story = flight_story(dumps, ranks);
   if (story.how == FlightStory::How::nobody) return std::nullopt;
-  Finding finding{.rule = "rank_hang", .severity = Severity::error, .evidence = {}, .steps = {}};
+  Finding finding{.rule = "rank_hang", .severity = Severity::error};
   const std::string who = listed(story.ranks);
   const std::string awaited =
       fmt::format("{} ({})", printable(story.awaited.name), story.awaited.number);
@@ -103,7 +103,7 @@ std::optional<Finding> by_meeting(const std::vector<RankSeen>& ranks, std::strin
   if (there.empty() || missing.empty()) return std::nullopt;
   std::vector<int> awaited;
   for (const RankSeen* one : missing) awaited.push_back(one->rank);
-  Finding finding{.rule = "rank_hang", .severity = Severity::warning, .evidence = {}, .steps = {}};
+  Finding finding{.rule = "rank_hang", .severity = Severity::warning};
   finding.title = sentence("rank {} has not come to where the ranks meet, and ranks {} are there",
                            listed(awaited), listed(there));
   for (const RankSeen* one : missing) finding.evidence.push_back(act_text(*one));
@@ -155,7 +155,7 @@ std::optional<Finding> find_rank_hang(const std::vector<RankSeen>& ranks,
   if (waiting.empty() || others.empty() || others.size() > waiting.size()) return std::nullopt;
   std::vector<int> awaited;
   for (const RankSeen* one : others) awaited.push_back(one->rank);
-  Finding finding{.rule = "rank_hang", .severity = Severity::warning, .evidence = {}, .steps = {}};
+  Finding finding{.rule = "rank_hang", .severity = Severity::warning};
   finding.title = sentence("ranks {} wait, and rank {} does not: they may wait for it",
                            listed(waiting), listed(awaited));
   for (const RankSeen* one : others) finding.evidence.push_back(act_text(*one));

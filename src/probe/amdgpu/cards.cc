@@ -104,7 +104,6 @@ Node node_of(const Numbered& numbered) {
       .chip = chip_name(value_of(told, "gfx_target_version")),
       .memory = bank_memory(numbered.folder),
       .has_processor = value_of(told, "cpu_cores_count") > 0,
-      .links = {},
   };
 }
 
@@ -161,7 +160,7 @@ void add_nodes(std::vector<Card>& cards, const std::string& sys) {
   for (const std::string& entry : entries_in(topology)) {
     const auto number = parse_unsigned(entry);
     if (!number) continue;
-    Numbered node{.number = *number, .folder = topology + entry, .properties = {}};
+    Numbered node{.number = *number, .folder = topology + entry};
     node.properties = properties_of(node.folder + "/properties");
     // The others are processors, or not for this container.
     if (value_of(node.properties, "simd_count") > 0) nodes.push_back(std::move(node));

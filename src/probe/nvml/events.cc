@@ -84,8 +84,7 @@ Return EventWatch::fetch(const Api& api, std::span<const EventSource> devices, W
                     .code = *xid,
                     .at = now,
                     .pid = Absent::unsupported,
-                    .process = Absent::unsupported,
-                    .text = {}});
+                    .process = Absent::unsupported});
   }
   for (const XidEvent& event : events) {
     if (event.code == xid_double_bit) drop_one_like(event.pci_address, double_bit_errors);

@@ -188,9 +188,7 @@ std::expected<int, Problem> PresenceSource::open() {
     found.push_back({.row = row,
                      .folder = folder + "/" + entry,
                      .address = std::move(*address),
-                     .number = counts[row]++,
-                     .files = {},
-                     .minor = {}});
+                     .number = counts[row]++});
   }
   find_files(found);
   found_ = std::move(found);

@@ -89,7 +89,7 @@ Result<std::int64_t> Registry::process(Database& database, std::int64_t device,
     found->second.last_ms = at_ms;
     return found->second.id;
   }
-  KnownProcess known{.id = 0, .user = {}, .name = {}, .first_ms = at_ms, .last_ms = at_ms};
+  KnownProcess known{.id = 0, .first_ms = at_ms, .last_ms = at_ms};
   if (host != nullptr) {
     known.user = host->user.get().value_or("");
     known.name = host->executable_name.get().value_or("");

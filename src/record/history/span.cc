@@ -43,7 +43,6 @@ void put_leases(Spans& into, const Snapshot& snapshot) {
     put(into, {.kind = SpanKind::wait,
                .device = DeviceId(),
                .key = waiter.id,
-               .run = {},
                .user = waiter.user,
                .uid = static_cast<std::int64_t>(waiter.uid),
                .title = waiter.wants,
@@ -79,10 +78,7 @@ Spans spans_in(const SnapshotIndex& index) {
     put(now, {.kind = SpanKind::state,
               .device = device.id,
               .key = std::string(name_of(state_of(device, index))),
-              .run = {},
-              .user = {},
               .uid = std::nullopt,
-              .title = {},
               .from_ms = snapshot.taken.unix_ms,
               .to_ms = std::nullopt});
   }

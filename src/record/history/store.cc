@@ -256,7 +256,7 @@ Result<void> HistoryStore::check_kind(const Snapshot& snapshot) {
 Result<SampleRow> HistoryStore::row_of(const SnapshotIndex& index) {
   const Snapshot& snapshot = index.snapshot();
   const std::int64_t at_ms = snapshot.taken.unix_ms;
-  SampleRow row{.at_ms = at_ms, .readings = {}};
+  SampleRow row{.at_ms = at_ms};
   std::map<DeviceId, std::int64_t> numbers;
   for (const Device& device : snapshot.devices) {
     const auto number = registry_.device(*database_, device, at_ms);

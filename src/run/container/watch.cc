@@ -214,13 +214,13 @@ void ContainerWatch::perform(const InspectContainer&) {
 
 void ContainerWatch::on_inspected(const EngineCall::Answer& answer) {
   using How = ContainerInspected::How;
-  ContainerInspected news{.how = How::no_answer, .seen = {}};
+  ContainerInspected news{.how = How::no_answer};
   if (answer.is_good) {
     auto list = parse_inspected(answer.out);
     if (list && list->size() == 1 && list->front().id == container_.id) {
       // A file of its own --cidfile may hold the id of another.
       const bool is_its = list->front().run == terms_.run;
-      news = {.how = is_its ? How::found : How::gone, .seen = {}};
+      news = {.how = is_its ? How::found : How::gone};
       if (is_its) news.seen = list->front();
     }
   } else if (says_no_such_container(answer.err)) {

@@ -38,12 +38,9 @@ Result<void> OtherNodes::start(const std::vector<std::string>& command,
     });
     if (!child) return std::unexpected(child.error());
     (void)::setpgid(*child, *child);
-    nodes_.push_back({.number = node, .srun = *child, .end = {}, .read = {}, .failed_with = {}});
+    nodes_.push_back({.number = node, .srun = *child});
     for (int rank = 0; rank < plan_.ranks && !plan_.by_torchrun; ++rank) {
-      table.ranks.push_back({.rank = node * plan_.ranks + rank,
-                             .process = {},
-                             .node = fmt::format("#{}", node),
-                             .exit = {}});
+      table.ranks.push_back({.rank = node * plan_.ranks + rank, .node = fmt::format("#{}", node)});
     }
   }
   return {};
@@ -106,7 +103,7 @@ std::optional<OtherNodes::Failure> OtherNodes::failure() const {
   }
   for (const Node& node : nodes_) {
     if (node.end && *node.end != Exit{}) {
-      return Failure{.rank = {}, .node = node.number, .exit = *node.end};
+      return Failure{.node = node.number, .exit = *node.end};
     }
   }
   return std::nullopt;

@@ -43,8 +43,7 @@ std::optional<Cause> shared_with_others(const Evidence& seen) {
                     "others' kernels."),
        .steps = {{sentence("see who it is"), "berth ps"},
                  {sentence("take a GPU of one's own: others that use berth leave it alone"),
-                  "berth run -- COMMAND"}},
-       .doubt = {}},
+                  "berth run -- COMMAND"}}},
       share};
 }
 
@@ -62,10 +61,9 @@ std::optional<Cause> throttled_heat(const Evidence& seen) {
                             percent(share)),
                    sentence("its SMs ran at {} of their highest clock meanwhile", percent(clock))},
       .meaning = sentence("Air does not reach it, a fan stands still, or its neighbours heat it."),
-      .steps = {{sentence("see temperatures and fans"), "nvidia-smi -q -d TEMPERATURE"},
-                {sentence("tell the administrator; a card further from the others may be cooler"),
-                 ""}},
-      .doubt = {}};
+      .steps = {
+          {sentence("see temperatures and fans"), "nvidia-smi -q -d TEMPERATURE"},
+          {sentence("tell the administrator; a card further from the others may be cooler"), ""}}};
   for (const ActivitySample& step : seen.activity.steps) {
     for (const DeviceStep& device : step.devices) {
       if (!device.temperature.get() || !device.throttle.get() || !device.throttle.get()->heat)
@@ -109,8 +107,7 @@ std::optional<Cause> throttled_power(const Evidence& seen) {
                      ? sentence("ask the administrator why it is lowered")
                      : sentence("a supply that is too weak shows as a power brake: tell the "
                                 "administrator"),
-                 ""}},
-      .doubt = {}};
+                 ""}}};
   if (lowered != nullptr) {
     finding.evidence.push_back(sentence("the limit is set to {} W, by default it is {} W",
                                         lowered->power_limit.get()->count() / 1000,
@@ -153,7 +150,6 @@ Finding finding_of(const Evidence& seen, const Wait& wait) {
   Finding finding{.rule = "waiting_for_ranks",
                   .severity = Severity::warning,
                   .title = sentence("the GPU waits in a collective for another rank"),
-                  .evidence = {},
                   .meaning = sentence("A collective (NCCL) spins on the GPU until the last rank "
                                       "arrives. The utilisation is full, and no work is done."),
                   .steps = advice(Advice::balance_ranks, seen.activity.framework)};

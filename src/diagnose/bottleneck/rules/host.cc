@@ -190,8 +190,7 @@ std::optional<Cause> host_device_copies(const Evidence& seen) {
                 .meaning = sentence(
                     "Copies from ordinary (pageable) memory reach a fraction of the link, and "
                     "no kernel runs meanwhile."),
-                .steps = advice(Advice::pinned_copies, seen.activity.framework),
-                .doubt = {}},
+                .steps = advice(Advice::pinned_copies, seen.activity.framework)},
                features.idle()};
 }
 

@@ -197,10 +197,9 @@ std::optional<Cause> swapping(const Evidence& seen) {
                             short_size(Bytes(static_cast<std::uint64_t>(swapped))))},
       .meaning = sentence("The machine or the job's limit has too little memory. Each touch of a "
                           "page that is out is a read from the disk."),
-      .steps = {{sentence("load with fewer workers, or smaller batches ahead (prefetch_factor)"),
-                 ""},
-                {sentence("see who has the memory"), "ps aux --sort=-rss | head"}},
-      .doubt = {}};
+      .steps = {
+          {sentence("load with fewer workers, or smaller batches ahead (prefetch_factor)"), ""},
+          {sentence("see who has the memory"), "ps aux --sort=-rss | head"}}};
   if (features.swap_rate) {
     finding.evidence.push_back(
         sentence("the machine reads {} back from the swap space", size_rate(*features.swap_rate)));

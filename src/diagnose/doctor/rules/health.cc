@@ -59,7 +59,6 @@ Finding not_judged(const DeviceHealth& health, bool is_passed_over) {
       .rule = "health_unknown",
       .severity = Severity::warning,
       .title = sentence("how well GPU {} is cannot be told", shown(health)),
-      .evidence = {},
       .meaning = is_passed_over
                      ? sentence("Where the driver does not tell whether a card has failed, `berth "
                                 "run` passes over it. --allow-failed takes it all the same.")

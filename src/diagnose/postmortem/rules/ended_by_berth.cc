@@ -73,7 +73,7 @@ Sentence meaning_of(const RunRecord& run) {
 
 Finding time_limit(const PostmortemEvidence& evidence) {
   const RunRecord& run = evidence.run;
-  Finding finding{.rule = "time_limit", .severity = Severity::warning, .evidence = {}, .steps = {}};
+  Finding finding{.rule = "time_limit", .severity = Severity::warning};
   finding.title = title_of(run);
   for (const RunEvent& event : evidence.events) {
     if (event.kind == "time_limit") finding.evidence.push_back(event.text);
@@ -99,9 +99,7 @@ Finding stopped(const PostmortemEvidence& evidence) {
           .title = by.empty() ? sentence("somebody ended it with berth stop")
                               : sentence("{} ended it with berth stop", printable(by)),
           .evidence = {sentence("the record of the run has the wish to stop it")},
-          .meaning = meaning_of_stop(evidence.run.manifest.user),
-          .steps = {},
-          .doubt = {}};
+          .meaning = meaning_of_stop(evidence.run.manifest.user)};
 }
 
 Sentence title_of_never_started(const RunRecord& run) {
@@ -122,10 +120,7 @@ Finding never_started(const PostmortemEvidence& evidence) {
   Finding finding{.rule = "never_started",
                   .severity = left ? Severity::hint : Severity::error,
                   .title = title_of_never_started(run),
-                  .evidence = {},
-                  .meaning = sentence("The program never ran."),
-                  .steps = {},
-                  .doubt = {}};
+                  .meaning = sentence("The program never ran.")};
   if (!run.end->known) return finding;
   finding.evidence.push_back(
       sentence("it waited for {} and was not started", short_duration(waited(run, {}))));
@@ -140,12 +135,10 @@ Finding memory_cap(const PostmortemEvidence& evidence) {
   Finding finding{.rule = "memory_cap",
                   .severity = Severity::warning,
                   .title = sentence("it used more of the GPU's memory than its share"),
-                  .evidence = {},
                   .meaning = sentence("berth ended it as its cap_action says."),
                   .steps = {{sentence("ask for as much as it needs"),
                              "berth run --memory 20G -- python train.py"},
-                            {sentence("see what a model takes"), "berth fit --help"}},
-                  .doubt = {}};
+                            {sentence("see what a model takes"), "berth fit --help"}}};
   for (const RunEvent& event : evidence.events) {
     if (event.kind == "memory_over_cap") finding.evidence.push_back(event.text);
   }
@@ -172,8 +165,7 @@ Findings rank_failed_first(const PostmortemEvidence& evidence) {
   if (!evidence.ranks || !evidence.ranks->failed_first) return {};
   const auto& ranks = evidence.ranks->ranks;
   const Rank& first = ranks[static_cast<std::size_t>(*evidence.ranks->failed_first)];
-  Finding finding{
-      .rule = "rank_failed_first", .severity = Severity::warning, .evidence = {}, .steps = {}};
+  Finding finding{.rule = "rank_failed_first", .severity = Severity::warning};
   const bool by_signal = first.exit.signal != 0;
   finding.title = by_signal
                       ? sentence("rank {} ended first, by {}; berth ended the others", first.rank,

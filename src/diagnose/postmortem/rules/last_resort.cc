@@ -79,9 +79,7 @@ Finding finding_of(const SignalMeaning& meaning, const RunRecord& run) {
   Finding finding{.rule = std::string(meaning.rule),
                   .severity = meaning.severity,
                   .title = Sentence(meaning.title),
-                  .evidence = {},
                   .meaning = Sentence(meaning.meaning),
-                  .steps = {},
                   .doubt = Sentence(meaning.doubt)};
   finding.evidence.push_back(
       run.end->exit.signal != 0
@@ -109,7 +107,6 @@ Findings ended_by_signal(const PostmortemEvidence& evidence) {
            .title = sentence("it was ended by {}", signal_name(signal)),
            .evidence = {sentence("the record of the run")},
            .meaning = sentence("berth sent no such signal."),
-           .steps = {},
            .doubt = Sentence(who_sent_it)}};
 }
 
@@ -167,8 +164,7 @@ Findings rank_ended_first(const PostmortemEvidence& evidence) {
       .meaning = sentence("The ranks that are left wait for it in vain, until NCCL's time is over "
                           "or the connection breaks."),
       .steps = {{sentence("see why that one died"),
-                 "berth explain " + printable(first->run.manifest.id)}},
-      .doubt = {}};
+                 "berth explain " + printable(first->run.manifest.id)}}};
   if (was_sent_from_outside(signal_of(first->run))) {
     finding.doubt = sentence("somebody ended it, and perhaps this one too");
   }
@@ -207,8 +203,7 @@ Finding end_finding() {
       .evidence = {sentence("its keeper has gone without writing the end")},
       .meaning = sentence("The machine went down, the disk was full, or somebody killed berth's "
                           "own processes."),
-      .steps = {{sentence("see when the machine was started last"), "uptime -s"}},
-      .doubt = {}};
+      .steps = {{sentence("see when the machine was started last"), "uptime -s"}}};
 }
 
 /// How it ended is not recorded.
@@ -225,10 +220,7 @@ Findings last_lines(const PostmortemEvidence& evidence) {
   Finding finding{.rule = "last_lines",
                   .severity = Severity::hint,
                   .title = sentence("the last lines of its log"),
-                  .evidence = {},
-                  .meaning = sentence("Nothing surer is known: they may tell more."),
-                  .steps = {},
-                  .doubt = {}};
+                  .meaning = sentence("Nothing surer is known: they may tell more.")};
   for (const std::string& line : last_lines(*evidence.log, most_lines)) {
     finding.evidence.push_back(Sentence::as_is(line));
   }

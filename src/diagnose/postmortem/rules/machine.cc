@@ -49,10 +49,7 @@ Finding of_events(const Kind& kind, const PostmortemEvidence& evidence) {
   Finding finding{.rule = std::string(kind.rule),
                   .severity = Severity::error,
                   .title = Sentence(kind.title),
-                  .evidence = {},
-                  .meaning = Sentence(kind.meaning),
-                  .steps = {},
-                  .doubt = {}};
+                  .meaning = Sentence(kind.meaning)};
   add_events(kind.event, evidence, finding);
   if (finding.evidence.empty()) return finding;
   add_end(evidence, finding);
@@ -113,13 +110,11 @@ Finding reset_finding() {
   return {.rule = "device_reset",
           .severity = Severity::error,
           .title = sentence("a device of the run was reset while it ran"),
-          .evidence = {},
           .meaning = sentence(
               "A reset takes from the job all that it had on the device, which nothing brings "
               "back."),
           .steps = {{sentence("ask the administrator who reset it, and what for"), ""},
-                    {sentence("see how the devices are now"), "berth health"}},
-          .doubt = {}};
+                    {sentence("see how the devices are now"), "berth health"}}};
 }
 
 /// A device was reset under the job: what the sampler saw (the record's events).
@@ -190,15 +185,13 @@ Finding killed_by_kernel() {
       .rule = "oom_killer",
       .severity = Severity::error,
       .title = sentence("the kernel killed it: the main memory was used up"),
-      .evidence = {},
       .meaning = sentence(
           "The machine, or the control group of the job (a container's or a scheduler's limit), "
           "had no main memory left. It is not the GPU's memory."),
       .steps = {{sentence("load less at once: fewer data loader workers, a memory map or a stream "
                           "instead of the whole data set"),
                  ""},
-                {sentence("ask the scheduler or the container for more main memory"), ""}},
-      .doubt = {}};
+                {sentence("ask the scheduler or the container for more main memory"), ""}}};
 }
 
 bool is_of_run(const OomKill& kill, const PostmortemEvidence& evidence) {

@@ -124,8 +124,7 @@ Finding finding_about(const NeighbourGrowth& growth, const RunRecord& run) {
           .meaning = sentence("Without what they took meanwhile it would have fitted."),
           .steps = {{sentence("see who else is on the device"), "berth ps"},
                     {sentence("take a device alone, and wait for one if need be"),
-                     "berth run --wait -- python train.py"}},
-          .doubt = {}};
+                     "berth run --wait -- python train.py"}}};
 }
 
 /// Of those that `fits`, the one that grew most.
