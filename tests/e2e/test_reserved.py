@@ -141,7 +141,7 @@ def test_a_replay_shows_the_leases_of_the_recording_alone(machine):
             answer = json.loads(machine.run("leases", "--replay", file, "--json").stdout)
             assert (answer["ledger"], answer["ledger_kind"]) == (None, None)
             assert len(answer["leases"]) == len(answer["queue"]) == (file == recording)
-        assert machine.run("leases").stdout.rstrip().endswith("(BERTH_LEDGER).")
+        assert machine.run("leases").stdout.rstrip().endswith("(BERTH_LEDGER), its part for this simulated server.")
 
 
 def test_help_says_what_the_states_mean(machine):
