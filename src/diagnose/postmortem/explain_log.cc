@@ -165,8 +165,8 @@ Finding finding_of(const LogHit& seen, const LogText& log) {
   }
   if (entry.code == "shared_memory_full" && is_bare_bus_error(log.line(seen.first))) {
     finding.doubt = sentence(
-        "a bus error alone does not say so. A mapped file that became shorter, or a failing disk, "
-        "ends a program so, too");
+        "a bus error alone does not say so. A mapped file that became shorter, or a disk that "
+        "fails, ends a program so, too");
   }
   return finding;
 }
