@@ -43,8 +43,8 @@ def free_ports(count):
 class Slurm:
     """One site; `close()` ends its daemons and the jobs they left."""
 
-    def __init__(self, release="22.05", nodes=None, is_constrained=False, around_jobs=bool(os.environ.get("BERTH_LONG"))):
-        self.nodes, self.is_constrained, self.around_jobs = nodes or NODES, is_constrained, around_jobs
+    def __init__(self, release="22.05", nodes=None, cgroup="", around_jobs=bool(os.environ.get("BERTH_LONG"))):
+        self.nodes, self.cgroup, self.around_jobs = nodes or NODES, cgroup, around_jobs
         self.peer = RELEASES[release].resolve()
         if not (self.peer / "usr/sbin/slurmctld-wlm").exists():
             pytest.skip(f"no Slurm in {RELEASES[release].relative_to(ROOT)}: ./dev test unpacks it")
@@ -87,9 +87,9 @@ class Slurm:
             f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=8 RealMemory=4000 "
             f"Gres=gpu:{kind}:{len(cards)} State=UNKNOWN\n" for port, (name, (kind, cards)) in zip(ports, self.nodes.items()))
         without = WITHOUT if self.peer.name == "slurm" else ""
-        if self.is_constrained:
+        if self.cgroup:
             without = without.replace("TaskPlugin=task/none", "TaskPlugin=task/cgroup")
-            (here / "cgroup.conf").write_text("ConstrainDevices=yes\nIgnoreSystemd=yes\n", encoding="utf-8")
+            (here / "cgroup.conf").write_text(f"{self.cgroup}\nIgnoreSystemd=yes\n", encoding="utf-8")
         (here / "slurm.conf").write_text(f"""ClusterName=fake
 SlurmctldHost={host}(127.0.0.1)
 AuthType=auth/none

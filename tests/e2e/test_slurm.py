@@ -324,6 +324,21 @@ def test_what_setup_prints_slurm_reads(machine, site, tmp_path):
     assert "Links=-1,18,18,18,18,18,18,18" in parsed.stderr, parsed.stderr
 
 
+def test_what_setup_prints_of_control_groups_keeps_a_step_to_its_cards(machine):
+    need_root()
+    printed = machine.run("setup", "--slurm", "--node", "n1").stdout
+    cgroup = printed.partition("\n# cgroup.conf\n")[2].partition("\n#")[0]
+    assert cgroup.strip()
+    site = Slurm(nodes={"n1": ("card", ["/dev/full"])}, cgroup=cgroup)
+    try:
+        opens = ("sh", "-c", "exec 3< /dev/full && echo opened")
+        assert site("srun", "--gres=gpu:1", *opens).stdout == "opened\n"
+        refused = site("srun", *opens, check=False)
+        assert not refused.stdout and "not permitted" in refused.stderr, refused.stderr
+    finally:
+        site.close()
+
+
 def script_of_setup(machine, site, name, tries=1):
     """As `berth setup --slurm` prints it, with the site's programs, and asking once where it would ask for long."""
     printed = machine.run("setup", "--slurm", "--node", "n1").stdout

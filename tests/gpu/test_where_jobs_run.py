@@ -189,7 +189,7 @@ class InSlurm(OnHardware):
         if reason := reason_to_skip():
             raise unittest.SkipTest(reason)
         cards = sorted(str(card) for card in Path("/dev").glob("nvidia[0-9]*"))
-        cls.site = made(slurm_site.Slurm, nodes={"n1": ("card", cards)}, is_constrained=True, around_jobs=True)
+        cls.site = made(slurm_site.Slurm, nodes={"n1": ("card", cards)}, cgroup="ConstrainDevices=yes", around_jobs=True)
         cls.addClassCleanup(cls.site.close)
         cls.cards = len(cards)
 
