@@ -122,6 +122,14 @@ std::vector<std::string> Context::environment() const {
   return all;
 }
 
+std::vector<std::string> Context::typed_globals() const {
+  std::vector<std::string> words;
+  if (!globals_.sim.empty()) words.push_back("--sim=" + globals_.sim);
+  if (!globals_.replay.empty()) words.push_back("--replay=" + globals_.replay);
+  if (!globals_.lang.empty()) words.push_back("--lang=" + globals_.lang);
+  return words;
+}
+
 void Context::apply(const GlobalOptions& options) {
   // LC_ALL over LC_MESSAGES (words) and LC_CTYPE (characters) over LANG, as in locale(7).
   const auto locale_for = [&](const char* category) {

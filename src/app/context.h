@@ -47,6 +47,9 @@ class Context {
   [[nodiscard]] const Config& config() const { return config_; }
   /// The same with the project's file, for what asks for a job.
   [[nodiscard]] Config config_of_job() const;
+  /// What was typed of the options of every verb: for a command of berth's own that this one
+  /// starts.
+  [[nodiscard]] std::vector<std::string> typed_globals() const;
   /// All of the environment, as NAME=value.
   [[nodiscard]] std::vector<std::string> environment() const;
 

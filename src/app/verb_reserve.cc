@@ -31,7 +31,10 @@ namespace {
 std::string own_program() { return read_link("/proc/self/exe").value_or("/proc/self/exe"); }
 
 /// Becomes that command of ours. Returns where that fails.
-int become(std::vector<std::string> words, const std::vector<std::string>& environment) {
+int become(const Context& context, std::vector<std::string> words,
+           const std::vector<std::string>& environment) {
+  const std::vector<std::string> globals = context.typed_globals();
+  words.insert(words.begin(), globals.begin(), globals.end());
   words.insert(words.begin(), own_program());
   return report(execute(words, environment, default_search_path), exit_code::berth_failed);
 }
@@ -107,7 +110,7 @@ class ReserveVerb final : public Verb {
     if (request_.dry_run()) words.emplace_back("--dry-run");
     for (const std::string& word : {std::string("--"), own_program()}) words.push_back(word);
     for (const char* word : {"reserve", "--hold"}) words.emplace_back(word);
-    return become(std::move(words), context.environment());
+    return become(context, std::move(words), context.environment());
   }
 
  private:
@@ -215,7 +218,7 @@ class ExecVerb final : public Verb {
     std::erase_if(environment,
                   [](const std::string& one) { return one.starts_with("BERTH_LEASE="); });
     environment.push_back("BERTH_LEASE=" + claim->id);
-    return become(std::move(words), environment);
+    return become(context, std::move(words), environment);
   }
 
  private:
@@ -256,7 +259,7 @@ class ReleaseVerb final : public Verb {
     const auto run = find_run(context, name);
     if (!run) return report(run.error(), usage_code());
     const std::string& id = run->manifest.id;
-    if (is_reservation(*run)) return become({"stop", id}, context.environment());
+    if (is_reservation(*run)) return become(context, {"stop", id}, context.environment());
     return report(Error(ErrorCode::invalid,
                         "release: run {} is no reservation; berth stop {} ends a run", id, id),
                   usage_code());

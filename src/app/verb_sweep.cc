@@ -122,8 +122,10 @@ class SweepVerb final : public Verb {
     }
     const std::string own = read_link("/proc/self/exe").value_or("/proc/self/exe");
     const std::string at_once = jobs_ == 0 ? "" : "%" + std::to_string(jobs_);
-    std::vector<std::string> words = {own, "submit",
-                                      "--array=0-" + std::to_string(points_.size() - 1) + at_once};
+    std::vector<std::string> words = {own};
+    for (std::string& word : context.typed_globals()) words.push_back(std::move(word));
+    words.emplace_back("submit");
+    words.push_back("--array=0-" + std::to_string(points_.size() - 1) + at_once);
     for (std::string& word : request_.words()) words.push_back(std::move(word));
     for (const char* word : {"--", own.c_str(), "sweep", "--point-in=SLURM_ARRAY_TASK_ID"}) {
       words.emplace_back(word);
@@ -336,6 +338,8 @@ class SweepVerb final : public Verb {
     if (take_ofd_lock(lock.get(), byte_of_start())) {
       words.insert(words.begin() + 4, "--start-lock=" + std::to_string(lock.get()));
     }
+    const std::vector<std::string> globals = context.typed_globals();
+    words.insert(words.begin() + 1, globals.begin(), globals.end());
     std::string line;
     auto answer = hear_child(
         [&] {

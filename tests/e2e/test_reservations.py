@@ -96,6 +96,17 @@ def test_a_dry_run_says_when_it_would_begin_and_plans_nothing(lab):  # noqa: F81
     assert done.returncode == 125 and "a `berth serve` of root's" in in_one_line(done.stderr), "as without it"
 
 
+def test_the_server_and_the_language_that_are_typed_go_on_to_what_it_becomes(machine):
+    server = machine.env.pop("BERTH_SIM")
+    typed = ("--sim", server, "--lang", "zh_CN")
+    reserved = machine.run("reserve", *typed, "--for", "5m")
+    assert reserved.returncode == 0 and f"SIMULATED：{server}" in reserved.stderr, reserved.stderr
+    tried = machine.run("exec", *typed, "last", "--", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES")
+    assert (tried.returncode, tried.stdout.strip().isdigit()) == (0, True), tried.stderr
+    released = machine.run("release", *typed, "last")
+    assert released.returncode == 0, released.stderr
+
+
 def test_on_a_simulated_server_each_says_so(machine):
     mark = "SIMULATED: server-8xh100"
     done = machine.run("reserve", "--for", "1h")

@@ -43,6 +43,7 @@ std::optional<SlurmAllocation> slurm_allocation(
   if (!job || job->empty() || !node || node->empty()) return std::nullopt;
   SlurmAllocation allocation{.job = *job, .cards = variable("SLURM_STEP_GPUS")};
   if (!allocation.cards) allocation.cards = variable("SLURM_JOB_GPUS");
+  if (allocation.cards && allocation.cards->empty()) allocation.cards.reset();
   return allocation;
 }
 

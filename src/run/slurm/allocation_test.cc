@@ -31,6 +31,15 @@ TEST(SlurmAllocation, AStepsCardsGoBeforeItsJobs) {
   EXPECT_EQ(got, (SlurmAllocation{.job = "12", .cards = "1"}));
 }
 
+TEST(SlurmAllocation, AStepWithoutCardsHasNoneOfItsJobs) {
+  const auto got = seen_in({{"SLURM_JOB_ID", "12"},
+                            {"SLURMD_NODENAME", "n1"},
+                            {"SLURM_JOB_GPUS", "0,1"},
+                            {"SLURM_STEP_GPUS", ""}});
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->cards, std::nullopt);
+}
+
 TEST(SlurmAllocation, IsThereOnANodeAlone) {
   EXPECT_EQ(seen_in({{"SLURM_JOB_ID", "12"}, {"SLURM_JOB_GPUS", "0"}}), std::nullopt);
   EXPECT_EQ(seen_in({}), std::nullopt);
