@@ -1,7 +1,9 @@
 #include "probe/nvml/answers.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -167,6 +169,32 @@ std::optional<Problem> device_problem(Return code, const DeviceId& device,
                    .remedy = Sentence(advice.remedy)};
   }
   return std::nullopt;
+}
+
+Problem failures_problem(const std::vector<std::string>& failures, const DeviceId& device,
+                         std::string_view shown) {
+  constexpr std::size_t most = 3;
+  const auto end = failures.begin() + std::min<std::ptrdiff_t>(std::ssize(failures), most);
+  Sentence listed = Sentence::as_is(fmt::format("{}", fmt::join(failures.begin(), end, "; ")));
+  if (end != failures.end()) {
+    listed = sentence("{}; {}", listed, sentence("and {} more", failures.size() - most));
+  }
+  return {.source = "nvml",
+          .device = device,
+          .code = "reading_failed",
+          .message = sentence("reading {}: {}", shown, listed),
+          .remedy = sentence("look for NVRM and Xid lines in the kernel log (journalctl -k)")};
+}
+
+Problem processes_problem(Return code, bool is_any_listed, const DeviceId& device,
+                          std::string_view shown) {
+  return {.source = "nvml",
+          .device = device,
+          .code = "processes_unreadable",
+          .message = sentence("listing the processes on {}: {}", shown, words(code)),
+          .remedy = is_any_listed
+                        ? sentence("there may be more of them than are shown")
+                        : sentence("its processes are not shown; nvidia-smi may say more")};
 }
 
 // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.163.01  Tue …", and with the open module

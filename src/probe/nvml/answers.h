@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/reading.h"
 #include "base/sentence.h"
@@ -42,6 +43,14 @@ void add(Problem& problem, const Sentence& more);
 /// by the system, no power); nothing for the others.
 [[nodiscard]] std::optional<Problem> device_problem(Return code, const DeviceId& device,
                                                     std::string_view shown_as);
+
+/// Some of what was asked of the device was not answered: by what each call said.
+[[nodiscard]] Problem failures_problem(const std::vector<std::string>& failures,
+                                       const DeviceId& device, std::string_view shown);
+
+/// Its processes were not told, or not all of them.
+[[nodiscard]] Problem processes_problem(Return code, bool is_any_listed, const DeviceId& device,
+                                        std::string_view shown);
 
 /// The version of the loaded kernel module; nothing: not loaded, or not readable.
 [[nodiscard]] std::optional<std::string> kernel_module_version(const std::string& proc);

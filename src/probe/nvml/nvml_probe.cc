@@ -117,32 +117,6 @@ Problem load_problem(const LoadFailure& failure, const std::optional<std::string
   return problem;
 }
 
-Problem failures_problem(const std::vector<std::string>& failures, const DeviceId& device,
-                         std::string_view shown) {
-  constexpr std::size_t most = 3;
-  const auto end = failures.begin() + std::min<std::ptrdiff_t>(std::ssize(failures), most);
-  Sentence listed = Sentence::as_is(fmt::format("{}", fmt::join(failures.begin(), end, "; ")));
-  if (end != failures.end()) {
-    listed = sentence("{}; {}", listed, sentence("and {} more", failures.size() - most));
-  }
-  return {.source = "nvml",
-          .device = device,
-          .code = "reading_failed",
-          .message = sentence("reading {}: {}", shown, listed),
-          .remedy = sentence("look for NVRM and Xid lines in the kernel log (journalctl -k)")};
-}
-
-Problem processes_problem(Return code, bool is_any_listed, const DeviceId& device,
-                          std::string_view shown) {
-  return {.source = "nvml",
-          .device = device,
-          .code = "processes_unreadable",
-          .message = sentence("listing the processes on {}: {}", shown, words(code)),
-          .remedy = is_any_listed
-                        ? sentence("there may be more of them than are shown")
-                        : sentence("its processes are not shown; nvidia-smi may say more")};
-}
-
 /// The device as one that cannot be used or read: facts stay, readings go.
 Device lost_device(const Device& facts, const Wanted& wanted) {
   Device device = only_facts(facts, Absent::failed);
