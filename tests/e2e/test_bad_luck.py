@@ -47,7 +47,7 @@ def test_a_library_that_is_none_is_said(machine_of, tmp_path):
     [
         (9, "Driver Not Loaded", "modprobe nvidia"),
         (4, "Insufficient Permissions", "/dev/nvidia"),
-        (18, "version mismatch", "reboot"),
+        (18, "version mismatch", "Reboot"),
         (999, "Unknown Error", "kernel log"),
     ],
 )

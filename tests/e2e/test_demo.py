@@ -177,7 +177,7 @@ def test_ended_by_a_signal_it_ends_what_it_has_begun(demo, number, moment):
 
 @pytest.mark.parametrize(
     ("faults", "says"),
-    [("nvmlInit_v2@*=18;nvmlInit=18", "reboot"), ("*@*=15", "bus")],
+    [("nvmlInit_v2@*=18;nvmlInit=18", "Reboot"), ("*@*=15", "bus")],
     ids=["another version", "lost"],
 )
 def test_a_machine_whose_cards_cannot_be_used_is_told_why(driver_of, faults, says):

@@ -298,8 +298,8 @@ def test_no_file_of_the_servers_is_where_a_closed_stream_was(machine, closed):
         ({"BROWSER": "/nonexistent/one %s:/nonexistent/t\033wo &"},
          "none of the commands in $BROWSER can be found (tried without a shell: /nonexistent/one, "
          "/nonexistent/t\\x1Bwo). Set it to one that is there, or open the address yourself"),
-        ({"BROWSER": '"/nonexistent/My Browser/run" %s'}, '(tried without a shell: "/nonexistent/My): set it'),
-        ({"BROWSER": "/nonexistent/" + 500 * "x"}, "/nonexistent/" + 106 * "x" + "…): set it"),
+        ({"BROWSER": '"/nonexistent/My Browser/run" %s'}, '(tried without a shell: "/nonexistent/My). Set it'),
+        ({"BROWSER": "/nonexistent/" + 500 * "x"}, "/nonexistent/" + 106 * "x" + "…). Set it"),
     ],
     ids=["no-desktop", "no-xdg-open", "each-that-was-tried", "quotes", "long"],
 )  # fmt: skip

@@ -62,7 +62,7 @@ def test_the_one_that_is_named_before_all(server, host):
 def test_none(server, alone):
     program, code, message = told(server, alone)
     assert (program, code) == ("", NOT_FOUND)
-    for word in ("PATH", "BERTH_HELPER", "install"):
+    for word in ("PATH", "BERTH_HELPER", "Install"):
         assert word in message, message
 
 

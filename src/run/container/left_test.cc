@@ -45,7 +45,7 @@ TEST_F(LeftContainers, AnothersIsNotEnded) {
   const auto ended = end();
   ASSERT_FALSE(ended);
   EXPECT_EQ(ended.error().code(), ErrorCode::no_permission);
-  EXPECT_THAT(ended.error().message(), HasSubstr("only ann can end it, with `berth stop r1`"));
+  EXPECT_THAT(ended.error().message(), HasSubstr("Only ann can end it, with `berth stop r1`"));
   EXPECT_FALSE(is_there(asked_)) << "its engine was asked";
 }
 

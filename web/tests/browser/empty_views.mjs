@@ -33,6 +33,7 @@ try {
       await page.locator(".gpu .bands:visible i").first().waitFor({ state: "attached" });
       await page.locator(".gpu .chart:visible", { hasText: "PCIe" }).waitFor();
     }
+    await page.locator("main .nothing:visible", { hasText: "Asking the server…" }).first().waitFor({ state: "detached" });
     const empty = await page.locator("main .nothing:visible, main .failure:visible").allInnerTexts();
     const charts = await page.locator("main .plot:visible").evaluateAll((all) => all.map((one) => one.ariaLabel));
     seen[name] = { missing, empty, charts, shown: await page.locator(sign).count() };
