@@ -144,18 +144,27 @@ class ExplainVerb final : public Verb {
   }
 
   int explain_wait(Context& context, const RunRecord& run) const {
+    if (run_slurm_in(run.directory)) {
+      complain(trf("run {} has not started: it waits, {}", run.manifest.id,
+                   wait_text(run, context.clock().moment())));
+      return could_not_look;
+    }
     std::string text;
-    if (!json_ && !run_slurm_in(run.directory)) {
+    if (!json_) {
       const auto policy = context.policy();
+      if (!policy) return report(policy.error(), could_not_look);
       const auto snapshot = context.look(Wanted(Depth::placement).add(Extra::leases));
       if (!snapshot) return report(snapshot.error(), could_not_look);
       const Style style = context.out_uncut();
-      text = render_wait_of(run.manifest.id, *snapshot, policy ? policy->get() : nullptr, style);
+      text = render_wait_of(run.manifest.id, *snapshot, policy->get(), style);
       if (text.empty()) text = waiting_for_runs(run, *snapshot);
     }
     if (text.empty()) {
-      complain(trf("run {} has not started: it waits, {}", run.manifest.id,
-                   wait_text(run, context.clock().moment())));
+      complain(json_ ? trf("run {} has not started: `berth queue --json` tells of who waits",
+                           run.manifest.id)
+                     : trf("run {} has not started, and the ledger here does not know that it "
+                           "waits: say its --sim or BERTH_LEDGER",
+                           run.manifest.id));
       return could_not_look;
     }
     print(text.ends_with('\n') ? text : text + "\n");

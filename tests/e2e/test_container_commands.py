@@ -144,6 +144,20 @@ def engine_that_is_none(machine, name, image, job="true", group=None):
     machine.env["PATH"] = f"{folder}:/usr/bin:/bin"
 
 
+@pytest.mark.parametrize("engine", ["docker", "podman"])
+def test_an_engine_that_makes_no_container_is_what_the_end_is_put_down_to(machine, engine):
+    folder = machine.directory / "bin"
+    folder.mkdir()
+    (folder / engine).write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
+    (folder / engine).chmod(0o755)
+    machine.env["PATH"] = f"{folder}:/usr/bin:/bin"
+    done = machine.run("run", "--no-wait", "--", engine, "run", "--rm", "busy:1")
+    assert done.returncode == 125, done.stderr
+    said = " ".join(machine.run("explain", "last").stdout.split())
+    assert f"{engine} ended without an error, and no container of this run is there" in said, said
+    assert "keeper has gone" not in said, said
+
+
 @pytest.fixture
 def memory_group():
     """For a container of that name: 20 MB, and no more."""

@@ -69,7 +69,7 @@ def test_a_waiter_whose_time_is_over_says_how_long_and_for_how_many(machine, gat
     assert f"berth logs {run}" in said(machine, run, "explain", "{}"), "there the log says why"
 
 
-def test_a_run_that_waits_says_so_and_for_how_long(machine, gate):  # noqa: F811
+def test_a_run_that_waits_says_so_and_for_how_long(machine, gate, tmp_path):  # noqa: F811
     run = waiting(machine, "--wait")
     assert queue(machine)[0]["run"] == run
     for words in (["show", "{}"], ["logs", "{}"]):
@@ -80,6 +80,15 @@ def test_a_run_that_waits_says_so_and_for_how_long(machine, gate):  # noqa: F811
     text = " ".join(explained.stdout.split())
     assert "waiting, next in the queue" in text and "GPU 0" in text and "leased to" in text, text
     assert f"Run {run} has waited" in text, text
+    # It never sends to itself, and promises nothing by a policy that it cannot read.
+    broken = tmp_path / "broken"
+    (broken / "berth").mkdir(parents=True)
+    (broken / "berth/berth.toml").write_text("[everybody]\ndevices_at_mst = 1\n", encoding="utf-8")
+    for words, env, told in ((["--json"], {}, "berth queue --json"), ([], {"BERTH_ETC": str(broken)}, "berth.toml"),
+                             ([], {"BERTH_LEDGER": str(tmp_path / "other")}, "the ledger here does not")):
+        silent = machine.run("explain", run, *words, env=env)
+        assert (silent.returncode, silent.stdout) == (3, "") and told in silent.stderr, silent.stderr
+        assert "berth explain" not in silent.stderr, silent.stderr
     assert f"run {run} has not started" in machine.run("logs", run).stderr
     assert machine.run("logs", run).stdout == "", "of the job there is nothing"
     report = said(machine, run, "report", "{}", "--md")

@@ -393,6 +393,11 @@ void ContainerWatch::tell_over(const RunOver& order) {
     told_.note({"oom_kill",
                 sentence("the kernel killed a process of the container for want of main memory")});
   }
+  if (!order.exit && container_.id.empty()) {
+    told_.note({"container_not_made",
+                sentence("{} ended without an error, and no container of this run is there",
+                         container_.engine)});
+  }
   told_.over(order.exit);
 }
 

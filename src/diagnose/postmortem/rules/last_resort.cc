@@ -210,7 +210,14 @@ Finding end_finding() {
 Findings end_unknown(const PostmortemEvidence& evidence) {
   const RunRecord& run = evidence.run;
   if (run.end && run.end->known) return {};
-  return {end_finding()};
+  Finding finding = end_finding();
+  Finding no_container{.rule = "end_unknown",
+                       .severity = Severity::warning,
+                       .title = finding.title,
+                       .meaning = sentence("The run ends with its container, and there was none."),
+                       .steps = {{sentence("see what the engine's command does here"), ""}}};
+  add_events("container_not_made", evidence, no_container);
+  return {no_container.evidence.empty() ? std::move(finding) : std::move(no_container)};
 }
 
 /// Nothing says why: then the last lines of its log, where there is one.

@@ -105,6 +105,15 @@ TEST(EndUnknown, IsSaidOfARunWhoseKeeperLeftNoEnd) {
   EXPECT_THAT(steps_in(found), HasSubstr("uptime -s"));
 }
 
+TEST(EndUnknown, IsNotTheKeepersWhereNoContainerWasMade) {
+  RunRecord unknown = ended_run({});
+  unknown.end->known = false;
+  const Finding found = first_cause(
+      {.run = unknown, .events = {event_at_the_end("container_not_made", "docker made none")}});
+  EXPECT_EQ(found.rule, "end_unknown");
+  EXPECT_THAT(evidence_in(found), HasSubstr("docker made none"));
+}
+
 TEST(EndUnknown, IsNotSaidWhereTheEndOrItsCauseIsKnown) {
   EXPECT_THAT(causes_of({.run = ended_run({.code = 1})}), IsEmpty());
   RunRecord unknown = ended_run({});
