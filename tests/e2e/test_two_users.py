@@ -67,6 +67,7 @@ def test_another_users_run_is_said_to_be_theirs(tmp_path):
         assert done.returncode == 125 and "used" not in done.stdout and "you hold no lease" in done.stderr, done
         assert running.poll() is None
     finally:
+        subprocess.run([*words_as(OTHER), berth, "stop", "--all", "-q", "--grace", "0s"], env=theirs, check=False)
         end(running)
         shutil.rmtree(folder, ignore_errors=True)
 
