@@ -1,11 +1,13 @@
 #include "app/postmortem.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
 #include "app/records.h"
 #include "base/tr.h"
 #include "diagnose/postmortem/memory_death.h"
+#include "guard/account_file.h"
 #include "probe/driver_log.h"
 #include "probe/procfs/procfs_probe.h"
 #include "record/log_tail.h"
@@ -29,12 +31,19 @@ void add_samples(const Context& context, const RunRecord& run, PostmortemEvidenc
   evidence.neighbours = neighbours.growths();
 }
 
+/// As the sampler last wrote them, or as the job's account has them now: a job may end before the
+/// first look at its account.
 std::uint64_t refusals_of(const RunRecord& run) {
-  std::uint64_t refusals = 0;
-  if (const auto seen = cap_seen_in(run.directory)) {
-    for (const CapSeen::OnDevice& one : seen->devices) refusals += one.refusals;
+  std::uint64_t seen = 0;
+  if (const auto written = cap_seen_in(run.directory)) {
+    for (const CapSeen::OnDevice& one : written->devices) seen += one.refusals;
   }
-  return refusals;
+  std::uint64_t counted = 0;
+  const auto account = AccountFile::open(run.directory + "/" + std::string(record_file::account));
+  if (const auto told = account ? account->told() : std::unexpected(account.error())) {
+    for (const AccountFile::Told& one : *told) counted += one.refusals;
+  }
+  return std::max(seen, counted);
 }
 
 /// All records are read only where there can be a sibling among them.

@@ -95,6 +95,10 @@ def test_a_job_that_was_refused_and_failed_died_of_it_without_a_word_in_a_log(ca
     words = ["--", "/usr/bin/python3", card.program, FAKES / "cudart/libcudart.so.12"]
     assert card.run("run", "--memory", "2G", *words, timeout=60).returncode == 1
     assert show(card)["end"]["died_of"] == died_of
+    # A job may end before the first look at its account: then the account alone has counted.
+    for seen in pathlib.Path(card.env["XDG_STATE_HOME"]).glob("berth/runs/*/cap.json"):
+        seen.unlink()
+    assert ("refused allocations: 2" in card.run("explain", "last", env={"COLUMNS": "400"}).stdout) is refused
 
 
 def test_what_a_context_took_before_is_charged_from_the_start(card):
