@@ -122,40 +122,43 @@ def unit_programs(folder: Path) -> list[Path]:
     return [folder / name for name in names]
 
 
-def unit_tests(report: Report, folder: Path) -> None:
+# Faults of each function of a driver; weeks of queues; months of history.
+LONGEST_UNITS = ("probe_tests", "place_tests", "record_tests")
+
+
+def units_and_corpora(report: Report, folder: Path) -> None:
+    """The unit tests of a build, and under the sanitizers each parser on its corpus and on hundreds of changed
+    copies. As many at a time as there are processors."""
     programs = unit_programs(folder)
     built = [program for program in programs if program.is_file()]
     for program in set(programs) - set(built):
         report.add_failed(program.name, "it was not built")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        # The longest first: the last should not be it. That is the probe's, and of the others about the largest.
-        longest = sorted(built, key=lambda one: (one.name != "probe_tests", -one.stat().st_size))
+        # The longest first: the last should not be it. Of the others that is the largest, about.
+        longest = sorted(built, key=lambda one: (one.name not in LONGEST_UNITS, -one.stat().st_size))
         ran = [
             pool.submit(test_programs.run_googletest, report, program, ROOT) for program in longest
         ]
-    for program in ran:
-        program.result()  # a mistake of this program's own must not pass as silence
+        if folder == TEST:
+            targets = sorted(path.stem for path in (ROOT / "fuzz").glob("fuzz_*.cc"))
+            ran += [pool.submit(replay_corpus, report, folder / "fuzz/replay_fuzz", target) for target in targets]
+    for one in ran:
+        one.result()  # a mistake of this program's own must not pass as silence
+    if folder == TEST:
+        print(f"fuzz: {len(targets)} parsers replayed", flush=True)
 
 
-def replay_corpora(report: Report, folder: Path) -> None:
-    """Each parser on its corpus and on a few thousand changed copies, under the sanitizers."""
-    corpora = ROOT / "tests" / "data" / "fuzz"
-    program = folder / "fuzz" / "replay_fuzz"
-    targets = sorted(path.stem for path in (ROOT / "fuzz").glob("fuzz_*.cc"))
-    for target in targets:
-        corpus = corpora / target.removeprefix("fuzz_")
-        if not corpus.is_dir() or not any(corpus.iterdir()):
-            report.add_failed(f"fuzz:{target}", f"it has no corpus: {corpus.relative_to(ROOT)}")
-            continue
-        command = [str(program), target, str(corpus)]
-        code, output, _ = test_programs.run_bounded(
-            command, 600, dict(os.environ), ROOT, gives_way=True
-        )
-        if code == 0:
-            report.add_passed()
-        else:
-            report.add_failed(f"fuzz:{target}", output)
-    print(f"fuzz: {len(targets)} parsers replayed", flush=True)
+def replay_corpus(report: Report, program: Path, target: str) -> None:
+    corpus = ROOT / "tests/data/fuzz" / target.removeprefix("fuzz_")
+    if not corpus.is_dir() or not any(corpus.iterdir()):
+        report.add_failed(f"fuzz:{target}", f"it has no corpus: {corpus.relative_to(ROOT)}")
+        return
+    command = [str(program), target, str(corpus)]
+    code, output, _ = test_programs.run_bounded(command, 600, dict(os.environ), ROOT, gives_way=True)
+    if code == 0:
+        report.add_passed()
+    else:
+        report.add_failed(f"fuzz:{target}", output)
 
 
 E2E = ROOT / "tests" / "e2e"
@@ -173,8 +176,8 @@ LANES_OF_THE_REST = 4  # they wait most of the time
 
 # What is done in samples by ./dev test, and in full where BERTH_LONG is set.
 LONG_TESTS = (
-    *("apptainer", "image", "kubernetes", "package", "ranks", "ranks_on_nodes", "run_kill_points", "run_chaos"),
-    *("side_by_side", "slurm", "two_nodes"),
+    *("apptainer", "image", "kubernetes", "package", "page", "ranks", "ranks_on_nodes", "run_kill_points"),
+    *("run_chaos", "side_by_side", "slurm", "two_nodes"),
 )
 IN_FULL = [E2E / f"test_{name}.py" for name in LONG_TESTS]
 
@@ -227,8 +230,7 @@ def end_to_end(report: Report) -> None:
 def sanitized(report: Report) -> None:
     """Builds and runs the unit tests and replayed corpora, giving way to tests of the clock."""
     if build(report, TEST, gives_way=True):
-        unit_tests(report, TEST)
-        replay_corpora(report, TEST)
+        units_and_corpora(report, TEST)
     else:
         report.add_skipped("unit tests and fuzz corpora", "not built")
 
@@ -287,7 +289,7 @@ def main(arguments: list[str]) -> int:
     elif arguments[:1] == ["--unit"]:
         folder = Path(arguments[1]).resolve()
         if build(report, folder):
-            unit_tests(report, folder)
+            units_and_corpora(report, folder)
     elif arguments == ["--long"]:
         in_full(report)
     elif arguments[:1] == ["--frameworks"]:

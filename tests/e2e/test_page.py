@@ -1,9 +1,9 @@
 """The web page in headless Chromium: clicks, live updates, reconnection, keyboard, accessibility.
 
 The browser's tests are in web/tests/browser (JavaScript, driven by playwright-core); here the server
-is started, told what to do, and each of their outcomes becomes one of pytest's. They run against a
-mock that plays snapshots in the server's shapes, and against `berth serve` itself. BERTH_PAGE_SERVER
-(mock, berth) chooses one of the two."""
+is started, told what to do, and each of their outcomes becomes one of pytest's. They run against
+`berth serve` itself. What it cannot be told, a mock plays, in the server's shapes. BERTH_LONG runs all
+on each of the two; BERTH_PAGE_SERVER (mock, berth) chooses one."""
 
 import functools
 import http.server
@@ -58,7 +58,8 @@ def expanded(name, values):
 
 
 NAMES = [name for script in SCRIPTS for name in names_in(script)]
-SERVERS = [name for name in ("mock", "berth") if os.environ.get("BERTH_PAGE_SERVER", name) == name]
+# "both": berth, and the mock for what berth cannot be told.
+SERVERS = ["mock", "berth"] if os.environ.get("BERTH_LONG") else [os.environ.get("BERTH_PAGE_SERVER", "both")]
 
 
 def reason_to_skip():
@@ -212,8 +213,8 @@ class Servers:
             served.close()
 
 
-def outcomes_of(kind, folder):
-    """Runs all tests in one browser; what became of each, by its name."""
+def outcomes_of(kind, folder, only=""):
+    """Runs the tests that `only` matches in one browser; what became of each, by its name."""
 
     def make(number):
         (folder / str(number)).mkdir()
@@ -227,7 +228,7 @@ def outcomes_of(kind, folder):
     script = ROOT / "web/tests/browser/run.mjs"
     try:
         done = subprocess.run(
-            ["node", str(script), str(check_page.modules(ROOT)), servers.address, abilities],
+            ["node", str(script), str(check_page.modules(ROOT)), servers.address, abilities, only],
             env=os.environ | {"BERTH_CHROMIUM": CHROMIUM},
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -254,8 +255,15 @@ def outcomes_of(kind, folder):
 def outcomes(request, tmp_path_factory):
     if reason := reason_to_skip():
         pytest.skip(reason)
-    kind = {"mock": Mock, "berth": page_server.Served}[request.param]
-    return outcomes_of(kind, tmp_path_factory.mktemp("page"))
+    if request.param != "both":
+        kind = {"mock": Mock, "berth": page_server.Served}[request.param]
+        return outcomes_of(kind, tmp_path_factory.mktemp("page"))
+    found = outcomes_of(page_server.Served, tmp_path_factory.mktemp("page"))
+    left = [name for name, outcome in found.items() if outcome["outcome"] == "skipped"]
+    assert left, "berth can be told all: the mock has nothing left to show"
+    only = f"^({'|'.join(map(re.escape, left))})$"
+    mocked = outcomes_of(Mock, tmp_path_factory.mktemp("mock"), only)
+    return found | {name: mocked.get(name, mocked[""]) for name in left}
 
 
 def test_none_of_the_browsers_tests_is_left_out(outcomes):

@@ -256,7 +256,7 @@ def test_of_a_run_that_goes_on_it_says_so(machine):
     try:
         wait_until(lambda: "running" in machine.run("runs").stdout, "the run is there")
         samples = machine.directory / "state/berth/last/samples"
-        wait_until(lambda: samples.read_text(encoding="utf-8").count('{"t"') > 1, "it was looked at twice")
+        wait_until(lambda: samples.exists() and samples.read_text(encoding="utf-8").count('{"t"') > 1, "it was looked at twice")
         done = machine.run("report", "last", "-o", "-")
         assert "still running when this was written" in done.stdout, done.stderr
     finally:

@@ -1,7 +1,7 @@
 """Runs of five users whose processes are killed and stopped at random moments: no device is given twice, nobody who was
 left alone fails, and what stays behind is bounded.
 
-500 runs, a few at a time, as in `./dev test`; with BERTH_LONG also 2,000, and 500 launchers at once. BERTH_SEED repeats the choices that were made, though not the
+250 runs, a few at a time, as in `./dev test`; with BERTH_LONG 2,000, and 500 launchers at once. BERTH_SEED repeats the choices, though not the
 moments."""
 
 import collections
@@ -20,7 +20,7 @@ from storm import IS_ROOT, USERS, LeftStopped, Storm, Watcher, plan
 
 LONG = bool(os.environ.get("BERTH_LONG"))
 # (runs, so many of them at once)
-STORMS = [(2000, 60), (500, 500)] if LONG else [(500, 24)]
+STORMS = [(2000, 60), (500, 500)] if LONG else [(250, 24)]
 if "BERTH_STORM_RUNS" in os.environ:
     STORMS = [(int(os.environ["BERTH_STORM_RUNS"]), int(os.environ.get("BERTH_STORM_AT_ONCE", "24")))]
 GIVE_UP = 3600 if LONG else 600
