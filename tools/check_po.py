@@ -257,10 +257,13 @@ def translated_early(root: Path) -> list[str]:
     return found
 
 
+def words_in(sentence: str) -> int:
+    return len([word for word in sentence.split() if re.search(r"[\w{]", word)])
+
+
 def longest_sentence(text: str) -> int:
     """Its words, of the English."""
-    whole = re.sub(r"`[^`]*`", "x", text)
-    return max(len([w for w in one.split() if re.search(r"[\w{]", w)]) for one in SENTENCE_END.split(whole))
+    return max(words_in(one) for one in SENTENCE_END.split(re.sub(r"`[^`]*`", "x", text)))
 
 
 def long_texts(wanted: set[str]) -> list[str]:

@@ -23,6 +23,7 @@ from pathlib import Path
 
 import check_binary
 import check_compile_fail
+import check_comments
 import check_docs
 import check_format
 import check_layers
@@ -60,6 +61,7 @@ def quick_checks(report: Report) -> None:
     for warning in check_lengths.warnings(ROOT):
         print(f"note: {warning}")
     check(report, "format", check_format.findings(ROOT))
+    check(report, "comments", check_comments.findings(ROOT))
     check(report, "po", check_po.findings(ROOT))
     check(report, "wire", check_wire.findings(ROOT))
     if check_page.are_there(ROOT):
