@@ -82,9 +82,10 @@ void MissingDevices::call(Snapshot& snapshot) {
       return report.succeeded && report.source == source;
     });
   };
-  // Of one maker's silence another's answer says nothing. Of a driver's files the bus does: they
-  // have no card to answer for once the last one is pulled out. A library may know cards of which
-  // the bus never told (WSL, a container), and is silent while its driver is exchanged.
+  // One maker's answer says nothing of another's silence. The bus speaks for a driver's files: once
+  // the last card is pulled out, they do not answer. It does not speak for a library. A library may
+  // know cards that the bus never told of (WSL, a container). It is silent while its driver is
+  // exchanged.
   const auto can_be_missed = [&](const Device& device) {
     const std::string_view source = facts_of(device.kind).source;
     const bool is_of_files = std::ranges::any_of(all_sources(), [&](const SourceFacts& one) {

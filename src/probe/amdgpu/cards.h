@@ -21,8 +21,8 @@ namespace berth::amdgpu {
 struct Driver {
   DeviceKind kind;                        // of a whole card
   std::array<std::string_view, 2> names;  // as /sys/bus/pci/drivers calls it
-  /// Of a fork's cards no capture was found: only those that have the files are read, none is
-  /// divided, and their processes' fdinfo is not believed to tell of them.
+  /// No capture of a fork's cards was found. Only cards that have the files are read, and none is
+  /// divided. Their processes' fdinfo is not believed to tell of them.
   bool is_fork = false;
 };
 inline constexpr Driver amds{.kind = DeviceKind::amd_gpu, .names = {"amdgpu", ""}};

@@ -23,8 +23,8 @@ struct OpenFile {
   std::string path;    // "/dev/dri/renderD128"
 };
 
-/// A client, and the process that it is counted for: of several that have it (a descriptor was
-/// inherited, or passed on) the first that does not own the display, else the first.
+/// A client, and the process that it is counted for. Several can have it: a descriptor is inherited
+/// or passed on. The first that does not own the display counts, else the first.
 struct ClientOf {
   pid_t pid = 0;
   Client client;

@@ -1,6 +1,6 @@
 #pragma once
-// What NVML's return codes mean to us: a reason for an absent reading, or a Problem that names what
-// was attempted, what the driver said and what to do.
+// What NVML's return codes mean to us: a reason for an absent reading, or a Problem. A Problem
+// names what was attempted, what the driver said and what to do.
 
 #include <optional>
 #include <string>
@@ -39,8 +39,8 @@ void add(Problem& problem, const Sentence& more);
 [[nodiscard]] Problem source_problem(Return code, const Sentence& attempted,
                                      const std::optional<std::string>& module_version);
 
-/// Why a device is not to be used at all, for the codes that say so (lost, reset required, blocked
-/// by the system, no power); nothing for the others.
+/// Why a device must not be used. Only some codes say so: lost, reset required, blocked by the
+/// system, no power. Nothing for the others.
 [[nodiscard]] std::optional<Problem> device_problem(Return code, const DeviceId& device,
                                                     std::string_view shown_as);
 

@@ -55,9 +55,9 @@ struct Function {
   Entry call = {};
 };
 
-// A macro, against the rule of two: each name is needed as a member, as the symbol's text and as an
-// ordinal, and a list kept three times is a list that disagrees with itself. Versions stand newest
-// first; "(since N)" is the driver whose library first has the name.
+// A macro, against the rule of two: each name is a member, a symbol's text and an ordinal. A list
+// kept three times would disagree with itself. Versions stand newest first; "(since N)" is the
+// driver whose library first has the name.
 // clang-format off
 #define BERTH_NVML_STATE_FUNCTIONS(X)                                                             \
   X(nvmlInit_v2)                                                                                  \

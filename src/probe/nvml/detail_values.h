@@ -1,7 +1,7 @@
 #pragma once
-// What a raw number of the driver's means as a detail: its unit, or the word for it. A number that
-// cannot be (a share above 100, a yes-or-no of 7, an enumerator nobody named) is `failed`, never
-// taken for another; one that the driver has no number for (all bits set) is `unsupported`.
+// What a raw number of the driver means as a detail: its unit, or the word for it. An impossible
+// number is `failed`: a share above 100, a yes-or-no of 7, an enumerator nobody named. All bits set
+// is `unsupported`: the driver has no number.
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
-// DeviceAsker: puts questions to one device during one look, and knows when to stop asking: one
-// answer "GPU is lost" makes the whole device lost (its old handle still answers some questions
-// with old values), and what a device refuses for good is not asked again at the next look.
+// DeviceAsker: puts questions to one device during one look, and knows when to stop asking. One
+// answer "GPU is lost" makes the whole device lost: its old handle may still answer with old
+// values. What a device refuses for good is not asked again at the next look.
 
 #include <bitset>
 #include <concepts>

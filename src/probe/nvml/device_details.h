@@ -1,7 +1,7 @@
 #pragma once
 // Device::details and Device::lists: what only dumps, CSV queries and health checks show. Read by
-// tables of rows (which function, which argument, what the number means), so that one more detail
-// is one more row; a function that fails or is missing makes its own details absent and no other.
+// tables: a row has the function, its argument and what the number means. A function that fails or
+// is missing makes only its own details absent.
 
 #include "probe/nvml/detail_values.h"
 #include "probe/nvml/device_asker.h"

@@ -21,8 +21,8 @@ struct RawList {
   std::size_t count = 0;
 };
 
-// The list can grow between two calls, so each retry has slack, and a driver that always says "too
-// small" is left after a few.
+// The list can grow between two calls, so each retry has slack. A driver that always says "too
+// small" is given up after a few.
 std::expected<RawList, Return> fetch(DeviceAsker& asker, const ListFunction& function, GpuUse use,
                                      std::size_t entry_size) {
   constexpr unsigned most = 1 << 16;

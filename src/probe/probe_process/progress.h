@@ -1,7 +1,7 @@
 #pragma once
 // How far a look at the machine has come: what was learned, which steps are over, which one is
-// going on. Both sides keep one and change it by the same messages, so that a new probe
-// process goes on where one that was given up had stopped. Pure.
+// going on. Both sides keep one and change it by the same messages. So a new probe process goes on
+// where the given-up one had stopped. Pure.
 
 #include <map>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 // JobProbe: what the kernel counts of a job's processes and their threads, from /proc. Reads only
-// files that never block (stat, schedstat, status, io of a process and of its threads), so it runs
-// where it is asked. Other users' processes show all but what they read from files.
+// files that never block, so it runs where it is asked: stat, schedstat, status and io, of a
+// process and its threads. Other users' processes show all but what they read from files.
 
 #include <cstddef>
 #include <optional>

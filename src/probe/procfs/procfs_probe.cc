@@ -143,8 +143,8 @@ void ProcfsProbe::begin_look() {
   });
 }
 
-/// Another's program is not told from the next of the same name by its stack, and a user changes
-/// without either.
+/// Another user's stack cannot be read. So an exec under the same name stays unseen, and a process
+/// may change its user unseen. Hence only for a while.
 bool ProcfsProbe::is_fresh(const Kept& kept, const StatRead& read) const {
   constexpr auto while_running = std::chrono::seconds(4);
   const ProcessStat& stat = *read.stat;

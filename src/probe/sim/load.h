@@ -35,8 +35,8 @@ class JobEnergy {
  public:
   /// `base`: the server without jobs.
   explicit JobEnergy(const Snapshot& base);
-  /// Adds to the devices' counters what these jobs have used by now, and those that were here
-  /// before and are no more. Devices without a counter stay without.
+  /// Adds to the devices' counters what these jobs, and jobs that have ended, have used by now.
+  /// Devices without a counter stay without.
   void add(Snapshot& snapshot, const std::vector<Claim>& running);
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 // A scenario is a simulated server: a snapshot's JSON, and how its numbers move over time. Its
-// values at an instant follow from the file, the seed and the time alone, so that two processes
-// that look at once see the same server.
+// values follow from the file, the seed and the time alone. So two processes that look at once see
+// the same server.
 //
 // The file is a snapshot (snapshot/json.h) with these further keys, each optional:
 //
