@@ -28,9 +28,9 @@ namespace berth {
 /// A value whose type the data tells: a cell of the field table.
 using Scalar = std::variant<std::string, bool, std::uint64_t, std::int64_t, double>;
 
-/// How a member stands where there may be none: `required` has to be there, `plain` keeps its
-/// default, `nullable` is null (also an empty text), `sparse` is left out (a reading that nobody
-/// took, a false, an empty text or list). `worded` is for readings: left out where nobody took it,
+/// How a member stands where there may be none. `required` has to be there; `plain` keeps its
+/// default; `nullable` is null (also an empty text). `sparse` is left out: a reading that nobody
+/// took, a false, an empty text or list. `worded` is for readings: left out where nobody took it,
 /// else the reason's word stands in the value's place.
 enum class Form { required, plain, nullable, sparse, worded };
 

@@ -1,8 +1,7 @@
 #pragma once
-// Files that another user may have chosen. Each is opened with its owner's rights, so that a link
-// of his opens nothing that he could not open himself, and only where it is a file: a regular one,
-// his, on a file system that keeps files. /proc has files that are everybody's and tell of their
-// reader.
+// Files that another user may have chosen. Each is opened with its owner's rights, so a link opens
+// nothing that its owner could not open. Only a regular file of that owner is opened, on a file
+// system that keeps files. /proc has files that are everybody's and tell of their reader.
 
 #include <sys/types.h>
 
@@ -52,9 +51,9 @@ class OwnersRights {
 };
 
 /// Opens `path`, to be read, within `folder`, which has to be that owner's; an absolute path is
-/// anywhere. Never waits for who writes, never becomes a terminal's. A file that is ourselves' may
-/// belong to anybody (file systems that know no owners), but to root's only root, in a folder that
-/// nobody else may write in. invalid: it is no such file.
+/// anywhere. Never waits for a writer, never takes a controlling terminal. Where the owner is this
+/// process's user, the file may be anybody's: some file systems know no owners. Root's file must be
+/// root's, in a folder that nobody else may write in. invalid: it is no such file.
 [[nodiscard]] Result<Fd> open_file_of(const FileOwner& owner, const std::string& folder,
                                       const std::string& path);
 

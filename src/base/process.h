@@ -39,8 +39,8 @@ struct Exit {
 /// buffers flushed). For single-threaded callers.
 [[nodiscard]] Result<pid_t> fork_process(const std::function<int()>& body);
 
-/// A descriptor that becomes readable when the process ends (pidfd_open by syscall(2), as glibc's
-/// wrapper would need a newer glibc than we promise). unsupported before Linux 5.3.
+/// A descriptor that becomes readable when the process ends. By syscall(2): glibc's wrapper
+/// pidfd_open() needs a newer glibc than we promise. unsupported before Linux 5.3.
 [[nodiscard]] Result<Fd> open_pidfd(pid_t pid);
 
 /// Sends a signal to exactly this process. not_found: it has ended, or the pid is another's now;
@@ -71,8 +71,8 @@ struct ChildChange {
 [[nodiscard]] std::optional<ChildChange> next_child_change(
     const std::function<void(const ChildChange&)>& before_reaping = {});
 
-/// The kernel's own word that this process has no child, living or yet to be reaped, and so no
-/// descendant where it adopts its orphans.
+/// The kernel's own word that this process has no child, living or yet to be reaped. A process that
+/// adopts its orphans then has no descendant.
 [[nodiscard]] bool has_no_child();
 
 /// User and system time of all children waited for, and of those they waited for.

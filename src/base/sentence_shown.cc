@@ -19,8 +19,8 @@ namespace berth {
 
 namespace {
 
-/// The pieces between "{}"; nothing where the key has none or others ("{:.1f}"), and where it has
-/// too few words of its own to be recognised by.
+/// The pieces between "{}". Nothing: the key has no "{}", has others ("{:.1f}"), or has too few
+/// letters of its own to be recognised by.
 std::vector<std::string_view> words_of(std::string_view key) {
   constexpr std::size_t fewest = 8;
   std::vector<std::string_view> words;

@@ -1,7 +1,7 @@
 #pragma once
-// Signals as things to read instead of handlers that interrupt: a process that takes part in
-// somebody's job control blocks them all, reads each with its sender, and restores for its children
-// exactly what it was started with.
+// Signals as things to read instead of handlers that interrupt. For a process that takes part in a
+// shell's job control. It blocks all signals and reads each with its sender. It restores for its
+// children exactly what it was started with.
 
 #include <sys/types.h>
 

@@ -47,9 +47,9 @@ namespace berth {
 /// The same where a number alone would be misread: sbatch takes it for minutes.
 [[nodiscard]] Result<std::chrono::milliseconds> parse_duration_with_unit(std::string_view text);
 
-/// Names the first character that a keyboard or a word processor put there instead of the ASCII
-/// one meant (full-width digits and commas, curly quotes, non-breaking spaces, dashes) and gives
-/// the text as it was probably meant. Nothing where there is none.
+/// The first character that a keyboard or word processor put in place of an ASCII one. With the
+/// text as probably meant. Such are full-width digits and commas, curly quotes, non-breaking spaces
+/// and dashes. Nothing where there is none.
 struct TypographicMistake {
   std::string found;      // the character, as typed
   std::string corrected;  // the whole text with ASCII in its place
@@ -62,8 +62,8 @@ struct TypographicMistake {
 /// `text` that never has quotes.
 [[nodiscard]] Sentence with_typographic_hint(const Sentence& message, std::string_view text);
 
-/// JSON whose strings hold nothing that a terminal would obey or a reader not see (DEL, C1
-/// controls, marks of direction): each as the \u escape that reads back as it.
+/// JSON without characters that a terminal obeys or a reader cannot see: DEL, C1 controls, marks of
+/// direction. Each becomes the \u escape that reads back as it.
 [[nodiscard]] std::string printable_json(std::string_view json);
 
 /// Bytes made safe to print: control characters, escape sequences, bidi overrides and broken UTF-8
@@ -79,9 +79,9 @@ struct TypographicMistake {
 /// each.
 [[nodiscard]] bool is_plain_ascii(std::string_view text);
 
-/// How many bytes the character at the front has where it is one of those that nearly all of a view
-/// is made of and that are harmless and a column each for certain: ASCII's, Latin-1's, dashes and
-/// quotation marks, frames, blocks, braille. 0: another one, or none.
+/// The bytes of the first character, if it is certainly harmless and one column wide. Such are
+/// ASCII, Latin-1, dashes and quotation marks, frames, blocks and braille. Nearly all of a view is
+/// made of them. 0: another one, or none.
 [[nodiscard]] inline std::size_t plain_character_bytes(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const auto goes_on = [&](std::size_t i) { return byte(i) >= 0x80 && byte(i) <= 0xBF; };

@@ -17,8 +17,8 @@ void make_unused(Device& device);
 /// The machine as it was seen, but for what leases used that are no longer among `claims`.
 [[nodiscard]] Snapshot without_ended(Snapshot snapshot, const std::vector<Claim>& claims);
 
-/// What the head keeps together: what it could have already, filled up with devices that will come
-/// free when their leases end, those that are known to end soon first.
+/// What the head keeps together: the devices that it could have now, then those whose leases will
+/// end. Leases that are known to end soon come first.
 [[nodiscard]] std::vector<DeviceId> worth_gathering(const Placement& placement,
                                                     const Request& request,
                                                     const Snapshot& snapshot);
@@ -43,9 +43,9 @@ struct Start {
 /// place_behind() each of them finds out the same for itself.
 [[nodiscard]] std::vector<Start> starts_now(const Snapshot& snapshot, const Policy* policy);
 
-/// For each waiter when it starts at the latest, if nobody comes who goes first; nothing: a lease
-/// without a time limit stands in its way, or a job without one that waits before it, or somebody
-/// without a lease. `Snapshot::taken`: it may start now. No more than the first 64 are foreseen.
+/// For each waiter when it starts at the latest, unless somebody comes who goes first.
+/// `Snapshot::taken`: it may start now. Nothing: a lease or an earlier waiter without a time limit
+/// is in its way, or a user without a lease. No more than the first 64 are foreseen.
 [[nodiscard]] std::vector<std::optional<WallTime>> expected_starts(const Snapshot& snapshot,
                                                                    const Policy* policy);
 

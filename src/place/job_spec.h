@@ -1,7 +1,6 @@
 #pragma once
-// JobSpec: a job as somebody asks for it, whatever it is written in. job_keys() is the one table of
-// its members: a flag, a member of JSON, a line of berth.toml and a field of the page have the same
-// key and the same parser there.
+// JobSpec: a job as a user asks for it, whatever it is written in. job_keys() is the one table of
+// its members. Flags, JSON, berth.toml and the page have the same key and the same parser there.
 
 #include <chrono>
 #include <csignal>

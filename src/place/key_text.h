@@ -41,7 +41,7 @@ Result<void> keep(Result<Value> parsed, Member& member) {
 [[nodiscard]] std::string typed_duration(std::chrono::milliseconds duration,
                                          std::chrono::milliseconds by_itself);
 
-// The words of a request, as typed and in a ticket's JSON, and what each needed feature asks of the
+// The words of a request, as typed and in a ticket's JSON. What each needed feature asks of the
 // chip. Internal to src/place.
 
 /// `listed` has no word of its own: it is the list.

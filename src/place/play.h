@@ -1,6 +1,6 @@
 #pragma once
-// The queue played through: each waiter in its order is placed on a copy of the machine, and what
-// it takes becomes a claim in that copy. What nobody before it has taken or gathers is left to it.
+// The queue played through. Each waiter in its order is placed on a copy of the machine. What it
+// takes becomes a claim in that copy. A waiter gets what nobody before it takes or gathers.
 // Internal to src/place.
 
 #include <optional>

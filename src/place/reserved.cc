@@ -86,8 +86,8 @@ std::vector<Kept> reserved_before(const Snapshot& snapshot, std::size_t position
       }
     }
   }
-  // What we take may send an earlier one to another device (it looks for the best fit), and that
-  // one the next: then what we would take is left to them too.
+  // What we take may send an earlier one to another device (it looks for the best fit). That may
+  // move the next. Then what we would take is left to them too.
   while (true) {
     const Placement tried = place(snapshot, own, ours);
     if (!tried.satisfied()) return ours.reserved;

@@ -27,9 +27,10 @@ struct VisibleDevices {
 /// How indices in the list are meant.
 enum class DeviceOrder { pci_bus_id, fastest_first };
 
-/// Reads a list by CUDA's rules (CUDA C++ Programming Guide, "CUDA Environment Variables", and what
-/// was seen of the driver): unset = all, empty = none, the first invalid entry ends the list, UUID
-/// prefixes if unique, duplicates = none, at most one MIG device, atoi-style digits.
+/// Reads a list by CUDA's rules: unset = all, empty = none. The first invalid entry ends the list.
+/// UUID prefixes count if unique, duplicates = none, at most one MIG device, atoi-style digits.
+/// Source: CUDA C++ Programming Guide, "CUDA Environment Variables", and what was seen of the
+/// driver.
 ///
 /// invalid: the answer would be a guess: fastest-first order on a machine with different cards.
 /// The message says what to set. `user`: whose jobs do not take a device from the corrected list.

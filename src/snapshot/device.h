@@ -20,7 +20,7 @@
 namespace berth {
 
 /// What sort of device it is. The kind owns the environment variables that show or hide devices to
-/// a program (snapshot/device_kind.h), so that nothing else says CUDA where it means "device".
+/// a program (snapshot/device_kind.h). So nothing else says CUDA where it means "device".
 enum class DeviceKind {
   nvidia_gpu,
   nvidia_mig,

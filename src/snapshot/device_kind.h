@@ -67,8 +67,8 @@ struct DeviceKindFacts {
   /// A container gets it by its files alone, as the maker's documents say: its own and these.
   bool is_given_by_files = false;
   std::span<const std::string_view> further_files = {};
-  /// Unless a source tells its memory, nothing is read of it but that it is there and who has its
-  /// files open: is_only_presence().
+  /// Where no source tells its memory, two things alone are read: it is there, and who has its
+  /// files open. See is_only_presence().
   bool may_be_presence = false;
 };
 

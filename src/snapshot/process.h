@@ -1,6 +1,6 @@
 #pragma once
-// Who uses a device: GpuProcess is one process's use of one device, HostProcess what /proc tells of
-// that process once, however many devices it uses.
+// Who uses a device. GpuProcess is one process's use of one device. HostProcess is what /proc tells
+// of that process: one, however many devices it uses.
 
 #include <sys/types.h>
 

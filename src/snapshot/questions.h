@@ -19,17 +19,15 @@ namespace berth {
 /// `free` nothing of anybody's on it but a desktop. `reserved` the same, and somebody in the queue
 /// takes or gathers it, or a part of it. `leased` a lease names it (or the card that it
 /// is an instance of). `busy` no lease, but processes compute on it. `held` no lease, memory is
-/// taken and nothing runs. `unknown` nobody can be seen on it, and what would show them, whose
-/// lease it is, or whether it is broken, could not be read. `failed` nobody is on it, and nobody is
-/// to be: its health forbids it. `divided` into parts (MIG, AMD's partitions), which are what a job
-/// is given. `lost` it fell off the bus. `unusable` no job can be given it (no driver, unsupported
-/// kind, compute mode Prohibited).
+/// taken and nothing runs. `unknown` nobody is seen on it, but its processes, its lease or its
+/// health could not be read. `failed` nobody is on it, and its health forbids jobs. `divided` into
+/// parts (MIG, AMD's partitions), which are what a job is given. `lost` it fell off the bus.
+/// `unusable` no job can be given it (no driver, unsupported kind, compute mode Prohibited).
 ///
-/// Where several hold: what takes it away for good (lost, unusable) comes first, then who is on it
-/// (leased, busy, held), because a search for a process and a repair of the card have to know
-/// of them; a failure takes the place of `free` and `unknown` alone, the queue that of `free`.
-/// That a card with somebody
-/// on it is failed, too, fault_of() and the field `failed_because` tell.
+/// Where several hold, what takes it away for good comes first (lost, unusable). Then comes who is
+/// on it (leased, busy, held): a search for a process and a repair have to know them. A failure
+/// takes the place of `free` and `unknown` alone, the queue that of `free`. fault_of() and the
+/// field `failed_because` also tell the failure of a card in use.
 enum class DeviceState {
   free,
   reserved,
@@ -59,10 +57,9 @@ enum class Obstacle { none, silent, lost, unusable, unsupported, failed, unjudge
 /// Why no job should be given it; null: nothing speaks against it, or nobody has judged the look.
 [[nodiscard]] const DeviceFault* fault_of(const DeviceId& device, const Snapshot& snapshot);
 
-/// Whether the driver was asked for one of the three verdicts by which a device is judged failed
-/// and did not answer: nothing known against it says nothing then. A card that has no such verdict,
-/// a user who may not read it and a source that never tells are not that. An instance has its
-/// card's.
+/// Whether the driver did not answer for one of the three verdicts by which a device is judged
+/// failed. Then "nothing known against it" says nothing. No verdict on this card, no right to read
+/// it, or a source that never tells: these do not count. An instance has its card's.
 [[nodiscard]] bool is_verdict_unread(const Device& device, const Snapshot& snapshot);
 
 /// Whether a driver of devices could be asked at this look, and whether one could not.
@@ -76,9 +73,8 @@ enum class Obstacle { none, silent, lost, unusable, unsupported, failed, unjudge
 [[nodiscard]] bool is_ledger_unread(const Snapshot& snapshot);
 
 /// Whether a card is divided, by MIG into instances or as AMD's into partitions. `unknown`: reading
-/// its mode failed. A source that
-/// says nothing of it (an old capture, a card without MIG) means whole, and an instance is whole
-/// itself.
+/// its mode failed. No word of it means whole (an old capture, a card without MIG). An instance is
+/// whole itself.
 enum class Division { whole, divided, unknown };
 [[nodiscard]] Division division_of(const Device& device);
 
@@ -147,8 +143,8 @@ inline constexpr std::string_view in_tree_driver = as_key("in-tree driver of thi
 /// it there, or nowhere.
 [[nodiscard]] bool may_be_on_instance(const GpuProcess& of_the_card, const Device& instance);
 
-/// Memory in use that nobody seen on the device explains: 0 up to what an idle driver holds (64
-/// MiB), or a desktop beyond what its processes are charged with (1 GiB).
+/// Memory in use that no process seen on the device explains. Up to 64 MiB count as 0: an idle
+/// driver holds them. With a desktop 1 GiB counts as 0, beyond what its processes are charged with.
 ///
 /// Absent  failed, no permission, not sampled: whether there is any cannot be told.
 [[nodiscard]] Reading<Bytes> memory_of_nobody(const Device& device,
@@ -186,9 +182,9 @@ struct PromisesTaken {
 /// whole is not a share of anybody.
 [[nodiscard]] PromisesTaken promises_taken(const Device& device, const Snapshot& snapshot);
 
-/// Memory used less what the device's processes account for. Absent where either is absent, a
-/// process's memory is, or the list of them could not be read (then nothing can be said). Of a MIG
-/// instance: less those of its card's processes too that may be on it.
+/// Memory used less what the device's processes account for. Absent where the memory used, the list
+/// of processes or a process's memory is absent. Of a MIG instance: its card's processes that may
+/// be on it are taken off, too.
 [[nodiscard]] Reading<Bytes> unexplained_memory(const Device& device, const Snapshot& snapshot);
 
 }  // namespace berth

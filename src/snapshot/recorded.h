@@ -1,7 +1,7 @@
 #pragma once
-// Recorded readings: what is kept of a device over time, said once. Samples of runs hold all of
-// them, the sampler asks for all of them, and the history, the metrics of the last minute, reports,
-// top and the page walk this table for theirs. Key, unit and help are the field table's.
+// Recorded readings: what is kept of a device over time, said once. The sampler asks for all of
+// them, and samples of runs hold all. The history, the metrics of the last minute, reports, top and
+// the page walk this table for theirs. Key, unit and help are the field table's.
 //
 // To record a further reading: a member of DeviceSample, and its row at the end of the table. The
 // compiler names each surface that lacks a title for it.

@@ -26,8 +26,8 @@ namespace berth::nvml {
 ///
 /// Both edges of the clock carry a bit on each line (double data rate):
 /// bytes per second = width / 8 × 2 × clock. NVML's clock is such that this holds for HBM, GDDR5,
-/// GDDR5X, GDDR6 and GDDR6X alike, although the last three move more per edge. As in data sheets:
-///   A100 40 GB    5120 bit × 1215 MHz = 1555 GB/s
+/// GDDR5X, GDDR6 and GDDR6X alike. The last three move more per edge. As in data sheets: A100 40 GB
+/// 5120 bit × 1215 MHz = 1555 GB/s
 ///   RTX 3090       384 bit × 9751 MHz =  936 GB/s
 ///   GTX 1080 Ti    352 bit × 5505 MHz =  484 GB/s
 [[nodiscard]] BytesPerSecond peak_memory_bandwidth(std::uint64_t bus_width_bits, Megahertz clock);
