@@ -1,6 +1,6 @@
 #pragma once
-// What the machine is made of, kept from day to day: a driver that was exchanged, a card that is
-// gone or has another number since yesterday explains what nothing in one look can.
+// What the machine is made of, kept from day to day. One look cannot show that a driver was
+// exchanged since yesterday. Nor that a card is gone or has another number.
 
 #include <cstdint>
 #include <map>

@@ -17,7 +17,7 @@ enum class MemoryKind { gddr5, gddr5x, gddr6, gddr6x, gddr7, hbm2, hbm2e, hbm3, 
 [[nodiscard]] std::string_view name_of(MemoryKind kind);
 
 /// Peak rates, dense: what sparsity would double is not counted. Products of 8 and 16 bits are
-/// those added up in FP32, as frameworks do, which on GeForce is half of what is advertised.
+/// added up in FP32, as frameworks do. On GeForce that is half of what is advertised.
 ///
 /// Unit    10^12 operations per second; a multiplication with its addition is two.
 /// Absent  the type has no unit of its own there, or no figure is known for certain.

@@ -89,8 +89,8 @@ Result<void> fill(Buffer& buffer, std::uint32_t seed) {
   return {};
 }
 
-/// Does it anew so many times, each time with something else in its place before, and says where
-/// the first wrong result is wrong.
+/// Does it `times` times. Each time something else stands in its place before. Says where the first
+/// wrong result is wrong.
 template <class Act, class Poison, class Check>
 auto first_wrong(int times, const Act& act, const Poison& poison, const Check& check)
     -> decltype(check()) {

@@ -67,10 +67,10 @@ bool prove(Device& device, Device& cpu, Clock& clock, const ProofLimits& limits,
 bool prove_peer(Device& from, Device& to, const std::string& peer, Clock& clock,
                 const ProofLimits& limits, const TellStep& tell);
 
-// Whether a matrix is the product of two filled ones, without multiplying them again: what it does
-// to a vector must be what they do to it one after the other (Freivalds), n² steps instead of n³.
-// All is whole numbers, so nothing is nearly right; any single wrong element is found, several in
-// one row but for a chance of one in 65,536.
+// Whether a matrix is the product of two filled ones, without multiplying them again. It must
+// change a vector as the two do one after the other (Freivalds): n² steps instead of n³. All is
+// whole numbers, so nothing is nearly right. Any single wrong element is found, several in one row
+// but for a chance of one in 65,536.
 
 /// The first row that is wrong; nothing: none is. `product`: side × side floats, row by row, of
 /// matrices filled with these seeds.

@@ -1,7 +1,7 @@
 #pragma once
 // Config: what is in force where nobody says otherwise, and who said it. A value may stand in the
-// machine's file, the user's, the project's berth.toml (for [request] alone), a variable or a flag;
-// each counts for more than those before it. Pure: config_files.h reads the files.
+// machine's file, the user's, the project's berth.toml, a variable or a flag. Each counts for more
+// than those before it. The project's is for [request] alone. Pure: config_files.h reads the files.
 
 #include <map>
 #include <optional>

@@ -1,5 +1,5 @@
 #pragma once
-// How much memory a model takes on each GPU, part by part, as a range with the assumptions that it
+// How much memory a model takes on each GPU, part by part. As a range, with the assumptions that it
 // rests on. Pure arithmetic: nothing here looks at a machine.
 
 #include <array>

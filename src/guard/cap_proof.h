@@ -1,6 +1,6 @@
 #pragma once
-// Whether what was to hold a run to its share was there for its processes, as far as anybody can
-// tell. Pure.
+// Whether the means that hold a run to its share reached its processes, as far as it can be told.
+// Pure.
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 // ContextSizes: what one CUDA context takes of a card, as this user's runs have measured it. The
-// driver takes it when the context is made, and tells it to nobody before. So a share that is held
-// to what was seen on the same card with the same driver is held from the start on.
+// driver takes it when the context is made, and tells it to nobody before. What earlier runs saw on
+// the same card and driver holds a share from the start on.
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
-// MemoryWatch: the watchdog behind every tier. Told once a second what the run's processes use of
-// each of its devices, and who has what the run was promised; answers what is to be said of it.
-// Pure: it reads nothing, and judges by this second's readings alone.
+// MemoryWatch: the watchdog behind every tier. Once a second it is told the use of each device by
+// the run's processes. It is also told who has what the run was promised. It answers what is to be
+// said of that. Pure: it reads nothing, and judges by this second's readings alone.
 
 #include <optional>
 #include <string>

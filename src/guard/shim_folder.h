@@ -28,8 +28,8 @@ enum class Written { as_it_was, newly, anew };
 [[nodiscard]] Sentence why_not_executable(const std::string& path);
 
 inline constexpr int sweep_after_days = 90;
-/// Removes the folders beside `kept` whose shim no run has used for that long before it, and that
-/// no living process of this user has in its environment.
+/// Removes folders beside `kept` whose shim no run has used for so long. A folder that a living
+/// process of this user has in its environment stays.
 void sweep_shim_folders(const std::string& kept, const std::string& proc);
 
 }  // namespace berth

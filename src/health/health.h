@@ -15,9 +15,9 @@
 
 namespace berth {
 
-/// `notice` worth knowing, nothing to do now. `unknown` nothing worse was found, but what a device
-/// is judged by was asked for, and the driver answered with an error; no finding is that.
-/// `degraded` it works, not as it should. `failed` it is not to be used.
+/// `notice` worth knowing, nothing to do now. `unknown` nothing worse was found, but the driver
+/// answered a question that decides with an error; no finding has this state. `degraded` it works,
+/// not as it should. `failed` it is not to be used.
 enum class HealthState { ok, notice, unknown, degraded, failed };
 [[nodiscard]] std::string_view name_of(HealthState state);
 

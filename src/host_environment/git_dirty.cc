@@ -1,5 +1,5 @@
-// Whether a work tree differs from its commit, asked of git without letting the tree run anything:
-// its own configuration may name programs (a file system monitor, filters, hooks), and it may have
+// Whether a work tree differs from its commit, asked of git without letting the tree run anything.
+// Its configuration may name programs: a file system monitor, filters, hooks. The tree may have
 // come out of somebody's archive.
 
 #include <algorithm>

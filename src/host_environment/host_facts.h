@@ -1,7 +1,8 @@
 #pragma once
-// HostFacts: what a user's programs meet on this machine besides its devices — the interpreter
-// and its frameworks, the libraries that the loader finds, the kernel's side of the driver, limits
-// and folders. Plain values, gathered once by gather_host_facts() and only read afterwards.
+// HostFacts: what a user's programs meet on this machine besides its devices. That is the
+// interpreter and its frameworks, the libraries that the loader finds, limits and folders. It is
+// also the kernel's side of the driver. Plain values, gathered once by gather_host_facts() and only
+// read afterwards.
 // A part that is `std::optional` and empty was not looked at.
 
 #include <cstdint>

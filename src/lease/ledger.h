@@ -1,5 +1,5 @@
 #pragma once
-// The ledger: who has been promised what, kept as files in one directory so that it survives every
+// The ledger: who has been promised what, kept as files in one directory. So it survives every
 // crash and needs no daemon (doc/DESIGN.md, "Leases"). This folder alone touches those files.
 //
 // A lease is alive exactly as long as somebody holds the OFD write lock on its file: the keeper,
@@ -209,8 +209,8 @@ class Ledger {
   /// Takes a place at the end of the queue.
   [[nodiscard]] Result<Ticket> queue(const TicketTerms& terms) const;
 
-  /// Removes what dead processes left behind, this user's or, as root, everybody's: looks into no
-  /// more than 16 of them, from a random one on, so that a long queue costs little more.
+  /// Removes what dead processes left behind: this user's or, as root, everybody's. It looks into
+  /// 16 of them at most, from a random one on. So a long queue costs little more.
   /// Returns how many files it removed.
   std::size_t sweep() const;
   /// The same for one ticket.

@@ -1,11 +1,10 @@
 #pragma once
 // Which offsets of a ledger file are locked, and what each lock says. A lock may lie far beyond the
-// file's end, changes neither the file nor its st_ctime, and is gone with its process.
+// file's end. It changes neither the file nor its st_ctime, and is gone with its process.
 //
-// Every user may read these files, and who may read a file may also put read locks on it, which
-// refuse the owner's next write lock. So the owner takes every lock of a file before anybody else
-// can open it, and from then on only lets go: how much it has let go is what others read. Nobody
-// else's lock can hinder that.
+// Every user may read these files, and so may put read locks on them. A read lock refuses the
+// owner's next write lock. So the owner takes every lock of a file before anybody else can open it.
+// From then on it only lets go: others read how much it has let go. No other lock can hinder that.
 
 #include <optional>
 #include <vector>
@@ -20,8 +19,8 @@ constexpr ByteRange lease_life{.start = 0, .length = 0};
 
 constexpr ByteRange ticket_life{.start = 0, .length = off_t{1} << 30};
 
-/// Let go up to the millisecond of the steady clock, which all processes of a boot share, at which
-/// the waiter was last awake: the lock begins there.
+/// The lock begins at the millisecond at which the waiter was last awake: it has let go all before.
+/// By the steady clock, which all processes of a boot share.
 constexpr ByteRange ticket_beat{.start = off_t{1} << 32,
                                 .length = (off_t{1} << 62) - (off_t{1} << 32)};
 

@@ -1,9 +1,9 @@
 #pragma once
 // What root's `berth serve` is asked to do for users: one file each, of who asks, in a directory of
-// root's within the ledger. The service makes that directory and holds its lock while it lives. A
-// reservation that begins later (`berth reserve --at`) it starts, when it is time, as the owner of
-// its file. A limit of the kernel for a run's share it sets, and writes its answer in the file's
-// place, as root's.
+// root's within the ledger. The service makes that directory and holds its lock while it lives. It
+// starts a reservation that begins later (`berth reserve --at`) when it is time, as the owner of
+// its file. It sets a limit of the kernel for a run's share. Its answer takes the file's place, as
+// root's.
 
 #include <sys/types.h>
 

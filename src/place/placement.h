@@ -132,8 +132,9 @@ struct PlaceLimits {
 /// Chooses, by these rules beyond the names above:
 ///
 /// Alone    without `memory` the device is taken whole. Any claim refuses it. So does any stranger
-///          that computes there (C, C+G, M+C), and more than 64 MiB that no seen process explains.
-///          A desktop (type G) never blocks; up to 1 GiB that it is not charged with is its own.
+///          that computes there (C, C+G, M+C). So does memory that no seen process explains,
+///          beyond an idle driver's (64 MiB of NVIDIA's). A desktop (type G) never blocks; up to
+///          1 GiB that it is not charged with is its own.
 /// Load     `max_utilization` is taken at its word. Without one, a device wanted whole is refused
 ///          above 10 % only where no process at all is seen on it. Then somebody in a hidden PID
 ///          namespace computes there. A desktop's 20 % by Xorg is explained, and offered.

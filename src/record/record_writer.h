@@ -76,8 +76,8 @@ struct StopRequest {
 
 class RecordWriter {
  public:
-  /// Makes the directory with its manifest and its keeper's lock, which this process and those
-  /// that inherit it by fork (not by exec) hold. Visible only once both are there. `devices`: how
+  /// Makes the directory with its manifest and its keeper's lock. This process holds the lock, and
+  /// its forked children, but no executed program. Visible only once both are there. `devices`: how
   /// many the run may get that are not in the manifest yet.
   [[nodiscard]] static Result<RecordWriter> create(const std::string& state_directory,
                                                    const Manifest& manifest,

@@ -267,8 +267,8 @@ struct RunList {
 /// Stands where the run's own output begins.
 [[nodiscard]] Result<Fd> open_log(const RunRecord& run);
 
-/// Everything else of a record, read when asked for. A torn last line is left out, and so are marks
-/// beyond the first 4 MiB (which is one of the record's problems).
+/// Everything else of a record, read when asked for. A torn last line is left out. So are marks
+/// beyond the first 4 MiB, and the record's problems say it.
 [[nodiscard]] std::vector<Mark> marks_of(const RunRecord& run);
 [[nodiscard]] std::vector<RunEvent> events_of(const RunRecord& run);
 struct SamplesRead {

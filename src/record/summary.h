@@ -10,8 +10,8 @@
 namespace berth {
 
 enum class EnergySource { counter, integrated_power };
-/// Whose memory the peak is: the run's processes by the driver's list, or all that was used on the
-/// device where the driver tells no process's memory.
+/// Whose memory the peak is: that of the run's processes, by the driver's list. Where the driver
+/// tells no process's memory: all that was used on the device.
 enum class MemorySource { own_processes, whole_device };
 
 struct DeviceSummary {

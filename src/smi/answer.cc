@@ -86,8 +86,8 @@ void note_silent(const Snapshot& snapshot, const std::vector<const Device*>& dev
   }
 }
 
-/// Below the table alone, the one answer for which nvidia-smi validates the infoROM (its -q -x ends
-/// with 0 of such a card: microsoft/pai#3756).
+/// Below the table alone: only for it nvidia-smi validates the infoROM. Its -q -x ends with 0 for
+/// such a card (microsoft/pai#3756).
 void warn_of_inforom(const std::vector<const Device*>& devices, Output& output) {
   for (const Device* device : devices) {
     if (device->details.get<bool>(Detail::inforom_valid).get() != false) continue;

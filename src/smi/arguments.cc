@@ -187,8 +187,8 @@ class Reader {
         take_loop("5", std::chrono::seconds(1));
         break;
       case Act::loop_ms:
-        // Not in any help text: in a published log of driver 535 with -lms alone, 100 ms lie
-        // between the last row of a round and the first of the next.
+        // No help text has it. Source: a published log of driver 535 with -lms alone. There 100 ms
+        // lie between the last row of a round and the first of the next.
         take_loop("100", std::chrono::milliseconds(1));
         break;
       case Act::sections:

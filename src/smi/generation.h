@@ -100,8 +100,8 @@ struct Generation {
 [[nodiscard]] const Generation& generation_of(DriverNumber driver);
 [[nodiscard]] const Generation& generation_of(const Snapshot& snapshot);
 
-/// The branch from which on -q and --query-gpu have, instead of the reading with this key of the
-/// field table, that it has been deprecated. Nothing: it has not.
+/// The first branch whose -q and --query-gpu say "deprecated" instead of a reading. `key` is the
+/// reading's in the field table. Nothing: it is not deprecated.
 [[nodiscard]] std::optional<int> deprecated_since(std::string_view key);
 [[nodiscard]] bool is_deprecated(std::string_view key, DriverNumber driver);
 

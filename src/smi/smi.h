@@ -1,7 +1,7 @@
 #pragma once
-// nvidia-smi's surfaces as functions of a Snapshot: what its command line asks for, printed as it
-// would print it, byte for byte, in the layout of the driver's generation (generation.h). None of
-// this text is translated: it is a format that scripts read.
+// nvidia-smi's surfaces as functions of a Snapshot. What its command line asks for is printed as it
+// would print it, byte for byte. The layout is that of the driver's generation (generation.h). None
+// of this text is translated: it is a format that scripts read.
 //
 //   const auto asked = smi::parse(words);                      // or what is wrong with them
 //   const smi::Output out = smi::answer(*asked, source);       // text for stdout, exit code

@@ -143,8 +143,9 @@ inline constexpr std::string_view in_tree_driver = as_key("in-tree driver of thi
 /// it there, or nowhere.
 [[nodiscard]] bool may_be_on_instance(const GpuProcess& of_the_card, const Device& instance);
 
-/// Memory in use that no process seen on the device explains. Up to 64 MiB count as 0: an idle
-/// driver holds them. With a desktop 1 GiB counts as 0, beyond what its processes are charged with.
+/// Memory in use that no process seen on the device explains. What an idle driver holds counts as 0
+/// (DeviceKindFacts::idle_memory, 64 MiB of NVIDIA's). With a desktop 1 GiB counts as 0, beyond
+/// what its processes are charged with.
 ///
 /// Absent  failed, no permission, not sampled: whether there is any cannot be told.
 [[nodiscard]] Reading<Bytes> memory_of_nobody(const Device& device,

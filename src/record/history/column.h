@@ -2,12 +2,12 @@
 // A column: the readings of one series at the samples of one chunk, packed into a few bits each.
 // Pure.
 //
-// Numbers are whole (record/history/metric.h says of which part of a unit). A column keeps by how
-// much each differs from the one before, divided by the greatest number that divides all of them: a
-// driver that reports whole percents or whole MiB costs no more than that. It keeps their lowest
-// bytes, then the next, and each such plane through deflate where that helps. Whatever 64-bit
-// numbers go in come out: differences wrap, as counters do. Older files hold three more layouts and
-// two more predictors, which were 7 % smaller together and are read for ever.
+// Numbers are whole (record/history/metric.h says of which part of a unit). A column keeps the
+// differences between neighbours, divided by their greatest common divisor. So a driver that
+// reports whole percents or whole MiB costs no more than that. It keeps the lowest bytes of all,
+// then the next. Each such plane goes through deflate where that helps. Whatever 64-bit numbers go
+// in come out: differences wrap, as counters do. Older files hold three more layouts and two more
+// predictors, which were 7 % smaller together and are read for ever.
 
 #include <cstddef>
 #include <cstdint>
