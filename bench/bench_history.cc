@@ -1,6 +1,6 @@
 // links: berth_record
-// The history store: how much disk a reading takes, what a look costs to keep (eight GPUs, 64
-// processes), and how long the charts of a month take to draw. A month is generated once, in a
+// The history store: how much disk a reading takes, and what a look costs to keep (eight GPUs, 64
+// processes). How long the charts of a month take to draw. A month is generated once, in a
 // temporary directory that goes at the end.
 
 #include <benchmark/benchmark.h>

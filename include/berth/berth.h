@@ -174,8 +174,8 @@ typedef struct {
   int32_t zero;
 } berth_process;
 
-/* A look, at most max_age_ms old where `berth serve` has one, else taken now by the helper: 0.1 to
- * 5 ms, and 5 s where a card hangs (it is in the look then, absent, with a problem). */
+/* A look, at most max_age_ms old where `berth serve` has one, else taken now by the helper. That
+ * takes 0.1 to 5 ms, and 5 s where a card hangs. The look then has it as absent, with a problem. */
 berth_code berth_look_now(berth_context* context, uint32_t depth, berth_look** look,
                           berth_error** error);
 /* The same in steps, always by the helper: poll `fd` for reading at most `due_ms`, then advance. No

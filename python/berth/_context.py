@@ -2,8 +2,8 @@
 
 Nothing here sleeps in C: what takes time is a generator that yields (descriptor, seconds) where it
 is to be polled. `drive` polls it with poll(2), which Ctrl-C interrupts; `drive_async` in asyncio's
-loop. What interrupts the polling is thrown into the generator, which may poll for a moment more
-until what it was about is given up. Closing it gives it up at once.
+loop. An exception that interrupts the polling is thrown into the generator. The generator may poll
+for a moment more, until it has given up its task. Closing it gives it up at once.
 """
 
 from __future__ import annotations

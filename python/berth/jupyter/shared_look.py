@@ -1,5 +1,5 @@
-"""The one look that all tabs share: taken when somebody asks and the last is a second old, at most one
-at a time, never while nobody asks."""
+"""The one look that all tabs share. Taken when a tab asks and the last is a second old, at most one at
+a time. Never taken while no tab asks."""
 
 from __future__ import annotations
 
