@@ -15,7 +15,7 @@ import repository
 from check_po import LONGEST_SENTENCE, words_in
 
 # Longer sentences that there still are. This number may only fall.
-MOST_LONG_COMMENTS = 486
+MOST_LONG_COMMENTS = 235
 NOT_OURS = ("tests", "data")
 C_LIKE = {".cc", ".h", ".hpp", ".c", ".ts", ".mjs", ".css"}
 HASHED = {".sh", ".cmake"}
