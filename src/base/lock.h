@@ -5,8 +5,8 @@
 // inherited over fork and exec. Others can *ask* whether it is held without taking anything. With
 // flock any user could make a dead lease look alive merely by probing it.
 //
-// flock is the host lock, held for microseconds while claiming. It names its holder in /proc/locks,
-// so that somebody who waits can be told for whom.
+// flock is the host lock, held for microseconds while claiming. /proc/locks names its holder, so a
+// waiter can be told who holds it.
 
 #include <sys/stat.h>
 #include <sys/types.h>

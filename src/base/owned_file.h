@@ -27,10 +27,10 @@ struct FileOwner {
 /// folder itself (a link to one is none).
 [[nodiscard]] Result<FileOwner> owner_of_folder(const std::string& path);
 
-/// Files are opened with this user's rights as long as it lives, and with nothing of our own: the
-/// groups that root is in would open what the user may not read. The kernel keeps these per thread
-/// and takes root's power over files away with them. Only root has rights to lay down: for
-/// everybody else, and for an owner who is us, nothing changes.
+/// Files are opened with this user's rights as long as it lives, and with none of our own. Root's
+/// groups would open what the user may not read. The kernel keeps these per thread and takes root's
+/// power over files away with them. Only root has rights to lay down: for everybody else, and for
+/// an owner who is us, nothing changes.
 class OwnersRights {
  public:
   explicit OwnersRights(const FileOwner& owner);

@@ -31,8 +31,8 @@ struct Exit {
 /// The process with this pid as of now. not_found: there is none.
 [[nodiscard]] Result<ProcessId> identify_process(pid_t pid, const std::string& proc = "/proc");
 
-/// Ends this process without destructors, once what is buffered has been written: for when another
-/// thread is in the midst of what they would wait for.
+/// Ends this process without destructors, after writing what is buffered. For a time when
+/// destructors would wait for another thread.
 [[noreturn]] void end_process_now(int code);
 
 /// Forks; the child runs `body`, then _exit()s with what it returns (no atexit handlers, no
@@ -90,14 +90,14 @@ struct ChildChange {
 [[nodiscard]] Result<void> close_standard_streams();
 /// The same for 0 and 1 alone: stderr stays for our own words.
 [[nodiscard]] Result<void> close_input_and_output();
-/// /dev/null at those of 0, 1, 2 that are closed: what is opened next would be given the number,
-/// and what we say on stderr would be written into it. Before anything is opened.
+/// Opens /dev/null at those of 0, 1 and 2 that are closed. Else the next opened file gets the
+/// number, and our stderr is written into it. Before anything is opened.
 [[nodiscard]] Result<void> fill_closed_streams();
 /// Closes everything from 3 up but these, close-on-exec or not: for a child that is not to hold
 /// what its parent serves others through.
 void close_descriptors(const std::vector<int>& except);
-/// Closes what a caller left open for its job (not close-on-exec, 3 and above): a
-/// process that only watches must not hold the other end of somebody's pipe.
+/// Closes what a caller left open for its job: not close-on-exec, 3 and above. A process that only
+/// watches must not hold the other end of a pipe.
 void close_inherited_descriptors();
 /// The descriptor survives exec from now on.
 [[nodiscard]] Result<void> keep_on_exec(int fd);

@@ -40,8 +40,9 @@ enum class NameTells : std::uint8_t {
 [[nodiscard]] std::vector<TextSpan> hook_secrets(std::string_view text);
 
 /// Values of NAME=value, "name": "value", Name: value, --name value, curl -u user:value and of
-/// headers, in the order of the line, none over another. In quotes they run to the closing quote;
-/// at the beginning of a line (or of a text in quotes) to its end; otherwise to the next blank.
+/// headers, in the order of the line, none over another. In quotes they run to the closing quote.
+/// At the beginning of a line (or of a quoted text) they run to its end. Otherwise they run to the
+/// next blank.
 [[nodiscard]] std::vector<TextSpan> named_secrets(std::string_view line);
 
 /// Follows the lines of a text to find values that stand below their name ("api_key:" and the value

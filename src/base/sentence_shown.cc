@@ -1,6 +1,6 @@
-// How sentences are shown. Those made here have their key and values. Those that come as finished
-// English (from a record, another server, a library) are found again among the catalogue's keys:
-// their files keep the English alone, which people and other programs read.
+// How sentences are shown. Those made here have their key and values. Some come as finished
+// English: from a record, another server, a library. Such are found again among the catalogue's
+// keys. Their files keep the English alone, for people and other programs.
 
 #include <fmt/args.h>
 

@@ -55,8 +55,8 @@ struct TypographicMistake {
   std::string corrected;  // the whole text with ASCII in its place
 };
 [[nodiscard]] std::optional<TypographicMistake> typographic_mistake(std::string_view text);
-/// For what never has quotes of its own (a number, a size, a list of devices): ASCII ones are the
-/// shell's, and typed inside others they would stay in the value.
+/// For a value that never has quotes: a number, a size, a list of devices. ASCII quotes are the
+/// shell's; typed inside others they would stay in the value.
 [[nodiscard]] std::string without_quotes(std::string text);
 /// "…; it has "１" where an ASCII character is meant: try "10G"", where that is what happened to a
 /// `text` that never has quotes.
@@ -131,8 +131,9 @@ struct TypographicMistake {
 /// brackets, and what a parser builds from it is taken down by recursion.
 [[nodiscard]] int nesting_depth(std::string_view json);
 
-/// Secrets in a command line or a variable, replaced by "***": values of --password/--token-like
-/// options, of NAME=value words whose name says secret, and of URLs with user:password@.
+/// Secrets in a command line or a variable, replaced by "***". Such are values of
+/// --password/--token-like options, of NAME=value words with a secret's name, and user:password@ of
+/// URLs.
 [[nodiscard]] std::vector<std::string> masked_command(const std::vector<std::string>& words);
 [[nodiscard]] bool is_secret_name(std::string_view name);
 [[nodiscard]] std::string masked_text(std::string_view text);

@@ -13,9 +13,8 @@
 
 namespace berth {
 
-/// Every word of it must be in the card's names. Those that differ from what was asked for in
-/// memory size and form alone come together: "a100" is four cards, "3090" is not the 3090 Ti.
-/// Empty: none is called so.
+/// Every word of it must be in the card's names. Cards that differ in memory size and form alone
+/// come together: "a100" is four cards, "3090" is not the 3090 Ti. Empty: none is called so.
 [[nodiscard]] std::vector<const Card*> cards_called(std::string_view name);
 
 /// The cards whose names look most like it, the nearest first; none twice.

@@ -94,8 +94,8 @@ class Config {
   std::map<std::string, ConfigValue, std::less<>> values_;
 };
 
-/// A job as the flags of one command and the configuration ask for it: `typed` says for each of
-/// job_keys() what its flag says (empty: not given).
+/// A job as the flags of one command and the configuration ask for it. `typed` has for each of
+/// job_keys() its flag's text (empty: not given).
 [[nodiscard]] Result<JobSpec> job_of(const std::vector<std::string>& typed, const Config& config);
 
 }  // namespace berth

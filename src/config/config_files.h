@@ -1,6 +1,6 @@
 #pragma once
-// The files of a configuration, each read only where nobody but its owner and root can write it:
-// who can write one decides what becomes of jobs.
+// The files of a configuration. Each is read only where nobody but its owner and root can write it:
+// its writer decides over jobs.
 
 #include <sys/types.h>
 

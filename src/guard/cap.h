@@ -1,7 +1,7 @@
 #pragma once
-// Which tier holds a job to its share of a device's memory: the one that was asked for, else the
-// strongest that can be had here, and why no stronger one. Pure; who can have what is gathered in
-// run/.
+// Which tier holds a job to its share of a device's memory. It is the requested one, else the
+// strongest available here, with the reason against stronger ones. Pure; who can have what is
+// gathered in run/.
 
 #include <algorithm>
 #include <cstdint>

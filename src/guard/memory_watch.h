@@ -17,8 +17,8 @@
 
 namespace berth {
 
-/// A context is counted a little differently by the driver and by a program: only above this much
-/// of its share is a run over it.
+/// The driver and a program count a context a little differently. So a run is over its share only
+/// above this much of it.
 inline constexpr double cap_tolerance = 1.05;
 /// Above its share in so many looks running, it is over it. A peak between two looks is not seen.
 inline constexpr int looks_until_told = 3;

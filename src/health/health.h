@@ -45,9 +45,9 @@ struct DeviceHealth {
 /// The worst of them; nothing: there is no device.
 [[nodiscard]] std::optional<HealthState> worst_of(const std::vector<DeviceHealth>& devices);
 
-// What health says to those who may not look at it themselves: placement, which gives nobody a
-// failed device, and a run, which is told when one of its own goes wrong. A MIG instance is as well
-// as its card.
+// What health tells placement and runs, which must not depend on it. Placement gives nobody a
+// failed device. A run is told when one of its devices goes wrong. A MIG instance is as well as its
+// card.
 
 /// Devices that no job should be given, each with the first of its findings that says so.
 [[nodiscard]] std::vector<DeviceFault> failed_devices(const Snapshot& snapshot);

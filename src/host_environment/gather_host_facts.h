@@ -39,8 +39,8 @@ struct HereQuestion {
   std::string root;  // before the system's absolute paths; tests
 };
 
-/// `looked` is what was seen of host and devices, of which who is on them is left out. not_found:
-/// there is no such `python`; where none was asked for and there is none, the manifest has none.
+/// `looked` is what was seen of host and devices, without the processes on them. not_found: there
+/// is no such `python`; where none was asked for and there is none, the manifest has none.
 [[nodiscard]] Result<Manifest> gather_here(const HereQuestion& question, const Snapshot& looked,
                                            Clock& clock);
 

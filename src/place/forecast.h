@@ -1,6 +1,7 @@
 #pragma once
-// The queue later: who starts now, and who starts when, by the time limits of what runs and waits.
-// Pure, so that a test plays weeks of a machine in milliseconds with the functions that decide.
+// The queue later: who starts now, and when the others start, by the time limits of running and
+// waiting jobs. Pure, so that a test plays weeks of a machine in milliseconds with the functions
+// that decide.
 
 #include <chrono>
 #include <optional>

@@ -98,7 +98,7 @@ void MissingDevices::call(Snapshot& snapshot) {
     return (is_of_files && is_off_the_bus) || has_answered(source);
   };
   const std::vector<Device>& now = snapshot.devices;
-  // One that did not say who it is may be the one that is missing.
+  // A device that did not identify itself may be the missing one.
   const auto may_be = [&](const Device& known) {
     return std::ranges::any_of(now, [&](const Device& device) {
       const bool is_its_makers = facts_of(device.kind).source == facts_of(known.kind).source;

@@ -44,8 +44,8 @@ bool is_left_behind(const std::string& directory, const struct stat& newest) {
   return locked && !*locked;
 }
 
-/// Removes what launchers that were killed have left in `folder` under names like that.
-/// `just_made` tells what time it is by the file system's own clock.
+/// Removes what killed launchers have left in `folder` under names like that. `just_made` tells
+/// what time it is by the file system's own clock.
 void sweep(const std::string& folder, const struct stat& just_made,
            bool (*is_unfinished)(std::string_view name)) {
   const auto names = list_directory(folder);

@@ -111,7 +111,7 @@ constexpr auto options = std::to_array<Option>({
     {"", "--set-hostname", Act::setting, true},
 });
 
-/// Words that set something, and words that show what berth does not.
+/// Words that set something, and words for outputs that berth does not have.
 constexpr auto setting_words = std::to_array<std::string_view>(
     {"drain", "mig", "compute-policy", "boost-slider", "vgpu", "clocks", "conf-compute",
      "power-smoothing", "power-profiles", "rusd", "gpm", "daemon"});

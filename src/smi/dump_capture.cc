@@ -150,7 +150,7 @@ void read_compute_apps(std::string_view text, Snapshot& snapshot) {
 
 // --- --query-accounted-apps ----------------------------------------------------------------------
 
-/// A row that says which process on which card, by its address, it is about.
+/// A row that names its process and, by address, its card.
 struct ProcessRow {
   std::string address;
   pid_t pid;

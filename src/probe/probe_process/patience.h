@@ -46,8 +46,8 @@ class Deadlines {
   [[nodiscard]] Instant end_of_driver() const {
     return began_ + patience_.whole * 3 / 4 + not_counted_;
   }
-  /// Until when the step that is going on may be silent. Each that was given up shortens what the
-  /// next may take, so that many hanging devices all get asked.
+  /// Until when the step that is going on may be silent. Each given-up device shortens the patience
+  /// for the next. So even of many hanging devices all get asked.
   [[nodiscard]] Instant silence_ends(const Progress& progress, Instant now,
                                      Before before = Before::unknown) const;
   /// Whether cards are being woken up, and have been for longer than one would expect.
