@@ -202,8 +202,8 @@ Result<LedgerPlace> find_ledger(const std::optional<std::string>& named,
     }
     return LedgerPlace{.directory = *named, .kind = LedgerPlace::Kind::named};
   }
-  // One that is there and not as it should be is said when it is opened: going on with a ledger of
-  // one's own would leave everybody's leases out of sight. Only root can put something there.
+  // Opening tells what is wrong with a shared ledger. A private ledger in its place would hide
+  // everybody's leases. Only root can put something there.
   if (is_trusted_shared_ledger(shared_root) || ::access(shared_root.c_str(), F_OK) == 0) {
     return LedgerPlace{.directory = shared_root, .kind = LedgerPlace::Kind::shared};
   }

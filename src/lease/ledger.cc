@@ -87,8 +87,8 @@ Result<Fd> moved_up(Fd fd) {
   return fail_system(errno, "duplicate a descriptor");
 }
 
-/// What goes wrong here leaves no public name behind: a temporary name at most, which is removed
-/// now, or swept later where this process dies half-way. Any reader of the file could refuse it
+/// A failure here leaves no public name behind. A temporary name is removed now, or swept later
+/// where this process dies half-way. Any reader of the file could refuse it
 /// a lock: it has all of them before that.
 Result<Fd> publish_once(int directory, const std::string& name, const std::string& text,
                         std::initializer_list<ByteRange> locks) {

@@ -2,9 +2,9 @@
 // The ledger: who has been promised what, kept as files in one directory. So it survives every
 // crash and needs no daemon (doc/DESIGN.md, "Leases"). This folder alone touches those files.
 //
-// A lease is alive exactly as long as somebody holds the OFD write lock on its file: the keeper,
-// and every process of the job that inherited the descriptor. Everything else in the file only
-// describes.
+// A lease is alive exactly as long as a process holds the OFD write lock on its file. Those are the
+// keeper, and every process of the job that inherited the descriptor. Everything else in the file
+// only describes.
 
 #include <sys/types.h>
 
@@ -116,9 +116,8 @@ class Lease {
 };
 
 /// A place in the queue, held while this object lives. The file is written once, because its
-/// st_ctime is the arrival; what changes while waiting is told by what is let go of the locks
-/// beyond the file's end (ledger_locks.h). That nobody can hinder, so that nothing here can fail
-/// for others.
+/// st_ctime is the arrival. Changes while waiting are told by locks beyond the file's end, as they
+/// are let go (ledger_locks.h). That nobody can hinder, so that nothing here can fail for others.
 class Ticket {
  public:
   Ticket(std::string id, std::vector<DeviceId> devices, Fd fd, Instant awake, const Ledger& ledger);

@@ -28,12 +28,12 @@ constexpr ByteRange ticket_beat{.start = off_t{1} << 32,
 constexpr off_t flag_length = off_t{1} << 20;
 constexpr off_t most_flags = 4096;
 constexpr ByteRange ticket_flags{.start = off_t{1} << 62, .length = flag_length * most_flags};
-/// What a flag says: it leaves something of what is free; and one per device of the ticket's own
-/// list, from `first_gathered` on: it gathers that device.
+/// What a flag says. `passed_flag`: the waiter leaves something of what is free. From
+/// `first_gathered` on, one per device of the ticket's own list: it gathers that device.
 constexpr std::size_t passed_flag = 0;
 constexpr std::size_t first_gathered = 1;
-/// The last one's bytes are no flag: so many have been let go as there are seconds from the
-/// ticket's beginning to the end of its gathering.
+/// The last one's bytes are no flag. One byte is let go per second from the ticket's beginning to
+/// the end of its gathering.
 constexpr std::size_t until_flag = most_flags - 1;
 
 /// berth 0.1.0 takes these while they are so, and reads no others of the flags. A reader's lock may

@@ -1,6 +1,6 @@
 #pragma once
-// What the handles of berth.h are, and the border that every call of it passes: whatever goes wrong
-// behind it becomes a code and a message there.
+// The handles of berth.h, and the border that every call passes. There every failure becomes a code
+// and a message.
 
 #include <sys/types.h>
 

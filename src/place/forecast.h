@@ -25,8 +25,8 @@ void make_unused(Device& device);
                                                     const Snapshot& snapshot);
 
 /// Devices are held together for the head this long, then left to others for as long. Each time it
-/// holds them twice as long as before, a week at most: so a job that wants many devices gets them
-/// once that is longer than the jobs on them last.
+/// holds them twice as long as before, a week at most. So a job that wants many devices gets them
+/// once that is longer than the jobs there last.
 constexpr std::chrono::milliseconds gather_limit = std::chrono::minutes(10);
 struct GatherPhase {
   bool gathers = false;
@@ -40,8 +40,8 @@ struct Start {
   std::vector<ClaimedDevice> devices;
 };
 
-/// Those who may start on this machine, in the queue's order, if each takes its turn: with
-/// place_behind() each of them finds out the same for itself.
+/// The waiters that may start on this machine, in the queue's order. With place_behind() each of
+/// them finds the same for itself.
 [[nodiscard]] std::vector<Start> starts_now(const Snapshot& snapshot, const Policy* policy);
 
 /// For each waiter when it starts at the latest, unless somebody comes who goes first.

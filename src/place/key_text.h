@@ -65,8 +65,8 @@ struct NeedFacts {
   std::span<const std::string_view> chips;
 };
 
-// rocWMMA's table of data types and AMD's ISA documents: bfloat16 by matrix cores since CDNA and by
-// WMMA since RDNA 3; 8-bit floats on CDNA 3, CDNA 4 and RDNA 4.
+// Source: rocWMMA's table of data types and AMD's ISA documents. bfloat16 by matrix cores since
+// CDNA and by WMMA since RDNA 3. 8-bit floats on CDNA 3, CDNA 4 and RDNA 4.
 constexpr std::array<std::string_view, 6> bf16_chips = {"gfx908", "gfx90a", "gfx94",
                                                         "gfx95",  "gfx11",  "gfx12"};
 constexpr std::array<std::string_view, 3> fp8_chips = {"gfx94", "gfx95", "gfx12"};

@@ -99,8 +99,8 @@ TEST(Order, WithoutCountedHoursTheShareMovesNobody) {
               ElementsAre("a", "b"));
 }
 
-/// Where this fails, the order has changed: raise `order_rule`, by which an older berth knows that
-/// another order counts, and write down here what it is now.
+/// Where this fails, the order has changed. Then raise `order_rule`: by it an older berth knows
+/// that another order counts. Write the new order down here.
 TEST(Order, AnotherOrderHasAnotherNumber) {
   std::vector<TicketFacts> tickets;
   for (int i = 0; i < 12; ++i) {

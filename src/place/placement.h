@@ -158,8 +158,8 @@ struct PlaceLimits {
 /// strangers use and the driver reserves. Of every claim the larger of its promise and its
 /// processes' use is taken off; so is what waiters have reserved (Waiter::reserved). Absent with
 /// the reason
-/// where total or used cannot be read. Where the memory of a claim's process cannot be (WSL), it is
-/// counted among the strangers': the answer is then a lower bound and never promises too much.
+/// where total or used cannot be read. Where a claim's process does not tell its memory (WSL), it
+/// counts as a stranger's. The answer is then a lower bound and never promises too much.
 [[nodiscard]] Reading<Bytes> promisable_memory(const Device& device, const Snapshot& snapshot);
 
 /// The queue's order. What each earlier waiter takes or gathers is reserved, so that no later

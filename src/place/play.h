@@ -31,16 +31,16 @@ struct Played {
 [[nodiscard]] Played played(const Snapshot& snapshot, std::size_t waiters,
                             const PlaceLimits& limits);
 
-/// What was taken, and what is gathered and not left to who asks.
+/// What was taken, and what is gathered and not left to the asker.
 [[nodiscard]] std::vector<Kept> all_kept(const Played& played, const Snapshot& snapshot,
                                          const PlaceLimits& asker);
 
 [[nodiscard]] Claim claim_of(const Waiter& waiter, std::vector<ClaimedDevice> devices);
 [[nodiscard]] std::vector<ClaimedDevice> taken_by(const Placement& placement);
-/// Of `limits` what counts for all, with what is that waiter's own.
+/// The members of `limits` that count for all, with the waiter's own for the rest.
 [[nodiscard]] PlaceLimits limits_of(const Waiter& waiter, PlaceLimits limits);
 
-/// Who wants that device, and wants it whole.
+/// A request for that device, whole.
 [[nodiscard]] Request wanting_whole(const Device& device);
 
 /// `occupancy`: of this snapshot, or of the machine later.

@@ -74,8 +74,8 @@ struct PolicyUser {
 };
 
 struct Policy {
-  /// So much waiting a step of priority is worth: `high` stands as if it had come that much earlier
-  /// than `normal`, `low` that much later. So nobody is overtaken for ever.
+  /// What a step of priority is worth, as waiting. `high` stands as if it had come that much
+  /// earlier than `normal`, `low` that much later. So nobody is overtaken for ever.
   std::chrono::milliseconds priority_step = std::chrono::hours(12);
   /// The user of the most GPU-hours stands as if they had come so much later; all others in
   /// proportion to their hours. So nobody is overtaken by a ticket that came longer after theirs.

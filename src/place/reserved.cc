@@ -33,7 +33,7 @@ std::optional<std::size_t> delayed_by(const Placement& tried, const Snapshot& sn
   return std::nullopt;
 }
 
-/// For whom of those who took or gathered it, or the card that it is an instance of.
+/// Adds the waiters of `all` that took or gathered the device, or the card of this instance.
 void reserve(const Device& device, const std::vector<Kept>& all, std::vector<Kept>& reserved) {
   for (const Kept& kept : all) {
     const bool is_it = kept.part.device == device.id || kept.part.device == device.parent;
@@ -41,8 +41,8 @@ void reserve(const Device& device, const std::vector<Kept>& all, std::vector<Kep
   }
 }
 
-/// Whether who comes now has to leave a free device to those who have been played through; then it
-/// is added to what is reserved. `is_all` of the queue: only then is asked whom taking it delays.
+/// Whether a newcomer has to leave a free device to the played waiters; then it is added to
+/// `reserved`. `is_all`: the whole queue was played. Only then it is asked whom the taking delays.
 bool is_left_to(Played& before, bool is_all, const Device& device, const Snapshot& snapshot,
                 const PlaceLimits& limits, std::vector<Kept>& reserved) {
   const Request whole = wanting_whole(device);
@@ -103,8 +103,8 @@ Placement place_behind(const Snapshot& snapshot, std::size_t position, const Req
                        const PlaceLimits& limits) {
   Placement placement = place(snapshot, request, limits);
   const std::size_t earlier = std::min(position, snapshot.waiters.size());
-  // A few at a time: mostly the first few take everything, and playing five hundred requests
-  // through costs a hundred times what those few do.
+  // A few at a time. Mostly the first few take everything, and playing five hundred requests costs
+  // a hundred times as much.
   for (std::size_t few = std::min(earlier, first_few); earlier > 0;) {
     if (!placement.satisfied()) break;
     PlaceLimits narrowed = limits;

@@ -18,8 +18,8 @@ struct VisibleDevices {
   /// What ended or emptied the list or was not read, for people: "entry 3 (\"x\") is invalid: CUDA
   /// stops there".
   std::vector<Sentence> remarks;
-  /// Where there are remarks: the list as it was probably meant, of devices that are there and that
-  /// nobody else is on; else the first such device. Empty: there is none, or it cannot be told.
+  /// Where there are remarks: the list as probably meant, of existing devices that nobody else is
+  /// on. Else the first such device. Empty: there is none, or it cannot be told.
   std::string corrected;
   friend bool operator==(const VisibleDevices&, const VisibleDevices&) = default;
 };

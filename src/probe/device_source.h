@@ -58,8 +58,8 @@ class DeviceSource {
   /// by those below. May block.
   virtual void wake_device(int) {}
 
-  /// Who the device is (id, index, name, UUID, PCI address, minor number), and nothing that moves:
-  /// for telling the watcher which device is being asked. May block.
+  /// Who the device is: id, index, name, UUID, PCI address, minor number. Nothing that moves: it
+  /// tells the watcher which device is being asked. May block.
   [[nodiscard]] virtual Device identify_device(int index, const Wanted& wanted) = 0;
 
   /// One GPU, its partitions and their processes. May block. Never fails: what went wrong is in the
@@ -97,8 +97,8 @@ struct SourceFacts {
 };
 [[nodiscard]] std::span<const SourceFacts> all_sources();
 [[nodiscard]] const SourceFacts& source_of(DeviceKind kind);
-/// Sets GpuProcess::server where a vendor's server is seen. Who takes its name for a job of his own
-/// gains nothing that he could not take: a job may then be given the device beside him.
+/// Sets GpuProcess::server where a vendor's server is seen. A user who gives a job such a name
+/// gains nothing: berth may then place another job beside it.
 void mark_servers(Snapshot& snapshot);
 /// Whether the kernel's driver of that name is one that a source asks.
 [[nodiscard]] bool is_asked(std::string_view kernel_driver);

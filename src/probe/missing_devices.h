@@ -1,7 +1,6 @@
 #pragma once
-// MissingDevices: notices that a card is missing that was there at an earlier look. A driver that
-// has lost a card may list it no longer and number the others anew: one list alone does not show
-// the loss.
+// MissingDevices: notices that a card is missing that was there at an earlier look. A driver may
+// stop listing a lost card and number the others anew. So one list alone does not show the loss.
 
 #include <vector>
 

@@ -1,5 +1,5 @@
-/* Arrays and mipmapped arrays: the driver does not say what they take, so it is what their elements
- * take; its padding is seen by the sampler. */
+/* Arrays and mipmapped arrays. The driver does not say what they take, so their elements are
+ * charged. The sampler sees the driver's padding. */
 
 #include "guard/shim/guard.h"
 

@@ -3,7 +3,7 @@
  *
  * The shim lies between a program and the CUDA driver, and refuses device memory beyond a limit.
  * guard.c asks the driver, charge.c keeps the account, pointers.c remembers what was charged for
- * what; the other files wrap the driver's functions, a subject each. Where anything is missing, a
+ * what. The other files wrap the driver's functions, a subject each. Where anything is missing, a
  * call reaches the driver as it is: no account, an unknown device, no memory to remember in.
  *
  * It lives in programs that know nothing of it: no thread, signal handler, exit handler, descriptor

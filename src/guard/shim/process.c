@@ -1,5 +1,5 @@
-/* This process in the account: the file that is mapped, the slot that is taken, the devices that
- * are limited; and the slots of those that have ended. */
+/* This process in the account: the mapped file, its slot, the limited devices. Also the slots of
+ * ended processes. */
 
 #define _GNU_SOURCE
 #include <errno.h>

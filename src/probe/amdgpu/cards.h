@@ -1,8 +1,8 @@
 #pragma once
-// The GPUs of the amdgpu driver, as three places have them: the bus (a folder each), DRM (the
-// device files) and the KFD (what ROCm's programs count). A card may be several GPUs to them: in
-// CPX each chiplet has a node of its own at the card's address. The KFD's own unique_id tells no
-// card: where cards are divided, several have the same.
+// The GPUs of the amdgpu driver, from three places. The bus has a folder each, DRM the device
+// files, the KFD what ROCm's programs count. A card may be several GPUs to them: in CPX each
+// chiplet has a node of its own at the card's address. The KFD's own unique_id tells no card: where
+// cards are divided, several have the same.
 
 #include <array>
 #include <cstdint>

@@ -18,10 +18,10 @@ namespace berth::amdgpu {
 struct ProcessSources {
   const std::string& sys;
   const drm::OpenDeviceFiles& files;
-  /// Whether numbers of processes here are the host's: else one number may be two processes.
+  /// Whether process numbers here are the host's. Else one number may mean two processes.
   bool sees_all = true;
-  /// Whether the driver tells in fdinfo what a client has: else who has the card open is on it,
-  /// unless the KFD says that it has no memory there.
+  /// Whether the driver tells in fdinfo what a client has. Else every process with the card open is
+  /// on it, unless the KFD tells that it has no memory there.
   bool has_clients = true;
   bool is_integrated = false;  // its memory is the processor's
 };

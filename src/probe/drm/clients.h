@@ -1,8 +1,8 @@
 #pragma once
 // OpenDeviceFiles: which processes have device files open, as the links of /proc/PID/fd say: none
 // is opened. One walk serves all cards of a look. What a client of a DRM driver holds is read
-// where it is asked for, of that card alone: the kernel may keep the reader waiting there, and
-// then only for that card.
+// on demand, of that card alone. The kernel may keep the reader waiting there, and then only for
+// that card.
 
 #include <sys/types.h>
 

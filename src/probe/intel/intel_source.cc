@@ -283,8 +283,8 @@ void IntelSource::read_clocks(const Card& card, Device& device) const {
                           : throttle_of(i915 + "throttle_reason_status", i915 + "throttle_reason_");
 }
 
-/// The card's own function stands behind a switch and always says 2.5 GT/s x1: what counts is the
-/// bridge by which the card is plugged in, two above.
+/// The card's own function stands behind a switch and always says 2.5 GT/s x1. The bridge that the
+/// card is plugged into counts, two above.
 void IntelSource::read_link(const Card& card, Device& device) const {
   if (device.integrated) return;
   const auto real = berth::read_link(card.folder);

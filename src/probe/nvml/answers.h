@@ -21,8 +21,8 @@ namespace berth::nvml {
 
 /// Why a reading is absent that was answered with `code` (not success).
 [[nodiscard]] Absent why_absent(Return code);
-/// The same of what drivers learned in the course of time, such as a field's number: an older one
-/// answers that it is no argument it knows.
+/// The same for what newer drivers alone know, such as a field's number. An older one answers that
+/// the argument is invalid.
 [[nodiscard]] Absent why_absent_newcomer(Return code);
 
 /// The device or the library will never answer this differently: need not be asked again.

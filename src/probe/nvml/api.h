@@ -1,6 +1,6 @@
 #pragma once
-// The functions of NVML that the probe calls, as a table of pointers of which any may be missing:
-// filled from the library (Library::open) or by a test.
+// The functions of NVML that the probe calls, as a table of pointers. Any may be missing. The
+// library (Library::open) or a test fills it.
 
 #include <cstddef>
 #include <expected>
@@ -236,7 +236,7 @@ struct Api {
   BERTH_NVML_FUNCTIONS(BERTH_NVML_MEMBER)
 #undef BERTH_NVML_MEMBER
 
-  /// Drivers 535.43 to 535.86, whose _v3 process entries have another layout: they have the one
+  /// Drivers 535.43 to 535.86: their _v3 process entries have another layout. They have the one
   /// function and not yet the other (found out by nvitop).
   [[nodiscard]] bool has_five_member_processes() const {
     return nvmlDeviceGetConfComputeMemSizeInfo.call != nullptr &&

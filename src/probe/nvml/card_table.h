@@ -1,6 +1,6 @@
 #pragma once
-// What a card is made of, where the driver does not say: asked of the table of cards; and the
-// driver's numbers for architectures and brands.
+// What a card is made of, from the table of cards where the driver does not say. And the driver's
+// numbers for architectures and brands.
 
 #include <cstdint>
 #include <optional>

@@ -366,8 +366,8 @@ constexpr HealthRow health_bits[] = {
     {Detail::fabric_health_partition, 12, 0x3, As::fabric_route},
 };
 
-/// The newest structure that the driver fills, in the shape of the newest of all; nothing is
-/// healthy or not before version 2, and nothing summed up before 3.
+/// The newest structure that the driver fills, in the shape of the newest of all. Version 2 brought
+/// the health, version 3 its summary.
 std::expected<FabricInfoV3, Return> ask_fabric(DeviceAsker& asker) {
   const Api& api = asker.api();
   for (const unsigned version : {3U, 2U}) {

@@ -92,8 +92,8 @@ class DeviceAsker {
     return value;
   }
 
-  /// call() of a question that an older driver may not know (a new value of an enumeration): it
-  /// then says "invalid argument", which here means "not supported", for good.
+  /// call() of a question that an older driver may not know, such as a new value of an enumeration.
+  /// It then says "invalid argument", which here means "not supported", for good.
   template <class... Parameters, class... Given>
   Return call_if_known(const Function<Handle, Parameters...>& function, unsigned variant,
                        Given... given) {

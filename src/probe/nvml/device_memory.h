@@ -75,8 +75,8 @@ struct DeviceMemory {
   /// Those that were wanted and answered, be it by "not supported".
   Wanted identity_known;
   Wanted facts_known;
-  /// "Not supported" is asked again after this many looks: an administrator may switch on what was
-  /// off (accounting, error correction) while the driver stays loaded.
+  /// "Not supported" is asked again after this many looks. An administrator may switch on
+  /// accounting or error correction while the driver stays loaded.
   static constexpr unsigned looks_between_refusals = 256;
   Refusals refusals;
   /// What its MIG instances refuse: they are alike, and their handles come and go.

@@ -48,8 +48,8 @@ std::expected<RawList, Return> fetch(DeviceAsker& asker, const ListFunction& fun
   return std::unexpected(insufficient_size);
 }
 
-/// How far apart the entries lie that a _v3 function of an early 535 driver wrote: measured from
-/// what the call changed, as the exact drivers with five members are known only roughly.
+/// The distance between entries that a _v3 function of an early 535 driver wrote. Measured from
+/// what the call changed: the drivers with five members are known only roughly.
 std::size_t measured_stride(const RawList& list) {
   constexpr unsigned char untouched = 0xA5;
   const auto last = std::find_if(list.bytes.rbegin(), list.bytes.rend(),
@@ -296,8 +296,8 @@ void read_process_utilization(DeviceAsker& asker, WallTime taken, DeviceMemory& 
       std::max(memory.process_samples_seen_us, now_us > back ? now_us - back : 0);
 
   const auto samples = ask_samples(asker, processes.size(), since);
-  // A process without a row was not busy in any sample, or the samples were not taken yet: which of
-  // the two is not told.
+  // A process without a row was busy in no sample, or no sample was taken yet. The driver does not
+  // tell which.
   const Absent without_row = samples ? Absent::not_sampled : why_absent(samples.error());
   std::map<pid_t, Busy> newest;
   for (const auto& [pid, busy] : samples.value_or(Samples{})) {

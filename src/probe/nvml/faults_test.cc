@@ -193,8 +193,8 @@ bool is_of_a_device(std::string_view function) {
          function == "nvmlGpmQueryDeviceSupport";
 }
 
-/// A card for each code, as the first of the busy server, and a sound one: a look at two cards for
-/// each function and code would take twice as long.
+/// A card for each code, as the first of the busy server, and one sound card. A look at two cards
+/// per function and code would take twice as long.
 class NvmlFaultsOfEachCode : public NvmlFaults {
  protected:
   [[nodiscard]] Snapshot machine() const override {

@@ -1,6 +1,6 @@
 #pragma once
-// PciProbe: every display, 3D and accelerator function that the PCI bus has, whether a driver
-// speaks for it or not: what `lspci -k` would show, and why a card that is there cannot be used.
+// PciProbe: every display, 3D and accelerator function of the PCI bus, with or without a driver. It
+// tells what `lspci -k` would show, and why an installed card cannot be used.
 
 #include <cstdint>
 #include <map>

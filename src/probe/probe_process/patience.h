@@ -14,8 +14,8 @@ struct Patience {
   Duration whole = std::chrono::milliseconds(2500);
   /// A step that has been silent for this long is given up.
   Duration stall = std::chrono::milliseconds(700);
-  /// The same of starting the driver's library, and of the first call to a card: without
-  /// persistence mode each card is woken up then, which takes seconds.
+  /// The same for starting the driver's library, and for the first call to a card. Without
+  /// persistence mode that wakes up the card, which takes seconds.
   Duration opening = std::chrono::seconds(10);
   Duration waking = std::chrono::seconds(5);
   /// Called once where that has taken `slow_after`, so that nobody wonders; null: nobody is told.

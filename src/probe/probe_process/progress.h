@@ -62,10 +62,10 @@ void give_up(Progress& progress, wire::ProbeStep step, const GivenUp& reason);
 /// Gives up whatever the driver still was to be asked.
 void give_up_driver(Progress& progress, const GivenUp& reason);
 
-/// Gives up the step that was going on, and with it what cannot be asked without it: the driver's
-/// devices where its library did not start, or where its time is over (`driver_is_late`). False:
-/// none was going on that the next probe process could leave out, and it would fare no better; a
-/// Problem says what became of this one.
+/// Gives up the current step, and what cannot be asked without it. Those are the driver's devices,
+/// if its library did not start or its time is over (`driver_is_late`). False: there was no step
+/// that the next probe process could leave out, so it would fare no better. A Problem then says
+/// what became of this one.
 [[nodiscard]] bool give_up_current(Progress& progress, const GivenUp& reason, bool driver_is_late);
 
 /// Of a probe process that wrote what is none of its messages.
@@ -74,8 +74,8 @@ void give_up_driver(Progress& progress, const GivenUp& reason);
 /// A Problem: no probe process could be started.
 void tell_of_no_process(Progress& progress, const Error& why);
 
-/// The snapshot in its promised order, the success of each source that was asked told: of the
-/// driver, and, where `kernel`, of what the kernel tells. `has_run`: a probe process did.
+/// The snapshot in its promised order, with the success of each asked source. That is the driver,
+/// and with `kernel` the kernel's sources. `has_run`: a probe process did.
 struct Finished {
   bool kernel = true;
   bool has_run = true;

@@ -274,8 +274,8 @@ Reading<std::uint64_t> JobProbe::cpus() const {
   return count > 0 ? Reading<std::uint64_t>(count) : Absent::failed;
 }
 
-/// The tightest of the group's own limit and of those above it, up to the tree's top: that is what
-/// a container sees of its own group, whatever the path says.
+/// The tightest of the group's own limit and of those above it, up to the tree's top. The top is
+/// what a container sees of its own group, whatever the path says.
 std::optional<double> JobProbe::quota_above(const std::string& tree, std::string path) const {
   std::optional<double> least;
   constexpr int deepest = 64;

@@ -28,8 +28,8 @@ struct JobProcesses {
   std::size_t left_out = 0;
 };
 
-/// How a job computes, without running anything of it: by what its processes have loaded and open,
-/// and by how many ranks their launcher told them of.
+/// How a job computes, without running anything of it. It follows from what its processes have
+/// loaded and open, and from the launcher's number of ranks.
 struct JobComputing {
   std::string framework;  // "torch", "jax", "tensorflow"; empty: none of these
   std::optional<std::uint64_t> ranks;
@@ -42,9 +42,9 @@ class JobProbe {
 
   explicit JobProbe(JobProbeSource source = {}) : source_(std::move(source)) {}
 
-  /// The processes `roots` and all that descend from them, zombies left out; what descends from
-  /// `except` is not theirs (a keeper's sampler is in its session: pass it as a session). Empty:
-  /// they have ended. Of more than most_processes the roots come first, then the lowest pids.
+  /// The processes `roots` and all that descend from them, zombies left out. Processes of
+  /// `except_session` are not theirs: a keeper's sampler has a session of its own. Empty: they have
+  /// ended. Of more than most_processes the roots come first, then the lowest pids.
   [[nodiscard]] JobProcesses processes(const std::vector<pid_t>& roots,
                                        std::optional<pid_t> except_session) const;
   [[nodiscard]] HostCounters host() const;

@@ -68,9 +68,9 @@ std::string ProcfsProbe::path_of(pid_t pid, std::string_view file) const {
 }
 
 Reading<uid_t> ProcfsProbe::user_of(pid_t pid) {
-  // The folder belongs to the effective user, also where the process hides its files: an ordinary
-  // user there is the answer, for a sixth of what `status` costs. Behind root may stand a user
-  // who started a set-user-ID program: only `status` names that one.
+  // The folder belongs to the effective user, also where the process hides its files. An ordinary
+  // user there is the answer, for a sixth of the cost of `status`. Behind root may stand a user who
+  // started a set-user-ID program: only `status` names that one.
   struct stat folder{};
   if (stats_.is_procfs() && ::stat(path_of(pid, "").c_str(), &folder) == 0 && folder.st_uid != 0) {
     return folder.st_uid;

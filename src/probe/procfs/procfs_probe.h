@@ -49,8 +49,8 @@ class ProcfsProbe {
   [[nodiscard]] bool is_the_listed_one(pid_t pid, const Snapshot& seen,
                                        const std::vector<Claim>& claims);
 
-  /// How far a process in disk sleep (state "D") has come, read anew: it did not run at all between
-  /// two that are the same. Nothing: it is not in that state, or cannot be read.
+  /// How far a process in disk sleep (state "D") has come, read anew. Two equal answers mean that
+  /// it did not run between them. Nothing: it is not in that state, or cannot be read.
   struct DiskSleep {
     ProcessId id;
     std::uint64_t cpu_ticks = 0;
