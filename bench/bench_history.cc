@@ -70,8 +70,8 @@ void append_look(benchmark::State& state) {
 }
 BENCHMARK(append_look)->Iterations(3600)->Unit(benchmark::kMicrosecond);
 
-/// A month of eight GPUs and 64 processes, with the readings' noise, at a look every nine seconds:
-/// roll-ups, which a month's chart is drawn from, are as many as at one a second.
+/// A month of eight GPUs and 64 processes, with the readings' noise, at a look every nine seconds.
+/// A month's chart is drawn from roll-ups: there are as many as at one look a second.
 class Month {
  public:
   Month() {

@@ -41,7 +41,7 @@ def environment(scratch):
 
 
 def end_of_all():
-    """Exit codes by pid of what was started, and of what that left running, which we have adopted."""
+    """Exit codes by pid, of the started processes and of their children that we have adopted."""
     codes = {}
     while True:
         try:

@@ -56,8 +56,9 @@ function(berth_include_directory target)
                         $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>)
 endfunction()
 
-# One object of all that the calls reach, by `ld -r`: with -r the compiler links no library by
-# itself, so the C++ runtime is named. What unwinds the stack is the host's, as it is the compiler's.
+# One object of all that the calls reach, by `ld -r`. With -r the compiler links no library by
+# itself, so the C++ runtime is named. What unwinds the stack is the host's, as it is the
+# compiler's.
 function(berth_static_library calls)
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libstdc++.a
                   OUTPUT_VARIABLE runtime OUTPUT_STRIP_TRAILING_WHITESPACE)

@@ -1,5 +1,5 @@
-# The template of the memory cap's shim, berth-guard.so: C alone, which no sanitizer and no option of
-# the program's reaches, as it lives in programs of others. src/guard/elf_image.cc makes a driver's
+# The template of the memory cap's shim, berth-guard.so. It is C alone, without sanitizers and the
+# program's options: it lives in programs of others. src/guard/elf_image.cc makes a driver's
 # libcuda.so.1 of it.
 file(GLOB shim CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/guard/shim/*.c ${CMAKE_SOURCE_DIR}/src/guard/shim/*.S)
 add_library(berth_guard_shim MODULE ${shim})

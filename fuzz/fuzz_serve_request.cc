@@ -53,8 +53,8 @@ class Connection {
   std::size_t piece_;
 };
 
-/// All that one connection asked, and the status of what was answered to what is no request; 0:
-/// that never came.
+/// All requests of one connection, and the status of the answer to what is no request; 0: that
+/// never came.
 struct Conversation {
   std::vector<HttpRequest> requests;
   int refused_with = 0;

@@ -245,8 +245,8 @@ def page_tests(report: Report, reason_to_skip: str) -> None:
 def everything(report: Report) -> None:
     no_page_tools = check_page.bring_tools(ROOT)
     os.environ.update({"BERTH": str(BERTH), "BERTH_BUILD": str(RELEASE)})
-    # What comes one after the other leaves processors idle, and end-to-end tests need the release alone:
-    # the sanitized build and its tests go on beside all of it, and give way.
+    # Serial work leaves processors idle, and end-to-end tests need the release alone. So the sanitized build and its
+    # tests go on beside all of it, and give way.
     with ThreadPoolExecutor(1) as beside, ThreadPoolExecutor(LANES_OF_THE_REST) as lanes:
         others = [beside.submit(sanitized, report)]
         try:

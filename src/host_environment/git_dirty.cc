@@ -22,8 +22,8 @@ class Git {
       Duration patience)
       : root_(root),
         search_path_(value_of(environment, "PATH").value_or(default_search_path)),
-        // Without optional locks a background look does not get in the way of the user's own git;
-        // without protocols what a partial clone lacks is not fetched.
+        // Without optional locks a background look does not get in the way of the user's own git.
+        // Without protocols git does not fetch what a partial clone lacks.
         environment_(with_variables(environment, {{"GIT_OPTIONAL_LOCKS", "0"},
                                                   {"GIT_NO_LAZY_FETCH", "1"},
                                                   {"GIT_ALLOW_PROTOCOL", "none"},

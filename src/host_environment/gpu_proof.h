@@ -40,9 +40,9 @@ struct GpuProofQuestion {
 
 [[nodiscard]] GpuProof prove_gpu(const GpuProofQuestion& question, Clock& clock);
 
-/// What the child printed, a step per line. A step that began and was not done is unfinished;
-/// `bad_end` (how the child ended, empty: with 0) never goes unsaid: after the last step that was
-/// done it makes `closing` unfinished.
+/// What the child printed, a step per line. A step that began and was not done is unfinished.
+/// `bad_end` is how the child ended; empty: with 0. It always shows: after the last done step it
+/// makes `closing` unfinished.
 [[nodiscard]] std::vector<compute::ProofStep> parse_proof(std::string_view text,
                                                           std::string_view bad_end);
 

@@ -112,8 +112,8 @@ struct PythonEnvironment {
   std::string channels_source;
   InterpreterAnswer answer;
   ImportAnswer said;
-  /// Whether it can be told that a framework is not there: the interpreter said where its packages
-  /// lie, or the files around it did and it was not asked.
+  /// Whether the absence of a framework can be told. Then the interpreter told where its packages
+  /// lie; or it was not asked, and the files around it told.
   [[nodiscard]] bool is_known() const;
   [[nodiscard]] const FrameworkBuild* framework(std::string_view name) const;
   /// What it said of itself. Null: it was not asked, or was not reached.
@@ -151,8 +151,8 @@ struct Libraries {
   friend bool operator==(const Libraries&, const Libraries&) = default;
 };
 
-/// A slice of a card that MIG divides (a GPU instance), of which the kernel lists no compute
-/// instance: what CUDA calls a device is made of those.
+/// A slice of a card that MIG divides (a GPU instance). The kernel lists no compute instance of it:
+/// CUDA's devices are made of those.
 struct HollowInstance {
   std::uint64_t minor_number = 0;  // the card's
   unsigned gpu_instance = 0;
@@ -210,8 +210,8 @@ struct ReadSpeed {
   std::string file;  // its name in the folder
   Bytes bytes;
   std::int64_t microseconds = 1;
-  /// The part of these bytes, 0 to 1, that the kernel had in memory before; a disk's or a server's
-  /// own cache is not in it. unsupported: the kernel does not say.
+  /// The part of these bytes, 0 to 1, that the kernel had in memory before. A disk's or a server's
+  /// own cache does not count. unsupported: the kernel does not say.
   Reading<double> cached;
   /// 10^6 bytes per second.
   [[nodiscard]] double megabytes_per_second() const {

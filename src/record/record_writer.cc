@@ -30,8 +30,8 @@ bool name_last_run(const std::string& state_directory, const std::string& target
   return false;
 }
 
-/// Nothing has changed in it for so long that no launcher is still at it, but one that is stopped;
-/// and nobody holds its lock, which one that is stopped would.
+/// Unchanged for so long that no launcher still writes it. A stopped launcher might, but would hold
+/// its lock: nobody does.
 bool is_left_behind(const std::string& directory, const struct stat& newest) {
   constexpr time_t longest_made = 600;
   struct stat facts{};

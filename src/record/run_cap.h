@@ -1,6 +1,6 @@
 #pragma once
-// What a record says of a run's share of memory: what was to hold it there, and whether it did, as
-// far as anybody can tell.
+// A record's words on a run's share of memory: what was to hold the run there, and whether it did,
+// if known.
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 // RunRecord: what one run was given, did and used. On disk it is a directory per run under the
-// user's state directory (doc/FORMATS.md, "Run record"); the keeper and the sampler of the run
-// write it, everybody else only reads. A record is never needed for a job to go on.
+// user's state directory (doc/FORMATS.md, "Run record"). The run's keeper and sampler write it,
+// everybody else only reads. A record is never needed for a job to go on.
 
 #include <sys/types.h>
 

@@ -41,8 +41,8 @@ struct TreeSample {
   Bytes memory_resident{0};
   Reading<Bytes> read;     // from storage, all seen so far
   Reading<Bytes> written;  // to storage, all seen so far
-  /// Of a run without a device, where there was a process to look at: those with a GPU device file
-  /// open, and those that the driver lists on a GPU.
+  /// Of a run without a device, where it had a process: processes with a GPU device file open, and
+  /// processes that the driver lists on a GPU.
   Reading<std::uint64_t> device_files_open;
   Reading<std::uint64_t> gpu_contexts = Absent::not_sampled;
   friend bool operator==(const TreeSample&, const TreeSample&) = default;

@@ -68,8 +68,8 @@ int code_of(const Problem& problem, const Device& device) {
   return other_failure;
 }
 
-/// A card that does not answer, or not as long as nobody resets it: its cells say so, and for who
-/// looks at the exit code alone that does. One reading that fails is its cell's affair.
+/// A card that does not answer, or not until it is reset. Its cells say so, and the exit code, for
+/// callers who look at that alone. One reading that fails shows in its cell only.
 void note_silent(const Snapshot& snapshot, const std::vector<const Device*>& devices,
                  Output& output) {
   const auto end_with = [&](int code) {

@@ -1,7 +1,8 @@
 #pragma once
 // Dumps of the vendor's tool as snapshots: `nvidia-smi -q` text, `-q -x` XML (drivers 470 to 610)
-// and capture files, which hold several commands' output, idle and under load. Everything in them
-// is hostile until it is a reading; lines that are not understood are left out, never an error.
+// and capture files. The latter hold several commands' output, idle and under load. Everything in
+// them is hostile until it is a reading; lines that are not understood are left out, never an
+// error.
 
 #include <optional>
 #include <string>

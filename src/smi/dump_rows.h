@@ -1,6 +1,6 @@
 #pragma once
-// Which row of the layout a line of a dump is: by its path, and where drivers moved or renamed
-// lines, by its section and its own name. Internal to reading dumps.
+// Which row of the layout a line of a dump is, by its path. Drivers moved or renamed some lines:
+// those are found by section and name. Internal to reading dumps.
 
 #include <functional>
 #include <optional>

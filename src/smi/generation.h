@@ -1,8 +1,8 @@
 #pragma once
 // Generation: how a driver's nvidia-smi differs from those before it, as data, once for all its
-// surfaces. What it calls each reading of -q, and where that stands, is with the reading's row
-// (layout.h); what is asked here is true of many rows, or of none. Counted on tables and dumps of
-// real machines: drivers 418, 510, 525, 535, 540, 545, 550, 565, 570, 575, 580, 590, 595, 610.
+// surfaces. Name and place of each reading of -q are in the reading's row (layout.h). Here is what
+// concerns many rows, or none. Counted on tables and dumps of real machines: drivers 418, 510, 525,
+// 535, 540, 545, 550, 565, 570, 575, 580, 590, 595, 610.
 
 #include <array>
 #include <compare>

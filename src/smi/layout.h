@@ -40,8 +40,8 @@ struct LayoutRow {
   When when = When::always;
   int from = 0;      // drivers that have it
   int until = 9999;  // the last one
-  /// An older branch whose later drivers have it too (580.173 does, 580.105 does not), from
-  /// `branch_release` on; where that is 0 it is printed of cards that tell it. 0: none.
+  /// An older branch that has it, too, from `branch_release` on: 580.173 does, 580.105 does not. If
+  /// that is 0, it is printed for cards that tell it. 0: none.
   int branch = 0;
   int branch_release = 0;
   /// The branch whose drivers have it no more from `last_release` on, before `until`. 0: none.

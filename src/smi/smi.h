@@ -26,8 +26,8 @@ namespace berth::smi {
 struct Output {
   std::string text;
   int code = 0;
-  /// What is said beside it, on stderr: of a card that could not be asked, of which the text, a
-  /// format that scripts read, has but ERR!.
+  /// Said beside it, on stderr: why a card could not be asked. The text is a format that scripts
+  /// read, and has only ERR!.
   std::vector<Problem> silent = {};
 };
 
@@ -134,8 +134,8 @@ void add_rates(Snapshot& now, const Snapshot& before);
 /// --help-query-WHAT: "gpu", "compute-apps", …
 [[nodiscard]] Output help_query(std::string_view what);
 
-/// An answer to the request as a terminal may have it: control characters made visible, in JSON as
-/// escapes that read back as they; but for the underline that is part of the heading of topo.
+/// An answer to the request as a terminal may have it. Control characters are made visible, in JSON
+/// as escapes that read back as they. The underline in topo's heading stays.
 [[nodiscard]] std::string printable_answer(std::string_view text, const SmiRequest& request);
 
 }  // namespace berth::smi

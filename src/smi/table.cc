@@ -127,8 +127,8 @@ std::string sensors_cell(const Device& gpu, const GpuLayout& layout) {
 
 std::string memory_cell(const Device& gpu, const GpuLayout& layout) {
   if (!gpu.memory_used.get() && !gpu.memory_total.get()) {
-    // A GPU without memory of its own (GB10, Orin) has no framebuffer to ask for; one whose memory
-    // may not be seen (a divided card, from inside a container) has.
+    // A GPU without memory of its own (GB10, Orin) has no framebuffer to ask for. A divided card in
+    // a container has one, but hides it.
     if (gpu.memory_used.why() == Absent::unsupported) return " Not Supported";
     const int middle = layout.memory_used + layout.memory_total + 1;
     return right(absent_cell(gpu.memory_used.why(), gpu), middle);

@@ -1,6 +1,6 @@
 #pragma once
-// What differs between kinds of devices for somebody who starts a job: which variables show or
-// hide devices, which files open them, and how to keep programs off all of them.
+// What differs between kinds of devices for the start of a job. Which variables show or hide
+// devices, which files open them, how to keep programs off all.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,8 +22,8 @@ constexpr std::size_t runtime_count = 5;
 /// The vendor whose versions stand under keys that name none: formats had them before others'.
 constexpr Runtime unnamed_vendor = Runtime::cuda;
 
-/// What VendorSoftware::runtime is the version of: a driver that brings the runtime along has the
-/// highest that it supports; else it is what is installed.
+/// The meaning of VendorSoftware::runtime. A driver that brings the runtime along tells the highest
+/// version that it supports; else it is the installed one.
 enum class RuntimeVersion : std::uint8_t { supported, installed };
 
 struct DeviceKindFacts {

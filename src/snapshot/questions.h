@@ -99,8 +99,8 @@ inline constexpr std::string_view in_tree_driver = as_key("in-tree driver of thi
 /// Whether the driver numbers processes otherwise than /proc does here (a container, WSL): that a
 /// process here has the same number proves nothing.
 [[nodiscard]] bool numbers_are_the_hosts(const Host& host);
-/// Whether a process of the driver's list is none of those here, as far as can be told: /proc has
-/// no such number, or what has it was not found to be on the device.
+/// Whether a process of the driver's list is not seen here, as far as can be told. /proc has no
+/// such number, or its process was not found on the device.
 [[nodiscard]] bool is_elsewhere(const HostProcess& process, const Host& host);
 
 /// Whether it is in the compute mode in which its administrator lets nobody compute.
@@ -159,8 +159,8 @@ inline constexpr Percent most_load_of_nobody{10.0};
 /// proof: some stand at 100 % until they are reset (the KFD lists who computes).
 [[nodiscard]] bool is_load_of_nobody(const Device& device, const Reading<Percent>& load);
 
-/// User names with a process or a claim on the device, sorted, each once: those that are known,
-/// although there may be others where is_list_unread() or is_ledger_unread().
+/// Known names of users with a process or a claim on the device, sorted, each once. There may be
+/// others where is_list_unread() or is_ledger_unread().
 [[nodiscard]] std::vector<std::string> users_of(const Device& device, const Snapshot& snapshot);
 
 /// "docker train" where its runtime's name for it is known, else as HostProcess::container.

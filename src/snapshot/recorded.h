@@ -39,8 +39,8 @@ struct DeviceSample {
 /// For charts; nothing: absent, or no number.
 [[nodiscard]] std::optional<double> plain_number(const Cell& cell);
 
-/// By how much a counter grew from one reading to the next; nothing: one of them is absent, or it
-/// began anew (a driver reloaded).
+/// By how much a counter grew from one reading to the next. Nothing: one of them is absent, or the
+/// counter began anew (a driver reloaded).
 [[nodiscard]] std::optional<double> growth_in(const Cell& before, const Cell& now);
 
 /// Between two readings further apart than this nobody was looking: what happened meanwhile is not
@@ -125,8 +125,8 @@ constexpr std::size_t place_of_recorded(std::string_view key) {
   return static_cast<std::size_t>(row - recorded_readings.begin());
 }
 
-/// Whether a table of titles has a row for each reading that is drawn there; `key_of` a row is the
-/// reading's key, empty of what is no reading of a device.
+/// Whether a table of titles has a row for each reading that is drawn there. `key_of` a row is the
+/// reading's key; empty: no reading of a device.
 template <class Rows, class KeyOf>
 consteval bool has_all_drawn(Drawn where, const Rows& rows, KeyOf key_of) {
   for (const auto& row : rows) {

@@ -45,8 +45,8 @@ enum class Extra {
   sleepers,  // cards that sleep are woken up to be read
 };
 
-/// Sets that many looks want, each more than the one before: placement needs less than the sampler,
-/// both less than `status --json`, which needs no Device::lists.
+/// Sets that many looks want, each more than the one before. Placement needs less than the sampler,
+/// both less than `status --json`. That needs no Device::lists.
 enum class Depth { placement, state, everything, details, lists };
 
 class Wanted {
