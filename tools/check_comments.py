@@ -15,7 +15,7 @@ import repository
 from check_po import LONGEST_SENTENCE, words_in
 
 # Longer sentences that there still are. This number may only fall.
-MOST_LONG_COMMENTS = 235
+MOST_LONG_COMMENTS = 234
 NOT_OURS = ("tests", "data")
 C_LIKE = {".cc", ".h", ".hpp", ".c", ".ts", ".mjs", ".css"}
 HASHED = {".sh", ".cmake"}
@@ -74,19 +74,26 @@ def hashed_lines(text: str) -> Iterator[Line]:
             yield number, len(before), bool(before.strip()), comment[1]
 
 
+def may_continue(first: str, line: str) -> bool:
+    """Whether a line may belong to what `first` began: below an indented row, and there alone, it is indented."""
+    is_row = bool(NEW_PIECE.match(first))
+    hangs = line.startswith("   ")
+    return hangs if is_row and first.startswith("   ") else is_row or not hangs
+
+
 def pieces(lines: list[Line]) -> Iterator[tuple[int, str]]:
     """Paragraphs, points and rows, each with the number of its first line."""
-    begin, column, said, is_row = 0, 0, [], False
+    begin, column, said, first = 0, 0, [], ""
     previous = -1
     for number, where, is_behind, line in sorted(lines):
         goes_on = number == previous + 1 and where == column and not is_behind
         goes_on = goes_on and line.strip() and not NEW_PIECE.match(line)
-        goes_on = goes_on and (is_row or not line.startswith("   "))
+        goes_on = goes_on and may_continue(first, line)
         if said and not goes_on:
             yield begin, " ".join(said)
             said = []
         if not said:
-            begin, is_row = number, bool(NEW_PIECE.match(line))
+            begin, first = number, line
         said.append(line.strip())
         previous, column = number, where
     if said:

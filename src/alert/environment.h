@@ -55,8 +55,8 @@ class EnvironmentMemory {
   /// Those of the last day, one per thing.
   [[nodiscard]] const std::vector<EnvironmentChange>& changes() const { return changes_; }
   [[nodiscard]] const std::map<std::string, std::string>& facts() const { return facts_; }
-  /// Cards by the numbers that they had when they were seen last: one that was lost before anybody
-  /// looked cannot say who it is.
+  /// Cards by their last seen numbers. One that was lost before the first look cannot say which
+  /// card it is.
   [[nodiscard]] std::map<int, DeviceId> cards() const;
   /// Counts whatever changes facts() and changes().
   [[nodiscard]] std::uint64_t change() const { return change_; }

@@ -63,8 +63,7 @@ class ReadBlock {
 /// probe/probe_process.
 [[nodiscard]] Result<std::string> read_file(const std::string& path, std::size_t limit = 1 << 20);
 
-/// The whole of a file that a user names: of a pipe or a FIFO it waits for who writes, until they
-/// are done.
+/// The whole of a file that a user names. For a pipe or a FIFO it waits until the writers are done.
 [[nodiscard]] Result<std::string> read_named_file(const std::string& path, std::size_t limit);
 
 /// Everything that comes through a descriptor, likewise, also where it was set not to block.
@@ -80,7 +79,7 @@ class ReadBlock {
 /// its number then.
 [[nodiscard]] Result<std::string> reread_proc_file(int fd);
 
-/// As read_file, for a file somebody else may have put there: refuses symlinks, FIFOs, devices,
+/// As read_file, for a file that another user may have put there. Refuses symlinks, FIFOs, devices,
 /// more than one link, and more than `limit` bytes.
 [[nodiscard]] Result<std::string> read_untrusted_file(int directory, const std::string& name,
                                                       std::size_t limit = 1 << 16);

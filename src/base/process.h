@@ -43,8 +43,8 @@ struct Exit {
 /// pidfd_open() needs a newer glibc than we promise. unsupported before Linux 5.3.
 [[nodiscard]] Result<Fd> open_pidfd(pid_t pid);
 
-/// Sends a signal to exactly this process. not_found: it has ended, or the pid is another's now;
-/// invalid: when it started is not known, so that nobody can tell.
+/// Sends a signal to exactly this process. not_found: it has ended, or the pid is another's now.
+/// invalid: its start is unknown, so it cannot be told.
 [[nodiscard]] Result<void> send_signal(ProcessId process, int signal);
 /// To a child of ours that was not reaped yet: its pid cannot be another's.
 [[nodiscard]] Result<void> signal_child(pid_t child, int signal);
@@ -93,8 +93,8 @@ struct ChildChange {
 /// Opens /dev/null at those of 0, 1 and 2 that are closed. Else the next opened file gets the
 /// number, and our stderr is written into it. Before anything is opened.
 [[nodiscard]] Result<void> fill_closed_streams();
-/// Closes everything from 3 up but these, close-on-exec or not: for a child that is not to hold
-/// what its parent serves others through.
+/// Closes everything from 3 up but these, close-on-exec or not. For a child that must not hold its
+/// parent's connections.
 void close_descriptors(const std::vector<int>& except);
 /// Closes what a caller left open for its job: not close-on-exec, 3 and above. A process that only
 /// watches must not hold the other end of a pipe.

@@ -35,8 +35,8 @@ enum class NameTells : std::uint8_t {
 /// Without the codes that colour a terminal, as bytes or spelled out (\x1b[33m, \u001b[0m).
 [[nodiscard]] std::string without_colours(std::string_view text);
 
-/// What follows the host in the address of a hook (Slack, Discord, Teams, Feishu, Telegram): who
-/// knows it may write there.
+/// What follows the host in the address of a hook (Slack, Discord, Teams, Feishu, Telegram).
+/// Anybody with it may write there.
 [[nodiscard]] std::vector<TextSpan> hook_secrets(std::string_view text);
 
 /// Values of NAME=value, "name": "value", Name: value, --name value, curl -u user:value and of

@@ -1,7 +1,7 @@
 #pragma once
-// Sentence: words for people whose values are known where they are noticed and whose language is
-// chosen where they are shown. JSON takes the English, a terminal the chosen language. Errors,
-// problems, events and findings are made of them.
+// Sentence: words for people. Its values are known where it is noticed; its language is chosen
+// where it is shown. JSON takes the English, a terminal the chosen language. Errors, problems,
+// events and findings are made of them.
 //
 //   Sentence said = sentence("{} of {} threads wait for the disk", waiting, all);
 

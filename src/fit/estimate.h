@@ -52,8 +52,8 @@ struct Workload {
 [[nodiscard]] Result<std::uint64_t> parse_token_count(std::string_view text);
 /// What cannot be meant together.
 [[nodiscard]] std::optional<Error> mistake_in(const Workload& workload);
-/// Why nothing can be computed of this model so: its parameters are not known, and what its files
-/// take does not say it either.
+/// Why nothing can be computed of this model. Its parameters are unknown, and the size of its files
+/// does not tell them.
 [[nodiscard]] std::optional<Error> mistake_in(const Model& model, const Workload& workload);
 
 enum class MemoryPart {

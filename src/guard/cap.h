@@ -25,8 +25,8 @@ struct CapFacts {
 
 /// What one CUDA context takes of a device beside what its program allocates. Nothing tells it
 /// before one is made: an H100 with driver 580 took 527 MiB, small cards of older drivers 130. So
-/// there are two figures. The least is charged before a context is made, and the sampler adds what
-/// lasts; a larger one would refuse small programs what fits.
+/// there are two figures. The least is charged before a context is made, and the sampler adds the
+/// rest. A larger charge would refuse small programs memory that fits.
 inline constexpr Bytes least_of_a_context{std::uint64_t{128} << 20};
 /// The usual is left free where a program is told its share, and tolerated where it is measured.
 inline constexpr Bytes usual_of_a_context{std::uint64_t{512} << 20};

@@ -62,8 +62,8 @@ Findings throttling(const Device& device, const Snapshot&) {
     findings.push_back(
         found(reason.severity, reason.code, Sentence(reason.what), Sentence(reason.advice)));
   }
-  // Hardware slowdown is said along with its cause; where no cause is given it stands for itself,
-  // also beside what the driver does of its own accord.
+  // Hardware slowdown is said along with its cause. Without a cause it is said alone, also beside
+  // the driver's own slowdowns.
   if (!has_cause && has_any(told, ClockReason::hardware)) {
     findings.push_back(found(Severity::warning, "hardware_slowdown",
                              sentence("the hardware slows it down: heat or power"),

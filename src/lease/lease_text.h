@@ -57,9 +57,9 @@ struct TicketText {
   unsigned format = ledger_format;
   uid_t uid = 0;
   unsigned order = order_rule;
-  /// The place in the queue (nanoseconds since 1970) of the last ticket seen when this one was
-  /// made: it stands behind that one even where the date was set back in between. As it can only
-  /// move its own ticket backwards, nobody gains by lying.
+  /// The queue place (nanoseconds since 1970) of the last ticket seen when this one was made. This
+  /// one stands behind it, even where the date was set back in between. As it can only move its own
+  /// ticket backwards, nobody gains by lying.
   std::int64_t not_before_ns = 0;
   std::optional<std::int64_t> steady_ms;  // as in LeaseText
   std::optional<std::chrono::milliseconds> time_limit;

@@ -42,14 +42,14 @@ struct LedgerPlace {
                                               const std::string& shared_root = "/run/berth",
                                               const std::string& own_root = "/var/tmp");
 
-/// The part of it that a simulated server has to itself: its leases take no real device, and none
-/// of another simulated server.
+/// The part of a simulated server. Its leases take no real device, and none of another simulated
+/// server.
 [[nodiscard]] LedgerPlace part_for_simulated(LedgerPlace place, std::string_view server);
 
 /// Whether a run only holds its devices (`berth reserve`): what it runs is berth itself.
 [[nodiscard]] bool is_reservation_command(const std::vector<std::string>& command);
 
-/// A masked command as the ledger, which everybody may read, is to show it: short, and empty where
+/// A masked command as the ledger shows it, which everybody may read. It is short, and empty where
 /// /proc hides it from others.
 [[nodiscard]] std::string command_for_others(const std::vector<std::string>& masked,
                                              const std::string& proc = "/proc");
@@ -176,8 +176,8 @@ class Ledger {
   [[nodiscard]] static Result<Ledger> open(LedgerPlace place, Clock& clock);
 
   [[nodiscard]] const LedgerPlace& place() const { return place_; }
-  /// The rules by which everything that is read here is put in order; without any, those of a
-  /// machine that has no policy.
+  /// The rules that order everything that is read here. Without any: those of a machine without a
+  /// policy.
   void set_policy(std::shared_ptr<const Policy> policy) { policy_ = std::move(policy); }
   [[nodiscard]] const Policy& policy() const { return *policy_; }
   [[nodiscard]] int directory() const { return directory_.get(); }
@@ -191,8 +191,8 @@ class Ledger {
   [[nodiscard]] Result<LedgerView> read() const;
   /// As read(), with the tickets named alone: what somebody deep in a long queue can afford.
   [[nodiscard]] Result<LedgerView> read_with_tickets(const std::vector<std::string>& ids) const;
-  /// The tickets that stand before `own`, also dead ones, first in the queue first: what a queue of
-  /// hundreds can afford. All of them where `own` is not there: who comes now stands behind them.
+  /// The tickets before `own`, also dead ones, in the queue's order. Cheap enough for a queue of
+  /// hundreds. All of them where `own` is not there: who comes now stands behind them.
   [[nodiscard]] Result<std::vector<std::string>> tickets_before(const std::string& own) const;
   /// One ticket's state; nothing: it is dead or gone.
   [[nodiscard]] std::optional<WaiterState> waiter_state(const std::string& id) const;

@@ -1,5 +1,5 @@
 #pragma once
-// What root's `berth serve` is asked to do for users: one file each, of who asks, in a directory of
+// Users' requests to root's `berth serve`: one file each, owned by the asker, in a directory of
 // root's within the ledger. The service makes that directory and holds its lock while it lives. It
 // starts a reservation that begins later (`berth reserve --at`) when it is time, as the owner of
 // its file. It sets a limit of the kernel for a run's share. Its answer takes the file's place, as

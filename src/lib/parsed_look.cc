@@ -66,8 +66,8 @@ bool is_of_processes(std::string_view name) {
   return std::ranges::find(lists_of_processes, name) != lists_of_processes.end();
 }
 
-/// Copies JSON without the members that are not `kept`. It reads no more of a value than where it
-/// ends; whether what it keeps is JSON is for the parser to say.
+/// Copies JSON without the members that are not `kept`. It reads of a value only where it ends. The
+/// parser decides whether the kept text is JSON.
 class Sieve {
  public:
   using Keep = bool(std::string_view name);

@@ -1,7 +1,6 @@
 #pragma once
 // ParsedLook: a snapshot's JSON, which looks share. What berth_device has is read at once. That is
-// less than a tenth of it: who is on the devices, and the whole, are read where somebody asks for
-// them.
+// less than a tenth of it. The processes, and the whole, are read on demand.
 
 #include <array>
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
-// Question: something that a helper is asked, answered in steps. The helper is one that is there
-// already, or is started by it, which is in steps as well: no call of it waits.
+// Question: something that a helper is asked, answered in steps. It takes an idle helper, or starts
+// one. That is in steps as well: no call of it waits.
 
 #include <optional>
 #include <string>

@@ -117,7 +117,7 @@ struct JobKey {
 
 /// What is asked of devices, as one would type it: "--cpu" alone, "-n 1 --or-cpu=10m".
 [[nodiscard]] std::string as_typed(const JobSpec& job);
-/// Name and text of each member that is not as it is by itself; what a record keeps of a job.
+/// Name and text of each member that differs from its default. A record keeps this of a job.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> typed_members(const JobSpec& job);
 /// "berth run -n 1 --wait -- python train.py"
 [[nodiscard]] std::string run_line(const JobSpec& job);

@@ -99,8 +99,8 @@ struct Placement {
   std::vector<std::string_view> kinds_to_choose;
 };
 
-/// What says which devices may be given: the variable CUDA_VISIBLE_DEVICES, which the user can
-/// unset, or the lease that the user is inside of.
+/// What limits the devices that may be given. The variable CUDA_VISIBLE_DEVICES, which the user can
+/// unset, or the lease around the user.
 enum class VisibleBy { variable, lease };
 
 /// A device that an earlier waiter will take or gathers.
@@ -197,9 +197,9 @@ struct PlaceLimits {
 /// Whether the rules of the policy alone keep it from starting now.
 [[nodiscard]] bool is_held_by_policy(const Placement& placement);
 
-/// Whether devices are kept together for the waiter, were it the first who has to wait: not for who
-/// may not start now, nor for who never can. A wish that is not understood, as a newer berth's,
-/// nobody can judge: it gathers for `gather_limit` after its ticket appeared, and no longer.
+/// Whether devices are kept together for the waiter, were it the first to wait. Not where it may
+/// not start now, nor where it never can. A request that is not understood, as a newer berth's,
+/// cannot be judged. It gathers for `gather_limit` after its ticket appeared, and no longer.
 /// `placement`: its own, where it is understood.
 [[nodiscard]] bool may_gather(const Waiter& waiter, const std::optional<Placement>& placement,
                               WallTime now);

@@ -35,8 +35,8 @@ std::vector<ClaimedDevice> taken_by(const Placement& placement) {
 
 namespace {
 
-/// What a waiter that cannot start keeps for itself: as much of each gathered device as it wants,
-/// and no more devices than that.
+/// What a waiter that cannot start keeps for itself: its wanted share of each gathered device, and
+/// no further devices.
 std::vector<ClaimedDevice> gathered_by(const Waiter& waiter, const Request* request,
                                        const Snapshot& snapshot) {
   std::vector<ClaimedDevice> devices;

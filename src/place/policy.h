@@ -90,8 +90,8 @@ struct Policy {
   std::vector<PolicyRule> rules;  // in the order of the file
   std::string path = {};          // of the file; empty: there is none
   std::chrono::seconds local_offset{0};
-  /// GPU-hours of each user within the last 30 days, as root's `berth serve` writes them down;
-  /// nothing: nobody does, and hours cannot be held.
+  /// GPU-hours of each user within the last 30 days, written by root's `berth serve`. Nothing:
+  /// nobody writes them, and hours cannot be held.
   std::optional<std::map<uid_t, double>> hours_used = {};
   /// Null: users are known by their numbers alone.
   std::function<PolicyUser(uid_t)> who = {};

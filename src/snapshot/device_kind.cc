@@ -50,8 +50,8 @@ constexpr DeviceKindFacts instance_of_nvidia() {
   return facts;
 }
 
-// HIP reads these behind ROCR_VISIBLE_DEVICES, as numbers of what that has left: what Ray, Slurm
-// and vLLM set there would hide a job's devices. GPU_DEVICE_ORDINAL is OpenCL's.
+// HIP reads these after ROCR_VISIBLE_DEVICES, and numbers the remaining devices. Values that Ray,
+// Slurm and vLLM set there would hide a job's devices. GPU_DEVICE_ORDINAL is OpenCL's.
 constexpr std::array<std::string_view, 3> renumber_amd = {
     "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"};
 

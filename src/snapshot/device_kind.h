@@ -113,8 +113,8 @@ struct DeviceKindFacts {
 [[nodiscard]] std::vector<std::string_view> kind_words();
 [[nodiscard]] std::optional<Runtime> runtime_of_vendor(std::string_view vendor);
 
-/// What the paths of GPUs' device files begin with, all kinds together: a process that has one open
-/// may compute, whatever the driver lists.
+/// How paths of GPUs' device files begin, all kinds together. A process that has one open may
+/// compute, whatever the driver lists.
 [[nodiscard]] std::span<const std::string_view> device_file_beginnings();
 
 /// Every variable that makes programs see no device of any kind, as {name, value}; the frameworks'

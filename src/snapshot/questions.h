@@ -96,8 +96,8 @@ inline constexpr std::string_view in_tree_driver = as_key("in-tree driver of thi
 
 /// Whether every process of the machine can be seen from here, as far as anybody has looked.
 [[nodiscard]] bool sees_all_processes(const Host& host);
-/// Whether the driver numbers processes otherwise than /proc does here (a container, WSL): that a
-/// process here has the same number proves nothing.
+/// Whether the driver numbers processes otherwise than /proc does here (a container, WSL). Then an
+/// equal number proves nothing.
 [[nodiscard]] bool numbers_are_the_hosts(const Host& host);
 /// Whether a process of the driver's list is not seen here, as far as can be told. /proc has no
 /// such number, or its process was not found on the device.

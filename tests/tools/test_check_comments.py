@@ -35,7 +35,9 @@ def test_comments_ends_a_sentence_at_a_mark_and_takes_code_as_one_word(end: str)
     assert long_in("a.cc", f"// {SHORT.removesuffix(' word')}{end}\n") == []
 
 
-@pytest.mark.parametrize("more", ["\n//\n// ", "\n\n// ", "\n// - ", "\n//     ", "\nint a;  // ", "\n// Unit    "])
+@pytest.mark.parametrize(
+    "more", ["\n//\n// ", "\n\n// ", "\n// - ", "\n//     ", "\nint a;  // ", "\n// Unit    ", "\n//   a b  c\n// "]
+)
 def test_comments_takes_rows_and_paragraphs_each_alone(more: str) -> None:
     assert long_in("a.cc", f"// {SHORT}{more}{SHORT}\n") == []
 

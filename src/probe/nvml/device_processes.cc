@@ -78,8 +78,7 @@ GpuProcess process_of(const ProcessV2& entry, GpuUse use) {
   return process;
 }
 
-/// A number that no process can have makes the whole list one that was not read: nobody can say
-/// whom else it leaves out.
+/// One impossible process number makes the whole list unread: other processes may be missing, too.
 std::expected<std::vector<GpuProcess>, Return> believed(std::vector<GpuProcess> processes,
                                                         std::string_view symbol,
                                                         DeviceAsker& asker) {

@@ -212,8 +212,8 @@ void put_verdict(Detail detail, As as, const FieldValue& field, Details& details
 }
 
 // One call for all of them. The byte counters are cumulative: nvmlDeviceGetPcieThroughput, which
-// measures for 20 ms while the caller sleeps, is never called. The last two are what a device is
-// judged failed by: nobody is to be given one that the details alone would tell.
+// measures for 20 ms while the caller sleeps, is never called. The last two decide whether a device
+// is failed. Placement reads no details, and must not give out a failed device.
 void read_field_values(DeviceAsker& asker, Device& device) {
   std::array<FieldValue, 5> fields = {};
   int count = 0;

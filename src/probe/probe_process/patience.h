@@ -1,6 +1,6 @@
 #pragma once
-// How long a probe process is waited for. What is waited for is silence: a driver that answers
-// slowly gets its time, one that has stopped answering does not.
+// How long a probe process is waited for. Silence counts: a slow driver gets its time, one that has
+// stopped answering does not.
 
 #include <functional>
 
@@ -35,8 +35,7 @@ class Deadlines {
 
   /// The probe process has come to another step: what it took until now was not silence.
   void answered(Instant now);
-  /// The step that was going on was given up: what it was waited for beyond a stall is not held
-  /// against the others.
+  /// The current step was given up. Waiting for it beyond a stall is not charged to the others.
   void gave_up(Instant now);
   /// A new probe process begins.
   void begins(Instant now) { last_ = now; }

@@ -24,7 +24,8 @@ struct JobProbeSource {
 /// A job's processes, by pid.
 struct JobProcesses {
   std::vector<ProcessCounters> list;
-  /// So many more there were, which were not looked at: a look is to stay a small part of a second.
+  /// How many more there were. They were not looked at, so that a look stays a small part of a
+  /// second.
   std::size_t left_out = 0;
 };
 

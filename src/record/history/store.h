@@ -64,8 +64,8 @@ class HistoryStore {
   };
   /// Its own past is known.
   using Past = std::function<PastLook(WallTime)>;
-  /// What was since the newest sample, of the last `length` at most; nothing of less than an hour
-  /// and a quarter.
+  /// The time since the newest sample, at most the last `length`. Nothing for less than an hour and
+  /// a quarter.
   [[nodiscard]] Result<void> fill_past(const Past& past, std::chrono::hours length);
   /// Once, when it is noticed. One that is there already (the same within two seconds) is not kept
   /// twice.

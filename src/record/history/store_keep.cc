@@ -105,8 +105,8 @@ Result<void> HistoryStore::forget_chunks(std::int64_t before_ms, std::int64_t at
 }
 
 Result<void> HistoryStore::forget_by_age(std::int64_t now_ms) {
-  // A clock that jumps ahead for an hour must not cost the history: it is believed once there are
-  // samples of yesterday by it.
+  // A clock that jumps ahead for an hour must not cost the history. It is believed once it has
+  // samples of the day before.
   const std::int64_t raw_for = ms(options_.raw_for);
   const auto believed = database_->number(
       "SELECT 1 FROM chunk WHERE to_ms BETWEEN ? AND ? LIMIT 1",
