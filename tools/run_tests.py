@@ -221,7 +221,7 @@ def the_rest() -> list[Path]:
 
 
 def end_to_end(report: Report) -> None:
-    # The browser first, while compilers are beside it: of what looks at the clock, nothing should be.
+    # The browser first, while compilers are beside it: nothing should be beside tests that look at the clock.
     for tests in (IN_A_BROWSER, *LOOK_AT_THE_CLOCK):
         test_programs.run_pytest(report, tests, ROOT)
 

@@ -110,7 +110,7 @@ typedef struct {
 berth_code berth_open(const berth_options* options, berth_context** context, berth_error** error);
 /* Its looks, answers, waits and leases live on. */
 void berth_close(berth_context* context);
-/* The program that this library asks: for who wants to run one of its verbs. NULL: none found. */
+/* The program that this library asks, for callers that run one of its verbs. NULL: none found. */
 const char* berth_program(berth_context* context);
 /* A new connection to `berth serve`'s socket, for HTTP; it does not block, and is yours to close.
  * Only a server of root's or of this user's is taken. BERTH_E_NOT_FOUND: there is none. */
@@ -125,7 +125,7 @@ typedef enum {
   BERTH_LISTS       /* and lists: retired pages, NVLinks, … */
 } berth_depth;
 
-/* What a device is to who wants one (doc/METRICS.md, `state`). */
+/* What a device is to a caller who wants one (doc/METRICS.md, `state`). */
 typedef enum {
   BERTH_FREE,
   BERTH_RESERVED, /* free, but for somebody in the queue */

@@ -35,7 +35,7 @@ class Error {
   std::string message_;
 };
 
-/// What is thrown by who insists on a value that is not there.
+/// Thrown where code insists on a value that is not there.
 class Failure : public std::exception {
  public:
   explicit Failure(Error error) : error_(std::move(error)) {}

@@ -30,7 +30,7 @@ _MOST_KINDS = 32
 
 
 def whereabouts() -> Key:
-    """What makes a context another one; for who borrows two of one place."""
+    """What makes a context another one, for callers that borrow two of one place."""
     # A forked child's are its own: its parent is still speaking to the helpers of the others.
     return (os.getpid(), *map(os.environ.get, _VARIABLES))
 

@@ -238,7 +238,7 @@ def _leave_steps(place: ctypes.c_void_p, pid: int) -> Steps[None]:
     """Leaves the queue; the place is gone once the helper has ended, which it does within half a second."""
     try:
         none = ctypes.c_void_p()
-        # It is over; or it is that of who forked this process.
+        # It is over; or it belongs to the process that forked this one.
         left = pid != os.getpid() or _abi.library().berth_wait_leave(place, None) != _abi.OK
         while not left:
             yield _abi.library().berth_wait_fd(place), 1.0

@@ -90,7 +90,7 @@ class Archive {
   template <class T>
   void member(std::string_view key, std::vector<T>& list, std::size_t most,
               Form form = Form::plain);
-  /// Follows from the others: written for who reads the text, never read.
+  /// Follows from the others: written for readers of the text, never read.
   template <class T>
   void derived(std::string_view key, T value) {
     if (is_text() && !is_reading()) member(key, value);
@@ -180,7 +180,7 @@ void put(Archive& archive, std::optional<T>& value);
 template <class T>
 void put(Archive& archive, Reading<T>& reading);
 [[nodiscard]] Sentence words_of_no_id(const std::string& text);
-/// `put_item` puts each; of one that is read at most so many.
+/// `put_item` puts each. Reading takes `most` of them at most.
 template <class T, class PutItem>
 void put_list(Archive& archive, std::vector<T>& list, std::size_t most, const PutItem& put_item) {
   const std::size_t count = archive.begin_list(archive.is_reading() ? most : list.size());

@@ -111,7 +111,7 @@ class FlockQueue {
   void stand_in_line() {
     int failed = EINTR;
     while (!given_up_ && failed == EINTR) failed = ::flock(fd_, LOCK_EX) != 0 ? errno : 0;
-    left_ = true;  // before anybody hears of it: who has heard sends no signal any more
+    left_ = true;  // before anybody hears of it: then no more signals come
     const std::uint64_t one = 1;
     if (failed == 0) static_cast<void>(!::write(done_.get(), &one, sizeof one));
   }

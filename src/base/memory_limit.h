@@ -12,7 +12,7 @@ namespace berth {
 /// A sentence for people, with the limits that hold here. Takes no memory of its own; holds until
 /// the next call.
 [[nodiscard]] std::string_view memory_ran_out();
-/// The same once there is memory again, for who passes it on.
+/// The same once there is memory again, as an error to pass on.
 [[nodiscard]] Sentence out_of_memory();
 
 /// For memory that runs out inside a function that may not throw. Says so and ends the process with

@@ -22,7 +22,7 @@ namespace berth {
 inline constexpr double cap_tolerance = 1.05;
 /// Above its share in so many looks running, it is over it. A peak between two looks is not seen.
 inline constexpr int looks_until_told = 3;
-/// Who is over, back below and over again is told so no sooner than this after the last time.
+/// A run that is over, back below and over again is told only after this time.
 inline constexpr Duration told_again_after = std::chrono::minutes(1);
 
 /// One device of the run.
@@ -52,7 +52,7 @@ class MemoryWatch {
   [[nodiscard]] std::vector<Note> news(const std::vector<WatchedMemory>& seen, Instant now);
 
  private:
-  /// A state of which one hears when it has lasted for some looks.
+  /// A state that is told once it has lasted for some looks.
   struct Trouble {
     int looks = 0;
     bool told = false;

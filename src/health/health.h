@@ -21,7 +21,7 @@ namespace berth {
 enum class HealthState { ok, notice, unknown, degraded, failed };
 [[nodiscard]] std::string_view name_of(HealthState state);
 
-/// Of a device of which this is the worst.
+/// The state of a device if this is its worst finding.
 [[nodiscard]] HealthState state_of(const Finding& finding);
 /// What to do next; may be empty.
 [[nodiscard]] Sentence advice_of(const Finding& finding);

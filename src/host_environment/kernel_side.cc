@@ -154,7 +154,7 @@ std::vector<DeviceFile> gather_device_files(const std::string& root, OpenWhich w
         std::string said;
         for (const DeviceFile& file : files) {
           const bool is_control = file.path.ends_with("/nvidiactl");
-          // Who opens the KFD is its process from then on, and render nodes wake their card up.
+          // Opening the KFD makes this process one of its own, and render nodes wake up their card.
           const bool is_nvidias = file.path.starts_with("/dev/nvidia");
           if (file.access != FileAccess::opens || !is_nvidias ||
               (which == OpenWhich::control && !is_control)) {

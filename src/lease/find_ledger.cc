@@ -81,7 +81,8 @@ Result<Fd> open_own(const std::string& path) {
   return directory;
 }
 
-/// Made whole under another name: who shares the ledger never meets a part that he may not enter.
+/// Made whole under another name: other users of the ledger never meet a part that they may not
+/// enter.
 Result<void> make_part(const std::string& name, const Fd& within, const std::string& path) {
   const std::string temporary = name + "." + std::to_string(::getpid());
   if (!make_directory(within.get(), temporary, 0700) && errno != EEXIST) {

@@ -44,7 +44,7 @@ struct LeaseText {
 [[nodiscard]] Result<std::string> write_lease(const LeaseText& lease);
 /// invalid: line 1 is not that of a lease. A newer format is read as far as line 1.
 [[nodiscard]] Result<LeaseText> parse_lease(std::string_view text);
-/// Lines to append to a lease: who its keeper and its job are, and in which container that is.
+/// Lines to append to a lease: its keeper, its job, and the job's container.
 [[nodiscard]] std::string write_description(ProcessId keeper, std::optional<ProcessId> job,
                                             std::optional<CapTier> held_by = {},
                                             std::string_view container = {});

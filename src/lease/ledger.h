@@ -192,7 +192,7 @@ class Ledger {
   /// As read(), with the tickets named alone: what somebody deep in a long queue can afford.
   [[nodiscard]] Result<LedgerView> read_with_tickets(const std::vector<std::string>& ids) const;
   /// The tickets before `own`, also dead ones, in the queue's order. Cheap enough for a queue of
-  /// hundreds. All of them where `own` is not there: who comes now stands behind them.
+  /// hundreds. All of them where `own` is not there: a new ticket stands behind them.
   [[nodiscard]] Result<std::vector<std::string>> tickets_before(const std::string& own) const;
   /// One ticket's state; nothing: it is dead or gone.
   [[nodiscard]] std::optional<WaiterState> waiter_state(const std::string& id) const;
@@ -201,7 +201,7 @@ class Ledger {
   [[nodiscard]] Result<Lease> claim(const HostLock& lock, const LeaseTerms& terms);
 
   /// Gives one of one's own leases another time limit, counted from its beginning. Its keeper asks
-  /// for it when the old one is over; who waits sees it at once.
+  /// for it when the old one is over. Waiters see it at once.
   [[nodiscard]] Result<void> extend(const std::string& lease,
                                     std::chrono::milliseconds time_limit) const;
 

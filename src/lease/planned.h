@@ -49,7 +49,7 @@ class PlannedPlace {
 
   /// Whether a service lives that starts them.
   [[nodiscard]] bool is_kept() const;
-  /// Of what is written and taken away there.
+  /// Tells of files that are written and removed there.
   [[nodiscard]] Result<LedgerWatch> watch() const { return LedgerWatch::open(directory_.get()); }
   /// By their time. A file that another could have made so is none: a second name, a link, one that
   /// others may write.

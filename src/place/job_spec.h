@@ -27,7 +27,7 @@ enum class CapAction { warn, stop };
 enum class OnGpuFault { warn, signal, stop };
 /// After what a run that ended badly is started again without the device.
 enum class RetryOn { never, gpu_lost, gpu_fault };
-/// Who starts the command once for each device, as the ranks of one distributed job.
+/// What starts the command once for each device, as the ranks of one distributed job.
 enum class RanksBy { nobody, berth, torchrun };
 
 struct JobSpec {

@@ -19,7 +19,7 @@ struct Occupant {
 
 /// One claim on a device.
 struct Promise {
-  const Claim* claim = nullptr;   // null: not yet one, reserved for who waits
+  const Claim* claim = nullptr;   // null: not yet one, reserved for a waiter
   std::optional<Bytes> promised;  // nothing: the whole device
 };
 

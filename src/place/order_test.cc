@@ -407,7 +407,7 @@ TEST(QueueWeeks, ALargeJobAmongEndlessSmallOnesStarts) {
   EXPECT_LT(*started, 34 * hour_ms) << "within a day of coming";
 }
 
-/// Of one who asks for much, all at once, and one who asks now and then.
+/// One user asks for much, all at once. Another asks now and then.
 std::vector<LabJob> a_heap_and_a_few() {
   std::vector<LabJob> jobs;
   for (int i = 0; i < 400; ++i) {

@@ -166,11 +166,11 @@ struct PlaceLimits {
 /// arrival delays an earlier one. A waiter that cannot use what is free blocks nobody, nor does one
 /// that is stuck.
 ///
-/// Returns the devices that `own` has to leave to those before `position` in `snapshot.waiters`,
-/// each with those for whom. A device on which an earlier share and `own` both fit is not among
-/// them. Each earlier request is placed on what remains after those before it. One that cannot
-/// start reserves what it gathered. So does one that cannot be read (a newer berth's): whole
-/// devices, as far as may_gather() allows.
+/// Returns the devices that `own` has to leave to the waiters before `position`, each with its
+/// waiters. A device on which an earlier share and `own` both fit is not among them. Each earlier
+/// request is placed on what remains after those before it. One that cannot start reserves what it
+/// gathered. So does one that cannot be read (a newer berth's): whole devices, as far as
+/// may_gather() allows.
 ///
 /// Of `limits`, `policy`, `reserved` and `watched_idle` count for all; the others are the asker's
 /// own affair.

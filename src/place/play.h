@@ -48,7 +48,7 @@ struct Played {
                             const Occupancy& occupancy, const Request& request,
                             const PlaceLimits& limits);
 
-/// Adds to the machine what is gathered and not left to who asks, for as long as it lives.
+/// Adds to the machine, while it lives, what is gathered and not left to the asker.
 class WithGathered {
  public:
   WithGathered(Played& played, const Snapshot& snapshot, const PlaceLimits& asker);

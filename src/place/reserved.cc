@@ -1,5 +1,5 @@
-// What a queue keeps from who comes later: what those before it take or gather. Who is before whom
-// is settled already: `Snapshot::waiters` stands in the queue's order (place/order.h).
+// What a queue keeps from later waiters: what the earlier ones take or gather. `Snapshot::waiters`
+// already stands in the queue's order (place/order.h).
 //
 // Earlier requests are played through. Each is placed on a copy of the snapshot, and takes a claim
 // in that copy. What the asker could have on the machine as it is, and no longer has in the copy,

@@ -67,7 +67,7 @@ class DeviceSource {
   [[nodiscard]] virtual DeviceLook observe_device(int index, const Wanted& wanted,
                                                   WallTime taken) = 0;
 
-  /// Who a device is that is not to be asked because it did not answer. Calls nothing of the
+  /// The identity of a device that is not asked because it did not answer. Calls nothing of the
   /// driver's. Its readings are `failed`.
   [[nodiscard]] virtual Device skipped_device(int index) const = 0;
 
@@ -89,10 +89,10 @@ struct SourceFacts {
   std::string_view server = {};   // executable_name of what serves its jobs; empty: nothing does
   /// Whether opening it and waking a card up may take seconds (Patience::opening, ::waking).
   bool starts_slowly;
-  /// The driver is asked through its library, which may know cards of which the bus never told.
+  /// The driver is asked through its library. That may know cards that the bus never showed.
   bool is_library;
   std::unique_ptr<DeviceSource> (*make)(const Sources& sources);
-  /// Of one that goes by the bus: whether that has any.
+  /// For a source that goes by the bus: whether that has any.
   bool (*sees_any)(const Sources& sources, const pci::Makers& makers) = nullptr;
 };
 [[nodiscard]] std::span<const SourceFacts> all_sources();

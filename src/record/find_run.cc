@@ -151,7 +151,7 @@ std::optional<std::string> unrecorded_last_run(const std::string& state_director
 Result<RunRecord> load_run(const std::string& state_directory, std::string_view name) {
   const Runs runs(state_directory);
   const auto ids = list_directory(runs.path);
-  // Of what may not be looked into it is not known that nothing is there.
+  // A folder that may not be read may hold runs.
   if (!ids && ids.error().code() != ErrorCode::not_found) return std::unexpected(ids.error());
   std::vector<std::string> found;
   if (name == "last") {

@@ -58,7 +58,7 @@ void sweep(const std::string& folder, const struct stat& just_made,
   }
 }
 
-/// A place to make a record in, out of which it is moved when it is whole. Its maker sweeps it.
+/// A place to make a record in. When it is whole it is moved out. Its maker sweeps it.
 Result<std::string> make_unfinished(const std::string& runs, const std::string& id) {
   const std::string folder = runs + "/" + std::string(unfinished_directory);
   const bool is_first = make_directory(AT_FDCWD, folder, 0700);

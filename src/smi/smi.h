@@ -75,7 +75,7 @@ class Source {
   virtual ~Source() = default;
   virtual Snapshot look(const Wanted& wanted) = 0;
 
-  /// The round before, of which dmon tells what has happened since; null: there was none.
+  /// The round before: dmon tells what has happened since. Null: there was none.
   [[nodiscard]] const Snapshot* round_before() const { return round_ ? &*round_ : nullptr; }
   void keep_round(Snapshot round) { round_ = std::move(round); }
 

@@ -166,8 +166,8 @@ constexpr DeviceKindFacts ascend{
     .further_files = further_ascend,
 };
 
-/// A kind of which only presence is known: a row here and one in probe/presence. What hides all of
-/// them is not known, unless it is said.
+/// A kind that is only known by presence: a row here and one in probe/presence. Unless its row says
+/// it, nothing is known to hide all of them.
 constexpr DeviceKindFacts presence(DeviceKind kind, std::string_view name, std::string_view vendor,
                                    std::string_view word, std::string_view variable,
                                    std::span<const Name> file_beginnings,

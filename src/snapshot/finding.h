@@ -26,7 +26,7 @@ enum class Severity { hint, warning, error };
   return names[static_cast<int>(severity)];
 }
 
-/// Of what happened more than once.
+/// For findings that happened more than once.
 struct Occurrences {
   std::uint64_t times = 0;
   WallTime last;

@@ -119,7 +119,7 @@ inline constexpr std::string_view in_tree_driver = as_key("in-tree driver of thi
                                                           const Snapshot& snapshot);
 [[nodiscard]] std::vector<const Claim*> claims_on(const DeviceId& device, const Snapshot& snapshot);
 
-/// Those in the queue for whom the device (or the card that it is an instance of) is reserved.
+/// Waiters that the device is reserved for, or the card that it is an instance of.
 [[nodiscard]] std::vector<const Waiter*> waiters_for(const Device& device,
                                                      const Snapshot& snapshot);
 
@@ -179,8 +179,8 @@ struct PromisesTaken {
   std::vector<UnleasedUse> by;            // the largest first; empty: every promise can be kept
   std::vector<const Claim*> promised_to;  // those with shares here
 };
-/// Nothing of it where what is free, or who uses what, cannot be told. A device that somebody has
-/// whole is not a share of anybody.
+/// Empty where the free memory or the users' parts cannot be told. A device that one user has whole
+/// is no share.
 [[nodiscard]] PromisesTaken promises_taken(const Device& device, const Snapshot& snapshot);
 
 /// Memory used less what the device's processes account for. Absent where the memory used, the list

@@ -51,7 +51,7 @@ inline constexpr std::int64_t longest_step_ms = 10'000;
 /// second.
 enum class SeriesKind { gauge, counter };
 
-/// Who draws a reading, besides the record of a run.
+/// What shows a reading, besides the record of a run.
 enum class Drawn : std::uint8_t {
   in_window = 1,  // the metrics of the last minute
   in_report = 2,  // a curve of its own

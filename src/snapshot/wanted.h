@@ -1,7 +1,7 @@
 #pragma once
-// Wanted: what somebody prints or decides by, and so what a look is to read. A question that feeds
-// none of it is not asked. Who the devices are (index, UUID, PCI address) is always read: one that
-// stops answering is told by that.
+// Wanted: what a caller prints or decides by, and so what a look reads. A question that feeds none
+// of it is not asked. The devices' identity (index, UUID, PCI address) is always read: it names one
+// that stops answering.
 //
 //   Wanted wanted;
 //   wanted.add(*find_field("power.draw")).add(Extra::processes);

@@ -37,8 +37,7 @@ Reading<std::string> partition_mode_of(const Card& card) {
   return *compute.get() + (memory.get() && memory.get()->size() <= 8 ? " " + *memory.get() : "");
 }
 
-/// Why no job can be given it, or nothing. Who took what else is known of it for its identity would
-/// give a job another card.
+/// Why no job can be given it, or nothing. Any other identity of it could give a job another card.
 WhyUnusable obstacle_to(const Card& card, bool has_rocm, bool may_be_divided = true) {
   const bool is_unread = !card.number.get() && card.number.why() != Absent::unsupported;
   // The bus lists it as soon as the driver begins with it, its files and its number come later.

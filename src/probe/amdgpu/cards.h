@@ -26,7 +26,7 @@ struct Driver {
   bool is_fork = false;
 };
 inline constexpr Driver amds{.kind = DeviceKind::amd_gpu, .names = {"amdgpu", ""}};
-/// Who reads them by hand: hy-smi (a renamed rocm-smi) and exporters that do without it.
+/// Source: hy-smi (a renamed rocm-smi), and exporters that read the files without it.
 inline constexpr Driver hygons{
     .kind = DeviceKind::hygon_dcu, .names = {"hycu", "hydcu"}, .is_fork = true};
 

@@ -287,7 +287,8 @@ Wanted with_sources(const Wanted& wanted) {
   if (all.has<&D::cuda_cores, &D::architecture>()) all.add<&D::compute_capability>();
   if (all.has<&D::memory_bandwidth>()) all.add<&D::clock_memory_max, &D::memory_bus_width>();
   if (all.has<&D::process_count>()) all.add(Extra::processes);
-  // Who works on an instance is in its card's list, or, where that may not be seen, in its own.
+  // Processes of an instance are in its card's list. Where that may not be seen, they are in its
+  // own.
   if (all.has(Extra::processes)) all.add(Extra::instances);
   if (all.has(Extra::instances)) all.add<&D::mig_mode>();
   add_sources_of_details(all);

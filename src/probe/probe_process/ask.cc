@@ -54,7 +54,7 @@ std::optional<int> after_opening(DeviceSource& driver, const std::expected<int, 
   return *count;
 }
 
-/// Who a device is, unless those who listen have heard it in a look before.
+/// Tells who a device is, unless the watcher knows it from an earlier look.
 void tell_identity(int index, DeviceSource& driver, const Wanted& wanted,
                    std::map<int, Device>* identified, StepReporter& reporter) {
   Device device = driver.identify_device(index, wanted);

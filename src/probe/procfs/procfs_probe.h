@@ -64,8 +64,8 @@ class ProcfsProbe {
   /// Absent  failed, no_permission: /proc itself could not be listed.
   [[nodiscard]] Reading<DeviceFiles> device_files();
 
-  /// Whom the kernel killed for want of memory, by its log, oldest first. no_permission: the log is
-  /// root's (kernel.dmesg_restrict).
+  /// Processes that the kernel killed for want of memory, by its log, oldest first. no_permission:
+  /// the log is root's (kernel.dmesg_restrict).
   [[nodiscard]] Reading<std::vector<OomKill>> oom_kills(WallTime now) const;
 
   /// When the NVIDIA module was loaded, by its log, oldest first. As oom_kills().

@@ -24,7 +24,7 @@ namespace berth {
 using ForeignReader = std::optional<Result<std::vector<Snapshot>>> (*)(std::string_view text,
                                                                        std::string_view phase);
 
-/// Where in a file to begin, and who reads what is no recording of ours; null: nobody.
+/// Where in a file to begin, and the reader of other programs' texts. Null: none.
 struct RecordingPart {
   std::size_t first = 1;
   std::string_view phase = {};
@@ -90,8 +90,7 @@ class Player {
  public:
   explicit Player(Recording recording) : recording_(std::move(recording)) {}
   /// The snapshot that is as far from the first as `now` is from the first call. At the end the
-  /// last one stays. Lines that cannot be read are left out, with a Problem in what is shown
-  /// instead.
+  /// last one stays. Unreadable lines are left out. The snapshot shown instead has a Problem.
   [[nodiscard]] Snapshot look(WallTime now);
 
  private:

@@ -241,7 +241,7 @@ TEST(Recording, ComesThroughAPipeAsSlowlyAsItsWriterIs) {
   const std::string path = folder.path() + "/pipe";
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   std::thread writer([&] {
-    const auto out = open_fd(path, O_WRONLY);  // waits for who reads
+    const auto out = open_fd(path, O_WRONLY);  // waits for the reader
     const std::string text = three_lines();
     (void)write_all(out->get(), text.substr(0, 10));
     (void)write_all(out->get(), text.substr(10));

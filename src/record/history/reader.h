@@ -68,7 +68,7 @@ struct SeriesPoint {
 struct HistorySeries {
   DeviceId device;
   std::string metric;
-  std::string unit;  // of a counter: of what it grows by per second
+  std::string unit;  // of a counter: of its growth per second
   std::int64_t step_ms = 0;
   /// Nothing: this series has never been recorded.
   std::optional<WallTime> knows_since;

@@ -22,7 +22,7 @@ class Registry {
 
   [[nodiscard]] Result<std::int64_t> device(Database& database, const Device& device,
                                             std::int64_t at_ms);
-  /// Of one that only a lease names.
+  /// The number of a device that only a lease names.
   [[nodiscard]] Result<std::int64_t> device(Database& database, const DeviceId& id,
                                             std::int64_t at_ms);
   /// `host`: may be null.

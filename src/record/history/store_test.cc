@@ -622,7 +622,7 @@ TEST_F(History, TakesAtMostTwoBytesPerReading) {
   EXPECT_LT(static_cast<double>(blocks->value_or(0) + times->value_or(0)) / readings, 2.0);
 }
 
-// For what takes no time: who waits so long has found a mistake.
+// For work that takes no time: a wait of this length is a failure.
 constexpr std::chrono::seconds patience{60};
 
 TEST_F(History, AWriterKeepsWhatItIsOffered) {
