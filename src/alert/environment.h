@@ -33,7 +33,7 @@ inline constexpr std::string_view runtime_key = "version of ";
 [[nodiscard]] Environment environment_of(const Snapshot& snapshot,
                                          const std::optional<std::string>& toolkit);
 
-/// Of the text of /usr/local/cuda/version.json. Nothing: it does not say.
+/// From the text of /usr/local/cuda/version.json. Nothing: it does not say.
 [[nodiscard]] std::optional<std::string> toolkit_version(std::string_view text);
 
 struct EnvironmentChange {

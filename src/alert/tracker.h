@@ -36,7 +36,7 @@ class AlertTracker {
 
   /// Worst first, then the newest.
   [[nodiscard]] std::vector<Alert> active() const;
-  /// Of the last week, the newest first.
+  /// Alerts that ended in the last week, the newest first.
   [[nodiscard]] const std::deque<Alert>& ended() const { return ended_; }
   /// RuleMatches that there was no room for, since the start.
   [[nodiscard]] std::uint64_t left_out() const { return left_out_; }

@@ -52,7 +52,7 @@ class Archive {
   /// False after a mistake in what is read; everything read then is empty.
   [[nodiscard]] virtual bool is_good() const { return true; }
   virtual void mistake(Sentence) {}
-  /// Of the value being read: "it has …" where it has no name.
+  /// A mistake in the value being read: "it has …" where it has no name.
   virtual void wrong(const Sentence& what) { mistake(what); }
   /// False: the value being read is wrong, and counts as absent.
   [[nodiscard]] virtual bool is_right() const { return true; }
@@ -77,7 +77,7 @@ class Archive {
   virtual std::size_t begin_list(std::size_t count) = 0;
   virtual void next_item() {}
   virtual void end_list() {}
-  /// Of the object that is read, where it tells them.
+  /// The keys of the object that is read, where it tells them.
   [[nodiscard]] virtual std::vector<std::string_view> keys() const { return {}; }
 
   template <class T>

@@ -129,7 +129,7 @@ inline constexpr std::size_t usual_answer = 1 << 20;
 /// cannot even be killed (stuck in the kernel) is left behind, not waited for.
 [[nodiscard]] Result<ChildAnswer> ask_child(const std::function<int()>& body, Clock& clock,
                                             Duration patience, std::size_t most_out = usual_answer);
-/// The same of a command; one that cannot be executed ends with 127 and says why on its stderr.
+/// The same for a command. One that cannot be executed ends with 127 and says why on its stderr.
 [[nodiscard]] Result<ChildAnswer> answer_of(const std::vector<std::string>& command,
                                             const std::vector<std::string>& environment,
                                             const std::string& search_path, Clock& clock,

@@ -36,7 +36,7 @@ class Sentence {
   [[nodiscard]] std::string shown() const;
   /// Part of a longer sentence, which the catalogue has whole: "open {}" of "cannot open {}: {}".
   [[nodiscard]] Sentence within(std::string_view before, Sentence after) &&;
-  /// Of the same words: one that was read back is the one that was written.
+  /// Equal words are equal: a sentence that was read back equals the written one.
   friend bool operator==(const Sentence& a, const Sentence& b) {
     return a.english() == b.english();
   }

@@ -60,7 +60,7 @@ std::optional<std::vector<std::string_view>> values_in(std::string_view text,
 
 using Found = std::pair<std::string_view, std::vector<std::string_view>>;  // a key, its values
 
-/// Of the keys that fit, the one with the fewest bytes left to values.
+/// The fitting key with the fewest bytes left to values.
 std::optional<Found> template_of(std::string_view text) {
   const Catalogue all = chinese_catalogue();
   std::optional<Found> best;

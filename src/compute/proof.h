@@ -49,7 +49,7 @@ struct ProofStep {
 };
 
 struct ProofLimits {
-  /// Of the device's memory, all buffers together; less where less is free.
+  /// Memory of the device, all buffers together; less where less is free.
   std::size_t bytes = std::size_t{1} << 30U;
   /// A size is large enough once one run takes this long.
   Duration long_enough = std::chrono::milliseconds(10);

@@ -32,7 +32,7 @@ struct Workload {
   std::uint64_t rank = 16;  // of the adapters
   /// Nothing: as the weights are stored where what is asked for can be done in that, else bf16.
   std::optional<Precision> precision;
-  /// Of int4; nothing: as the model's config says, else of any kind.
+  /// The kind of int4. Nothing: as the model's config says, else any.
   std::optional<FourBits> four_bits = std::nullopt;
   bool mixed = false;  // FP32 master weights beside 16-bit products
   bool checkpointing = false;

@@ -30,7 +30,7 @@ struct CapFacts {
 inline constexpr Bytes least_of_a_context{std::uint64_t{128} << 20};
 /// The usual is left free where a program is told its share, and tolerated where it is measured.
 inline constexpr Bytes usual_of_a_context{std::uint64_t{512} << 20};
-/// Of a small share no more than a tenth.
+/// At most a tenth of a small share.
 [[nodiscard]] inline Bytes context_within(Bytes share, Bytes context) {
   return std::min(context, Bytes(share.count() / 10));
 }

@@ -42,7 +42,7 @@ struct CapSeen {
 [[nodiscard]] bool is_far_above(Bytes measured, Bytes counted);
 
 struct CapEvidence {
-  /// Of each device: what was promised, and the most that the driver measured of the run's own
+  /// For each device: what was promised, and the most that the driver measured of the run's own
   /// processes. Empty: nothing was sampled yet.
   std::vector<std::optional<Bytes>> promised;
   std::vector<Reading<Bytes>> highest;

@@ -29,7 +29,7 @@ class ContextSizes {
   /// Nothing: none was measured, or it is not known what the card or the driver is.
   [[nodiscard]] std::optional<Bytes> of(const Device& device,
                                         const Reading<std::string>& driver_version) const;
-  /// Of several the least is a context's own: modules come on top. false: nothing new.
+  /// The least of several sizes is a context's own: modules come on top. False: nothing new.
   bool note(const Device& device, const Reading<std::string>& driver_version, Bytes size);
   [[nodiscard]] Result<void> save(const std::string& state_directory) const;
 

@@ -33,7 +33,7 @@ struct WatchedShare {
 
 /// The same device, this second.
 struct WatchedMemory {
-  /// Of all the run's processes there. not_sampled: the device was not heard this time.
+  /// Use by all the run's processes there. not_sampled: the device was not heard this time.
   Reading<Bytes> own;
   /// Why there is none, in English, where the reading's own reason does not say it.
   std::string_view unread_because = {};

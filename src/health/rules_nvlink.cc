@@ -30,7 +30,7 @@ std::uint64_t most_among_its_kind(const Device& device, const Snapshot& snapshot
   return most;
 }
 
-/// Of a board whose links all lead to switches or to its other cards: none may be down.
+/// True for a board whose links all lead to switches or to its other cards: none may be down.
 bool is_in_a_fabric(const Device& device) {
   const auto state = device.details.get<std::string>(Detail::fabric_state);
   return state.get() && (*state.get() == "Completed" || *state.get() == "In Progress");

@@ -162,7 +162,7 @@ struct HollowInstance {
 /// The kernel's side of the driver.
 struct KernelSide {
   Reading<std::string> release;
-  /// Of the loaded nvidia module. unsupported: it is not loaded.
+  /// The loaded nvidia module's version. unsupported: it is not loaded.
   Reading<std::string> module_version;
   /// unsupported: this machine has no UEFI, or its variables are not shown here.
   Reading<bool> secure_boot;
@@ -258,7 +258,7 @@ struct ContainerTools {
   std::string toolkit;   // of NVIDIA's container toolkit, or a setting that names it; empty: none
   std::string cdi_spec;  // a CDI description of NVIDIA's; empty: none
   CdiSpecs cdi = {};     // all of them, as engines read them
-  /// Of the engines that answered: "podman", "4.3.1".
+  /// Versions of the engines that answered: "podman", "4.3.1".
   std::vector<std::pair<std::string, std::string>> versions = {};
   std::vector<Image> images = {};
   std::vector<Labelled> labelled = {};
@@ -299,7 +299,7 @@ struct HostFacts {
   Reading<std::string> container;  // as MachineFacts::container
   std::optional<ContainerTools> container_tools;
   std::vector<ContainerLeft> containers_left;
-  /// Of the labelled: those of no lease and no record of the caller's.
+  /// Labelled containers without a lease or a record of the caller.
   std::vector<ContainerTools::Labelled> containers_unrecorded;
   std::optional<Limits> limits;
   std::optional<WorkingDirectory> directory;

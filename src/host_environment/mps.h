@@ -30,7 +30,7 @@ struct MpsQuestion {
   std::string library = "libcuda.so.1";
   std::string pipes;               // find_mps()
   std::vector<std::string> uuids;  // as the driver writes them, in the order of the job
-  /// Of each, what NVML says is free. CUDA tells a client what is left of its limit (driver 580).
+  /// Free memory of each, by NVML. CUDA tells a client what is left of its limit (driver 580).
   std::vector<Reading<Bytes>> free;
   Duration patience = std::chrono::seconds(10);
 };

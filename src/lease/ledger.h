@@ -31,7 +31,7 @@ struct LedgerPlace {
   /// shared: /run/berth, made by `sudo berth setup`, all users. own: this user's alone. named: by
   /// `named_by`.
   enum class Kind { shared, own, named } kind = Kind::own;
-  /// Of a part of a named ledger: that ledger's directory, whose mode the part is given.
+  /// For a part of a named ledger: that ledger's directory. The part gets its mode.
   std::string within = {};
   std::string named_by = "BERTH_LEDGER";  // or the line of a file
 };

@@ -123,7 +123,7 @@ void take_down(T* object) {
   });
 }
 
-/// Of a structure of the caller, which may be older or newer than this library.
+/// Reads a structure of the caller, which may be older or newer than this library.
 template <class T>
 [[nodiscard]] bool read_struct(const T* given, T& known) {
   known = {};

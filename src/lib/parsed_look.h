@@ -33,7 +33,7 @@ class ParsedLook {
   /// What berth_process has: processes, with the words of each command joined, too
   /// ("joined_command"), and leases; any thread.
   [[nodiscard]] const Json& processes() const;
-  /// Of each device all members; any thread.
+  /// All members of each device; any thread.
   [[nodiscard]] const Json& whole() const;
 
  private:

@@ -42,7 +42,7 @@ struct QueueTurn {
   std::size_t ticket = 0;               // its place in what was given
   Priority counted = Priority::normal;  // no more than the policy allows its owner
   std::int64_t stands_at = 0;           // as if it had come then
-  /// Of that, what its owner's use has moved it back; the rest is its priority's.
+  /// The part by its owner's use, which moves it back. The rest is its priority's.
   std::chrono::milliseconds later_by_use{0};
 };
 

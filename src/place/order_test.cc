@@ -321,7 +321,7 @@ TEST(QueueWeeks, NobodyStarvesNoLimitIsPassedNoDeviceIsGivenTwiceAndOrderIsKept)
   lab.run(5 * week_ms);
   EXPECT_THAT(lab.faults, IsEmpty());
   EXPECT_EQ(lab.waiting(), 0U) << "somebody starves";
-  // Of equal jobs of one user the first to come is the first to start.
+  // A user's equal jobs start in the order in which they came.
   std::map<std::tuple<uid_t, int, std::optional<std::int64_t>, Priority>, std::int64_t> last;
   std::int64_t longest = 0;
   for (const LabJob& job : lab.jobs()) {

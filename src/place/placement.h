@@ -172,8 +172,8 @@ struct PlaceLimits {
 /// gathered. So does one that cannot be read (a newer berth's): whole devices, as far as
 /// may_gather() allows.
 ///
-/// Of `limits`, `policy`, `reserved` and `watched_idle` count for all; the others are the asker's
-/// own affair.
+/// `policy`, `reserved` and `watched_idle` of `limits` count for all; the others for the asker
+/// alone.
 ///
 /// Backfill: what a waiter gathers is open to a job that surely ends before the last of it comes
 /// free. The time limits of the leases there tell when that is. So no such job delays the waiter

@@ -18,7 +18,7 @@ namespace berth {
 
 namespace {
 
-/// Of a long queue, at first no more than this are played through.
+/// At first no more than this many of a long queue are played through.
 constexpr std::size_t first_few = 4;
 
 /// The first who started `before` and could not any more once `tried` has been taken.

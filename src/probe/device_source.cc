@@ -150,7 +150,7 @@ bool is_asked(std::string_view kernel_driver) {
 }
 
 void mark_servers(Snapshot& snapshot) {
-  // Of MPS's an H200 charges 66 MiB (driver 580). What holds more is at work.
+  // An H200 charges MPS's server with 66 MiB (driver 580). A process with more is at work.
   constexpr Bytes most_of_a_server(256ULL << 20);
   for (GpuProcess& use : snapshot.gpu_processes) {
     const auto& memory = use.memory.get();

@@ -114,7 +114,7 @@ void mark_servers(Snapshot& snapshot);
 /// Whether the kernel has put the PCI device in this folder of /sys to sleep, or is about to.
 /// Reading that wakes nothing up, where nearly all else does.
 [[nodiscard]] bool is_suspended(const std::string& pci_folder);
-/// Of all cards that this kernel driver has; false: it has none.
+/// Whether all cards of this kernel driver sleep. False: it has none.
 [[nodiscard]] bool are_all_suspended(std::string_view driver, const std::string& sys);
 
 /// Identity and facts alone; every other reading is absent with the reason given.

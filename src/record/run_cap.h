@@ -39,7 +39,7 @@ struct RunCap {
   std::vector<Sentence> said = {};
   /// The shim's file, as /proc/PID/maps shows it; empty: another tier.
   std::string image = {};
-  /// Of what the samples say: told with a record, and not kept in it.
+  /// What the samples say: told with a record, and not kept in it.
   std::optional<CapOutcome> outcome;
   /// What may name folders of its owner.
   void leave_out_private() {

@@ -224,7 +224,7 @@ struct RunRecord {
 /// The other way: of STATE/runs/ID; empty: that is no run's.
 [[nodiscard]] std::string state_directory_of(const std::string& run_directory);
 
-/// Of this machine and of its boot; empty: not told.
+/// The ids of this machine and of its boot. Empty: not told.
 [[nodiscard]] inline std::string own_machine_id() { return first_line_of("/etc/machine-id"); }
 [[nodiscard]] inline std::string own_boot_id() {
   return first_line_of("/proc/sys/kernel/random/boot_id");
@@ -289,7 +289,7 @@ struct RunStory {
   std::vector<RunEvent> events;
 };
 [[nodiscard]] RunStory story_of(const RunRecord& run);
-/// Of a run that has a cap.
+/// For a run that has a cap.
 [[nodiscard]] CapOutcome cap_outcome_of(const RunRecord& run, const Summary& summary);
 
 /// Its owner reads all of a run. Others have no keys for what is its owner's alone; the values they

@@ -175,7 +175,7 @@ std::string printable_answer(std::string_view text, const SmiRequest& request) {
   if (request.what != SmiRequest::What::topology || !text.starts_with(underlined)) {
     return printable_lines(text);
   }
-  // Of the first line, which has nothing of a stranger's.
+  // The heading is the first line, and has no stranger's text.
   const std::size_t heading = std::min(text.find('\n'), text.size());
   return std::string(text.substr(0, heading)) + printable_lines(text.substr(heading));
 }

@@ -103,7 +103,7 @@ inline constexpr HeadingLine gpus{"Attached GPUs", "attached_gpus"};
 }  // namespace heading_line
 
 [[nodiscard]] std::span<const LayoutRow> gpu_rows();
-/// Of a MIG instance, inside Special::mig_devices.
+/// The rows of a MIG instance, inside Special::mig_devices.
 [[nodiscard]] std::span<const LayoutRow> mig_rows();
 
 /// What it is called on this surface, by drivers of today and before it was renamed; empty: it is

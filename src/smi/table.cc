@@ -78,7 +78,7 @@ std::string mebibytes(const Reading<Bytes>& reading, const Device& gpu) {
   return fmt::format("{}MiB", mib(*reading.get()));
 }
 
-/// Of a card that must be reset, most of what cannot be read is no error here (seen: driver 595).
+/// For a card that must be reset, most unreadable values are no error here (seen: driver 595).
 std::string_view absent_or_asleep(Absent why, const Device& gpu) {
   return failure_on(gpu) == Failure::requires_reset ? "N/A" : absent_cell(why, gpu);
 }

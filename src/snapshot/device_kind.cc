@@ -310,7 +310,7 @@ static_assert(std::ranges::all_of(kinds,
                                   }),
               "base/visible_variables.h has each");
 
-/// Of a list of each kind, what is in any, once.
+/// The union of one list of all kinds.
 template <auto List>
 constexpr auto all_of_kinds() {
   using Entry =

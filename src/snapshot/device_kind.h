@@ -50,12 +50,12 @@ struct DeviceKindFacts {
   std::string_view word = {};       // of `--kind`, a maker's for all its kinds; empty: none
   /// What would number anew the devices that the visible variable leaves: taken from a job.
   std::span<const std::string_view> removed_variables = {};
-  /// Of the visible variable, read where that is not set; empty: it has no earlier name.
+  /// An earlier name of the visible variable, read where that is not set. Empty: there is none.
   std::string_view earlier_variable = {};
   /// Why memory used is the sum of what processes hold, a lower bound, through tr(). Empty: the
   /// driver tells it.
   std::string_view used_is_sum_because = {};
-  /// Of a part: a program may use several, and each has a number. Of MIG neither is so.
+  /// For parts: a program may use several, and each has a number. Neither is true of MIG.
   bool has_numbered_parts = false;
   /// What the driver itself holds of a card that nobody uses.
   Bytes idle_memory{std::uint64_t{64} << 20U};
@@ -74,7 +74,7 @@ struct DeviceKindFacts {
 
 [[nodiscard]] std::span<const DeviceKindFacts> device_kinds();
 [[nodiscard]] const DeviceKindFacts& facts_of(DeviceKind kind);
-/// Of a vendor: the first kind whose devices its programs compute on.
+/// A vendor's first kind of devices that its programs compute on.
 [[nodiscard]] const DeviceKindFacts& facts_of(Runtime runtime);
 [[nodiscard]] inline bool is_supported(const Device& device) {
   return facts_of(device.kind).is_supported;

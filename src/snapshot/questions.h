@@ -50,7 +50,7 @@ constexpr std::size_t device_state_count = 10;
 /// answers nobody any more. `unusable` no driver has it, or it was taken away: its
 /// `unusable_because` says. `unsupported` this kind of device is not supported yet. `failed` its
 /// health forbids it: fault_of() says why. `unjudged` whether it has failed could not be read.
-/// Of two the first.
+/// Where two hold, the first.
 enum class Obstacle { none, silent, lost, unusable, unsupported, failed, unjudged };
 [[nodiscard]] Obstacle obstacle_of(const Device& device, const Snapshot& snapshot);
 

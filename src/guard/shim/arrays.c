@@ -75,7 +75,7 @@ static uint64_t bytes_of(const struct array_3d* array, unsigned levels) {
   return bytes;
 }
 
-/* Of the other descriptors, which have no depth or flags, or 32-bit sizes. */
+/* For the other descriptors, which have no depth or flags, or 32-bit sizes. */
 #define BYTES_AS_3D(array, depth, flags)                                                     \
   ((array) == NULL ? 0                                                                       \
                    : bytes_of(&(struct array_3d){(array)->width, (array)->height, depth,     \

@@ -57,7 +57,7 @@ struct place {
   int device;
   void* context;
 };
-/* Of the calling thread; device -1: nothing is to be charged. */
+/* The calling thread's. Device -1: nothing is to be charged. */
 struct place current_place(void);
 /* The account's number of a device that the driver numbers. */
 int account_device(int ordinal);

@@ -111,7 +111,7 @@ void AmdgpuSource::read_facts(Known& one) {
   device.name = line_of(card.folder + "/product_name");
   device.vbios_version = line_of(card.folder + "/vbios_version");
   device.serial = line_of(card.folder + "/serial_number");
-  // Of two that are the same neither is an identity.
+  // A number that two cards have is no identity.
   const auto& unique = card.number.get();
   // Where a fork's files are not there its cards go by their address, and so they do here.
   const bool is_alone =

@@ -40,7 +40,7 @@ struct GpuMetrics {
   std::optional<ClockReasons> throttle;
   /// From 1.6 on in place of `throttle`: what has, so far.
   std::optional<Residencies> residencies;
-  /// Of each partition, in their order; empty: the revision has none.
+  /// One per partition, in their order. Empty: the revision has none.
   std::vector<std::optional<Percent>> partitions_busy;
 };
 

@@ -47,7 +47,7 @@ class OpenDeviceFiles {
   [[nodiscard]] bool hides_some() const { return hides_some_; }
   [[nodiscard]] std::optional<Absent> why_none() const { return why_none_; }
 
-  /// Of the card with these files (its card and render node); what cannot be read is left out.
+  /// Clients of the card with these files: its card and render node. Unreadable ones are left out.
   [[nodiscard]] std::vector<ClientOf> clients_of(const std::vector<std::string>& paths) const;
 
  private:

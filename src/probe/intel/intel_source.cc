@@ -246,7 +246,7 @@ void IntelSource::read_sensors(Card& card, const Wanted& wanted, Device& device)
     if (!known || known->count() < busy) device.utilization_gpu = Percent{busy};
   }
   if (card.sensors.empty()) return;
-  // Of the card, which some leave at 0, else of its chip.
+  // The card's energy, which some leave at 0, else its chip's.
   for (const char* number : {"1", "2"}) {
     const std::string energy = card.sensors + "/energy" + number + "_input";
     const Reading<std::uint64_t> told = number_of(energy);

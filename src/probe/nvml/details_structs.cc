@@ -216,7 +216,7 @@ void read_modes(DeviceAsker& asker, Details& details) {
            {Detail::dram_encryption_pending, As::yes_or_no, will_be.number}});
 }
 
-// Of the driver, not of a device; it stands beside what belongs together.
+// These are the driver's, not a device's. They stand beside their kin.
 void read_vgpu_driver(DeviceAsker& asker, Details& details) {
   const auto& function = asker.api().nvmlGetVgpuDriverCapabilities;
   constexpr unsigned heterogeneous = 0;

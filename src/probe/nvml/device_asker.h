@@ -149,7 +149,7 @@ class DeviceAsker {
 
   /// What failed without a reason of its own ("nvmlDeviceGetTemperature: Unknown Error (999)").
   [[nodiscard]] const std::vector<std::string>& failures() const { return failures_; }
-  /// Of an instance: told as its card's.
+  /// An instance's failures are told as its card's.
   void add_failures_of(const DeviceAsker& instance) {
     failures_.insert(failures_.end(), instance.failures_.begin(), instance.failures_.end());
   }

@@ -20,7 +20,7 @@ void read_instance_details(DeviceAsker& asker, Details& details);
 /// Adds the details that others are made of.
 void add_sources_of_details(Wanted& wanted);
 
-/// Of a device that did not answer: every detail is `failed`.
+/// For a device that did not answer: every detail is `failed`.
 [[nodiscard]] Details failed_details();
 [[nodiscard]] Lists failed_lists();
 

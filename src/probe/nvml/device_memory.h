@@ -24,7 +24,7 @@ struct Counters {
   Reading<Counter> nvlink_received;
 };
 
-/// Of each kind of samples: how many there are at most, and the newest one seen.
+/// For each kind of samples: how many there are at most, and the newest one seen.
 struct SampleMemory {
   struct Kind {
     unsigned capacity = 0;
@@ -50,7 +50,7 @@ class ActivitySamples {
 
   /// False: the library gave no buffers.
   [[nodiscard]] bool allocate(const Api& api);
-  /// Of the look before; null: there was none, or it failed.
+  /// The look before's sample. Null: there was none, or it failed.
   [[nodiscard]] GpmSample before() const { return taken_ ? before_ : nullptr; }
   /// To be filled by this look.
   [[nodiscard]] GpmSample now() const { return now_; }

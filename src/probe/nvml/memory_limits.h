@@ -23,7 +23,7 @@ constexpr std::string_view cgroups = "/sys/fs/cgroup";
 /// unsupported: there can be none here; not_found: none is set. Both say why.
 [[nodiscard]] Result<std::map<std::string, Bytes>> memory_limits(const Sources& sources,
                                                                  Clock& clock);
-/// The same of these groups, the nearest first, asked in this process.
+/// The same for these groups, the nearest first, asked in this process.
 [[nodiscard]] Result<std::map<std::string, Bytes>> memory_limits_of(
     const Sources& sources, const std::vector<std::string>& groups);
 

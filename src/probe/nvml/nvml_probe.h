@@ -62,7 +62,7 @@ class NvmlProbe final : public DeviceSource {
   void wake_device(int index) override;
   [[nodiscard]] Device identify_device(int index, const Wanted& wanted) override;
   [[nodiscard]] DeviceLook observe_device(int index, const Wanted& wanted, WallTime taken) override;
-  /// Of the devices that were asked by now.
+  /// Events of the devices that were asked by now.
   [[nodiscard]] Reading<std::vector<XidEvent>> new_events(WallTime taken) override;
   /// Identity as known from an earlier look, else by its place among /proc/driver/nvidia/gpus, else
   /// "nvml-index-N".

@@ -17,7 +17,7 @@ namespace berth::pci {
 
 /// Whose functions the bus has, by PCI vendor; nothing: it is not known, and may be anybody's.
 using Makers = std::optional<std::vector<std::uint32_t>>;
-/// Of /proc/bus/pci/devices. Nothing: it does not look like that file.
+/// `devices`: the text of /proc/bus/pci/devices. Nothing: it does not look like that file.
 [[nodiscard]] Makers makers_in(std::string_view devices);
 [[nodiscard]] bool may_have(const Makers& makers, std::uint32_t vendor);
 

@@ -40,7 +40,7 @@ struct Progress {
   [[nodiscard]] const HostProcess* process(pid_t pid) const;
 };
 
-/// Of whom no more than the number is known.
+/// A process of which only the number is known.
 [[nodiscard]] HostProcess unread_process(pid_t pid);
 
 /// Adds what somebody else told of the machine. What is known stays.
@@ -68,7 +68,7 @@ void give_up_driver(Progress& progress, const GivenUp& reason);
 /// what became of this one.
 [[nodiscard]] bool give_up_current(Progress& progress, const GivenUp& reason, bool driver_is_late);
 
-/// Of a probe process that wrote what is none of its messages.
+/// The reason for a probe process that wrote something else than messages.
 [[nodiscard]] GivenUp scribbled();
 
 /// A Problem: no probe process could be started.

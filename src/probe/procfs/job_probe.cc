@@ -61,7 +61,7 @@ void read_status(const std::string& path, ProcessCounters& counters) {
     counters.voluntary_switches = counters.involuntary_switches = why;
     return;
   }
-  // Of its first thread alone, which is who waits for the GPU.
+  // Of its first thread alone: that one waits for the GPU.
   counters.voluntary_switches = count_in(*status, "voluntary_ctxt_switches");
   counters.involuntary_switches = count_in(*status, "nonvoluntary_ctxt_switches");
   const auto swapped = procfs::value_of_line(*status, "VmSwap");

@@ -79,7 +79,7 @@ namespace procfs {
 [[nodiscard]] std::optional<std::uint64_t> count_in_list(std::string_view list);
 /// The quota in cpu.max ("50000 100000" is half a CPU); nothing: none.
 [[nodiscard]] std::optional<double> parse_cpu_max(std::string_view text);
-/// The same of version 1: cpu.cfs_quota_us ("-1": none) and cpu.cfs_period_us.
+/// The same for version 1: cpu.cfs_quota_us ("-1": none) and cpu.cfs_period_us.
 [[nodiscard]] std::optional<double> parse_cfs_quota(std::string_view quota,
                                                     std::string_view period);
 /// A line of /proc/PID/cgroup.

@@ -63,7 +63,7 @@ class Recording {
     std::size_t length;
     bool is_json;  // as far as its first character tells
   };
-  /// Of a recording of ours.
+  /// For a recording of ours.
   [[nodiscard]] const Line& last_line() const { return lines_.back(); }
 
  private:

@@ -166,7 +166,7 @@ TEST(Recording, WhatIsNoneOfTheFilesIsToldInPlainWords) {
     EXPECT_THAT(said, HasSubstr("nvidia-smi -q -x"));
     EXPECT_THAT(said, testing::Not(HasSubstr("JSON")));
   }
-  // Of a recording that lost its beginning the rest can be asked for.
+  // The rest of a recording that lost its beginning can be asked for.
   const std::string cut = "ame\": 1}\n" + three_lines();
   EXPECT_THAT(error_of(Recording::parse(cut, Sentence("f"))),
               HasSubstr("f, line 1: it is no snapshot"));

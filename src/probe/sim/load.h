@@ -29,8 +29,8 @@ void tell_power_in_each_way(Device& device);
 // What the jobs on simulated devices use: the devices' energy counters, which as real ones never go
 // back, whatever jobs come and go.
 
-/// Of one observer of one simulated server. Two observers agree about running jobs. Of ended jobs
-/// each knows only those that it saw running.
+/// The counters of one observer of one simulated server. Two observers agree about running jobs. Of
+/// ended jobs each knows only those that it saw running.
 class JobEnergy {
  public:
   /// `base`: the server without jobs.

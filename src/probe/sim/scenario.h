@@ -77,7 +77,7 @@ struct Scenario {
 // The scenarios that are part of the program (src/probe/sim/scenarios), so that everything can be
 // tried where there is no GPU.
 
-/// Of the built-in ones, what is shown where none is named.
+/// The built-in scenario that is shown where none is named.
 inline constexpr std::string_view default_scenario = "server-8xh100";
 
 /// The JSON of a built-in scenario; nothing: there is none of that name.

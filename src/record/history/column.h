@@ -33,7 +33,7 @@ class Entry {
   Entry() = default;
   explicit Entry(std::int64_t value) : value_(value), kind_(kind_value) {}
   explicit Entry(Absent why) : kind_(static_cast<std::uint8_t>(1 + static_cast<int>(why))) {}
-  /// Of a kind as it is written; nothing: there is no such kind, or it needs a number.
+  /// From a kind as it is written. Nothing: there is no such kind, or it needs a number.
   [[nodiscard]] static std::optional<Entry> of_kind(std::uint8_t kind);
 
   [[nodiscard]] std::optional<std::int64_t> value() const {
