@@ -1,6 +1,7 @@
 #pragma once
 // What the machine is made of, kept from day to day. One look cannot show that a driver was
 // exchanged since yesterday. Nor that a card is gone or has another number.
+// Such a change explains what nothing in one look can.
 
 #include <cstdint>
 #include <map>

@@ -16,8 +16,8 @@
 namespace berth {
 
 /// `notice` worth knowing, nothing to do now. `unknown` nothing worse was found, but the driver
-/// answered a question that decides with an error; no finding has this state. `degraded` it works,
-/// not as it should. `failed` it is not to be used.
+/// answered a deciding question with an error; no finding has this state. `degraded` it works, not
+/// as it should. `failed` it is not to be used.
 enum class HealthState { ok, notice, unknown, degraded, failed };
 [[nodiscard]] std::string_view name_of(HealthState state);
 

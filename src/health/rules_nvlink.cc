@@ -60,9 +60,9 @@ Findings nvlink_down(const Device& device, const Snapshot& snapshot) {
 
 /// `alarming`: this many more since the look before, or `a_second` of them, say that something is
 /// wrong now. A link resends what arrived damaged, so a few are nothing. Links are built for one
-/// wrong bit in 10^12: at 300 GB/s that is two or three resends a second. DCGM warns from 100 in
-/// all. Errors that resending did not cure are told from the first: a link set up anew, an error in
-/// the data path's memory.
+/// wrong bit in 10^12: at 300 GB/s that is two or three resends a second under full load. DCGM
+/// warns from 100 in all. Errors that resending did not cure are told from the first: a link set up
+/// anew, an error in the data path's memory.
 struct ErrorRow {
   Detail count;
   Detail growth;

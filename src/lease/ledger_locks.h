@@ -32,8 +32,8 @@ constexpr ByteRange ticket_flags{.start = off_t{1} << 62, .length = flag_length 
 /// `first_gathered` on, one per device of the ticket's own list: it gathers that device.
 constexpr std::size_t passed_flag = 0;
 constexpr std::size_t first_gathered = 1;
-/// The last one's bytes are no flag. One byte is let go per second from the ticket's beginning to
-/// the end of its gathering.
+/// The last one's bytes are no flag. As many bytes are let go as there are seconds from the
+/// ticket's beginning to the end of its gathering.
 constexpr std::size_t until_flag = most_flags - 1;
 
 /// berth 0.1.0 takes these while they are so, and reads no others of the flags. A reader's lock may

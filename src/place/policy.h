@@ -96,8 +96,8 @@ struct Policy {
   /// Null: users are known by their numbers alone.
   std::function<PolicyUser(uid_t)> who = {};
 
-  /// Each member by the user's own table, else by the first group of theirs that has it, else by
-  /// `everybody`.
+  /// Each member by the user's own table. Else by their first group in the file that has it, else
+  /// by `everybody`.
   [[nodiscard]] const UserRules& of(uid_t uid) const;
   [[nodiscard]] Priority highest_priority(uid_t uid) const;
   /// What it counts as, whatever was asked.
