@@ -163,11 +163,11 @@ function(berth_program folder)
   target_link_options(berth PRIVATE -Wl,--wrap=OPENSSL_cpuid_setup)
   if(NOT BERTH_SANITIZE AND NOT BERTH_UBSAN AND NOT BERTH_TSAN)
     # At a fixed address. Each start of a position-independent program would rewrite 156 pages of
-    # pointers, of OpenSSL and our own tables. That is 174 page faults and 1.0 to 1.3 ms of `berth
-    # --version` (AMD EPYC, 2026-11-21). The table of what to rewrite would be 790 kB. Stack, heap
-    # and libraries stay where nobody can guess them. ld.bfd: mold and gold keep the dynamic symbols
-    # of sections that --gc-sections removed. Then libstdc++'s unused random_device would want glibc
-    # 2.36's arc4random.
+    # pointers, of OpenSSL and our own tables. That is 174 page faults and 1.0 to 1.3 ms of
+    # `berth --version` (AMD EPYC, 2026-11-21). The table of what to rewrite would be 790 kB.
+    # Stack, heap and libraries stay where nobody can guess them.
+    # ld.bfd: mold and gold keep the dynamic symbols of sections that --gc-sections removed. Then
+    # libstdc++'s unused random_device would want glibc 2.36's arc4random.
     target_link_options(berth PRIVATE -no-pie -static-libstdc++ -static-libgcc -fuse-ld=bfd
                         -Wl,--gc-sections -Wl,-z,relro -Wl,-z,now)
   endif()

@@ -91,7 +91,7 @@ struct ChildChange {
 /// The same for 0 and 1 alone: stderr stays for our own words.
 [[nodiscard]] Result<void> close_input_and_output();
 /// Opens /dev/null at those of 0, 1 and 2 that are closed. Else the next opened file gets the
-/// number, and our stderr is written into it. Before anything is opened.
+/// number, and our stderr is written into it. Call it before anything is opened.
 [[nodiscard]] Result<void> fill_closed_streams();
 /// Closes everything from 3 up but these, close-on-exec or not. For a child that must not hold its
 /// parent's connections.
