@@ -1,6 +1,7 @@
 #pragma once
-// Where secrets stand in a line of text: the values behind telling names and options, tokens of
-// known makers, the passwords of URLs. base/text.h masks commands with it, base/redactor.h reports.
+// Where secrets stand in a line of text. They are values behind telling names and options, tokens
+// of known makers, and passwords of URLs. base/text.h masks commands with it, base/redactor.h
+// reports.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
-// Proves that a device really computes: products of matrices and copies whose results are checked
-// word by word, and how fast they were. What it should have done is not judged here.
+// Proves that a device really computes, and how fast. Results of matrix products and copies are
+// checked word by word. What it should have done is not judged here.
 
 #include <cstdint>
 #include <functional>

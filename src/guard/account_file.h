@@ -1,7 +1,7 @@
 #pragma once
-// A run's account of device memory (guard/account.h), from berth's side: made before the job
-// starts, read while it runs and after its end. The shims of the job's processes write into it, so
-// what it says is theirs to say.
+// A run's account of device memory (guard/account.h), from berth's side. It is made before the job
+// starts, and read while it runs and after its end. The shims of the job's processes write into it,
+// so what it says is theirs to say.
 
 #include <sys/types.h>
 

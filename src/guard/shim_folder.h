@@ -10,10 +10,10 @@
 
 namespace berth {
 
-/// Makes the folder and what is missing above it, for its owner alone (root's: others may read),
-/// and gives its path without links. Unexpected: why it will not do. It is ours; each folder above
-/// is root's or ours, and nobody else may write there unless it is sticky. Its file system allows
-/// to execute. Its path fits into LD_PRELOAD.
+/// Makes the folder and missing ones above it, for its owner alone (root's: others may read). Gives
+/// its path without links. Unexpected: why it will not do. It is ours; each folder above is root's
+/// or ours, and nobody else may write there unless it is sticky. Its file system allows to execute.
+/// Its path fits into LD_PRELOAD.
 [[nodiscard]] std::expected<std::string, Sentence> make_shim_folder(const std::string& path);
 
 enum class Written { as_it_was, newly, anew };

@@ -1,6 +1,6 @@
 #pragma once
-// How well each device is: rules over a snapshot, each of which looks at a few readings and either
-// finds something or keeps quiet. What a rule could not read is said as that: a device nobody could
+// How well each device is: rules over a snapshot. Each looks at a few readings and either finds
+// something or keeps quiet. What a rule could not read is said as that: a device nobody could
 // examine is not well.
 
 #include <optional>

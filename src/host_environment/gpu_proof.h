@@ -1,6 +1,6 @@
 #pragma once
-// Whether devices really compute, and how fast: compute/proof.h in a process of its own per device,
-// which a driver may hang or crash.
+// Whether devices really compute, and how fast. compute/proof.h runs in a process of its own per
+// device, which a driver may hang or crash.
 
 #include <string>
 #include <string_view>

@@ -40,7 +40,7 @@ std::optional<std::uint64_t> number_behind(std::string_view name, std::string_vi
   return name.starts_with(beginning) ? parse_unsigned(name.substr(beginning.size())) : std::nullopt;
 }
 
-/// NVML lists GPU instances to root alone; the kernel shows everybody a folder for each
+/// NVML lists GPU instances to root alone. The kernel shows everybody a folder for each
 /// (capabilities/gpu0/mig/gi1/ci0, by the card's minor number).
 std::vector<HollowInstance> hollow_instances(const std::string& root) {
   std::vector<HollowInstance> hollow;

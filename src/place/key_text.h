@@ -1,6 +1,6 @@
 #pragma once
-// How members of a job are read from text and typed again: what the rows of request_keys.cc and
-// job_keys.cc have in common. Internal to src/place.
+// How members of a job are read from text and typed again. The rows of request_keys.cc and
+// job_keys.cc share it. Internal to src/place.
 
 #include <array>
 #include <chrono>

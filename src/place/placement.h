@@ -81,8 +81,8 @@ struct Choice {
 };
 
 struct Placement {
-  /// `request.devices` of them, or none. By index, as topology and people expect; with
-  /// Preference::listed as listed, so that the first named is the job's first device.
+  /// `request.devices` of them, or none. By index, as topology and people expect. With
+  /// Preference::listed as listed: the first named is the job's first device.
   std::vector<Choice> chosen;
   std::vector<Refusal> refused;   // every device not chosen and not available
   std::vector<Choice> available;  // would have done, not needed (or not enough of them)

@@ -54,8 +54,8 @@ class DeviceSource {
   /// What it tells of the machine, where wanted; `failed` where open() gave no count.
   virtual void observe_host(Host& host, const Wanted& wanted, std::vector<Problem>& problems) = 0;
 
-  /// The first call to a device, which may start the card and take seconds; what goes wrong is told
-  /// by those below. May block.
+  /// The first call to a device, which may start the card and take seconds. Failures are told by
+  /// the calls below. May block.
   virtual void wake_device(int) {}
 
   /// Who the device is: id, index, name, UUID, PCI address, minor number. Nothing that moves: it

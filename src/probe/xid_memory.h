@@ -17,7 +17,7 @@ class XidMemory {
   void add_logged(const Reading<std::vector<XidEvent>>& events);
 
   /// In the order of their times. An event is left out where the log has the same error of that
-  /// device within 2 s: the log names the process.
+  /// device within 2 s. The log also names the process.
   ///
   /// Absent  neither source could be asked: as the log is, or as the events are where nobody asked
   ///         for the log.

@@ -110,7 +110,7 @@ Result<RecordWriter> RecordWriter::fill(const std::string& directory, const Mani
   // Stopped for minutes before it was locked it was taken for one that is left behind.
   if (!lock && make_directories(directory, 0700)) lock = make_lock();
   if (!lock) return std::unexpected(std::move(lock).error());
-  // Where locks do not work (some network file systems) the record is kept all the same; readers
+  // Where locks do not work (some network file systems) the record is kept all the same. Readers
   // then go by the keeper's pid.
   (void)take_ofd_lock(lock->get());
   writer.lock_ = *std::move(lock);

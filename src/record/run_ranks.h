@@ -1,6 +1,6 @@
 #pragma once
-// The ranks of a run that berth started as several processes (`--ddp`): the record's ranks.json,
-// which their launcher writes and everybody else reads.
+// The ranks of a run that berth started as several processes (`--ddp`). The record's ranks.json has
+// them: their launcher writes it, everybody else reads.
 
 #include <optional>
 #include <string>

@@ -138,8 +138,8 @@ struct Device {
   Reading<Bytes> memory_free;
   Reading<Bytes> memory_reserved;
 
-  /// Processes that the driver lists on it. Absent where the list could not be read: then nobody
-  /// knows who is there, which is not the same as nobody.
+  /// Processes that the driver lists on it. Absent where the list could not be read: unknown users
+  /// are not the same as none.
   Reading<std::uint64_t> process_count;
 
   // --- load ---------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ using Name = std::string_view;
 using Setting = std::pair<std::string_view, std::string_view>;
 
 constexpr std::array<Name, 2> files_nvidia = {"/dev/nvidia", "/dev/dxg"};  // that is WSL's
-// -1 is what the CUDA guide itself recommends for "none"; an empty value is dropped by some
-// launchers (mpirun, docker -e).
+// The CUDA guide itself recommends -1 for "none". Some launchers drop an empty value (mpirun,
+// docker -e).
 constexpr std::array<Setting, 2> hiding_nvidia = {
     {{"CUDA_VISIBLE_DEVICES", "-1"}, {"NVIDIA_VISIBLE_DEVICES", "void"}}};
 

@@ -45,12 +45,12 @@ constexpr std::size_t device_state_count = 10;
 
 [[nodiscard]] DeviceState state_of(const Device& device, const Snapshot& snapshot);
 
-/// Why a device is not given out, also while in use: the one answer that states, placement, views
-/// and doctor go by. `silent` it was not heard this time; the next look may hear it. `lost` it
-/// answers nobody any more. `unusable` no driver has it, or it was taken away: its
-/// `unusable_because` says. `unsupported` this kind of device is not supported yet. `failed` its
-/// health forbids it: fault_of() says why. `unjudged` whether it has failed could not be read.
-/// Where two hold, the first.
+/// Why a device is not given out, also while in use. States, placement, views and doctor go by this
+/// one answer. `silent` it was not heard this time; the next look may hear it. `lost` it answers
+/// nobody any more. `unusable` no driver has it, or it was taken away: its `unusable_because` says.
+/// `unsupported` this kind of device is not supported yet. `failed` its health forbids it:
+/// fault_of() says why. `unjudged` whether it has failed could not be read. Where two hold, the
+/// first.
 enum class Obstacle { none, silent, lost, unusable, unsupported, failed, unjudged };
 [[nodiscard]] Obstacle obstacle_of(const Device& device, const Snapshot& snapshot);
 
@@ -139,8 +139,8 @@ inline constexpr std::string_view in_tree_driver = as_key("in-tree driver of thi
 /// a device.
 [[nodiscard]] bool is_background(const GpuProcess& process);
 
-/// Whether one of a divided card's own processes may run on this instance of it: the driver places
-/// it there, or nowhere.
+/// Whether one of a divided card's own processes may run on this instance. The driver places it
+/// there, or nowhere.
 [[nodiscard]] bool may_be_on_instance(const GpuProcess& of_the_card, const Device& instance);
 
 /// Memory in use that no process seen on the device explains. What an idle driver holds counts as 0

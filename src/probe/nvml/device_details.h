@@ -10,8 +10,8 @@
 
 namespace berth::nvml {
 
-/// The wanted details of a GPU. What is a rate or a statistic covers the time since the look
-/// before, which `memory` remembers; at the first look rates are `not_sampled`. Never waits.
+/// The wanted details of a GPU. Rates and statistics cover the time since the look before, which
+/// `memory` remembers. At the first look rates are `not_sampled`. Never waits.
 void read_details(DeviceAsker& asker, WallTime taken, DeviceMemory& memory, Device& device);
 
 /// The engines that a MIG instance shares, its memory window and its memory errors.

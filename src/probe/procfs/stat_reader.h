@@ -30,7 +30,7 @@ class StatReader {
   using CpuTimeOf = std::function<std::optional<Duration>(pid_t)>;
 
   /// `cpu_time`: none takes the kernel's clocks, where `proc` is the kernel's and of this PID
-  /// namespace; elsewhere every line is read at every look.
+  /// namespace. Elsewhere every line is read at every look.
   explicit StatReader(std::string proc, CpuTimeOf cpu_time = nullptr);
 
   /// Forgets what was read for the look before. Lines of processes that did not run since then stay

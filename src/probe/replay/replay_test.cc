@@ -83,8 +83,8 @@ TEST(Recording, FileAndNumberAreReadFromTheSpec) {
   EXPECT_EQ(*second->at(second->first()), at_second(1));
 }
 
-/// A reader of another program's text: "DUMP 41 42" are looks at 41 and at 42 degrees; of "DUMP
-/// load 77" the second word is a phase.
+/// A reader of another program's text: "DUMP 41 42" are looks at 41 and at 42 degrees. The second
+/// word of "DUMP load 77" is a phase.
 std::optional<Result<std::vector<Snapshot>>> read_foreign(std::string_view text,
                                                           std::string_view phase) {
   const std::size_t at = text.find("DUMP ");

@@ -1,6 +1,6 @@
 #pragma once
 // Registry: which number a device, a process and a series have in the store. Numbers are given at
-// once and written with the next batch; what is not in memory is looked up in the file.
+// once and written with the next batch. A number that is not in memory is looked up in the file.
 
 #include <cstdint>
 #include <map>
