@@ -1,9 +1,9 @@
 """Times whole commands against the least that any program would have to do, in the same run.
 
-Plain `berth` with 8 devices, 16 real processes and 2 leases on the fake NVML, probe process included,
-against loading, initialising and shutting down the same library, and so `ps` and `status --json`;
-`berth smi` by turns with the real nvidia-smi on the same library, where that can be had (build/peers);
-`berth run -- true` against fork and exec of true; what the sampler costs per second and per further
+Plain `berth` with 8 devices, 16 real processes and 2 leases on the fake NVML, probe process included.
+It stands against loading, initialising and shutting down the same library; so do `ps` and `status --json`.
+`berth smi` by turns with the real nvidia-smi on the same library, where that can be had (build/peers).
+`berth run -- true` against fork and exec of true. What the sampler costs per second and per further
 process."""
 
 import json

@@ -1,6 +1,6 @@
 // links: berth_record
-// The history store: how much disk a reading takes, what a look costs to keep (eight GPUs, 64
-// processes), and how long the charts of a month take to draw. A month is generated once, in a
+// The history store: how much disk a reading takes, and what a look costs to keep (eight GPUs, 64
+// processes). How long the charts of a month take to draw. A month is generated once, in a
 // temporary directory that goes at the end.
 
 #include <benchmark/benchmark.h>
@@ -70,8 +70,8 @@ void append_look(benchmark::State& state) {
 }
 BENCHMARK(append_look)->Iterations(3600)->Unit(benchmark::kMicrosecond);
 
-/// A month of eight GPUs and 64 processes, with the readings' noise, at a look every nine seconds:
-/// roll-ups, which a month's chart is drawn from, are as many as at one a second.
+/// A month of eight GPUs and 64 processes, with the readings' noise, at a look every nine seconds.
+/// A month's chart is drawn from roll-ups: there are as many as at one look a second.
 class Month {
  public:
   Month() {

@@ -1,5 +1,5 @@
 """What showing 200 other servers costs `berth serve`: its CPU time per round of five seconds, against the
-same server alone in the same run, its memory, how old what it shows becomes, and its list of hosts. The
+same server alone in the same run. Its memory, how old what it shows becomes, and its list of hosts. The
 others are one process (tests/serve/many_servers.cc) with 8 GPUs and 64 processes each, all changing once a
 second; it runs beside, so on one processor both share it."""
 

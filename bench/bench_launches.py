@@ -1,5 +1,5 @@
-"""500 `berth run` at once for 8 devices of the fake NVML, each with its probe, its keeper, its sampler and a job:
-what all of them cost in processor time, against the same launches eight at a time, of which none waits. With inotify,
+"""500 `berth run` at once for 8 devices of the fake NVML. Each has its probe, its keeper, its sampler and a job.
+What all of them cost in processor time, against the same launches eight at a time, of which none waits. With inotify,
 and with none.
 
 Each job proves by a lock on a file of its device that it is alone there. BERTH_BENCH_LAUNCHES says how many."""
@@ -41,7 +41,7 @@ def environment(scratch):
 
 
 def end_of_all():
-    """Exit codes by pid of what was started, and of what that left running, which we have adopted."""
+    """Exit codes by pid, of the started processes and of their children that we have adopted."""
     codes = {}
     while True:
         try:

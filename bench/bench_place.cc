@@ -81,8 +81,8 @@ void choose_linked(benchmark::State& state) {
 }
 BENCHMARK(choose_linked)->Unit(benchmark::kMicrosecond);
 
-/// What went wrong in it; nullptr: no device had two jobs, no user more than allowed, all started
-/// within that many days, and of a user's equal jobs the first to come did first.
+/// What went wrong in it. nullptr: no device had two jobs, no user more than allowed. All started
+/// within that many days, and a user's equal jobs in the order in which they came.
 const char* fault_in(const QueueLab& lab, const Policy& policy, std::int64_t most_days) {
   if (!lab.faults.empty()) return lab.faults.front().c_str();
   if (lab.waiting() > 0) return "somebody never starts";

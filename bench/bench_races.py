@@ -1,5 +1,6 @@
-"""500 processes that ask for 8 devices of a made-up machine at once (no `berth run` in it), with and without inotify, and a head of the queue that is stopped:
-what all waiters together cost, from tests/stress/lease_stress. Who breaks a promise there exits with 1."""
+"""500 processes that ask for 8 devices of a made-up machine at once, without `berth run`. With and without inotify,
+and with a head of the queue that is stopped. What all waiters together cost, from tests/stress/lease_stress. A broken
+promise there exits with 1."""
 
 import json
 import os

@@ -1,6 +1,6 @@
-"""What `berth serve` answers while 1,000 slow clients hold connections, with 8 devices and 64 real
-processes on the fake NVML at one look a second: the 99th percentile of a client that asks 250 times a
-second, and what wrk gets out of it at most with ten connections that never pause; what looking costs, and
+"""What `berth serve` answers while 1,000 slow clients hold connections. It has 8 devices and 64 real
+processes on the fake NVML, at one look a second. The 99th percentile of a client that asks 250 times a
+second. What wrk gets out of it at most, with ten connections that never pause. What looking costs, and
 whether memory grows over many requests. Needs wrk; without it the first and the cost of looking."""
 
 import http.client

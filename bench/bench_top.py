@@ -1,6 +1,6 @@
-"""What `berth top` costs: CPU of the program and its probe process within 20 s at one look a second
-(8 devices on the fake NVML, 64 real processes, a terminal of 200 by 50 that takes everything), what
-nvtop costs beside it, and how long the first picture takes.
+"""What `berth top` costs: CPU of the program and its probe process within 20 s at one look a second.
+8 devices on the fake NVML, 64 real processes, a terminal of 200 by 50 that takes everything. What nvtop
+costs beside it, and how long the first picture takes.
 
 With --gpu: on this machine's own devices, beside 64 processes that compute on the first of them."""
 

@@ -1,5 +1,5 @@
-// The least that any program which reads the same files has to do: open, read, close, for each of a
-// list; of a folder, list it. The microseconds of processor time of each pass are printed.
+// The least that a program has to do to read the same files. It opens, reads and closes each of a
+// list, and lists folders. The microseconds of processor time of each pass are printed.
 //
 //   floor_files LIST PASSES
 

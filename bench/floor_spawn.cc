@@ -1,11 +1,11 @@
-// Times commands from a process too small to matter: what a Python parent cannot do, as its own
-// size shows in the children's peak memory and its start-up in their time.
+// Times commands from a process too small to matter. A Python parent cannot: its size shows in the
+// children's peak memory, its start-up in their time.
 //
 //   floor_spawn ROUNDS [NAME=VALUE…] COMMAND [ARGUMENT…] [: [NAME=VALUE…] COMMAND [ARGUMENT…]]…
 //
-// Runs the commands in turn, ROUNDS times, with /dev/null as stdin and output; prints a line per
-// command: for each round "microseconds:peak_kib:exit_code:cpu_microseconds", the last of it and
-// all its children: what a machine that does other work beside it changes least.
+// Runs the commands in turn, ROUNDS times, with /dev/null as stdin and output. Prints a line per
+// command: for each round "microseconds:peak_kib:exit_code:cpu_microseconds". The last is of the
+// command and all its children: other work on the machine changes it least.
 
 #include <fcntl.h>
 #include <sys/resource.h>

@@ -26,11 +26,11 @@ if(BERTH_WERROR)
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 # -g1 keeps file and line for the sanitizers' reports. -O0: a test file compiles in 9.5 s of CPU
-# instead of 12.3 with -Og (measured on one core of this project's build machine), and no test is
-# slow enough to notice.
+# instead of 12.3 with -Og. Measured on one core of this project's build machine. No test is slow
+# enough to notice.
 set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1")
-# A test's own files without: GoogleTest names file and line of what fails, and they compile in 11.2 s
-# of CPU instead of 13.1 (clang 19, AMD EPYC, 2026-11-27).
+# A test's own files without: GoogleTest names file and line of what fails. They compile in 11.2 s of CPU
+# instead of 13.1 (clang 19, AMD EPYC, 2026-11-27).
 set(berth_test_options "")
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(berth_test_options -g0)
@@ -41,9 +41,8 @@ if(BERTH_FUZZ)
                                                  -fno-sanitize-recover=all)
   target_link_options(berth_options INTERFACE -fsanitize=address,undefined)
 elseif(BERTH_SANITIZE)
-  # Without the checks of each pointer before its use, which take a third of the compile time that a
-  # fresh clone waits for: a null one is AddressSanitizer's as well, and ./dev check and ./dev fuzz
-  # have them all.
+  # Without the checks of each pointer before its use: they take a third of a fresh clone's compile
+  # time. AddressSanitizer finds a null one as well. ./dev check and ./dev fuzz have them all.
   target_compile_options(
     berth_options INTERFACE -fsanitize=address,undefined -fno-sanitize=null,vptr,alignment
                             -fno-sanitize-recover=all -fno-omit-frame-pointer)
@@ -167,12 +166,12 @@ function(berth_program folder)
   target_link_libraries(berth PRIVATE berth_${folder})
   target_link_options(berth PRIVATE -Wl,--wrap=OPENSSL_cpuid_setup)
   if(NOT BERTH_SANITIZE AND NOT BERTH_UBSAN AND NOT BERTH_TSAN)
-    # At a fixed address: as a position-independent program each start would first rewrite the
-    # 156 pages of pointers of OpenSSL and our own tables (174 page faults and 1.0 to 1.3 ms of
-    # `berth --version`, AMD EPYC, 2026-11-21), and the table of what to rewrite would be 790 kB.
+    # At a fixed address. Each start of a position-independent program would rewrite 156 pages of
+    # pointers, of OpenSSL and our own tables. That is 174 page faults and 1.0 to 1.3 ms of
+    # `berth --version` (AMD EPYC, 2026-11-21). The table of what to rewrite would be 790 kB.
     # Stack, heap and libraries stay where nobody can guess them.
-    # ld.bfd: mold and gold keep the dynamic symbols of sections that --gc-sections removed, and
-    # libstdc++'s unused random_device would then want glibc 2.36's arc4random.
+    # ld.bfd: mold and gold keep the dynamic symbols of sections that --gc-sections removed. Then
+    # libstdc++'s unused random_device would want glibc 2.36's arc4random.
     target_link_options(berth PRIVATE -no-pie -static-libstdc++ -static-libgcc -fuse-ld=bfd
                         -Wl,--gc-sections -Wl,-z,relro -Wl,-z,now)
   endif()
@@ -229,7 +228,7 @@ function(berth_recipes)
     PROPERTIES OBJECT_DEPENDS "${recipes}" COMPILE_OPTIONS "-Wa,-I,${folder}")
 endfunction()
 
-# berth_server(LIBRARY): what serves HTTP beyond our own folders, static where Debian has it so, and
+# berth_server(LIBRARY): what serves HTTP beyond our own folders, static where Debian has it so. And
 # the API's description for the .incbin in serve/openapi.S.
 function(berth_server library)
   set(folder ${CMAKE_SOURCE_DIR}/src/${library})

@@ -1,6 +1,6 @@
 # libberth: the C library of include/berth/berth.h. It holds its own folder and base, the C++ runtime
-# included, and exports berth_* alone: as libberth.so.0, and as libberth.a, one object whose other
-# names are local, so that a program with its own {fmt} or JSON library never meets ours.
+# included, and exports berth_* alone. It is libberth.so.0, and libberth.a: one object whose other
+# names are local. So a program with its own {fmt} or JSON library never meets ours.
 
 # Alone in its object: the library brings a check_failed() of its own, which ends no host.
 set_source_files_properties(${CMAKE_SOURCE_DIR}/src/base/check.cc
@@ -56,8 +56,9 @@ function(berth_include_directory target)
                         $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>)
 endfunction()
 
-# One object of all that the calls reach, by `ld -r`: with -r the compiler links no library by
-# itself, so the C++ runtime is named. What unwinds the stack is the host's, as it is the compiler's.
+# One object of all that the calls reach, by `ld -r`. With -r the compiler links no library by
+# itself, so the C++ runtime is named. What unwinds the stack is the host's, as it is the
+# compiler's.
 function(berth_static_library calls)
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libstdc++.a
                   OUTPUT_VARIABLE runtime OUTPUT_STRIP_TRAILING_WHITESPACE)

@@ -1,6 +1,6 @@
 // links: berth_view berth_probe
-// A series of `berth explain --series`, which may come from anybody, with all that is made of it;
-// and the lines that workloads write for a simulated server.
+// A series of `berth explain --series`, with all that is made of it: it may come from anybody. And
+// the lines that workloads write for a simulated server.
 
 #include <cmath>
 #include <cstddef>

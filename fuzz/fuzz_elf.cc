@@ -1,6 +1,6 @@
 // links: berth_guard
-// Files that a loader would take: a driver's library, the shim's template, the loader's cache. Who
-// sets LD_LIBRARY_PATH says which file is read.
+// Files that a loader would take: a driver's library, the shim's template, the loader's cache.
+// LD_LIBRARY_PATH decides which file is read, so it may be anybody's.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // links: berth_diagnose
-// A job's log, as pasted by anybody or written by any program: cleaned, matched with the catalogue
-// of error texts, PyTorch's message of memory read as numbers.
+// A job's log, as pasted by anybody or written by any program. It is cleaned and matched with the
+// catalogue of error texts. PyTorch's message of memory is read as numbers.
 
 #include <cstddef>
 #include <cstdint>

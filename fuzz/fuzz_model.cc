@@ -1,6 +1,6 @@
 // links: berth_fit
-// A model as somebody downloaded it: config.json, the header of a safetensors file and the index of
-// several, and how much memory that comes to. Also the words of --train and a number of parameters.
+// A downloaded model: config.json, the header of a safetensors file and the index of several. And
+// how much memory that comes to. Also the words of --train and a number of parameters.
 
 #include <cstddef>
 #include <cstdint>

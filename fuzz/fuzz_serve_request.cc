@@ -1,7 +1,7 @@
 // links: berth_serve
-// What strangers send down a connection, read as the server reads it (Beast's parser under our
-// limits, one request after another), over the handler. How the bytes are cut into pieces changes
-// no request.
+// What strangers send down a connection, over the handler. It is read as the server reads it:
+// Beast's parser under our limits, one request after another. How the bytes are cut into pieces
+// changes no request.
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
@@ -53,8 +53,8 @@ class Connection {
   std::size_t piece_;
 };
 
-/// All that one connection asked, and the status of what was answered to what is no request; 0:
-/// that never came.
+/// All requests of one connection, and the status of the answer to what is no request; 0: that
+/// never came.
 struct Conversation {
   std::vector<HttpRequest> requests;
   int refused_with = 0;

@@ -1,5 +1,5 @@
 // links: berth_probe
-// What a probe process wrote into its pipe: it has a vendor's library in its address space, and may
+// What a probe process wrote into its pipe. It has a vendor's library in its address space, and may
 // be killed in the middle of a message.
 
 #include <algorithm>

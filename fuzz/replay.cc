@@ -1,6 +1,6 @@
-// Feeds a fuzz target, given by name, without libFuzzer: each file of its corpus, then copies of
-// them with a few bytes changed, always the same ones. Finds what a change broke; finding new ways
-// to break things is ./dev fuzz's work.
+// Feeds a fuzz target, given by name, without libFuzzer. First each file of its corpus, then copies
+// with a few bytes changed, always the same ones. Finds what a change broke; finding new ways to
+// break things is ./dev fuzz's work.
 
 #include <algorithm>
 #include <cstdint>

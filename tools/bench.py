@@ -76,8 +76,8 @@ def google_benchmark(program: Path) -> list[dict]:
 
 def script(path: Path, build: Path) -> list[dict]:
     with tempfile.TemporaryDirectory() as installed:
-        # A copy, as an installed program is: what a linker has just written lies in the page cache in
-        # small pieces, and mapping those costs each start 0.25 ms more.
+        # A copy, as an installed program is. What a linker has just written lies in the page cache in small pieces.
+        # Mapping those costs each start 0.25 ms more.
         berth = shutil.copy(build / "berth", installed)
         done = subprocess.run(
             [sys.executable, str(path)],

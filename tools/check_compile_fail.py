@@ -1,7 +1,7 @@
 """Holds the types to what they must refuse.
 
-Each tests/compile_fail/*.cc compiles as it is, and with -DBERTH_WRONG does not, with an error that
-holds the text of its first line's "// refused: TEXT".
+Each tests/compile_fail/*.cc compiles as it is, and with -DBERTH_WRONG does not. The error then holds
+the text of its first line's "// refused: TEXT".
 """
 
 import os

@@ -1,8 +1,8 @@
 """Holds the documents to the repository and the program.
 
-Links resolve; commands and options in the READMEs exist, and the two READMEs show the same ones;
-generated documents are what the program prints; nothing speaks of the place where it was written;
-what is written by hand stays short. With --write BERTH, rewrites the generated documents; with
+Links resolve. Commands and options in the READMEs exist, and the two READMEs show the same ones.
+Generated documents are what the program prints. Nothing speaks of the place where it was written.
+What is written by hand stays short. With --write BERTH, rewrites the generated documents; with
 --words, prints how many words each document has.
 """
 

@@ -1,8 +1,8 @@
 """Tells of long files: above 400 lines it warns, above 500 (tests 800) it fails.
 
-A file is a subject that a reader looks for, of 100 to 400 lines. A table is as long as what it lists:
-a file that is mostly one table is exempt, so that no table is cut in two for its length. So is what
-./dev docs makes."""
+A file is a subject that a reader looks for, of 100 to 400 lines. A table is as long as its content:
+a file that is mostly one table is exempt, so that no table is cut in two. So is what ./dev docs
+makes."""
 
 import re
 import sys

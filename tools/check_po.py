@@ -1,12 +1,13 @@
 """Holds po/zh_CN.po against the words for people in the sources.
 
-Words are what tr(), trf(), sentence(), fail() and the local helpers that pass text on to them are given,
-the columns of a few constant tables, and the sentences of the simulated servers. Each must have a
-translation that uses the same placeholders; a translation of words that are gone is an error as well.
-One thing has one Chinese word, on the command line, on the page and in the documents: a word that
-NOTIONS replaces is an error in any of them. What is noticed below view/, top/ and app/ is a Sentence:
-tr() and trf() there are an error, but for the files of TRANSLATE_HERE. Sentences are short. With --update, adds empty entries
-for new words and drops those that are gone; with --keys, lists the words.
+Words are the arguments of tr(), trf(), sentence(), fail() and of the local helpers that pass text on to
+them. Words are also the columns of a few constant tables, and the sentences of the simulated servers.
+Each must have a translation that uses the same placeholders; a translation of words that are gone is an
+error as well. One thing has one Chinese word, on the command line, on the page and in the documents: a
+word that NOTIONS replaces is an error in any of them. What is noticed below view/, top/ and app/ is a
+Sentence: tr() and trf() there are an error, but for the files of TRANSLATE_HERE. Sentences are short.
+With --update, adds empty entries for new words and drops those that are gone; with --keys, lists the
+words.
 """
 
 import ast
@@ -257,10 +258,13 @@ def translated_early(root: Path) -> list[str]:
     return found
 
 
+def words_in(sentence: str) -> int:
+    return len([word for word in sentence.split() if re.search(r"[\w{]", word)])
+
+
 def longest_sentence(text: str) -> int:
     """Its words, of the English."""
-    whole = re.sub(r"`[^`]*`", "x", text)
-    return max(len([w for w in one.split() if re.search(r"[\w{]", w)]) for one in SENTENCE_END.split(whole))
+    return max(words_in(one) for one in SENTENCE_END.split(re.sub(r"`[^`]*`", "x", text)))
 
 
 def long_texts(wanted: set[str]) -> list[str]:

@@ -3,8 +3,8 @@
     check_wire.py           tells where the one is not what the other says
     check_wire.py --write   writes it anew (./dev docs does)
 
-What is not exact is refused: a schema that does not say what it is, an object that neither names its
-members nor says that it has others, a member that may be missing without a word on when.
+What is not exact is refused: a schema that does not say what it is; an object that neither names
+its members nor says that it has others; a member that may be missing without a word on when.
 """
 
 import json

@@ -16,8 +16,8 @@ want_peers() {
   done
 }
 
-# debian_apt 'RELEASE SECTION...'...: leaves in `apt` the words of an apt-get that knows these alone, with lists of
-# its own below build/, so that nothing of the machine's changes; $arch: another architecture. 1: there is no mirror.
+# debian_apt 'RELEASE SECTION...'...: leaves in `apt` the words of an apt-get that knows these alone. Its lists lie
+# below build/: nothing of the machine's changes. $arch: another architecture. 1: there is no mirror.
 debian_apt() {
   local lists=$here/build/peers/.apt key=/usr/share/keyrings/debian-archive-keyring.gpg mirror release
   mirror=$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(REPO_URI)' 2>/dev/null |
@@ -37,8 +37,8 @@ debian_apt() {
   "${apt[@]}" update </dev/null >&2 || true
 }
 
-# As want_peers(): NVIDIA's programs and drivers of several branches, an old C library, and pycuda with
-# what it imports, from Debian's other releases and sections.
+# As want_peers(), from Debian's other releases and sections: NVIDIA's programs and drivers of several
+# branches, an old C library, and pycuda with what it imports.
 want_of_other_releases() {
   command -v dpkg-deb >/dev/null || return 0
   local one

@@ -23,6 +23,7 @@ from pathlib import Path
 
 import check_binary
 import check_compile_fail
+import check_comments
 import check_docs
 import check_format
 import check_layers
@@ -60,6 +61,7 @@ def quick_checks(report: Report) -> None:
     for warning in check_lengths.warnings(ROOT):
         print(f"note: {warning}")
     check(report, "format", check_format.findings(ROOT))
+    check(report, "comments", check_comments.findings(ROOT))
     check(report, "po", check_po.findings(ROOT))
     check(report, "wire", check_wire.findings(ROOT))
     if check_page.are_there(ROOT):
@@ -222,7 +224,7 @@ def the_rest() -> list[Path]:
 
 
 def end_to_end(report: Report) -> None:
-    # The browser first, while compilers are beside it: of what looks at the clock, nothing should be.
+    # The browser first, while compilers are beside it: nothing should be beside tests that look at the clock.
     for tests in (IN_A_BROWSER, *LOOK_AT_THE_CLOCK):
         test_programs.run_pytest(report, tests, ROOT)
 
@@ -245,8 +247,8 @@ def page_tests(report: Report, reason_to_skip: str) -> None:
 def everything(report: Report) -> None:
     no_page_tools = check_page.bring_tools(ROOT)
     os.environ.update({"BERTH": str(BERTH), "BERTH_BUILD": str(RELEASE)})
-    # What comes one after the other leaves processors idle, and end-to-end tests need the release alone:
-    # the sanitized build and its tests go on beside all of it, and give way.
+    # Serial work leaves processors idle, and end-to-end tests need the release alone. So the sanitized build and its
+    # tests go on beside all of it, and give way.
     with ThreadPoolExecutor(1) as beside, ThreadPoolExecutor(LANES_OF_THE_REST) as lanes:
         others = [beside.submit(sanitized, report)]
         try:

@@ -4,10 +4,10 @@
     tools/score_explain.py [--tool PATH] [--markdown] [--list] DIR...
 
 A file's name says the right answer: RULE--VARIANT.jsonl[.gz], or healthy--near_RULE-N.jsonl[.gz]
-where nothing is to be found. Prints the confusion matrix, the share right, and the same with the
+where nothing is to be found. Prints the confusion matrix and the share right. Prints the same with the
 thresholds (src/diagnose/bottleneck/thresholds.h) moved by 30 %, all together and each alone. The exit
-code is 1 where fewer than 90 % of the series with a cause have it said first, where anything is said
-of a healthy one, where fewer than 90 % of all are right, or fewer than 85 % with thresholds moved.
+code is 1 where fewer than 90 % of the series with a cause have it said first; where anything is said
+of a healthy one; where fewer than 90 % of all are right, or fewer than 85 % with thresholds moved.
 """
 
 import argparse

@@ -145,7 +145,7 @@ def run_with_results(
     """Runs one program that writes `results` as XML."""
     environment = {**os.environ, "LC_ALL": "C.UTF-8", "UBSAN_OPTIONS": "print_stacktrace=1"}
     environment["BERTH_TEST_PATIENCE_S"] = str(int(patience_s / 2))
-    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # of those of this machine no test wants one
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # no test wants this machine's plugins
     environment.pop("BERTH_SIM", None)
     environment.pop("CUDA_VISIBLE_DEVICES", None)
     if name.endswith("_tests"):

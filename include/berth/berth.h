@@ -110,7 +110,7 @@ typedef struct {
 berth_code berth_open(const berth_options* options, berth_context** context, berth_error** error);
 /* Its looks, answers, waits and leases live on. */
 void berth_close(berth_context* context);
-/* The program that this library asks: for who wants to run one of its verbs. NULL: none found. */
+/* The program that this library asks, for callers that run one of its verbs. NULL: none found. */
 const char* berth_program(berth_context* context);
 /* A new connection to `berth serve`'s socket, for HTTP; it does not block, and is yours to close.
  * Only a server of root's or of this user's is taken. BERTH_E_NOT_FOUND: there is none. */
@@ -125,7 +125,7 @@ typedef enum {
   BERTH_LISTS       /* and lists: retired pages, NVLinks, … */
 } berth_depth;
 
-/* What a device is to who wants one (doc/METRICS.md, `state`). */
+/* What a device is to a caller who wants one (doc/METRICS.md, `state`). */
 typedef enum {
   BERTH_FREE,
   BERTH_RESERVED, /* free, but for somebody in the queue */
@@ -174,8 +174,8 @@ typedef struct {
   int32_t zero;
 } berth_process;
 
-/* A look, at most max_age_ms old where `berth serve` has one, else taken now by the helper: 0.1 to
- * 5 ms, and 5 s where a card hangs (it is in the look then, absent, with a problem). */
+/* A look, at most max_age_ms old where `berth serve` has one, else taken now by the helper. That
+ * takes 0.1 to 5 ms, and 5 s where a card hangs. The look then has it as absent, with a problem. */
 berth_code berth_look_now(berth_context* context, uint32_t depth, berth_look** look,
                           berth_error** error);
 /* The same in steps, always by the helper: poll `fd` for reading at most `due_ms`, then advance. No

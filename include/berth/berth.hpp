@@ -198,7 +198,7 @@ class Answer {
   detail::Owned<berth_answer> raw_;
 };
 
-/// Devices that are this process's until it ends or this object does; in a forked child the
+/// Devices that are this process's until it ends or this object does. In a forked child the
 /// object's end only forgets them.
 class Lease {
  public:

@@ -1,6 +1,6 @@
 #pragma once
-// LibTorch on leased devices: which c10::Device to use, a module moved there, tensors held to one
-// device with an error that names both, and what the allocator holds, as marks of the run.
+// LibTorch on leased devices: which c10::Device to use, and a module moved there. Tensors are held
+// to one device, with an error that names both. What the allocator holds becomes marks of the run.
 //
 // Compiled by your program, with torch's own flags: nothing of torch is in libberth. Apply the
 // lease first: device() asks CUDA, which reads CUDA_VISIBLE_DEVICES once. (The namespace is not

@@ -1,6 +1,6 @@
 #pragma once
-// What berth.hpp answers with: a Result has a value or an Error, a Reading a value or why there is
-// none, and a number knows its unit.
+// What berth.hpp answers with. A Result has a value or an Error. A Reading has a value or why there
+// is none. A number knows its unit.
 //
 // Nothing here throws but value(), `*` and `->` where there is no value: berth::Failure, or without
 // exceptions std::terminate().
@@ -35,7 +35,7 @@ class Error {
   std::string message_;
 };
 
-/// What is thrown by who insists on a value that is not there.
+/// Thrown where code insists on a value that is not there.
 class Failure : public std::exception {
  public:
   explicit Failure(Error error) : error_(std::move(error)) {}

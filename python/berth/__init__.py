@@ -5,8 +5,8 @@
     with berth.lease(memory="10G", wait=True) as lease:
         model.to(lease.device)
 
-Imports neither torch nor numpy, starts no CUDA, and asks the driver in a helper process, so that a
-card that hangs never hangs yours. doc/LIBRARY.md leads through it.
+Imports neither torch nor numpy, and starts no CUDA. Asks the driver in a helper process, so a card
+that hangs never hangs yours. doc/LIBRARY.md leads through it.
 """
 
 from __future__ import annotations

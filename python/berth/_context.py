@@ -2,8 +2,8 @@
 
 Nothing here sleeps in C: what takes time is a generator that yields (descriptor, seconds) where it
 is to be polled. `drive` polls it with poll(2), which Ctrl-C interrupts; `drive_async` in asyncio's
-loop. What interrupts the polling is thrown into the generator, which may poll for a moment more
-until what it was about is given up. Closing it gives it up at once.
+loop. An exception that interrupts the polling is thrown into the generator. The generator may poll
+for a moment more, until it has given up its task. Closing it gives it up at once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MOST_KINDS = 32
 
 
 def whereabouts() -> Key:
-    """What makes a context another one; for who borrows two of one place."""
+    """What makes a context another one, for callers that borrow two of one place."""
     # A forked child's are its own: its parent is still speaking to the helpers of the others.
     return (os.getpid(), *map(os.environ.get, _VARIABLES))
 

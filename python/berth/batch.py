@@ -33,8 +33,8 @@ def find_batch_size(
     (96, 91)
 
     It doubles from `start`, then bisects. After each try the frames of the error are cleared and
-    the caches emptied, so that nothing of it is left for the next. fn does a whole training step and
-    keeps nothing; `restore` undoes what it changed (weights, a data loader's place). Where
+    the caches emptied: nothing of it is left for the next. fn does a whole training step and keeps
+    nothing; `restore` undoes what it changed (weights, a data loader's place). Where
     torch.distributed runs all ranks try the same and get the same: fn then communicates with no
     other rank (`no_sync()`, or the module inside DDP). Error if `start` does not fit.
     """

@@ -39,8 +39,8 @@ class News:
 class Lease:
     """Devices that nobody else is given, until release(), the end of `with`, or of this process.
 
-    Those end it for all. At the end of this process, after a kill too, it lasts until the last
-    process that inherited it has ended: forked children and who was given fileno().
+    release() and the end of `with` end it for all. At the end of this process, after a kill too,
+    processes that inherited it keep it until they end: forked children, and those given fileno().
     """
 
     sim: Optional[str]
@@ -238,7 +238,7 @@ def _leave_steps(place: ctypes.c_void_p, pid: int) -> Steps[None]:
     """Leaves the queue; the place is gone once the helper has ended, which it does within half a second."""
     try:
         none = ctypes.c_void_p()
-        # It is over; or it is that of who forked this process.
+        # It is over; or it belongs to the process that forked this one.
         left = pid != os.getpid() or _abi.library().berth_wait_leave(place, None) != _abi.OK
         while not left:
             yield _abi.library().berth_wait_fd(place), 1.0
@@ -332,7 +332,7 @@ JAX_OWN = {*JAX_SHARE, "XLA_PYTHON_CLIENT_PREALLOCATE", "XLA_PYTHON_CLIENT_ALLOC
 
 
 def _jax_share(memory: Optional[bytes], devices: List[Device]) -> Dict[str, str]:
-    """JAX takes three quarters of a card at once, also of one that is shared, unless it is told how much."""
+    """How much JAX may take: untold, it takes three quarters of a card at once, also of a shared one."""
     import importlib.util
 
     totals = [device.memory_total.value for device in devices]

@@ -74,7 +74,7 @@ def device_request(
 def takes(
     listed: Callable[Parameters, DeviceRequest],
 ) -> Callable[[Callable[[DeviceRequest], T]], Callable[Parameters, T]]:
-    """The parameters of `listed`, also for help() and for who checks types."""
+    """The parameters of `listed`, also for help() and type checkers."""
 
     def decorated(answer: Callable[[DeviceRequest], T]) -> Callable[Parameters, T]:
         def call(*words: Parameters.args, **how: Parameters.kwargs) -> T:

@@ -45,7 +45,7 @@ enum class Ending { resolved, unknown, unwatched };
 [[nodiscard]] std::string_view name_of(Ending ending);
 [[nodiscard]] std::optional<Ending> ending_from_name(std::string_view name);
 
-/// Somebody whom an alert is about. His name is shown only to who may see it.
+/// A user that an alert is about. The name is shown only to those who may see it.
 struct AlertUser {
   std::optional<uid_t> uid;  // nothing: not known
   std::string name;
@@ -64,7 +64,7 @@ struct Alert {
   WallTime since;      // when it was first seen, which may be before it began to be an alert
   WallTime last_seen;  // of an event: when it happened last
   std::optional<WallTime> resolved;  // when it was over; `ending` says whether it is mended
-  Ending ending = Ending::resolved;  // of one that is over
+  Ending ending = Ending::resolved;  // once it is over
   Sentence summary;                  // names nobody
   Sentence advice;                   // what to do next; may be empty
   std::vector<AlertUser> users;

@@ -30,7 +30,7 @@ void add(Environment& environment, const std::string& what, const Reading<std::s
   }
 }
 
-/// "GPU 3: NVIDIA H100 80GB HBM3": its number is part of what it is to who set a job up for it.
+/// "GPU 3: NVIDIA H100 80GB HBM3": users who set a job up for it know it by its number.
 std::string device_fact(const Device& device) {
   const std::string name = device.name.get() ? fact(*device.name.get()) : std::string("?");
   return device.index ? fmt::format("GPU {}: {}", *device.index, name) : name;

@@ -1,6 +1,7 @@
 #pragma once
-// What the machine is made of, kept from day to day: a driver that was exchanged, a card that is
-// gone or has another number since yesterday explains what nothing in one look can.
+// What the machine is made of, kept from day to day. One look cannot show that a driver was
+// exchanged since yesterday. Nor that a card is gone or has another number.
+// Such a change explains what nothing in one look can.
 
 #include <cstdint>
 #include <map>
@@ -33,7 +34,7 @@ inline constexpr std::string_view runtime_key = "version of ";
 [[nodiscard]] Environment environment_of(const Snapshot& snapshot,
                                          const std::optional<std::string>& toolkit);
 
-/// Of the text of /usr/local/cuda/version.json. Nothing: it does not say.
+/// From the text of /usr/local/cuda/version.json. Nothing: it does not say.
 [[nodiscard]] std::optional<std::string> toolkit_version(std::string_view text);
 
 struct EnvironmentChange {
@@ -55,8 +56,8 @@ class EnvironmentMemory {
   /// Those of the last day, one per thing.
   [[nodiscard]] const std::vector<EnvironmentChange>& changes() const { return changes_; }
   [[nodiscard]] const std::map<std::string, std::string>& facts() const { return facts_; }
-  /// Cards by the numbers that they had when they were seen last: one that was lost before anybody
-  /// looked cannot say who it is.
+  /// Cards by their last seen numbers. One that was lost before the first look cannot say which
+  /// card it is.
   [[nodiscard]] std::map<int, DeviceId> cards() const;
   /// Counts whatever changes facts() and changes().
   [[nodiscard]] std::uint64_t change() const { return change_; }

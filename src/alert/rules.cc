@@ -7,8 +7,9 @@
 
 namespace berth {
 
-// A look comes once a second, details every ten. What a person would do at once begins after a few
-// looks; what mends itself (heat, a job's pause) after the time in which it usually does.
+// A look comes once a second, details every ten. An alert that wants action at once begins after a
+// few looks. Heat and a job's pause mend themselves: they begin after the time in which they
+// usually do.
 std::span<const AlertRuleFacts, alert_rule_count> alert_rules() {
   static const auto table = [] {
     std::array<AlertRuleFacts, alert_rule_count> by_number{};

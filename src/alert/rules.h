@@ -35,8 +35,8 @@ struct AlertRuleFacts {
   std::chrono::seconds gap{};
   /// It happened at a time, rather than being so now: it begins at once.
   bool is_event = false;
-  // One of these, which says what it sees: in a look, of a device in it (MIG instances too), or of
-  // a card. Asked where the rule is on.
+  // One of these. It says what it sees in a look, of a device in it (MIG instances too), or of a
+  // card. Asked where the rule is on.
   void (*see)(const alert::Round& round) = nullptr;
   void (*see_device)(const alert::Round& round, const Device& device) = nullptr;
   void (*see_card)(const alert::Round& round, const Device& card,

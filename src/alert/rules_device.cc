@@ -74,8 +74,8 @@ bool see_finding(const Round& round, AlertRule rule, const Device& device, const
   return true;
 }
 
-/// Who a card is. One that was lost before this program began cannot say it; then it is the one
-/// that had its number, unless that is there.
+/// Who a card is. A card that was lost before this program began cannot say it. Then it is the card
+/// that had its number, unless that one is there.
 DeviceId identity_of(const Device& device, const AlertLook& look) {
   const bool says_it = !device.lost || device.uuid.get() || !device.index;
   const auto known = says_it ? look.cards.end() : look.cards.find(*device.index);

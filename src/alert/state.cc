@@ -105,7 +105,7 @@ void word(Archive& archive, std::string_view key, E& value,
   value = *known;
 }
 
-/// Of one that is over. The first berths that wrote this knew of one ending alone.
+/// The ending of an alert that is over. The first versions of this file knew one ending alone.
 void walk_ending(Archive& archive, Alert& alert) {
   std::optional<std::string> ending;
   if (alert.resolved) ending = name_of(alert.ending);

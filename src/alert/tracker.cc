@@ -17,8 +17,8 @@ namespace {
 /// Random: an id made of the subject would let a reader guess who holds a card.
 std::string id_of(const Alert& alert) {
   std::uint32_t random = 0;
-  // A kernel that gives none leaves the rule and the moment: two of those at once are told apart by
-  // what they are of.
+  // Without random bytes from the kernel, rule and moment remain. Two such alerts at once differ by
+  // their subjects.
   if (::getrandom(&random, sizeof random, 0) != sizeof random) random = 0;
   return fmt::format("{}-{:08x}-{}", name_of(alert.rule), random, alert.since.unix_ms);
 }

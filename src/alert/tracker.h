@@ -1,7 +1,7 @@
 #pragma once
 // AlertTracker: what goes on. It is shown each look's matches and says what began and what ended,
-// each once: what is seen again is the same alert, what flickers waits for its `lasting` before it
-// begins and for its `hold` before it is over. Pure: time comes with the look.
+// each once. A match that is seen again is the same alert. One that flickers waits for its
+// `lasting` before it begins, and for its `hold` before it is over. Pure: time comes with the look.
 
 #include <cstdint>
 #include <deque>
@@ -36,7 +36,7 @@ class AlertTracker {
 
   /// Worst first, then the newest.
   [[nodiscard]] std::vector<Alert> active() const;
-  /// Of the last week, the newest first.
+  /// Alerts that ended in the last week, the newest first.
   [[nodiscard]] const std::deque<Alert>& ended() const { return ended_; }
   /// RuleMatches that there was no room for, since the start.
   [[nodiscard]] std::uint64_t left_out() const { return left_out_; }

@@ -28,9 +28,9 @@ namespace berth {
 /// A value whose type the data tells: a cell of the field table.
 using Scalar = std::variant<std::string, bool, std::uint64_t, std::int64_t, double>;
 
-/// How a member stands where there may be none: `required` has to be there, `plain` keeps its
-/// default, `nullable` is null (also an empty text), `sparse` is left out (a reading that nobody
-/// took, a false, an empty text or list). `worded` is for readings: left out where nobody took it,
+/// How a member stands where there may be none. `required` has to be there; `plain` keeps its
+/// default; `nullable` is null (also an empty text). `sparse` is left out: a reading that nobody
+/// took, a false, an empty text or list. `worded` is for readings: left out where nobody took it,
 /// else the reason's word stands in the value's place.
 enum class Form { required, plain, nullable, sparse, worded };
 
@@ -52,7 +52,7 @@ class Archive {
   /// False after a mistake in what is read; everything read then is empty.
   [[nodiscard]] virtual bool is_good() const { return true; }
   virtual void mistake(Sentence) {}
-  /// Of the value being read: "it has …" where it has no name.
+  /// A mistake in the value being read: "it has …" where it has no name.
   virtual void wrong(const Sentence& what) { mistake(what); }
   /// False: the value being read is wrong, and counts as absent.
   [[nodiscard]] virtual bool is_right() const { return true; }
@@ -77,7 +77,7 @@ class Archive {
   virtual std::size_t begin_list(std::size_t count) = 0;
   virtual void next_item() {}
   virtual void end_list() {}
-  /// Of the object that is read, where it tells them.
+  /// The keys of the object that is read, where it tells them.
   [[nodiscard]] virtual std::vector<std::string_view> keys() const { return {}; }
 
   template <class T>
@@ -90,7 +90,7 @@ class Archive {
   template <class T>
   void member(std::string_view key, std::vector<T>& list, std::size_t most,
               Form form = Form::plain);
-  /// Follows from the others: written for who reads the text, never read.
+  /// Follows from the others: written for readers of the text, never read.
   template <class T>
   void derived(std::string_view key, T value) {
     if (is_text() && !is_reading()) member(key, value);
@@ -180,7 +180,7 @@ void put(Archive& archive, std::optional<T>& value);
 template <class T>
 void put(Archive& archive, Reading<T>& reading);
 [[nodiscard]] Sentence words_of_no_id(const std::string& text);
-/// `put_item` puts each; of one that is read at most so many.
+/// `put_item` puts each. Reading takes `most` of them at most.
 template <class T, class PutItem>
 void put_list(Archive& archive, std::vector<T>& list, std::size_t most, const PutItem& put_item) {
   const std::size_t count = archive.begin_list(archive.is_reading() ? most : list.size());

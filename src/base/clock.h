@@ -1,5 +1,5 @@
 #pragma once
-// Time as a dependency: everything that waits or measures is handed a Clock, so a week of queueing
+// Time as a dependency. Everything that waits or measures is handed a Clock, so a week of queueing
 // is milliseconds in a test. The real one is SystemClock; FakeClock moves only when told.
 
 #include <sys/types.h>

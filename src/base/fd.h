@@ -1,6 +1,6 @@
 #pragma once
-// File descriptors and small files. Everything a stranger may have placed is opened so that it
-// cannot trick us: no symlink followed, no FIFO waited for, nothing inherited by a child.
+// File descriptors and small files. What a stranger may have placed cannot trick us. No symlink is
+// followed, no FIFO waited for, nothing inherited by a child.
 
 #include <sys/types.h>
 
@@ -52,8 +52,8 @@ class ReadBlock {
   char bytes_[Size];
 };
 
-/// Whether a file, a folder or anything else is at `path`, links followed: false where the link
-/// leads nowhere, and where a folder on the way may not be searched.
+/// Whether a file, a folder or anything else is at `path`, links followed. False for a link that
+/// leads nowhere, and behind a folder that may not be searched.
 [[nodiscard]] bool is_there(const std::string& path);
 /// Likewise of a folder alone.
 [[nodiscard]] bool is_directory(const std::string& path);
@@ -63,15 +63,14 @@ class ReadBlock {
 /// probe/probe_process.
 [[nodiscard]] Result<std::string> read_file(const std::string& path, std::size_t limit = 1 << 20);
 
-/// The whole of a file that a user names: of a pipe or a FIFO it waits for who writes, until they
-/// are done.
+/// The whole of a file that a user names. For a pipe or a FIFO it waits until the writers are done.
 [[nodiscard]] Result<std::string> read_named_file(const std::string& path, std::size_t limit);
 
 /// Everything that comes through a descriptor, likewise, also where it was set not to block.
 [[nodiscard]] Result<std::string> read_stream(int fd, std::size_t limit, const Sentence& what);
 
-/// As read_file, for a file of /proc that the kernel makes in one piece: what one read brings is
-/// all of it, and the second that would say so is spared.
+/// As read_file, for a file of /proc that the kernel makes in one piece. One read brings all of it,
+/// so the second is spared.
 [[nodiscard]] Result<std::string> read_proc_file(const std::string& path,
                                                  std::size_t limit = 1 << 20);
 
@@ -80,7 +79,7 @@ class ReadBlock {
 /// its number then.
 [[nodiscard]] Result<std::string> reread_proc_file(int fd);
 
-/// As read_file, for a file somebody else may have put there: refuses symlinks, FIFOs, devices,
+/// As read_file, for a file that another user may have put there. Refuses symlinks, FIFOs, devices,
 /// more than one link, and more than `limit` bytes.
 [[nodiscard]] Result<std::string> read_untrusted_file(int directory, const std::string& name,
                                                       std::size_t limit = 1 << 16);

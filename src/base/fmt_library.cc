@@ -1,5 +1,5 @@
-// The fmt library, compiled once: its header-only mode would compile it again in every file that
-// formats anything, and Debian packages no static library of it.
+// The fmt library, compiled once. Its header-only mode would compile it again in every file that
+// formats anything. Debian packages no static library of it.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

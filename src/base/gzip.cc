@@ -14,7 +14,7 @@ Result<std::string> gunzipped(std::string_view packed, std::size_t most_bytes) {
   stream.avail_in = static_cast<uInt>(packed.size());
   std::string plain;
   int state = Z_OK;
-  // Grows with what is there: who claims little and brings much is stopped at the limit.
+  // Grows with the content: a text that claims little and brings much stops at the limit.
   while (state == Z_OK && plain.size() <= most_bytes) {
     constexpr std::size_t step = 64 << 10;
     const std::size_t had = plain.size();

@@ -13,8 +13,8 @@
 
 namespace berth {
 
-/// One line without a final newline where `compact` or `terse` (a whole number has no ".0" there),
-/// else indented for people, by so many spaces.
+/// `compact` and `terse` are one line without a final newline; in `terse` a whole number has no
+/// ".0". The others are indented for people, by so many spaces.
 /// Text that is not UTF-8 has its bad bytes replaced by U+FFFD.
 enum class JsonLayout { compact = 0, narrow = 1, indented = 2, terse };
 

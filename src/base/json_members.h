@@ -7,8 +7,8 @@
 
 namespace berth {
 
-/// Growing copies all that is below, so the second member makes room for a line of a series; one
-/// member alone may be one of a million.
+/// Growing copies all that is below, so the second member makes room for a line of a series. An
+/// object with one member may be one of a million.
 template <class Key, class T, class Less, class Allocator>
 struct JsonMembers : nlohmann::ordered_map<Key, T, Less, Allocator> {
   using Base = nlohmann::ordered_map<Key, T, Less, Allocator>;

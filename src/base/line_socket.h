@@ -25,7 +25,7 @@ class LineSocket {
   void shut_down();
   /// The other end learns that nothing more comes, and may go on sending.
   void finish_sending();
-  /// Who made the other end; of one that make_ends() made: who called it.
+  /// The process that made the other end. For make_ends(): its caller.
   [[nodiscard]] Result<pid_t> peer() const;
 
   /// The descriptor, where there is one, is copied to the other end. io: nobody is there any more.

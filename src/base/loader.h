@@ -18,7 +18,7 @@ struct CachedLibrary {
 /// Those for our 64-bit programs in /etc/ld.so.cache, in its order. `root` stands before that path
 /// (tests), and belongs before those of the answer. Empty: there is none.
 [[nodiscard]] std::vector<CachedLibrary> loader_cache(const std::string& root);
-/// Of its bytes. What is damaged is left out.
+/// Parses the cache's bytes. Damaged entries are left out.
 [[nodiscard]] std::vector<CachedLibrary> libraries_in_cache(std::string_view cache);
 
 /// Where it looks last, and where some systems have the driver: NixOS, WSL.

@@ -67,9 +67,8 @@ constexpr Duration between_questions = std::chrono::milliseconds(50);
 
 extern "C" void leave_the_line(int /*signal*/) {}
 
-/// A thread that stands in the kernel's queue for the lock: a blocking flock can be given up only
-/// by a signal, which must not be one of the program's own. The lock is the descriptor's, not the
-/// thread's.
+/// A thread that stands in the kernel's queue for the lock. Only a signal ends a blocking flock,
+/// and it must not be one of the program's own. The lock is the descriptor's, not the thread's.
 class FlockQueue {
  public:
   explicit FlockQueue(int fd) : fd_(fd), done_(::eventfd(0, EFD_CLOEXEC)) {
@@ -112,7 +111,7 @@ class FlockQueue {
   void stand_in_line() {
     int failed = EINTR;
     while (!given_up_ && failed == EINTR) failed = ::flock(fd_, LOCK_EX) != 0 ? errno : 0;
-    left_ = true;  // before anybody hears of it: who has heard sends no signal any more
+    left_ = true;  // before anybody hears of it: then no more signals come
     const std::uint64_t one = 1;
     if (failed == 0) static_cast<void>(!::write(done_.get(), &one, sizeof one));
   }

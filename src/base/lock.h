@@ -1,12 +1,12 @@
 #pragma once
 // The two kinds of lock that berth uses, and what each is for.
 //
-// An OFD lock (F_OFD_SETLK) marks a lease as alive. It belongs to the open file description, is
-// inherited over fork and exec, and others can *ask* whether it is held without taking anything:
-// with flock any user could make a dead lease look alive merely by probing it.
+// An OFD lock (F_OFD_SETLK) marks a lease as alive. It belongs to the open file description, and is
+// inherited over fork and exec. Others can *ask* whether it is held without taking anything. With
+// flock any user could make a dead lease look alive merely by probing it.
 //
-// flock is the host lock, held for microseconds while claiming. It names its holder in /proc/locks,
-// so that somebody who waits can be told for whom.
+// flock is the host lock, held for microseconds while claiming. /proc/locks names its holder, so a
+// waiter can be told who holds it.
 
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -39,8 +39,8 @@ struct ByteRange {
 /// The same for a part of the file. A description's own locks never refuse it.
 [[nodiscard]] Result<void> take_ofd_lock(int fd, ByteRange range);
 [[nodiscard]] Result<void> drop_ofd_lock(int fd, ByteRange range);
-/// The first write lock of some *other* description that meets the range, with the part of it that
-/// lies before the range; nothing: there is none.
+/// The first write lock of some *other* description that meets the range. It is told whole, with
+/// its part before the range. Nothing: there is none.
 [[nodiscard]] Result<std::optional<ByteRange>> find_ofd_lock(int fd, ByteRange range);
 
 /// An exclusive flock, released when the Fd given to it is closed. The kernel hands it on in the

@@ -1,5 +1,5 @@
 #pragma once
-// Something that berth noticed of a run: for its record, and for who started it.
+// Something that berth noticed about a run: for its record, and for the user who started it.
 
 #include <string>
 

@@ -36,7 +36,7 @@ constexpr auto made_by_the_kernel = std::to_array<unsigned long>(
      BINDERFS_SUPER_MAGIC, configfs_magic,      mqueue_magic,         rpc_pipefs_magic,
      fusectl_magic});
 
-/// Of this thread alone: glibc's setgroups() changes every thread of the process.
+/// For this thread alone: glibc's setgroups() changes every thread of the process.
 bool set_thread_groups(const std::vector<gid_t>& groups) {
   return ::syscall(SYS_setgroups, groups.size(), groups.data()) == 0;
 }

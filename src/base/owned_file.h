@@ -1,8 +1,7 @@
 #pragma once
-// Files that another user may have chosen. Each is opened with its owner's rights, so that a link
-// of his opens nothing that he could not open himself, and only where it is a file: a regular one,
-// his, on a file system that keeps files. /proc has files that are everybody's and tell of their
-// reader.
+// Files that another user may have chosen. Each is opened with its owner's rights, so a link opens
+// nothing that its owner could not open. Only a regular file of that owner is opened, on a file
+// system that keeps files. /proc has files that are everybody's and tell of their reader.
 
 #include <sys/types.h>
 
@@ -28,10 +27,10 @@ struct FileOwner {
 /// folder itself (a link to one is none).
 [[nodiscard]] Result<FileOwner> owner_of_folder(const std::string& path);
 
-/// Files are opened with this user's rights as long as it lives, and with nothing of our own: the
-/// groups that root is in would open what the user may not read. The kernel keeps these per thread
-/// and takes root's power over files away with them. Only root has rights to lay down: for
-/// everybody else, and for an owner who is us, nothing changes.
+/// Files are opened with this user's rights as long as it lives, and with none of our own. Root's
+/// groups would open what the user may not read. The kernel keeps these per thread and takes root's
+/// power over files away with them. Only root has rights to lay down: for everybody else, and for
+/// an owner who is us, nothing changes.
 class OwnersRights {
  public:
   explicit OwnersRights(const FileOwner& owner);
@@ -52,9 +51,9 @@ class OwnersRights {
 };
 
 /// Opens `path`, to be read, within `folder`, which has to be that owner's; an absolute path is
-/// anywhere. Never waits for who writes, never becomes a terminal's. A file that is ourselves' may
-/// belong to anybody (file systems that know no owners), but to root's only root, in a folder that
-/// nobody else may write in. invalid: it is no such file.
+/// anywhere. Never waits for a writer, never takes a controlling terminal. Where the owner is this
+/// process's user, the file may be anybody's: some file systems know no owners. Root's file must be
+/// root's, in a folder that nobody else may write in. invalid: it is no such file.
 [[nodiscard]] Result<Fd> open_file_of(const FileOwner& owner, const std::string& folder,
                                       const std::string& path);
 

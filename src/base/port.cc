@@ -17,7 +17,7 @@ namespace berth {
 
 namespace {
 
-/// Of both families at once, where there are two.
+/// For both families at once, where there are two.
 Result<HeldPort> hold_in(int family, std::uint16_t wanted) {
   Fd held(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!held.is_open()) return fail_system(errno, "make a socket");

@@ -31,20 +31,20 @@ struct Exit {
 /// The process with this pid as of now. not_found: there is none.
 [[nodiscard]] Result<ProcessId> identify_process(pid_t pid, const std::string& proc = "/proc");
 
-/// Ends this process without destructors, once what is buffered has been written: for when another
-/// thread is in the midst of what they would wait for.
+/// Ends this process without destructors, after writing what is buffered. For a time when
+/// destructors would wait for another thread.
 [[noreturn]] void end_process_now(int code);
 
 /// Forks; the child runs `body`, then _exit()s with what it returns (no atexit handlers, no
 /// buffers flushed). For single-threaded callers.
 [[nodiscard]] Result<pid_t> fork_process(const std::function<int()>& body);
 
-/// A descriptor that becomes readable when the process ends (pidfd_open by syscall(2), as glibc's
-/// wrapper would need a newer glibc than we promise). unsupported before Linux 5.3.
+/// A descriptor that becomes readable when the process ends. By syscall(2): glibc's wrapper
+/// pidfd_open() needs a newer glibc than we promise. unsupported before Linux 5.3.
 [[nodiscard]] Result<Fd> open_pidfd(pid_t pid);
 
-/// Sends a signal to exactly this process. not_found: it has ended, or the pid is another's now;
-/// invalid: when it started is not known, so that nobody can tell.
+/// Sends a signal to exactly this process. not_found: it has ended, or the pid is another's now.
+/// invalid: its start is unknown, so it cannot be told.
 [[nodiscard]] Result<void> send_signal(ProcessId process, int signal);
 /// To a child of ours that was not reaped yet: its pid cannot be another's.
 [[nodiscard]] Result<void> signal_child(pid_t child, int signal);
@@ -71,8 +71,8 @@ struct ChildChange {
 [[nodiscard]] std::optional<ChildChange> next_child_change(
     const std::function<void(const ChildChange&)>& before_reaping = {});
 
-/// The kernel's own word that this process has no child, living or yet to be reaped, and so no
-/// descendant where it adopts its orphans.
+/// The kernel's own word that this process has no child, living or yet to be reaped. A process that
+/// adopts its orphans then has no descendant.
 [[nodiscard]] bool has_no_child();
 
 /// User and system time of all children waited for, and of those they waited for.
@@ -90,14 +90,14 @@ struct ChildChange {
 [[nodiscard]] Result<void> close_standard_streams();
 /// The same for 0 and 1 alone: stderr stays for our own words.
 [[nodiscard]] Result<void> close_input_and_output();
-/// /dev/null at those of 0, 1, 2 that are closed: what is opened next would be given the number,
-/// and what we say on stderr would be written into it. Before anything is opened.
+/// Opens /dev/null at those of 0, 1 and 2 that are closed. Else the next opened file gets the
+/// number, and our stderr is written into it. Call it before anything is opened.
 [[nodiscard]] Result<void> fill_closed_streams();
-/// Closes everything from 3 up but these, close-on-exec or not: for a child that is not to hold
-/// what its parent serves others through.
+/// Closes everything from 3 up but these, close-on-exec or not. For a child that must not hold its
+/// parent's connections.
 void close_descriptors(const std::vector<int>& except);
-/// Closes what a caller left open for its job (not close-on-exec, 3 and above): a
-/// process that only watches must not hold the other end of somebody's pipe.
+/// Closes what a caller left open for its job: not close-on-exec, 3 and above. A process that only
+/// watches must not hold the other end of a pipe.
 void close_inherited_descriptors();
 /// The descriptor survives exec from now on.
 [[nodiscard]] Result<void> keep_on_exec(int fd);
@@ -129,7 +129,7 @@ inline constexpr std::size_t usual_answer = 1 << 20;
 /// cannot even be killed (stuck in the kernel) is left behind, not waited for.
 [[nodiscard]] Result<ChildAnswer> ask_child(const std::function<int()>& body, Clock& clock,
                                             Duration patience, std::size_t most_out = usual_answer);
-/// The same of a command; one that cannot be executed ends with 127 and says why on its stderr.
+/// The same for a command. One that cannot be executed ends with 127 and says why on its stderr.
 [[nodiscard]] Result<ChildAnswer> answer_of(const std::vector<std::string>& command,
                                             const std::vector<std::string>& environment,
                                             const std::string& search_path, Clock& clock,

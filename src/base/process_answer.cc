@@ -130,7 +130,7 @@ Result<ChildAnswer> hear_child(const std::function<int()>& body, Clock& clock, D
     if (ready[2]) {
       if (out_open) read_rest(out->read.get(), answer.out, most_out, answer.is_cut);
       if (err_open) read_rest(err->read.get(), answer.err, 1 << 16, answer.is_cut);
-      ::kill(-*child, SIGKILL);  // who holds the pipes of its group; not reaped: still its number
+      ::kill(-*child, SIGKILL);  // its group may hold the pipes; not reaped: still its number
       break;
     }
     if (ready[0]) out_open = read_piece(out->read.get(), answer.out, most_out, answer.is_cut);

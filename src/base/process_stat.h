@@ -1,6 +1,6 @@
 #pragma once
-// /proc/PID/stat, the one line that tells who a process is and whose child (proc(5)). Its command
-// is chosen by a stranger: nothing in the line is believed until it has been parsed.
+// /proc/PID/stat: one line with a process's name, parent and state (proc(5)). Its command is chosen
+// by a stranger: nothing in the line is believed until it has been parsed.
 
 #include <sys/types.h>
 

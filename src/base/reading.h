@@ -1,7 +1,6 @@
 #pragma once
-// Reading<T>: a measured value, or the reason there is none. There is no way to get at a value
-// without saying what happens when it is absent, and no sentinel (-1, 0, "N/A") that can leak
-// into arithmetic.
+// Reading<T>: a measured value, or the reason there is none. Code that takes the value has to say
+// what happens when it is absent. No sentinel (-1, 0, "N/A") can leak into arithmetic.
 
 #include <optional>
 #include <string_view>

@@ -185,7 +185,7 @@ std::string Redactor::without_secrets(std::string_view line) {
       clean += rewrite.text;
       secrets_ += rewrite.changes ? 1 : 0;
     }
-    // Of two that overlap the first stands for both.
+    // Where two overlap, the first stands for both.
     at = std::max(at, rewrite.span.end);
   }
   return clean + without_tokens(line.substr(at));

@@ -1,8 +1,8 @@
 #pragma once
 // Redactor: makes text fit to be shown to strangers. Secrets become "***", the user's home "~",
-// other users "user1", "user2" … (each the same name everywhere, one that nobody has), the machine
-// "host". Names that are numbers stay: figures would change with them. What it does not know of it
-// cannot hide: a person still reads the text before sending it.
+// the machine "host". Other users become "user1", "user2" …: each the same name everywhere, one
+// that nobody has. Names that are numbers stay: figures would change with them. It hides only what
+// it knows: a person still reads the text before sending it.
 
 #include <cstddef>
 #include <map>
@@ -24,9 +24,9 @@ class Redactor {
   };
   explicit Redactor(const Names& names);
 
-  /// The text with all of it replaced, line by line. Masks by name (base/secret_values.h), by look
-  /// (tokens of known makers, long hexadecimal numbers, private keys) and in URLs (user:password@,
-  /// and all behind the host but on a few hosts of documents).
+  /// The text with all of it replaced, line by line. Masks by name (base/secret_values.h). Masks by
+  /// look: tokens of known makers, long hexadecimal numbers, private keys. Masks in URLs:
+  /// user:password@, and all behind the host, but on a few hosts of documents.
   [[nodiscard]] std::string cleaned(std::string_view text);
 
   /// How often something was masked so far.

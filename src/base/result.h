@@ -1,6 +1,6 @@
 #pragma once
-// Expected failures: Result<T> is a value or an Error. The code is for the program; the message
-// is for a person and says what was attempted, on what, what the system said, and what to try.
+// Expected failures: Result<T> is a value or an Error. The code is for the program, the message is
+// for a person. It says what was attempted, on what, what the system said, and what to try.
 
 #include <expected>
 #include <string>

@@ -266,7 +266,7 @@ std::vector<TextSpan> secrets_below(std::string_view text) {
 
 namespace {
 
-/// Of a command, where the program is whose options tell: sshpass, curl, docker login.
+/// How much of a command is searched for the program: sshpass, curl, docker login.
 constexpr std::size_t longest_before = 4096;
 
 /// "https://user:password@host/…" → "https://user:***@host/…", every URL of the text.

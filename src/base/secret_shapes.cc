@@ -161,7 +161,7 @@ std::vector<TextSpan> hook_secrets(std::string_view text) {
 }
 
 bool is_random_key(std::string_view word) {
-  // Of a path each name stands for itself.
+  // Each name of a path is judged by itself.
   if (word.starts_with('/') || word.starts_with("./") || word.starts_with("~/")) {
     return std::ranges::any_of(split(word, '/'), [](std::string_view part) {
       return is_long_hexadecimal(part) || is_mixed(part);

@@ -251,7 +251,7 @@ class NamedSecrets {
     return {{begin, end}, end};
   }
 
-  /// Of the text in quotes that `begin` is in, or of the line.
+  /// The end of the quoted text around `begin`, or of the line.
   [[nodiscard]] std::size_t end_of_text(std::size_t begin) const {
     if (quote_ == '\0') return line_.size();
     for (std::size_t i = begin; i < line_.size(); ++i) {

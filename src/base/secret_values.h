@@ -1,6 +1,7 @@
 #pragma once
-// Where secrets stand in a line of text: the values behind telling names and options, tokens of
-// known makers, the passwords of URLs. base/text.h masks commands with it, base/redactor.h reports.
+// Where secrets stand in a line of text. They are values behind telling names and options, tokens
+// of known makers, and passwords of URLs. base/text.h masks commands with it, base/redactor.h
+// reports.
 
 #include <cstddef>
 #include <cstdint>
@@ -35,13 +36,14 @@ enum class NameTells : std::uint8_t {
 /// Without the codes that colour a terminal, as bytes or spelled out (\x1b[33m, \u001b[0m).
 [[nodiscard]] std::string without_colours(std::string_view text);
 
-/// What follows the host in the address of a hook (Slack, Discord, Teams, Feishu, Telegram): who
-/// knows it may write there.
+/// What follows the host in the address of a hook (Slack, Discord, Teams, Feishu, Telegram).
+/// Anybody with it may write there.
 [[nodiscard]] std::vector<TextSpan> hook_secrets(std::string_view text);
 
 /// Values of NAME=value, "name": "value", Name: value, --name value, curl -u user:value and of
-/// headers, in the order of the line, none over another. In quotes they run to the closing quote;
-/// at the beginning of a line (or of a text in quotes) to its end; otherwise to the next blank.
+/// headers, in the order of the line, none over another. In quotes they run to the closing quote.
+/// At the beginning of a line (or of a quoted text) they run to its end. Otherwise they run to the
+/// next blank.
 [[nodiscard]] std::vector<TextSpan> named_secrets(std::string_view line);
 
 /// Follows the lines of a text to find values that stand below their name ("api_key:" and the value

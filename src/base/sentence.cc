@@ -15,7 +15,7 @@ Sentence Sentence::as_is(std::string text) {
 
 std::string Sentence::english() const {
   if (values_.empty()) return text_;
-  // By hand: who only passes errors on is linked without fmt's parser and the catalogue.
+  // By hand: a program that only passes errors on needs neither fmt's parser nor the catalogue.
   std::string said;
   auto value = values_.begin();
   for (std::size_t i = 0; i < text_.size(); ++i) {

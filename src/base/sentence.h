@@ -1,7 +1,7 @@
 #pragma once
-// Sentence: words for people whose values are known where they are noticed and whose language is
-// chosen where they are shown. JSON takes the English, a terminal the chosen language. Errors,
-// problems, events and findings are made of them.
+// Sentence: words for people. Its values are known where it is noticed; its language is chosen
+// where it is shown. JSON takes the English, a terminal the chosen language. Errors, problems,
+// events and findings are made of them.
 //
 //   Sentence said = sentence("{} of {} threads wait for the disk", waiting, all);
 
@@ -36,7 +36,7 @@ class Sentence {
   [[nodiscard]] std::string shown() const;
   /// Part of a longer sentence, which the catalogue has whole: "open {}" of "cannot open {}: {}".
   [[nodiscard]] Sentence within(std::string_view before, Sentence after) &&;
-  /// Of the same words: one that was read back is the one that was written.
+  /// Equal words are equal: a sentence that was read back equals the written one.
   friend bool operator==(const Sentence& a, const Sentence& b) {
     return a.english() == b.english();
   }

@@ -1,6 +1,6 @@
-// How sentences are shown. Those made here have their key and values. Those that come as finished
-// English (from a record, another server, a library) are found again among the catalogue's keys:
-// their files keep the English alone, which people and other programs read.
+// How sentences are shown. Those made here have their key and values. Some come as finished
+// English: from a record, another server, a library. Such are found again among the catalogue's
+// keys. Their files keep the English alone, for people and other programs.
 
 #include <fmt/args.h>
 
@@ -19,8 +19,8 @@ namespace berth {
 
 namespace {
 
-/// The pieces between "{}"; nothing where the key has none or others ("{:.1f}"), and where it has
-/// too few words of its own to be recognised by.
+/// The pieces between "{}". Nothing: the key has no "{}", has others ("{:.1f}"), or has too few
+/// letters of its own to be recognised by.
 std::vector<std::string_view> words_of(std::string_view key) {
   constexpr std::size_t fewest = 8;
   std::vector<std::string_view> words;
@@ -60,7 +60,7 @@ std::optional<std::vector<std::string_view>> values_in(std::string_view text,
 
 using Found = std::pair<std::string_view, std::vector<std::string_view>>;  // a key, its values
 
-/// Of the keys that fit, the one with the fewest bytes left to values.
+/// The fitting key with the fewest bytes left to values.
 std::optional<Found> template_of(std::string_view text) {
   const Catalogue all = chinese_catalogue();
   std::optional<Found> best;

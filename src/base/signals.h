@@ -1,7 +1,7 @@
 #pragma once
-// Signals as things to read instead of handlers that interrupt: a process that takes part in
-// somebody's job control blocks them all, reads each with its sender, and restores for its children
-// exactly what it was started with.
+// Signals as things to read instead of handlers that interrupt. For a process that takes part in a
+// shell's job control. It blocks all signals and reads each with its sender. It restores for its
+// children exactly what it was started with.
 
 #include <sys/types.h>
 
@@ -46,32 +46,32 @@ class SignalQueue {
   std::unique_ptr<Original> original_;
 };
 
-/// Waits until one of the descriptors has something to read (or its other end has closed), or
-/// `patience` is over; nothing: as long as it takes. Says for each descriptor whether.
+/// Waits until a descriptor has something to read, its other end has closed, or `patience` is over.
+/// No `patience`: as long as it takes. Says for each descriptor whether.
 [[nodiscard]] std::vector<bool> wait_readable(const std::vector<int>& descriptors,
                                               std::optional<Duration> patience);
 
 /// Ignored since this process began: nohup's SIGHUP, say.
 [[nodiscard]] bool is_ignored(int signal);
 
-/// What would end us of this signal fails with its error instead (SIGPIPE, SIGXFSZ). An executed
-/// program does not inherit it, as it would SIG_IGN; one that is ignored already stays so.
+/// The call that raises this signal (SIGPIPE, SIGXFSZ) fails with its error instead of ending us.
+/// An executed program does not inherit that, as it would SIG_IGN. An ignored signal stays ignored.
 void outlive(int signal);
 
 /// As write_all(), and where nobody reads any more it fails without SIGPIPE, whatever this process
 /// does with that otherwise.
 [[nodiscard]] Result<void> write_without_signal(int pipe, std::string_view bytes);
 
-/// For a forked child about to execute a program of its own: that dies of what we block and read,
-/// and of a closed pipe. A job gets what we were started with instead (restore_original).
+/// For a forked child about to execute a helper program. Signals that we block and read then end
+/// it, and so does a closed pipe. A job gets what we were started with instead (restore_original).
 void reset_signals();
 
-/// Stops this process as the signal does by default (SIGTSTP, SIGTTIN, SIGTTOU, SIGSTOP); returns
-/// when continued, or at once where the system ignores it (nobody could continue us).
+/// Stops this process as the signal does by default (SIGTSTP, SIGTTIN, SIGTTOU, SIGSTOP). Returns
+/// when continued, or at once where the system ignores it: nobody could continue us.
 void stop_self(int signal);
 
-/// Dies of the same signal without a core dump; where it did not kill, or the job exited by itself,
-/// returns the exit code to use.
+/// Dies of the same signal without a core dump. Returns the exit code to use where it did not kill,
+/// or the job exited by itself.
 [[nodiscard]] int end_like(const Exit& exit);
 
 }  // namespace berth

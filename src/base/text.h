@@ -16,7 +16,7 @@ namespace berth {
 
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
-/// Of ASCII alone, whatever the locale.
+/// For ASCII alone, whatever the locale.
 [[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 [[nodiscard]] constexpr char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -47,23 +47,23 @@ namespace berth {
 /// The same where a number alone would be misread: sbatch takes it for minutes.
 [[nodiscard]] Result<std::chrono::milliseconds> parse_duration_with_unit(std::string_view text);
 
-/// Names the first character that a keyboard or a word processor put there instead of the ASCII
-/// one meant (full-width digits and commas, curly quotes, non-breaking spaces, dashes) and gives
-/// the text as it was probably meant. Nothing where there is none.
+/// The first character that a keyboard or word processor put in place of an ASCII one. With the
+/// text as probably meant. Such are full-width digits and commas, curly quotes, non-breaking spaces
+/// and dashes. Nothing where there is none.
 struct TypographicMistake {
   std::string found;      // the character, as typed
   std::string corrected;  // the whole text with ASCII in its place
 };
 [[nodiscard]] std::optional<TypographicMistake> typographic_mistake(std::string_view text);
-/// For what never has quotes of its own (a number, a size, a list of devices): ASCII ones are the
-/// shell's, and typed inside others they would stay in the value.
+/// For a value that never has quotes: a number, a size, a list of devices. ASCII quotes are the
+/// shell's; typed inside others they would stay in the value.
 [[nodiscard]] std::string without_quotes(std::string text);
 /// "…; it has "１" where an ASCII character is meant: try "10G"", where that is what happened to a
 /// `text` that never has quotes.
 [[nodiscard]] Sentence with_typographic_hint(const Sentence& message, std::string_view text);
 
-/// JSON whose strings hold nothing that a terminal would obey or a reader not see (DEL, C1
-/// controls, marks of direction): each as the \u escape that reads back as it.
+/// JSON without characters that a terminal obeys or a reader cannot see: DEL, C1 controls, marks of
+/// direction. Each becomes the \u escape that reads back as it.
 [[nodiscard]] std::string printable_json(std::string_view json);
 
 /// Bytes made safe to print: control characters, escape sequences, bidi overrides and broken UTF-8
@@ -79,9 +79,9 @@ struct TypographicMistake {
 /// each.
 [[nodiscard]] bool is_plain_ascii(std::string_view text);
 
-/// How many bytes the character at the front has where it is one of those that nearly all of a view
-/// is made of and that are harmless and a column each for certain: ASCII's, Latin-1's, dashes and
-/// quotation marks, frames, blocks, braille. 0: another one, or none.
+/// The bytes of the first character, if it is certainly harmless and one column wide. Such are
+/// ASCII, Latin-1, dashes and quotation marks, frames, blocks and braille. Nearly all of a view is
+/// made of them. 0: another one, or none.
 [[nodiscard]] inline std::size_t plain_character_bytes(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const auto goes_on = [&](std::size_t i) { return byte(i) >= 0x80 && byte(i) <= 0xBF; };
@@ -131,8 +131,9 @@ struct TypographicMistake {
 /// brackets, and what a parser builds from it is taken down by recursion.
 [[nodiscard]] int nesting_depth(std::string_view json);
 
-/// Secrets in a command line or a variable, replaced by "***": values of --password/--token-like
-/// options, of NAME=value words whose name says secret, and of URLs with user:password@.
+/// Secrets in a command line or a variable, replaced by "***". Such are values of
+/// --password/--token-like options, of NAME=value words with a secret's name, and user:password@ of
+/// URLs.
 [[nodiscard]] std::vector<std::string> masked_command(const std::vector<std::string>& words);
 [[nodiscard]] bool is_secret_name(std::string_view name);
 [[nodiscard]] std::string masked_text(std::string_view text);

@@ -1,7 +1,7 @@
 #pragma once
-// Numbers that know their unit. A Bytes cannot be added to a Megahertz, and a subtraction that
-// would wrap below zero is visible in the signature (`minus`), because drivers disagree with
-// themselves and "total - used" has wrapped in most GPU tools at least once.
+// Numbers that know their unit. A Bytes cannot be added to a Megahertz. The signature of `minus`
+// shows that a subtraction may fall below zero. Drivers disagree with themselves: "total - used"
+// has wrapped in most GPU tools at least once.
 
 #include <compare>
 #include <cstdint>

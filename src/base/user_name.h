@@ -1,6 +1,6 @@
 #pragma once
-// Names of users from the password file alone: a directory service (LDAP, NIS) could block for ever
-// and is asked only where that may be cut off (probe/procfs).
+// Names of users from the password file alone. A directory service (LDAP, NIS) could block for
+// ever: only probe/procfs asks it, because it can cut it off.
 
 #include <sys/types.h>
 

@@ -1,7 +1,7 @@
 #pragma once
-// Card: what a product is, present in this machine or not. The table in cards/table.h is the
-// vendor's own figures, each row with where it stands; what follows from the compute capability
-// (tensor rates, what a card lacks) is computed in cards/rates.h. What a driver says of
+// Card: what a product is, present in this machine or not. The table in cards/table.h has the
+// vendor's own figures, each row with its source. Tensor rates and what a card lacks follow from
+// the compute capability: cards/rates.h computes them. What a driver says of
 // the card in front of it always wins over this.
 
 #include <cstdint>
@@ -17,7 +17,7 @@ enum class MemoryKind { gddr5, gddr5x, gddr6, gddr6x, gddr7, hbm2, hbm2e, hbm3, 
 [[nodiscard]] std::string_view name_of(MemoryKind kind);
 
 /// Peak rates, dense: what sparsity would double is not counted. Products of 8 and 16 bits are
-/// those added up in FP32, as frameworks do, which on GeForce is half of what is advertised.
+/// added up in FP32, as frameworks do. On GeForce that is half of what is advertised.
 ///
 /// Unit    10^12 operations per second; a multiplication with its addition is two.
 /// Absent  the type has no unit of its own there, or no figure is known for certain.
@@ -70,10 +70,10 @@ struct Card {
 
 [[nodiscard]] bool has_nvlink(const Card& card);
 
-/// What the driver shows of the memory as the card is delivered: error correction that is switched
-/// on takes a sixteenth of memory up to GDDR6X (L40S 48 GB: 46068 MiB; Tesla T4 16 GB: 15360 MiB).
-/// HBM and GDDR7 have bits of their own for it (RTX PRO 6000 Server 96 GB, on: 97887 MiB), and
-/// workstation cards come with it switched off (RTX A6000 48 GB: 49140 MiB).
+/// What the driver shows of the memory as the card is delivered. Error correction takes a sixteenth
+/// of memory up to GDDR6X (L40S 48 GB: 46068 MiB; Tesla T4 16 GB: 15360 MiB). HBM and GDDR7 have
+/// bits of their own for it (RTX PRO 6000 Server 96 GB, on: 97887 MiB). Workstation cards come with
+/// it switched off (RTX A6000 48 GB: 49140 MiB).
 [[nodiscard]] Bytes usable_memory(const Card& card);
 
 }  // namespace berth

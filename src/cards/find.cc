@@ -197,8 +197,8 @@ namespace {
 
 bool is_word_end(char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '/'; }
 
-/// Whether these words stand in the name as they are: "RX 7900 XT" is not in "RX 7900 XT/7900 XTX"
-/// nor in "RX 7900 XT / 7900 XTX", which are one of several.
+/// Whether these words stand in the name as they are. "RX 7900 XT/7900 XTX" and "RX 7900 XT / 7900
+/// XTX" name one of several cards: "RX 7900 XT" is in neither.
 bool stands_in(std::string_view words, std::string_view name) {
   const std::string all = small_letters(name);
   const std::string wanted = small_letters(words);

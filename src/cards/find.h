@@ -13,17 +13,16 @@
 
 namespace berth {
 
-/// Every word of it must be in the card's names. Those that differ from what was asked for in
-/// memory size and form alone come together: "a100" is four cards, "3090" is not the 3090 Ti.
-/// Empty: none is called so.
+/// Every word of it must be in the card's names. Cards that differ in memory size and form alone
+/// come together: "a100" is four cards, "3090" is not the 3090 Ti. Empty: none is called so.
 [[nodiscard]] std::vector<const Card*> cards_called(std::string_view name);
 
 /// The cards whose names look most like it, the nearest first; none twice.
 [[nodiscard]] std::vector<std::string_view> similar_names(std::string_view name, std::size_t most);
 
-/// The row of a device: by its name, and where several cards have that name by PCI id, then by the
-/// memory nearest to its own. By its PCI id alone where the driver gives no name of the table. A
-/// MIG instance has none: it is a part of its card. Null: not in the table.
+/// The row of a device, by its name. Where several cards have that name: by PCI id, then by the
+/// nearest memory size. By its PCI id alone where the driver gives no name of the table. A MIG
+/// instance has none: it is a part of its card. Null: not in the table.
 [[nodiscard]] const Card* card_of(const Device& device);
 
 /// By a driver's name, with or without "NVIDIA "; also where the driver adds to it what the table

@@ -58,7 +58,7 @@ PeakRates peak_rates(const Card& card) {
 
 namespace {
 
-/// Of what NVIDIA has its own word for, nothing is said; nor where no rates are known.
+/// Nothing where NVIDIA has its own word for it, or where no rates are known.
 std::vector<Lack> lacks_by_rates(const Card& card) {
   if (card.published == nullptr) return {};
   const PeakRates rates = peak_rates(card);

@@ -1,7 +1,7 @@
 #pragma once
-// How much a card can compute at most, from its row of the table: published where the vendor's
-// figure is its own, else multiprocessors × operations per clock × boost clock, which is how the
-// published ones come about.
+// How much a card can compute at most, from its row of the table. A figure that the vendor
+// published for it comes first. Else it is multiprocessors × operations per clock × boost clock, as
+// vendors compute theirs.
 
 #include <string_view>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
-// The table of cards. One file per family; a row's figures are the vendor's, and what is not known
-// for certain is left out of it.
+// The table of cards. One file per family. A row's figures are the vendor's. What is not known for
+// certain is left out.
 
 #include <span>
 

@@ -73,9 +73,9 @@ constexpr PeakRates mi355x_rates = {.fp64 = 78.6,
                                     .int8 = 5033.2,
                                     .fp4 = 10066.3};
 
-// As card.h has its members; compute units stand where NVIDIA's have multiprocessors. The power of
-// an MI250, an MI250X (500 or 560 W) and an MI300A (550 or 760 W) depends on how they are cooled:
-// left out.
+// As card.h has its members; compute units stand where NVIDIA's have multiprocessors. Left out is
+// power that depends on cooling: of an MI250, an MI250X (500 or 560 W) and an MI300A (550 or 760
+// W).
 // clang-format off
 constexpr std::array<Card, 10> table = {{
     {"AMD Instinct MI100",  "",      "", none, 120, 32,  MemoryKind::hbm2,  4096, 1228.8, 1502, 23.1,  300,  pcie4, {}, ecc, mi100_paper, &mi100_rates,  "CDNA"},

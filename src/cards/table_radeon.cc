@@ -11,7 +11,7 @@ constexpr std::string_view card = "PCIe card";
 constexpr std::string_view site =
     "ROCm documentation: memory, compute units; bandwidth, clock, power: AMD, product page, "
     "as others quote it";
-// Of these nothing else was found in AMD's own words.
+// AMD's own words on these cards were found nowhere else.
 constexpr std::string_view rocm = "ROCm documentation, GPU hardware specifications";
 constexpr ComputeCapability none = {};
 

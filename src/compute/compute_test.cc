@@ -1,5 +1,5 @@
-// The layer under --gpu-test, on the CPU and on a fake driver that runs the very PTX a real one
-// would be given.
+// The layer under --gpu-test, on the CPU and on a fake driver. That driver runs the very PTX that a
+// real one is given.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #pragma once
 // What of NVIDIA's driver library (libcuda.so.1) is used, and its ABI: nothing else in the program
-// knows it. The library is opened at run time; a driver that lacks one of the functions that every
-// driver since 2018 has is told as unsupported. It may hang or crash: it is opened in a
+// knows it. The library is opened at run time. A driver is told as unsupported if it lacks a
+// function that every driver since 2018 has. It may hang or crash: it is opened in a
 // process of its own (base/process.h ask_child).
 //
 // Source: cuda.h of CUDA 13.0 (CUDA_VERSION 13000). CUresult, CUdevice and CUdevice_attribute are

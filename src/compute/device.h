@@ -7,8 +7,8 @@
 //   auto done = run(fill_kernel, fill_arguments(*a, seed));  // runs where its buffers lie
 //   done = copy(*a, *mine);                              // from anywhere to anywhere
 //
-// Every failure says what was attempted, on which device, and what it answered. One thread at a
-// time uses a device and its buffers; a device outlives its buffers.
+// Every failure names the attempt, the device and its answer. One thread at a time uses a device
+// and its buffers; a device outlives its buffers.
 
 #include <cstddef>
 #include <cstdint>

@@ -51,9 +51,8 @@ void multiply_block(std::span<void* const> buffers, std::span<const std::uint32_
   }
 }
 
-// The kernels' bodies for CUDA devices, in PTX 6.0 for compute capability 5.0: any driver since
-// CUDA 9 compiles them for the card that it finds, the newest included, so that no toolkit is
-// needed.
+// The kernels' bodies for CUDA devices, in PTX 6.0 for compute capability 5.0. Any driver since
+// CUDA 9 compiles them for its card, the newest included. So no toolkit is needed.
 
 constexpr auto head = ".version 6.0\n.target sm_50\n.address_size 64\n";
 
@@ -119,9 +118,9 @@ DONE:
 )";
 }
 
-// A block of 16 × 16 threads makes a tile of 64 × 64: it brings 64 rows of a (turned, so that a
-// column of the tile lies together) and 64 columns of b into shared memory, 16 steps at a time, and
-// each thread sums four rows by four columns in registers.
+// A block of 16 × 16 threads makes a tile of 64 × 64. It brings 64 rows of a and 64 columns of b
+// into shared memory, 16 steps at a time. The rows of a are turned, so that a column of the tile
+// lies together. Each thread sums four rows by four columns in registers.
 std::string multiply_ptx() {
   std::string text = std::string(head) + R"(
 .visible .entry berth_multiply(.param .u64 a, .param .u64 b, .param .u64 product, .param .u32 side) {

@@ -1,7 +1,7 @@
 #pragma once
-// The two computations that prove a device: filling memory with numbers that anybody can make
-// again, and the product of two square matrices of them. All numbers are whole and small, so that
-// single precision is exact and a result is right or wrong, never nearly right.
+// The two computations that prove a device. One fills memory with reproducible numbers, one
+// multiplies two square matrices of them. All numbers are whole and small, so single precision is
+// exact. A result is right or wrong, never nearly right.
 
 #include <cstdint>
 #include <string>

@@ -29,8 +29,8 @@ struct Outcome {
 
 double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
 
-/// The fastest of as many runs as fit into the step. One goes before and does not count: it loads
-/// the kernel, which an H200 takes longer for than for a small product.
+/// The fastest of as many runs as fit into the step. The first does not count: it loads the kernel.
+/// An H200 takes longer for that than for a small product.
 template <class Act>
 Result<double> best_of(Clock& clock, Duration step, const Act& act) {
   if (auto done = act(); !done) return std::unexpected(std::move(done).error());
@@ -89,8 +89,8 @@ Result<void> fill(Buffer& buffer, std::uint32_t seed) {
   return {};
 }
 
-/// Does it anew so many times, each time with something else in its place before, and says where
-/// the first wrong result is wrong.
+/// Does it `times` times. Each time something else stands in its place before. Says where the first
+/// wrong result is wrong.
 template <class Act, class Poison, class Check>
 auto first_wrong(int times, const Act& act, const Poison& poison, const Check& check)
     -> decltype(check()) {

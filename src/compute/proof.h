@@ -1,6 +1,6 @@
 #pragma once
-// Proves that a device really computes: products of matrices and copies whose results are checked
-// word by word, and how fast they were. What it should have done is not judged here.
+// Proves that a device really computes, and how fast. Results of matrix products and copies are
+// checked word by word. What it should have done is not judged here.
 
 #include <cstdint>
 #include <functional>
@@ -49,7 +49,7 @@ struct ProofStep {
 };
 
 struct ProofLimits {
-  /// Of the device's memory, all buffers together; less where less is free.
+  /// Memory of the device, all buffers together; less where less is free.
   std::size_t bytes = std::size_t{1} << 30U;
   /// A size is large enough once one run takes this long.
   Duration long_enough = std::chrono::milliseconds(10);
@@ -67,10 +67,10 @@ bool prove(Device& device, Device& cpu, Clock& clock, const ProofLimits& limits,
 bool prove_peer(Device& from, Device& to, const std::string& peer, Clock& clock,
                 const ProofLimits& limits, const TellStep& tell);
 
-// Whether a matrix is the product of two filled ones, without multiplying them again: what it does
-// to a vector must be what they do to it one after the other (Freivalds), n² steps instead of n³.
-// All is whole numbers, so nothing is nearly right; any single wrong element is found, several in
-// one row but for a chance of one in 65,536.
+// Whether a matrix is the product of two filled ones, without multiplying them again. It must
+// change a vector as the two do one after the other (Freivalds): n² steps instead of n³. All is
+// whole numbers, so nothing is nearly right. Any single wrong element is found, several in one row
+// but for a chance of one in 65,536.
 
 /// The first row that is wrong; nothing: none is. `product`: side × side floats, row by row, of
 /// matrices filled with these seeds.

@@ -1,7 +1,7 @@
 #pragma once
 // Config: what is in force where nobody says otherwise, and who said it. A value may stand in the
-// machine's file, the user's, the project's berth.toml (for [request] alone), a variable or a flag;
-// each counts for more than those before it. Pure: config_files.h reads the files.
+// machine's file, the user's, the project's berth.toml, a variable or a flag. Each counts for more
+// than those before it. The project's is for [request] alone. Pure: config_files.h reads the files.
 
 #include <map>
 #include <optional>
@@ -94,8 +94,8 @@ class Config {
   std::map<std::string, ConfigValue, std::less<>> values_;
 };
 
-/// A job as the flags of one command and the configuration ask for it: `typed` says for each of
-/// job_keys() what its flag says (empty: not given).
+/// A job as the flags of one command and the configuration ask for it. `typed` has for each of
+/// job_keys() its flag's text (empty: not given).
 [[nodiscard]] Result<JobSpec> job_of(const std::vector<std::string>& typed, const Config& config);
 
 }  // namespace berth

@@ -1,6 +1,6 @@
 #pragma once
-// The files of a configuration, each read only where nobody but its owner and root can write it:
-// who can write one decides what becomes of jobs.
+// The files of a configuration. Each is read only where nobody but its owner and root can write it:
+// its writer decides over jobs.
 
 #include <sys/types.h>
 
@@ -24,7 +24,7 @@ struct ConfigPlaces {
 /// server. Empty: there is none.
 [[nodiscard]] std::string find_project_file(const std::string& working_directory);
 
-/// The text of a file that is ours or root's, in a folder that is, and that nobody else can write.
+/// The text of a file that is ours or root's, in a folder that is. Nobody else can write either.
 /// not_found: there is none. no_permission: says who else could write it, and what to do.
 /// `by`: nobody else's will do.
 [[nodiscard]] Result<std::string> read_config_file(const std::string& path,

@@ -116,7 +116,7 @@ constexpr PolicyKey keys[] = {
     {"idle_holders", parse_idle_holders},
 };
 
-/// Of the tables that are about nobody.
+/// A key of the tables that are about no user.
 struct TimeKey {
   Text name;
   std::chrono::milliseconds Policy::* member;
@@ -368,7 +368,7 @@ Result<void> write_hours(const std::map<uid_t, double>& hours, WallTime taken,
 
 namespace {
 
-/// Of a file that is to be installed: what others write into it would be root's word.
+/// For a file that is to be installed: text of other writers would become root's.
 Result<std::string> read_proposed(const std::string& path) {
   struct stat facts{};
   if (::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) &&

@@ -1,6 +1,6 @@
 #pragma once
-// The administrator's policy, /etc/berth/berth.toml, as place/policy.h has it. What is wrong in it
-// stops every claim, so that no rule is lost to a slip: nothing here goes on with a part of it.
+// The administrator's policy, /etc/berth/berth.toml, as place/policy.h has it. An error in it stops
+// every claim, so that no rule is lost to a slip. Nothing here goes on with a part of it.
 
 #include <sys/types.h>
 
@@ -41,14 +41,14 @@ constexpr std::chrono::milliseconds hours_last = std::chrono::hours(1);
 [[nodiscard]] Result<void> write_hours(const std::map<uid_t, double>& hours, WallTime taken,
                                        const std::string& path);
 
-/// A sentence for each table of a user or a group that this machine's own files do not have: it may
-/// be a slip, or a directory service's.
+/// A sentence for each table of a user or group that this machine's own files lack. It may be a
+/// slip, or a directory service's.
 [[nodiscard]] std::vector<Sentence> remarks_on(const Policy& policy, const PolicyPlaces& places);
 
 /// Where the program that is to tell owners cannot be run here.
 [[nodiscard]] std::optional<Sentence> remark_on_notify(const Policy& policy);
-/// What names a device, a memory or a program that this server does not have: it may be meant for
-/// another, or be a slip.
+/// Entries that name a device, a memory or a program that this server does not have. They may be
+/// meant for another server, or be a slip.
 [[nodiscard]] std::vector<Sentence> remarks_on(const Policy& policy, const Snapshot& snapshot);
 
 /// no_permission: not the owner's, or others can write it. A policy without a path: there is none.

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-// toml++ 3.3 asserts of a key's first character what it checks right after; where asserts are off
-// it tells the compiler to assume it instead. Neither is wanted of a text that may be anything.
+// toml++ 3.3 asserts of a key's first character what it checks right after. With asserts off it
+// tells the compiler to assume it instead. Neither is wanted of a text that may be anything.
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_ASSERT(expr) static_cast<void>(0)

@@ -96,7 +96,7 @@ std::optional<FourBits> four_bits_in(const ConfigJson& config) {
     if (form) form->least = form->most = bits;
     return form;
   };
-  /// Of a group; nothing: no number that a group has.
+  /// The share of a group. Nothing: no number that a group has.
   const auto share = [](const ConfigJson& of, double bits) -> std::optional<double> {
     const auto size = number_at(of, "group_size");
     if (!size || *size == 0 || *size > most_inner) return std::nullopt;
@@ -151,7 +151,7 @@ ModelShape shape_of(const Family& family, Dimensions& from) {
   shape.head_size =
       from.find("head_dim", 4096)
           .value_or(usual.head_size > 0 ? usual.head_size : shape.hidden / shape.heads);
-  // Of an image's classes nothing is said here.
+  // The config does not tell an image's classes.
   shape.vocabulary =
       family.kind == Kind::vit ? 1 : from.need({"vocab_size"}, most_words, usual.vocabulary);
   if (family.kind == Kind::falcon) {

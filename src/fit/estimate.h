@@ -1,5 +1,5 @@
 #pragma once
-// How much memory a model takes on each GPU, part by part, as a range with the assumptions that it
+// How much memory a model takes on each GPU, part by part. As a range, with the assumptions that it
 // rests on. Pure arithmetic: nothing here looks at a machine.
 
 #include <array>
@@ -32,7 +32,7 @@ struct Workload {
   std::uint64_t rank = 16;  // of the adapters
   /// Nothing: as the weights are stored where what is asked for can be done in that, else bf16.
   std::optional<Precision> precision;
-  /// Of int4; nothing: as the model's config says, else of any kind.
+  /// The kind of int4. Nothing: as the model's config says, else any.
   std::optional<FourBits> four_bits = std::nullopt;
   bool mixed = false;  // FP32 master weights beside 16-bit products
   bool checkpointing = false;
@@ -52,8 +52,8 @@ struct Workload {
 [[nodiscard]] Result<std::uint64_t> parse_token_count(std::string_view text);
 /// What cannot be meant together.
 [[nodiscard]] std::optional<Error> mistake_in(const Workload& workload);
-/// Why nothing can be computed of this model so: its parameters are not known, and what its files
-/// take does not say it either.
+/// Why nothing can be computed of this model. Its parameters are unknown, and the size of its files
+/// does not tell them.
 [[nodiscard]] std::optional<Error> mistake_in(const Model& model, const Workload& workload);
 
 enum class MemoryPart {

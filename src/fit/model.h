@@ -63,10 +63,10 @@ struct Model {
   std::string shape_like;
   /// The weights as they are stored; nothing: not stored anywhere that was looked at.
   std::optional<std::uint64_t> stored_bytes = std::nullopt;
-  /// What most of the stored weights that are not packed are kept in, or what the config says where
-  /// no weights were looked at; nothing: it is not said, or is no type that is computed with.
+  /// The type of most stored weights that are not packed. The config's word where no weights were
+  /// looked at. Nothing: it is not said, or is no type that is computed with.
   std::optional<Precision> stored_as = std::nullopt;
-  /// Of 4 bits, where the config says how; nothing: it does not.
+  /// The format of 4 bits, where the config names it. Nothing: it does not.
   std::optional<FourBits> four_bits = std::nullopt;
   /// It reads all of its tokens at once and keeps no keys and values of earlier ones (BERT).
   bool encoder = false;

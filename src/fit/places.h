@@ -41,8 +41,8 @@ struct CardVerdict {
 /// Every card of the table, the smallest memory first, of equals the slowest memory first.
 [[nodiscard]] std::vector<CardVerdict> judged_cards(const ByteRange& need, Precision precision);
 
-/// The fewest GPUs (2, 4, 8 … 1024) of this memory over which it would surely fit, sharded as
-/// `with`; tensor parallel no more of them than the model has heads. Nothing: not even so.
+/// The fewest GPUs (2, 4, 8 … 1024) of this memory over which it surely fits, sharded as `with`.
+/// Tensor parallel takes no more GPUs than the model has heads. Nothing: not even so.
 [[nodiscard]] std::optional<std::uint64_t> fewest_gpus(const Model& model, const Workload& workload,
                                                        Sharding with, Bytes room);
 

@@ -157,8 +157,8 @@ inline constexpr auto four_bit_files = std::to_array<FourBitFile>({
      "metadata.total_size of gpt-oss-20b's index, as public files quote it"},
 });
 
-// MLX of April 2024 left the embeddings in 16 bits: its Llama 3 8B of then (5.27) is 14 % larger
-// than the model here has it.
+// MLX of April 2024 left the embeddings in 16 bits. Its Llama 3 8B of then (5.27) is 14 % larger
+// than this model.
 inline constexpr auto four_bit_files_read_last = std::to_array<FourBitFile>({
     {"Qwen2.5 7B", "mlx4", 4.28,
      "https://huggingface.co/mlx-community/Qwen2.5-7B-Instruct-4bit/tree/"

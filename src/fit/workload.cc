@@ -24,9 +24,13 @@ constexpr auto precisions = std::to_array<WordList<Precision>>({{"fp32", Precisi
                                                                 {"int4", Precision::int4}});
 constexpr std::string_view llama_cpp = "llama.cpp, ggml-common.h and llama-quant.cpp";
 
-// A scale of 16 bits and a zero point of 4 for 128 weights; a scale of 32 bits for 64, or one of 8
-// with a second one for 256 of them; of 8 for 32; a scale and a bias of 16 each for 64; a scale of
-// 16 for 32. Of Q4_K_M half of two matrices (value, and down, a third of all) have 6.5625 bits.
+// What a format keeps beside 4 bits a weight, in bits:
+//   gptq, awq  a scale of 16 and a zero point of 4 for 128 weights
+//   nf4        a scale of 32 for 64, or one of 8 with a second one for 256 scales
+//   mxfp4      a scale of 8 for 32
+//   mlx4       a scale and a bias of 16 each for 64
+//   q4_0       a scale of 16 for 32
+// Half of two matrices of Q4_K_M (value, and down, a third of all) have 6.5625 bits.
 constexpr auto four_bit_formats = std::to_array<FourBits>({
     {"gptq", 4.15625, 4.15625, 16, 16, false, "Frantar et al. 2022 (GPTQ), groups of 128"},
     {"awq", 4.15625, 4.15625, 16, 16, false, "Lin et al. 2023 (AWQ), groups of 128"},

@@ -1,6 +1,6 @@
 #pragma once
-/* The account of a run's device memory: one file per run, which berth makes before the job starts
- * and which each process of the job maps (shim/charge.c). It is C11 and C++, 64-bit words without
+/* The account of a run's device memory: one file per run. berth makes it before the job starts, and
+ * each process of the job maps it (shim/charge.c). It is C11 and C++, 64-bit words without
  * pointers, the same for every process of the machine.
  *
  * There is no shared total that a killed process could leave wrong. Each process adds to a slot of

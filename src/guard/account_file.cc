@@ -118,7 +118,7 @@ Result<AccountFile> AccountFile::open(const std::string& path) {
 }
 
 Result<std::unique_ptr<berth_account>> AccountFile::read() const {
-  // Read, not mapped: who cuts the file short meanwhile does not end us.
+  // Read, not mapped: if the file is cut short meanwhile, this process lives on.
   auto account = std::make_unique<berth_account>();
   const ssize_t got = ::pread(fd_.get(), account.get(), sizeof *account, 0);
   if (got == sizeof *account && is_of_this_version(account->header)) return account;

@@ -1,7 +1,7 @@
 #pragma once
-// A run's account of device memory (guard/account.h), from berth's side: made before the job
-// starts, read while it runs and after its end. The shims of the job's processes write into it, so
-// what it says is theirs to say.
+// A run's account of device memory (guard/account.h), from berth's side. It is made before the job
+// starts, and read while it runs and after its end. The shims of the job's processes write into it,
+// so what it says is theirs to say.
 
 #include <sys/types.h>
 
@@ -61,8 +61,8 @@ class AccountFile {
   /// Those that are taken. io: as of told().
   [[nodiscard]] Result<std::vector<Slot>> slots() const;
   /// Empties a slot whose process has ended, or has become another program. `is_gone` is asked once
-  /// more when nobody can take it any longer: a program that begins to charge maps the account
-  /// first. false: it was not, or the slot is another's by now. For the sampler alone, too.
+  /// more when no process can take it any longer. A program maps the account before it charges.
+  /// false: it was not, or the slot is another's by now. For the sampler alone, too.
   bool give_back(const Slot& slot, const std::function<bool()>& is_gone);
   /// How maps in /proc begin to name this file: "fe:01 1234 " stands in them. Empty: unknown.
   [[nodiscard]] std::string name_in_maps(const std::string& proc) const;

@@ -1,7 +1,7 @@
 #pragma once
-// Which tier holds a job to its share of a device's memory: the one that was asked for, else the
-// strongest that can be had here, and why no stronger one. Pure; who can have what is gathered in
-// run/.
+// Which tier holds a job to its share of a device's memory. It is the requested one, else the
+// strongest available here, with the reason against stronger ones. Pure; who can have what is
+// gathered in run/.
 
 #include <algorithm>
 #include <cstdint>
@@ -25,12 +25,12 @@ struct CapFacts {
 
 /// What one CUDA context takes of a device beside what its program allocates. Nothing tells it
 /// before one is made: an H100 with driver 580 took 527 MiB, small cards of older drivers 130. So
-/// there are two figures. The least is charged before a context is made, and the sampler adds what
-/// lasts; a larger one would refuse small programs what fits.
+/// there are two figures. The least is charged before a context is made, and the sampler adds the
+/// rest. A larger charge would refuse small programs memory that fits.
 inline constexpr Bytes least_of_a_context{std::uint64_t{128} << 20};
 /// The usual is left free where a program is told its share, and tolerated where it is measured.
 inline constexpr Bytes usual_of_a_context{std::uint64_t{512} << 20};
-/// Of a small share no more than a tenth.
+/// At most a tenth of a small share.
 [[nodiscard]] inline Bytes context_within(Bytes share, Bytes context) {
   return std::min(context, Bytes(share.count() / 10));
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Whether what was to hold a run to its share was there for its processes, as far as anybody can
-// tell. Pure.
+// Whether the means that hold a run to its share reached its processes, as far as it can be told.
+// Pure.
 
 #include <cstdint>
 #include <optional>
@@ -42,7 +42,7 @@ struct CapSeen {
 [[nodiscard]] bool is_far_above(Bytes measured, Bytes counted);
 
 struct CapEvidence {
-  /// Of each device: what was promised, and the most that the driver measured of the run's own
+  /// For each device: what was promised, and the most that the driver measured of the run's own
   /// processes. Empty: nothing was sampled yet.
   std::vector<std::optional<Bytes>> promised;
   std::vector<Reading<Bytes>> highest;

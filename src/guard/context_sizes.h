@@ -1,7 +1,7 @@
 #pragma once
 // ContextSizes: what one CUDA context takes of a card, as this user's runs have measured it. The
-// driver takes it when the context is made, and tells it to nobody before. So a share that is held
-// to what was seen on the same card with the same driver is held from the start on.
+// driver takes it when the context is made, and tells it to nobody before. What earlier runs saw on
+// the same card and driver holds a share from the start on.
 
 #include <optional>
 #include <string>
@@ -29,7 +29,7 @@ class ContextSizes {
   /// Nothing: none was measured, or it is not known what the card or the driver is.
   [[nodiscard]] std::optional<Bytes> of(const Device& device,
                                         const Reading<std::string>& driver_version) const;
-  /// Of several the least is a context's own: modules come on top. false: nothing new.
+  /// The least of several sizes is a context's own: modules come on top. False: nothing new.
   bool note(const Device& device, const Reading<std::string>& driver_version, Bytes size);
   [[nodiscard]] Result<void> save(const std::string& state_directory) const;
 

@@ -75,7 +75,7 @@ struct Shown {
   std::uint32_t hash = 0;
 };
 
-/// Writes one image: the template's last segment, which is its data, grows by what is new.
+/// Writes one image. New parts are appended to the template's last segment, its data.
 class ImageWriter {
  public:
   ImageWriter(elf::View from, const SharedObject& driver)

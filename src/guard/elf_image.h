@@ -1,7 +1,7 @@
 #pragma once
-// The shim that stands in for one driver's libcuda.so.1: a template (guard/shim/, guard/image.h)
-// with exactly the dynamic symbols of that driver's file, so that a program finds each name that it
-// would find there, and no other. Pure: bytes in, bytes out.
+// The shim that stands in for one driver's libcuda.so.1. It is a template (guard/shim/,
+// guard/image.h) with exactly the dynamic symbols of that driver's file. A program finds each name
+// that it would find there, and no other. Pure: bytes in, bytes out.
 
 #include <cstdint>
 #include <string>

@@ -48,8 +48,8 @@ bool any_is_set(const auto& names, const std::vector<std::string>& environment) 
       names, [&](std::string_view one) { return value_of(environment, one).has_value(); });
 }
 
-/// Of the smallest share, as a fraction of its device, with room for a context, which no allocator
-/// counts. Nothing: there is none.
+/// The smallest share as a fraction of its device, less a context, which no allocator counts.
+/// Nothing: there is none.
 std::optional<std::string> fraction_of(const std::vector<FrameworkShare>& shares) {
   double least = 1;
   for (const FrameworkShare& share : shares) {

@@ -1,7 +1,7 @@
 #pragma once
-// Variables by which frameworks keep themselves to a share of a device, set beside whatever tier
-// holds the job: a program that knows its share plans with it. Each is set only for a version that
-// is known to understand it, and never where the user chose one. Pure.
+// Variables by which frameworks keep themselves to a share of a device. They are set beside every
+// tier: a program that knows its share plans with it. Each is set only for a version that is known
+// to understand it, and never where the user chose one. Pure.
 
 #include <string>
 #include <utility>

@@ -1,7 +1,7 @@
 #pragma once
-// MemoryWatch: the watchdog behind every tier. Told once a second what the run's processes use of
-// each of its devices, and who has what the run was promised; answers what is to be said of it.
-// Pure: it reads nothing, and judges by this second's readings alone.
+// MemoryWatch: the watchdog behind every tier. Once a second it is told the use of each device by
+// the run's processes. It is also told who has what the run was promised. It answers what is to be
+// said of that. Pure: it reads nothing, and judges by this second's readings alone.
 
 #include <optional>
 #include <string>
@@ -17,12 +17,12 @@
 
 namespace berth {
 
-/// A context is counted a little differently by the driver and by a program: only above this much
-/// of its share is a run over it.
+/// The driver and a program count a context a little differently. So a run is over its share only
+/// above this much of it.
 inline constexpr double cap_tolerance = 1.05;
 /// Above its share in so many looks running, it is over it. A peak between two looks is not seen.
 inline constexpr int looks_until_told = 3;
-/// Who is over, back below and over again is told so no sooner than this after the last time.
+/// A run that is over, back below and over again is told only after this time.
 inline constexpr Duration told_again_after = std::chrono::minutes(1);
 
 /// One device of the run.
@@ -33,7 +33,7 @@ struct WatchedShare {
 
 /// The same device, this second.
 struct WatchedMemory {
-  /// Of all the run's processes there. not_sampled: the device was not heard this time.
+  /// Use by all the run's processes there. not_sampled: the device was not heard this time.
   Reading<Bytes> own;
   /// Why there is none, in English, where the reading's own reason does not say it.
   std::string_view unread_because = {};
@@ -52,7 +52,7 @@ class MemoryWatch {
   [[nodiscard]] std::vector<Note> news(const std::vector<WatchedMemory>& seen, Instant now);
 
  private:
-  /// A state of which one hears when it has lasted for some looks.
+  /// A state that is told once it has lasted for some looks.
   struct Trouble {
     int looks = 0;
     bool told = false;

@@ -15,7 +15,7 @@ namespace berth {
 struct ExportedSymbol {
   std::string name;
   bool is_data = false;  // else a function
-  // Of data:
+  // For data:
   std::uint64_t alignment = 1;
   std::string bytes;  // as it is before anything has run, zeros included
   friend bool operator==(const ExportedSymbol&, const ExportedSymbol&) = default;

@@ -1,13 +1,12 @@
 #pragma once
 // The shim as files, and how a job's programs come to load it. The image for the job's driver lies
-// in a folder of the user's own, under a name made of its bytes:
+// in a folder of the user's own. The folder's name is made of the image's bytes:
 //
 //   FOLDER/libcuda.so.1                       for LD_LIBRARY_PATH
 //   FOLDER/libcuda.so                         a link to it
 //   FOLDER/berth-shim.so                      a link to it, for LD_PRELOAD
-//   FOLDER/lib64/libcuda.so.1, …              links to it, as "$LIB" is to loaders of 64-bit
-//   programs FOLDER/lib32/libcuda.so.1, …              an object without content, for those of
-//   32-bit programs
+//   FOLDER/lib64/libcuda.so.1, …   links to it: "$LIB" as loaders of 64-bit programs read it
+//   FOLDER/lib32/libcuda.so.1, …   an object without content, for loaders of 32-bit programs
 //
 // Where 32-bit programs can run, LD_PRELOAD has FOLDER/$LIB/libcuda.so.1 instead, as a loader
 // complains of an object of the other kind. Only there, as a loader that meets "$LIB" first asks

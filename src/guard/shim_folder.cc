@@ -107,7 +107,7 @@ std::expected<std::string, Sentence> make_shim_folder(const std::string& path) {
       if (!make_directory(AT_FDCWD, part, mode) && errno != EEXIST) {
         return std::unexpected(sentence("{}: {}", part, std::strerror(errno)));
       }
-      (void)::chmod(part.c_str(), mode);  // whatever the umask; who is trusted is asked below
+      (void)::chmod(part.c_str(), mode);  // whatever the umask; trust is checked below
     }
     if (Sentence why = why_not_trusted(part, is_last); !why.empty()) {
       return std::unexpected(std::move(why));

@@ -10,10 +10,10 @@
 
 namespace berth {
 
-/// Makes the folder and what is missing above it, for its owner alone (root's: others may read),
-/// and gives its path without links. Unexpected: why it will not do. It is ours; each folder above
-/// is root's or ours, and nobody else may write there unless it is sticky. Its file system allows
-/// to execute. Its path fits into LD_PRELOAD.
+/// Makes the folder and missing ones above it, for its owner alone (root's: others may read). Gives
+/// its path without links. Unexpected: why it will not do. It is ours; each folder above is root's
+/// or ours, and nobody else may write there unless it is sticky. Its file system allows to execute.
+/// Its path fits into LD_PRELOAD.
 [[nodiscard]] std::expected<std::string, Sentence> make_shim_folder(const std::string& path);
 
 enum class Written { as_it_was, newly, anew };
@@ -28,8 +28,8 @@ enum class Written { as_it_was, newly, anew };
 [[nodiscard]] Sentence why_not_executable(const std::string& path);
 
 inline constexpr int sweep_after_days = 90;
-/// Removes the folders beside `kept` whose shim no run has used for that long before it, and that
-/// no living process of this user has in its environment.
+/// Removes folders beside `kept` whose shim no run has used for so long. A folder that a living
+/// process of this user has in its environment stays.
 void sweep_shim_folders(const std::string& kept, const std::string& proc);
 
 }  // namespace berth

@@ -37,8 +37,8 @@ std::vector<Sentence> not_examined(const Device& device, const Snapshot& snapsho
   return missing;
 }
 
-/// Whether what a device is judged by was asked for and not answered. What it does not have and
-/// what we may not read is not that; of a device out of use that it is, is the finding.
+/// Whether what a device is judged by was asked for and not answered. A reading that it lacks, or
+/// that we may not read, does not count. A device out of use has that alone as its finding.
 bool is_unjudged(const Device& device, const Snapshot& snapshot) {
   if (device.lost || !device.unusable_because.empty()) return false;
   const Reading<std::uint64_t>& errors = device.ecc_uncorrected;

@@ -1,6 +1,6 @@
 #pragma once
-// How well each device is: rules over a snapshot, each of which looks at a few readings and either
-// finds something or keeps quiet. What a rule could not read is said as that: a device nobody could
+// How well each device is: rules over a snapshot. Each looks at a few readings and either finds
+// something or keeps quiet. What a rule could not read is said as that: a device nobody could
 // examine is not well.
 
 #include <optional>
@@ -15,13 +15,13 @@
 
 namespace berth {
 
-/// `notice` worth knowing, nothing to do now. `unknown` nothing worse was found, but what a device
-/// is judged by was asked for, and the driver answered with an error; no finding is that.
-/// `degraded` it works, not as it should. `failed` it is not to be used.
+/// `notice` worth knowing, nothing to do now. `unknown` nothing worse was found, but the driver
+/// answered a deciding question with an error; no finding has this state. `degraded` it works, not
+/// as it should. `failed` it is not to be used.
 enum class HealthState { ok, notice, unknown, degraded, failed };
 [[nodiscard]] std::string_view name_of(HealthState state);
 
-/// Of a device of which this is the worst.
+/// The state of a device if this is its worst finding.
 [[nodiscard]] HealthState state_of(const Finding& finding);
 /// What to do next; may be empty.
 [[nodiscard]] Sentence advice_of(const Finding& finding);
@@ -45,9 +45,9 @@ struct DeviceHealth {
 /// The worst of them; nothing: there is no device.
 [[nodiscard]] std::optional<HealthState> worst_of(const std::vector<DeviceHealth>& devices);
 
-// What health says to those who may not look at it themselves: placement, which gives nobody a
-// failed device, and a run, which is told when one of its own goes wrong. A MIG instance is as well
-// as its card.
+// What health tells placement and runs, which must not depend on it. Placement gives nobody a
+// failed device. A run is told when one of its devices goes wrong. A MIG instance is as well as its
+// card.
 
 /// Devices that no job should be given, each with the first of its findings that says so.
 [[nodiscard]] std::vector<DeviceFault> failed_devices(const Snapshot& snapshot);

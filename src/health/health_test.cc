@@ -31,7 +31,7 @@ Snapshot with(void (*change)(Device&)) {
       })
       .build();
 }
-/// Of the first device; each finding is one of its rule's row.
+/// The first device's health. Each finding is one of its rule's row.
 DeviceHealth health_in(const Snapshot& host) {
   for (const health::HealthRule& rule : health::all_rules()) {
     for (const Finding& finding : rule.find(host.devices[0], host)) {

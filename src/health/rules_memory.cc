@@ -57,8 +57,8 @@ std::uint64_t sum_of(const Device& device, std::span<const Detail> places) {
   return sum;
 }
 
-/// At least so many: a card that has no total may still tell some of its parts (a GB200 tells the
-/// errors in its DRAM and none of those in its SRAM).
+/// At least so many: a card that has no total may still tell some of its parts. A GB200 tells the
+/// errors in its DRAM, and none of those in its SRAM.
 std::uint64_t least_errors(const Device& device, const ErrorPlaces& places) {
   return count_of(device, places.dram) +
          std::max({count_of(device, places.sram), sum_of(device, places.halves),

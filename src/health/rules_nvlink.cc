@@ -30,7 +30,7 @@ std::uint64_t most_among_its_kind(const Device& device, const Snapshot& snapshot
   return most;
 }
 
-/// Of a board whose links all lead to switches or to its other cards: none may be down.
+/// True for a board whose links all lead to switches or to its other cards: none may be down.
 bool is_in_a_fabric(const Device& device) {
   const auto state = device.details.get<std::string>(Detail::fabric_state);
   return state.get() && (*state.get() == "Completed" || *state.get() == "In Progress");
@@ -59,10 +59,10 @@ Findings nvlink_down(const Device& device, const Snapshot& snapshot) {
 }
 
 /// `alarming`: this many more since the look before, or `a_second` of them, say that something is
-/// wrong now. A link resends what arrived damaged, so a few are nothing: at the one wrong bit in
-/// 10^12 that links are built for, one of 300 GB/s resends some two or three a second under full
-/// load. DCGM warns from 100 in all. What was not repaired in its stride (a link set up anew, an
-/// error in the data path's memory) is told from the first.
+/// wrong now. A link resends what arrived damaged, so a few are nothing. Links are built for one
+/// wrong bit in 10^12: at 300 GB/s that is two or three resends a second under full load. DCGM
+/// warns from 100 in all. Errors that resending did not cure are told from the first: a link set up
+/// anew, an error in the data path's memory.
 struct ErrorRow {
   Detail count;
   Detail growth;

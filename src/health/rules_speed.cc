@@ -62,8 +62,8 @@ Findings throttling(const Device& device, const Snapshot&) {
     findings.push_back(
         found(reason.severity, reason.code, Sentence(reason.what), Sentence(reason.advice)));
   }
-  // Hardware slowdown is said along with its cause; where no cause is given it stands for itself,
-  // also beside what the driver does of its own accord.
+  // Hardware slowdown is said along with its cause. Without a cause it is said alone, also beside
+  // the driver's own slowdowns.
   if (!has_cause && has_any(told, ClockReason::hardware)) {
     findings.push_back(found(Severity::warning, "hardware_slowdown",
                              sentence("the hardware slows it down: heat or power"),
@@ -72,10 +72,10 @@ Findings throttling(const Device& device, const Snapshot&) {
   return findings;
 }
 
-// Never more than a notice: a time that has passed is nothing to stop a job for, and what slows the
-// card down now is found by throttling(). A minute of hardware slowdown is worth knowing. Heat
-// control and the power limit work all day on a busy card, so only much time is told. Sync boost is
-// what somebody set up.
+// Never more than a notice: a time that has passed is nothing to stop a job for. throttling() finds
+// what slows the card down now. A minute of hardware slowdown is worth knowing. Heat control and
+// the power limit work all day on a busy card, so only much time is told. Sync boost is what
+// somebody set up.
 struct LostTimeRow {
   Detail lost;
   Detail since_the_look_before;
@@ -131,9 +131,9 @@ Findings lost_time(const Device& device, const Snapshot&) {
   return findings;
 }
 
-// Idle, a link may be run slower and narrower to save power (nvidia-smi's help says it of both):
-// only under load it tells something. Generations change all the time and lanes on few cards, so
-// that fewer of them are worth a word before there is load.
+// An idle link may run slower and narrower to save power (nvidia-smi's help says it of both). It
+// tells something only under load. Generations change all the time, lanes on few cards. So fewer
+// lanes are worth a word before there is load.
 Findings pcie_link(const Device& device, const Snapshot&) {
   Findings findings;
   const bool loaded = is_under_load(device);

@@ -15,8 +15,8 @@ namespace {
 
 using Codes = std::set<std::uint64_t>;
 
-// NVIDIA's catalogue of October 2025, code by code, by its "immediate action"; what stands in none
-// of these lists is CONTACT_SUPPORT there, mostly as "Unused".
+// NVIDIA's catalogue of October 2025, code by code, by its "immediate action". Codes in none of
+// these lists are CONTACT_SUPPORT there, mostly as "Unused".
 const Codes ignored = {14,  37,  38,  43,  44,  63,  66,  67,  92,  93, 106,
                        107, 108, 121, 137, 141, 152, 153, 157, 160, 161};
 const Codes restart_app = {8,   11,  13,  25,  31,  32,  39,  40,  41,  60,  68,  69,

@@ -24,7 +24,8 @@ struct CdiSpec {
   std::string kind;     // "nvidia.com/gpu"
   std::vector<CdiDevice> devices;
   /// The newest version that one of its fields needs; empty: the first will do. An engine that does
-  /// not know a field refuses the whole file, and says only that its devices cannot be resolved.
+  /// not know a field refuses the whole file. It says only that the file's devices cannot be
+  /// resolved.
   std::string needs;
   std::string needed_by;  // that field: "containerEdits.additionalGids"
   /// A field of no version, which every engine refuses; empty: none.

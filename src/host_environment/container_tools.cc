@@ -46,8 +46,8 @@ constexpr std::string_view toolkit_settings[] = {
     "/usr/share/containers/oci/hooks.d/oci-nvidia-hook.json",
     "/etc/containers/oci/hooks.d/oci-nvidia-hook.json"};
 
-/// Whether the word stands in the file; so, too, where it is there and may not be read, as nobody
-/// is to be told that something is missing which he may not see.
+/// Whether the word stands in the file. True also of a file that may not be read: berth does not
+/// call missing what it could not see.
 bool may_name(const std::string& path, std::string_view word) {
   const auto text = read_file(path, 4 << 20);
   if (!text) return text.error().code() != ErrorCode::not_found;

@@ -1,6 +1,6 @@
 #pragma once
-// Which devices CUDA itself numbers, and how: libcuda asked in a process of its own, which it may
-// hang or crash. No context is made and nothing runs on a device.
+// Which devices CUDA itself numbers, and how. libcuda is asked in a process of its own, which it
+// may hang or crash. No context is made and nothing runs on a device.
 
 #include <string>
 #include <string_view>

@@ -18,8 +18,8 @@ constexpr std::array<std::string_view, 5> further_thread_variables = {
     "MKL_DOMAIN_NUM_THREADS", "GOTO_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
     "NUMEXPR_MAX_THREADS"};
 
-// What changes a run's results or speed. A name alone ends in "="; TF_ and PYTHON are no such
-// beginnings: Terraform has TF_CLI_…, and most of Python's own only change what it prints.
+// What changes a run's results or speed. A name alone ends in "=". TF_ and PYTHON are no such
+// beginnings: Terraform has TF_CLI_…, and most of Python's own only change its output.
 constexpr std::string_view notable_beginnings[] = {
     "CUDA_",
     "NVIDIA_",

@@ -14,9 +14,9 @@ namespace berth {
 [[nodiscard]] std::vector<Sentence> take_away(const std::vector<std::string>& names,
                                               std::vector<std::string>& environment);
 
-/// What a run without a device sets: the switches that hide every kind of device, and thread counts
-/// where the caller chose none by any variable (libraries otherwise take every core of a shared
-/// server).
+/// What a run without a device sets: the switches that hide every kind of device, and thread
+/// counts. Thread counts only where no variable has one. Without them libraries take every core of
+/// a shared server.
 [[nodiscard]] std::vector<Variable> cpu_only_settings(const std::vector<std::string>& environment,
                                                       unsigned threads);
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a paper or a colleague needs to know about a run besides its devices: the machine, the work
-// tree, the interpreter. Gathered by the sampler once the job runs.
+// Facts about a run, besides its devices, for a paper or a colleague: the machine, the work tree,
+// the interpreter. Gathered by the sampler once the job runs.
 
 #include <optional>
 #include <string>

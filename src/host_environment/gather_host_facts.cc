@@ -28,7 +28,7 @@ std::vector<std::string> folders_in(const std::vector<std::string>& environment,
   return folders;
 }
 
-/// Of all that will be looked into, what does not answer; it is then left alone.
+/// The folders to be looked into that do not answer. They are then left alone.
 std::vector<std::string> find_silent(const HostFactsQuestion& question, Clock& clock) {
   std::vector<std::string> folders = {question.working_directory};
   for (const char* list : {"LD_LIBRARY_PATH", "PATH", "PYTHONPATH"}) {

@@ -15,8 +15,8 @@ struct HostFactsQuestion {
   std::vector<std::string> environment;  // the caller's, NAME=value
   std::string working_directory;
   std::string python;  // --python; empty: the environment in use
-  /// False: the devices are a simulated or replayed server's, so this machine's kernel, libraries
-  /// and limits say nothing of them; and no Python is looked at that was not asked for.
+  /// False: the devices are a simulated or replayed server's. This machine's kernel, libraries and
+  /// limits say nothing of them. Then only a Python that was asked for is looked at.
   bool is_own_machine = true;
   bool may_import = true;       // --no-import: nothing of the environment is run
   bool may_read_files = false;  // --read-test: one file of the working directory is read
@@ -39,8 +39,8 @@ struct HereQuestion {
   std::string root;  // before the system's absolute paths; tests
 };
 
-/// `looked` is what was seen of host and devices, of which who is on them is left out. not_found:
-/// there is no such `python`; where none was asked for and there is none, the manifest has none.
+/// `looked` is what was seen of host and devices, without the processes on them. not_found: there
+/// is no such `python`; where none was asked for and there is none, the manifest has none.
 [[nodiscard]] Result<Manifest> gather_here(const HereQuestion& question, const Snapshot& looked,
                                            Clock& clock);
 

@@ -1,5 +1,5 @@
-// Whether a work tree differs from its commit, asked of git without letting the tree run anything:
-// its own configuration may name programs (a file system monitor, filters, hooks), and it may have
+// Whether a work tree differs from its commit, asked of git without letting the tree run anything.
+// Its configuration may name programs: a file system monitor, filters, hooks. The tree may have
 // come out of somebody's archive.
 
 #include <algorithm>
@@ -22,8 +22,8 @@ class Git {
       Duration patience)
       : root_(root),
         search_path_(value_of(environment, "PATH").value_or(default_search_path)),
-        // Without optional locks a background look does not get in the way of the user's own git;
-        // without protocols what a partial clone lacks is not fetched.
+        // Without optional locks a background look does not get in the way of the user's own git.
+        // Without protocols git does not fetch what a partial clone lacks.
         environment_(with_variables(environment, {{"GIT_OPTIONAL_LOCKS", "0"},
                                                   {"GIT_NO_LAZY_FETCH", "1"},
                                                   {"GIT_ALLOW_PROTOCOL", "none"},

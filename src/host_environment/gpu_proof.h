@@ -1,6 +1,6 @@
 #pragma once
-// Whether devices really compute, and how fast: compute/proof.h in a process of its own per device,
-// which a driver may hang or crash.
+// Whether devices really compute, and how fast. compute/proof.h runs in a process of its own per
+// device, which a driver may hang or crash.
 
 #include <string>
 #include <string_view>
@@ -40,9 +40,9 @@ struct GpuProofQuestion {
 
 [[nodiscard]] GpuProof prove_gpu(const GpuProofQuestion& question, Clock& clock);
 
-/// What the child printed, a step per line. A step that began and was not done is unfinished;
-/// `bad_end` (how the child ended, empty: with 0) never goes unsaid: after the last step that was
-/// done it makes `closing` unfinished.
+/// What the child printed, a step per line. A step that began and was not done is unfinished.
+/// `bad_end` is how the child ended; empty: with 0. It always shows: after the last done step it
+/// makes `closing` unfinished.
 [[nodiscard]] std::vector<compute::ProofStep> parse_proof(std::string_view text,
                                                           std::string_view bad_end);
 

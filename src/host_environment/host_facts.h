@@ -1,7 +1,8 @@
 #pragma once
-// HostFacts: what a user's programs meet on this machine besides its devices — the interpreter
-// and its frameworks, the libraries that the loader finds, the kernel's side of the driver, limits
-// and folders. Plain values, gathered once by gather_host_facts() and only read afterwards.
+// HostFacts: what a user's programs meet on this machine besides its devices. That is the
+// interpreter and its frameworks, the libraries that the loader finds, limits and folders. It is
+// also the kernel's side of the driver. Plain values, gathered once by gather_host_facts() and only
+// read afterwards.
 // A part that is `std::optional` and empty was not looked at.
 
 #include <cstdint>
@@ -111,8 +112,8 @@ struct PythonEnvironment {
   std::string channels_source;
   InterpreterAnswer answer;
   ImportAnswer said;
-  /// Whether it can be told that a framework is not there: the interpreter said where its packages
-  /// lie, or the files around it did and it was not asked.
+  /// Whether the absence of a framework can be told. Then the interpreter told where its packages
+  /// lie; or it was not asked, and the files around it told.
   [[nodiscard]] bool is_known() const;
   [[nodiscard]] const FrameworkBuild* framework(std::string_view name) const;
   /// What it said of itself. Null: it was not asked, or was not reached.
@@ -150,8 +151,8 @@ struct Libraries {
   friend bool operator==(const Libraries&, const Libraries&) = default;
 };
 
-/// A slice of a card that MIG divides (a GPU instance), of which the kernel lists no compute
-/// instance: what CUDA calls a device is made of those.
+/// A slice of a card that MIG divides (a GPU instance). The kernel lists no compute instance of it:
+/// CUDA's devices are made of those.
 struct HollowInstance {
   std::uint64_t minor_number = 0;  // the card's
   unsigned gpu_instance = 0;
@@ -161,7 +162,7 @@ struct HollowInstance {
 /// The kernel's side of the driver.
 struct KernelSide {
   Reading<std::string> release;
-  /// Of the loaded nvidia module. unsupported: it is not loaded.
+  /// The loaded nvidia module's version. unsupported: it is not loaded.
   Reading<std::string> module_version;
   /// unsupported: this machine has no UEFI, or its variables are not shown here.
   Reading<bool> secure_boot;
@@ -209,8 +210,8 @@ struct ReadSpeed {
   std::string file;  // its name in the folder
   Bytes bytes;
   std::int64_t microseconds = 1;
-  /// The part of these bytes, 0 to 1, that the kernel had in memory before; a disk's or a server's
-  /// own cache is not in it. unsupported: the kernel does not say.
+  /// The part of these bytes, 0 to 1, that the kernel had in memory before. A disk's or a server's
+  /// own cache does not count. unsupported: the kernel does not say.
   Reading<double> cached;
   /// 10^6 bytes per second.
   [[nodiscard]] double megabytes_per_second() const {
@@ -257,7 +258,7 @@ struct ContainerTools {
   std::string toolkit;   // of NVIDIA's container toolkit, or a setting that names it; empty: none
   std::string cdi_spec;  // a CDI description of NVIDIA's; empty: none
   CdiSpecs cdi = {};     // all of them, as engines read them
-  /// Of the engines that answered: "podman", "4.3.1".
+  /// Versions of the engines that answered: "podman", "4.3.1".
   std::vector<std::pair<std::string, std::string>> versions = {};
   std::vector<Image> images = {};
   std::vector<Labelled> labelled = {};
@@ -298,7 +299,7 @@ struct HostFacts {
   Reading<std::string> container;  // as MachineFacts::container
   std::optional<ContainerTools> container_tools;
   std::vector<ContainerLeft> containers_left;
-  /// Of the labelled: those of no lease and no record of the caller's.
+  /// Labelled containers without a lease or a record of the caller.
   std::vector<ContainerTools::Labelled> containers_unrecorded;
   std::optional<Limits> limits;
   std::optional<WorkingDirectory> directory;

@@ -40,7 +40,7 @@ std::optional<std::uint64_t> number_behind(std::string_view name, std::string_vi
   return name.starts_with(beginning) ? parse_unsigned(name.substr(beginning.size())) : std::nullopt;
 }
 
-/// NVML lists GPU instances to root alone; the kernel shows everybody a folder for each
+/// NVML lists GPU instances to root alone. The kernel shows everybody a folder for each
 /// (capabilities/gpu0/mig/gi1/ci0, by the card's minor number).
 std::vector<HollowInstance> hollow_instances(const std::string& root) {
   std::vector<HollowInstance> hollow;
@@ -154,7 +154,7 @@ std::vector<DeviceFile> gather_device_files(const std::string& root, OpenWhich w
         std::string said;
         for (const DeviceFile& file : files) {
           const bool is_control = file.path.ends_with("/nvidiactl");
-          // Who opens the KFD is its process from then on, and render nodes wake their card up.
+          // Opening the KFD makes this process one of its own, and render nodes wake up their card.
           const bool is_nvidias = file.path.starts_with("/dev/nvidia");
           if (file.access != FileAccess::opens || !is_nvidias ||
               (which == OpenWhich::control && !is_control)) {

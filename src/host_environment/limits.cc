@@ -77,7 +77,7 @@ void read_quota(const std::string& root, Limits& limits) {
   }
 }
 
-/// Of a control group: what of its memory is files' that nobody has looked at lately.
+/// A control group's memory for files that nobody has read lately.
 std::optional<std::uint64_t> inactive_file(const std::string& folder) {
   const auto text = read_file(folder + "/memory.stat", 1 << 16);
   if (!text) return std::nullopt;

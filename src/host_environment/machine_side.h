@@ -24,16 +24,16 @@ enum class OpenWhich { control, all };
                                                           Clock& clock);
 
 [[nodiscard]] Limits gather_limits(const std::string& root);
-/// Threads for one CPU job here: all of a small machine, a quarter of a large one, and no more than
-/// affinity and the control group's quota let it have.
+/// Threads for one CPU job here: all of a small machine, a quarter of a large one. Never more than
+/// affinity and the control group's quota allow.
 [[nodiscard]] unsigned threads_of_a_job(const std::string& root);
 /// CPUs in a list as the kernel writes it, "0-3,8": 5.
 [[nodiscard]] std::optional<std::uint64_t> count_in_list(std::string_view list);
 
 [[nodiscard]] WorkingDirectory gather_directory(const std::string& path, const std::string& root,
                                                 Clock& clock);
-/// Reads the largest regular file among the folder's first 256 entries, at most 64 MiB and 0.5 s
-/// (2 s until it has 4 MiB), in a process of its own. Changes nothing but what is in memory.
+/// Reads the largest regular file among the folder's first 256 entries, in a process of its own. At
+/// most 64 MiB and 0.5 s, or 2 s until it has 4 MiB. Changes nothing but what is in memory.
 [[nodiscard]] Reading<ReadSpeed> gather_read_speed(const std::string& folder,
                                                    std::string_view file_system, Clock& clock);
 /// The type of the file system that `path` is on, from /proc/self/mountinfo; empty: not told.

@@ -17,7 +17,7 @@ namespace berth {
 namespace {
 
 constexpr std::uint64_t mebibyte = 1 << 20;
-/// Of the client that proves it. Above what the driver takes for itself, which may count.
+/// The limit of the client that proves it. Above the driver's own use, which may count.
 constexpr std::uint64_t tried_limit = 1024 * mebibyte;
 constexpr std::uint64_t above_it = 64 * mebibyte;
 

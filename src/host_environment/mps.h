@@ -20,7 +20,7 @@ namespace berth {
 inline constexpr const char* mps_limit_variable = "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT";
 
 /// The folder of the server's pipes. not_found: none runs for programs with this environment.
-/// no_permission: somebody else's than root's or `us`, who could be handed what a job computes.
+/// no_permission: it is neither root's nor of `us`, and its owner could see what a job computes.
 [[nodiscard]] Result<std::string> find_mps(const std::vector<std::string>& environment, uid_t us);
 
 /// "0=10240M,1=10240M": of the devices in the order in which the job sees them.
@@ -30,7 +30,7 @@ struct MpsQuestion {
   std::string library = "libcuda.so.1";
   std::string pipes;               // find_mps()
   std::vector<std::string> uuids;  // as the driver writes them, in the order of the job
-  /// Of each, what NVML says is free. CUDA tells a client what is left of its limit (driver 580).
+  /// Free memory of each, by NVML. CUDA tells a client what is left of its limit (driver 580).
   std::vector<Reading<Bytes>> free;
   Duration patience = std::chrono::seconds(10);
 };

@@ -100,8 +100,8 @@ void add_user_folder(const PythonQuestion& question, TwoPart version,
   if (!base.empty()) add_site_folders(base, version, folders);
 }
 
-/// The same from the files around it. Of one that was asked in vain they are believed only where
-/// it is a Python by its name or its environment: /usr/lib/python3 is not /bin/ls's.
+/// The same from the files around it. Of a program that gave no answer they are believed only if
+/// its name or environment is Python's. /usr/lib/python3 is not /bin/ls's.
 void read_interpreter(const PythonQuestion& question, PythonEnvironment& python) {
   const std::string bin = python.interpreter.substr(0, python.interpreter.rfind('/'));
   const std::string prefix = bin.substr(0, bin.rfind('/'));

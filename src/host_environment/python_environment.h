@@ -1,7 +1,7 @@
 #pragma once
-// The Python environment in use, with its frameworks: learned from their files, and from the
-// interpreter alone, which is asked in a process of its own where its packages lie. No framework is
-// imported here (python_import.h does that, bounded, where it may).
+// The Python environment in use, with its frameworks. It is learned from their files. The
+// interpreter is asked, in a process of its own, where its packages lie. No framework is imported
+// here (python_import.h does that, bounded, where it may).
 
 #include <chrono>
 #include <string>

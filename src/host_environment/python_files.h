@@ -38,8 +38,8 @@ struct TensorFlowBuildFile {
 // What a framework itself says when it is imported. The import is done by a child of the
 // interpreter, which has a bounded time: it may hang or crash.
 
-/// Imports what was found in a child of the interpreter and asks it what it sees: no more than
-/// is_available, device_count and the architectures. Nothing is computed on a device.
+/// Imports the found framework in a child of the interpreter. Asks it for is_available,
+/// device_count and the architectures, no more. Nothing is computed on a device.
 [[nodiscard]] ImportAnswer ask_by_import(const PythonEnvironment& python,
                                          const std::vector<std::string>& environment, Clock& clock,
                                          Duration patience);

@@ -81,7 +81,8 @@ Result<Fd> open_own(const std::string& path) {
   return directory;
 }
 
-/// Made whole under another name: who shares the ledger never meets a part that he may not enter.
+/// Made whole under another name: other users of the ledger never meet a part that they may not
+/// enter.
 Result<void> make_part(const std::string& name, const Fd& within, const std::string& path) {
   const std::string temporary = name + "." + std::to_string(::getpid());
   if (!make_directory(within.get(), temporary, 0700) && errno != EEXIST) {
@@ -202,8 +203,8 @@ Result<LedgerPlace> find_ledger(const std::optional<std::string>& named,
     }
     return LedgerPlace{.directory = *named, .kind = LedgerPlace::Kind::named};
   }
-  // One that is there and not as it should be is said when it is opened: going on with a ledger of
-  // one's own would leave everybody's leases out of sight. Only root can put something there.
+  // Opening tells what is wrong with a shared ledger. A private ledger in its place would hide
+  // everybody's leases. Only root can put something there.
   if (is_trusted_shared_ledger(shared_root) || ::access(shared_root.c_str(), F_OK) == 0) {
     return LedgerPlace{.directory = shared_root, .kind = LedgerPlace::Kind::shared};
   }

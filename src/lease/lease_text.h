@@ -44,7 +44,7 @@ struct LeaseText {
 [[nodiscard]] Result<std::string> write_lease(const LeaseText& lease);
 /// invalid: line 1 is not that of a lease. A newer format is read as far as line 1.
 [[nodiscard]] Result<LeaseText> parse_lease(std::string_view text);
-/// Lines to append to a lease: who its keeper and its job are, and in which container that is.
+/// Lines to append to a lease: its keeper, its job, and the job's container.
 [[nodiscard]] std::string write_description(ProcessId keeper, std::optional<ProcessId> job,
                                             std::optional<CapTier> held_by = {},
                                             std::string_view container = {});
@@ -57,9 +57,9 @@ struct TicketText {
   unsigned format = ledger_format;
   uid_t uid = 0;
   unsigned order = order_rule;
-  /// The place in the queue (nanoseconds since 1970) of the last ticket seen when this one was
-  /// made: it stands behind that one even where the date was set back in between. As it can only
-  /// move its own ticket backwards, nobody gains by lying.
+  /// The queue place (nanoseconds since 1970) of the last ticket seen when this one was made. This
+  /// one stands behind it, even where the date was set back in between. As it can only move its own
+  /// ticket backwards, nobody gains by lying.
   std::int64_t not_before_ns = 0;
   std::optional<std::int64_t> steady_ms;  // as in LeaseText
   std::optional<std::chrono::milliseconds> time_limit;

@@ -31,7 +31,7 @@ using std::chrono::milliseconds;
 constexpr int lowest_descriptor = 100;
 /// Who holds the lock is asked so often: /proc/locks is long on a busy machine.
 constexpr Duration holder_interval = milliseconds(500);
-/// Of one's own files, by each run: more than one run leaves behind.
+/// Own files that each run sweeps: more than one run leaves behind.
 constexpr std::size_t swept_at_once = 16;
 /// What was begun this long ago and is not locked has no writer any more. One that still lives (it
 /// was stopped) begins anew.
@@ -87,8 +87,8 @@ Result<Fd> moved_up(Fd fd) {
   return fail_system(errno, "duplicate a descriptor");
 }
 
-/// What goes wrong here leaves no public name behind: a temporary name at most, which is removed
-/// now, or swept later where this process dies half-way. Any reader of the file could refuse it
+/// A failure here leaves no public name behind. A temporary name is removed now, or swept later
+/// where this process dies half-way. Any reader of the file could refuse it
 /// a lock: it has all of them before that.
 Result<Fd> publish_once(int directory, const std::string& name, const std::string& text,
                         std::initializer_list<ByteRange> locks) {
@@ -126,7 +126,7 @@ Result<Fd> publish(int directory, const std::string& name, const std::string& te
   return publish_once(directory, name, text, locks);
 }
 
-/// Somebody else's process, by what of /proc cannot block.
+/// Another user's process, by those files of /proc that cannot block.
 Sentence describe_process(pid_t pid) {
   const std::string folder = "/proc/" + std::to_string(pid);
   struct stat facts{};
@@ -136,7 +136,7 @@ Sentence describe_process(pid_t pid) {
                   local_user_name(facts.st_uid));
 }
 
-/// Who holds the lock while somebody waits for it.
+/// The holder of the lock while somebody waits for it.
 class HolderWatch {
  public:
   HolderWatch(const std::string& directory, int lock, Instant now)
@@ -151,7 +151,7 @@ class HolderWatch {
   [[nodiscard]] Error error(Instant now) const {
     const std::string held =
         fmt::format("{:.1f}", static_cast<double>((now - since_).count()) / 1e9);
-    // Who took it may be gone and what it started hold it: nothing to be continued there.
+    // Its taker may be gone while its children hold it. Then nothing is to be continued there.
     if (!holder_) {
       return {ErrorCode::timeout,
               sentence("the lock {} was held for {} s by processes that cannot be seen from here "

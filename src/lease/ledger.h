@@ -1,10 +1,10 @@
 #pragma once
-// The ledger: who has been promised what, kept as files in one directory so that it survives every
+// The ledger: who has been promised what, kept as files in one directory. So it survives every
 // crash and needs no daemon (doc/DESIGN.md, "Leases"). This folder alone touches those files.
 //
-// A lease is alive exactly as long as somebody holds the OFD write lock on its file: the keeper,
-// and every process of the job that inherited the descriptor. Everything else in the file only
-// describes.
+// A lease is alive exactly as long as a process holds the OFD write lock on its file. Those are the
+// keeper, and every process of the job that inherited the descriptor. Everything else in the file
+// only describes.
 
 #include <sys/types.h>
 
@@ -31,7 +31,7 @@ struct LedgerPlace {
   /// shared: /run/berth, made by `sudo berth setup`, all users. own: this user's alone. named: by
   /// `named_by`.
   enum class Kind { shared, own, named } kind = Kind::own;
-  /// Of a part of a named ledger: that ledger's directory, whose mode the part is given.
+  /// For a part of a named ledger: that ledger's directory. The part gets its mode.
   std::string within = {};
   std::string named_by = "BERTH_LEDGER";  // or the line of a file
 };
@@ -42,14 +42,14 @@ struct LedgerPlace {
                                               const std::string& shared_root = "/run/berth",
                                               const std::string& own_root = "/var/tmp");
 
-/// The part of it that a simulated server has to itself: its leases take no real device, and none
-/// of another simulated server.
+/// The part of a simulated server. Its leases take no real device, and none of another simulated
+/// server.
 [[nodiscard]] LedgerPlace part_for_simulated(LedgerPlace place, std::string_view server);
 
 /// Whether a run only holds its devices (`berth reserve`): what it runs is berth itself.
 [[nodiscard]] bool is_reservation_command(const std::vector<std::string>& command);
 
-/// A masked command as the ledger, which everybody may read, is to show it: short, and empty where
+/// A masked command as the ledger shows it, which everybody may read. It is short, and empty where
 /// /proc hides it from others.
 [[nodiscard]] std::string command_for_others(const std::vector<std::string>& masked,
                                              const std::string& proc = "/proc");
@@ -116,9 +116,8 @@ class Lease {
 };
 
 /// A place in the queue, held while this object lives. The file is written once, because its
-/// st_ctime is the arrival; what changes while waiting is told by what is let go of the locks
-/// beyond the file's end (ledger_locks.h). That nobody can hinder, so that nothing here can fail
-/// for others.
+/// st_ctime is the arrival. Changes while waiting are told by locks beyond the file's end, as they
+/// are let go (ledger_locks.h). That nobody can hinder, so that nothing here can fail for others.
 class Ticket {
  public:
   Ticket(std::string id, std::vector<DeviceId> devices, Fd fd, Instant awake, const Ledger& ledger);
@@ -177,8 +176,8 @@ class Ledger {
   [[nodiscard]] static Result<Ledger> open(LedgerPlace place, Clock& clock);
 
   [[nodiscard]] const LedgerPlace& place() const { return place_; }
-  /// The rules by which everything that is read here is put in order; without any, those of a
-  /// machine that has no policy.
+  /// The rules that order everything that is read here. Without any: those of a machine without a
+  /// policy.
   void set_policy(std::shared_ptr<const Policy> policy) { policy_ = std::move(policy); }
   [[nodiscard]] const Policy& policy() const { return *policy_; }
   [[nodiscard]] int directory() const { return directory_.get(); }
@@ -192,8 +191,8 @@ class Ledger {
   [[nodiscard]] Result<LedgerView> read() const;
   /// As read(), with the tickets named alone: what somebody deep in a long queue can afford.
   [[nodiscard]] Result<LedgerView> read_with_tickets(const std::vector<std::string>& ids) const;
-  /// The tickets that stand before `own`, also dead ones, first in the queue first: what a queue of
-  /// hundreds can afford. All of them where `own` is not there: who comes now stands behind them.
+  /// The tickets before `own`, also dead ones, in the queue's order. Cheap enough for a queue of
+  /// hundreds. All of them where `own` is not there: a new ticket stands behind them.
   [[nodiscard]] Result<std::vector<std::string>> tickets_before(const std::string& own) const;
   /// One ticket's state; nothing: it is dead or gone.
   [[nodiscard]] std::optional<WaiterState> waiter_state(const std::string& id) const;
@@ -202,15 +201,15 @@ class Ledger {
   [[nodiscard]] Result<Lease> claim(const HostLock& lock, const LeaseTerms& terms);
 
   /// Gives one of one's own leases another time limit, counted from its beginning. Its keeper asks
-  /// for it when the old one is over; who waits sees it at once.
+  /// for it when the old one is over. Waiters see it at once.
   [[nodiscard]] Result<void> extend(const std::string& lease,
                                     std::chrono::milliseconds time_limit) const;
 
   /// Takes a place at the end of the queue.
   [[nodiscard]] Result<Ticket> queue(const TicketTerms& terms) const;
 
-  /// Removes what dead processes left behind, this user's or, as root, everybody's: looks into no
-  /// more than 16 of them, from a random one on, so that a long queue costs little more.
+  /// Removes what dead processes left behind: this user's or, as root, everybody's. It looks into
+  /// 16 of them at most, from a random one on. So a long queue costs little more.
   /// Returns how many files it removed.
   std::size_t sweep() const;
   /// The same for one ticket.

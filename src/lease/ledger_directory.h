@@ -49,8 +49,8 @@ constexpr std::size_t largest_file = 64 << 10;
 /// At most so many bytes: a huge file costs no more than a small one.
 [[nodiscard]] Result<std::string> read_beginning(int fd);
 
-/// A file somebody else may have put there, opened so that it can trick nobody. io: nothing that
-/// the file is, so that what is in it counts as unread.
+/// A file that another user may have put there, opened so that it tricks nobody. io: opening failed
+/// for no fault of the file, so its content counts as unread.
 [[nodiscard]] Result<Fd> open_entry(int directory, const std::string& name);
 
 }  // namespace berth

@@ -1,11 +1,10 @@
 #pragma once
 // Which offsets of a ledger file are locked, and what each lock says. A lock may lie far beyond the
-// file's end, changes neither the file nor its st_ctime, and is gone with its process.
+// file's end. It changes neither the file nor its st_ctime, and is gone with its process.
 //
-// Every user may read these files, and who may read a file may also put read locks on it, which
-// refuse the owner's next write lock. So the owner takes every lock of a file before anybody else
-// can open it, and from then on only lets go: how much it has let go is what others read. Nobody
-// else's lock can hinder that.
+// Every user may read these files, and so may put read locks on them. A read lock refuses the
+// owner's next write lock. So the owner takes every lock of a file before anybody else can open it.
+// From then on it only lets go: others read how much it has let go. No other lock can hinder that.
 
 #include <optional>
 #include <vector>
@@ -20,8 +19,8 @@ constexpr ByteRange lease_life{.start = 0, .length = 0};
 
 constexpr ByteRange ticket_life{.start = 0, .length = off_t{1} << 30};
 
-/// Let go up to the millisecond of the steady clock, which all processes of a boot share, at which
-/// the waiter was last awake: the lock begins there.
+/// The lock begins at the millisecond at which the waiter was last awake: it has let go all before.
+/// By the steady clock, which all processes of a boot share.
 constexpr ByteRange ticket_beat{.start = off_t{1} << 32,
                                 .length = (off_t{1} << 62) - (off_t{1} << 32)};
 
@@ -29,11 +28,11 @@ constexpr ByteRange ticket_beat{.start = off_t{1} << 32,
 constexpr off_t flag_length = off_t{1} << 20;
 constexpr off_t most_flags = 4096;
 constexpr ByteRange ticket_flags{.start = off_t{1} << 62, .length = flag_length * most_flags};
-/// What a flag says: it leaves something of what is free; and one per device of the ticket's own
-/// list, from `first_gathered` on: it gathers that device.
+/// What a flag says. `passed_flag`: the waiter leaves something of what is free. From
+/// `first_gathered` on, one per device of the ticket's own list: it gathers that device.
 constexpr std::size_t passed_flag = 0;
 constexpr std::size_t first_gathered = 1;
-/// The last one's bytes are no flag: so many have been let go as there are seconds from the
+/// The last one's bytes are no flag. As many bytes are let go as there are seconds from the
 /// ticket's beginning to the end of its gathering.
 constexpr std::size_t until_flag = most_flags - 1;
 

@@ -1,9 +1,9 @@
 #pragma once
-// What root's `berth serve` is asked to do for users: one file each, of who asks, in a directory of
-// root's within the ledger. The service makes that directory and holds its lock while it lives. A
-// reservation that begins later (`berth reserve --at`) it starts, when it is time, as the owner of
-// its file. A limit of the kernel for a run's share it sets, and writes its answer in the file's
-// place, as root's.
+// Users' requests to root's `berth serve`: one file each, owned by the asker, in a directory of
+// root's within the ledger. The service makes that directory and holds its lock while it lives. It
+// starts a reservation that begins later (`berth reserve --at`) when it is time, as the owner of
+// its file. It sets a limit of the kernel for a run's share. Its answer takes the file's place, as
+// root's.
 
 #include <sys/types.h>
 
@@ -49,7 +49,7 @@ class PlannedPlace {
 
   /// Whether a service lives that starts them.
   [[nodiscard]] bool is_kept() const;
-  /// Of what is written and taken away there.
+  /// Tells of files that are written and removed there.
   [[nodiscard]] Result<LedgerWatch> watch() const { return LedgerWatch::open(directory_.get()); }
   /// By their time. A file that another could have made so is none: a second name, a link, one that
   /// others may write.

@@ -23,8 +23,8 @@ struct SetupReport {
   std::vector<std::string> next;    // commands still to be run by hand
 };
 
-/// Makes the directory (root's, 1777), host.lock (root's, 0666), and the files with which systemd
-/// makes both again at each boot, on a tmpfs of their own of 16 MiB.
+/// Makes the directory (root's, 1777) and host.lock (root's, 0666). Writes the files with which
+/// systemd makes both again at each boot. Both lie on a tmpfs of their own, of 16 MiB.
 ///
 /// no_permission: not root. invalid: something else is in the way; it is never removed.
 [[nodiscard]] Result<SetupReport> make_shared_ledger(const SetupPaths& paths = {});

@@ -1,6 +1,6 @@
 #pragma once
-// LedgerWatch: a hint that the ledger changed, by inotify. Only a hint: instances run out (128 per
-// user by default, shared with editors and file managers), so its user also polls.
+// LedgerWatch: a hint that the ledger changed, by inotify. Only a hint, so its user also polls.
+// Instances run out: 128 per user by default, shared with editors and file managers.
 
 #include "base/fd.h"
 #include "base/result.h"

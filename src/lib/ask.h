@@ -9,8 +9,8 @@ namespace berth::lib {
 
 /// How a helper of this context is started.
 [[nodiscard]] Result<HelperPlace> helper_place(berth_context& context);
-/// The one that is asked nothing now, to be given back; nothing: there is none, or it is that of
-/// the process we were forked from.
+/// An idle helper, to be given back. Nothing: there is none, or it belongs to the process we were
+/// forked from.
 [[nodiscard]] std::optional<HelperClient> take_idle_helper(berth_context& context);
 
 /// Asks in steps. busy: another question in steps is under way.

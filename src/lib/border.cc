@@ -45,8 +45,8 @@ berth_code tell(berth_error** error, berth_code code, std::string message) noexc
   return code;
 }
 
-/// A thread that the host cancels ends behind the call: in the midst of it, it would be unwound
-/// through frames that let nothing through.
+/// A thread that the host cancels ends behind the call. Inside the call it would be unwound through
+/// noexcept frames.
 class NoCancellation {
  public:
   NoCancellation() { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }

@@ -181,8 +181,8 @@ Outcome advance_pick(berth_context& context, berth_answer** answer, int* due_ms)
   return *message ? take_answer(**message, answer) : std::nullopt;
 }
 
-/// Where the answer comes at once the context's own helper gives it. Who waits or keeps a record is
-/// busy with it, and has one of its own.
+/// Where the answer comes at once the context's own helper gives it. A wait, or a kept record, has
+/// a helper of its own, and keeps that busy.
 Outcome begin_wait(berth_context& context, const berth_request* request, std::int64_t wait_ms,
                    berth_wait** wait) {
   Asked asked;

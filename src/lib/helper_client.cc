@@ -322,7 +322,7 @@ Result<void> HelperClient::hear_greeting(const Message& greeting) const {
   const auto newest = number("berth_helper");
   if (!newest) {
     const std::string said = beginning_of(greeting);
-    // Of what the host asked for; anything else is said by another program.
+    // A helper's complaint about the request. Any other text comes from another program.
     if (said.starts_with("berth: helper:")) {
       return fail(ErrorCode::invalid, "starting the helper: {} says: {}", program_, said);
     }

@@ -1,6 +1,6 @@
 #pragma once
 // HelperClient: this process's end of a `berth helper`, which looks, chooses and claims for it. The
-// helper is started by posix_spawn: a fork would copy the host's tables (177 ms for 2 GiB) and the
+// helper is started by posix_spawn. A fork would copy the host's tables (177 ms for 2 GiB) and the
 // locks of its threads. It is no child of the host for long: its first process leaves at once. A
 // host that waits for any child meets neither, unless it adopts orphans.
 

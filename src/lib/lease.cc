@@ -61,7 +61,7 @@ void restore_variables(const berth_lease& lease) {
   }
 }
 
-/// What is left to do for who holds it no more.
+/// What is left to do once a lease is no longer held.
 void forget(berth_lease& lease) {
   OwnLeases::all().remove(lease.id);
   if (lease.keeper) (void)lease.keeper->ask({{"ask", "end"}});
@@ -82,7 +82,7 @@ Outcome end(berth_lease& lease) {
 Outcome let_go(berth_lease& lease) {
   const bool is_its_file = is_named(lease.descriptor.get(), AT_FDCWD, lease.file);
   lease.descriptor.close();
-  // Locked by another: it lives on. A dead one that cannot be removed is swept by who comes.
+  // Locked by another: it lives on. If a dead one cannot be removed, a later process sweeps it.
   const auto file = is_its_file ? open_fd(lease.file, O_RDWR | O_NOFOLLOW)
                                 : Result<Fd>(fail(ErrorCode::not_found, ""));
   if (file && !take_ofd_lock(file->get())) {

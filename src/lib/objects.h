@@ -1,6 +1,6 @@
 #pragma once
-// What the handles of berth.h are, and the border that every call of it passes: whatever goes wrong
-// behind it becomes a code and a message there.
+// The handles of berth.h, and the border that every call passes. There every failure becomes a code
+// and a message.
 
 #include <sys/types.h>
 
@@ -123,7 +123,7 @@ void take_down(T* object) {
   });
 }
 
-/// Of a structure of the caller, which may be older or newer than this library.
+/// Reads a structure of the caller, which may be older or newer than this library.
 template <class T>
 [[nodiscard]] bool read_struct(const T* given, T& known) {
   known = {};

@@ -66,8 +66,8 @@ bool is_of_processes(std::string_view name) {
   return std::ranges::find(lists_of_processes, name) != lists_of_processes.end();
 }
 
-/// Copies JSON without the members that are not `kept`. It reads no more of a value than where it
-/// ends; whether what it keeps is JSON is for the parser to say.
+/// Copies JSON without the members that are not `kept`. It reads of a value only where it ends. The
+/// parser decides whether the kept text is JSON.
 class Sieve {
  public:
   using Keep = bool(std::string_view name);
@@ -96,7 +96,7 @@ class Sieve {
  private:
   static bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
-  /// Without its quotes. Of one that does not end we are beyond the text.
+  /// Without its quotes. A text without an end leaves the position beyond it.
   std::string_view take_string() {
     const std::size_t begin = ++at_;
     while (at_ < text_.size() && text_[at_] != '"') {
@@ -147,7 +147,7 @@ class Sieve {
   std::size_t kept_to_ = 0;  // of the text: what comes before was kept, or left out
 };
 
-/// Whether its lists are lists of objects, as who reads them takes for granted.
+/// Whether its lists are lists of objects, as their readers assume.
 bool is_snapshot(const Json& json) {
   if (!json.is_object()) return false;
   for (const char* list : {"devices", "gpu_processes", "processes", "leases"}) {

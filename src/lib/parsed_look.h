@@ -1,7 +1,6 @@
 #pragma once
 // ParsedLook: a snapshot's JSON, which looks share. What berth_device has is read at once. That is
-// less than a tenth of it: who is on the devices, and the whole, are read where somebody asks for
-// them.
+// less than a tenth of it. The processes, and the whole, are read on demand.
 
 #include <array>
 #include <memory>
@@ -34,7 +33,7 @@ class ParsedLook {
   /// What berth_process has: processes, with the words of each command joined, too
   /// ("joined_command"), and leases; any thread.
   [[nodiscard]] const Json& processes() const;
-  /// Of each device all members; any thread.
+  /// All members of each device; any thread.
   [[nodiscard]] const Json& whole() const;
 
  private:

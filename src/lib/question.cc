@@ -17,7 +17,7 @@ namespace {
 constexpr Duration patience_at_start = std::chrono::seconds(10);
 /// A look takes 5 s at most where a card hangs, and 30 s where a driver starts its cards.
 constexpr Duration patience_with_answers = std::chrono::seconds(60);
-/// Who waits is asked twice a second whether it still does.
+/// A waiting caller is asked twice a second whether it still waits.
 constexpr Duration patience_with_leaving = std::chrono::seconds(1);
 
 Result<void> watch(int ready, int descriptor) {

@@ -1,6 +1,6 @@
 #pragma once
-// Question: something that a helper is asked, answered in steps. The helper is one that is there
-// already, or is started by it, which is in steps as well: no call of it waits.
+// Question: something that a helper is asked, answered in steps. It takes an idle helper, or starts
+// one. That is in steps as well: no call of it waits.
 
 #include <optional>
 #include <string>
@@ -14,8 +14,8 @@ namespace berth::lib {
 
 class Question {
  public:
-  /// `soon`: a look's time after the helper has greeted. Else it is a wait in the queue, which has
-  /// no end, and of which another helper would know nothing.
+  /// `soon`: a look's time after the helper has greeted. Else it is a wait in the queue. That has
+  /// no end, and another helper would not know of it.
   enum class Answered { soon, in_the_queue };
   /// `idle`: a helper that is asked nothing now; nothing: one is started.
   [[nodiscard]] static Result<Question> ask(std::optional<HelperClient> idle, HelperPlace place,
@@ -33,7 +33,7 @@ class Question {
   /// No answer is wanted any more: receive() gives none, and fails once the helper has gone, or
   /// after a second.
   void leave();
-  /// Who answered, and may be asked another.
+  /// The helper that answered, and may be asked again.
   [[nodiscard]] HelperClient take_helper() &&;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 // ServeClient: the newest look of a `berth serve` on this machine, over its Unix socket. Only a
-// server of root's or of this user's is believed; what it says is a stranger's until it is checked.
+// server of root's or of this user's is believed. Its answers are checked as a stranger's.
 
 #include <sys/types.h>
 
@@ -25,8 +25,8 @@ class ServeClient {
   /// Null: no such server, or its look is older than that or another machine's. Never slow: it is
   /// given up after a fifth of a second. The same look is read once.
   [[nodiscard]] std::shared_ptr<const ParsedLook> look(std::uint32_t max_age_ms);
-  /// The ids of the devices of that look that this process sees, as CUDA numbers them (JSON's null:
-  /// which they are cannot be told). Nothing: an older berth's server does not tell.
+  /// The ids of the look's devices that this process sees, in CUDA's order. JSON's null: they
+  /// cannot be told. Nothing: an older berth's server does not tell.
   [[nodiscard]] const std::optional<Json>& visible();
 
  private:

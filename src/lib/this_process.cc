@@ -18,8 +18,8 @@ namespace berth::lib {
 
 namespace {
 
-/// The process in which CUDA was last seen to have started: in a child forked since, the driver's
-/// library answers as if it had not, and works no more.
+/// The process in which CUDA was last seen to have started. In a child forked since, the driver's
+/// library works no more, and answers as if it had never started.
 pid_t seen_started_in = 0;
 
 /// Where the driver's library is mapped from; empty: nowhere. dlopen would look for one that is not

@@ -122,8 +122,8 @@ std::vector<DeviceId> worth_gathering(const Placement& placement, const Request&
   for (const Choice& choice : placement.available) {
     if (devices.size() < wanted) devices.push_back(choice.device);
   }
-  // By when each comes free, worked out once: looking it up for each comparison is what a year of a
-  // large machine's queue would spend its time on.
+  // By when each comes free, worked out once. A lookup per comparison would dominate a year of a
+  // large machine's queue.
   struct Leased {
     const Refusal* refusal;
     std::optional<WallTime> free_at;

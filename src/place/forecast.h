@@ -1,6 +1,7 @@
 #pragma once
-// The queue later: who starts now, and who starts when, by the time limits of what runs and waits.
-// Pure, so that a test plays weeks of a machine in milliseconds with the functions that decide.
+// The queue later: who starts now, and when the others start, by the time limits of running and
+// waiting jobs. Pure, so that a test plays weeks of a machine in milliseconds with the functions
+// that decide.
 
 #include <chrono>
 #include <optional>
@@ -17,15 +18,15 @@ void make_unused(Device& device);
 /// The machine as it was seen, but for what leases used that are no longer among `claims`.
 [[nodiscard]] Snapshot without_ended(Snapshot snapshot, const std::vector<Claim>& claims);
 
-/// What the head keeps together: what it could have already, filled up with devices that will come
-/// free when their leases end, those that are known to end soon first.
+/// What the head keeps together: the devices that it could have now, then those whose leases will
+/// end. Leases that are known to end soon come first.
 [[nodiscard]] std::vector<DeviceId> worth_gathering(const Placement& placement,
                                                     const Request& request,
                                                     const Snapshot& snapshot);
 
 /// Devices are held together for the head this long, then left to others for as long. Each time it
-/// holds them twice as long as before, a week at most: so a job that wants many devices gets them
-/// once that is longer than the jobs on them last.
+/// holds them twice as long as before, a week at most. So a job that wants many devices gets them
+/// once that is longer than the jobs there last.
 constexpr std::chrono::milliseconds gather_limit = std::chrono::minutes(10);
 struct GatherPhase {
   bool gathers = false;
@@ -39,13 +40,13 @@ struct Start {
   std::vector<ClaimedDevice> devices;
 };
 
-/// Those who may start on this machine, in the queue's order, if each takes its turn: with
-/// place_behind() each of them finds out the same for itself.
+/// The waiters that may start on this machine, in the queue's order. With place_behind() each of
+/// them finds the same for itself.
 [[nodiscard]] std::vector<Start> starts_now(const Snapshot& snapshot, const Policy* policy);
 
-/// For each waiter when it starts at the latest, if nobody comes who goes first; nothing: a lease
-/// without a time limit stands in its way, or a job without one that waits before it, or somebody
-/// without a lease. `Snapshot::taken`: it may start now. No more than the first 64 are foreseen.
+/// For each waiter when it starts at the latest, unless somebody comes who goes first.
+/// `Snapshot::taken`: it may start now. Nothing: a lease or an earlier waiter without a time limit
+/// is in its way, or a user without a lease. No more than the first 64 are foreseen.
 [[nodiscard]] std::vector<std::optional<WallTime>> expected_starts(const Snapshot& snapshot,
                                                                    const Policy* policy);
 

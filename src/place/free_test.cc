@@ -1,5 +1,5 @@
-// "free", as every view says it, is what placement gives to somebody who wants a device whole: held
-// here on any machine, and in tests/together on the built-in scenarios.
+// "free", as every view says it, is what placement gives to a request for a whole device. Held here
+// on any machine, and in tests/together on the built-in scenarios.
 
 #include <gtest/gtest.h>
 

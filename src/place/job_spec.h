@@ -1,7 +1,6 @@
 #pragma once
-// JobSpec: a job as somebody asks for it, whatever it is written in. job_keys() is the one table of
-// its members: a flag, a member of JSON, a line of berth.toml and a field of the page have the same
-// key and the same parser there.
+// JobSpec: a job as a user asks for it, whatever it is written in. job_keys() is the one table of
+// its members. Flags, JSON, berth.toml and the page have the same key and the same parser there.
 
 #include <chrono>
 #include <csignal>
@@ -28,7 +27,7 @@ enum class CapAction { warn, stop };
 enum class OnGpuFault { warn, signal, stop };
 /// After what a run that ended badly is started again without the device.
 enum class RetryOn { never, gpu_lost, gpu_fault };
-/// Who starts the command once for each device, as the ranks of one distributed job.
+/// What starts the command once for each device, as the ranks of one distributed job.
 enum class RanksBy { nobody, berth, torchrun };
 
 struct JobSpec {
@@ -118,7 +117,7 @@ struct JobKey {
 
 /// What is asked of devices, as one would type it: "--cpu" alone, "-n 1 --or-cpu=10m".
 [[nodiscard]] std::string as_typed(const JobSpec& job);
-/// Name and text of each member that is not as it is by itself; what a record keeps of a job.
+/// Name and text of each member that differs from its default. A record keeps this of a job.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> typed_members(const JobSpec& job);
 /// "berth run -n 1 --wait -- python train.py"
 [[nodiscard]] std::string run_line(const JobSpec& job);

@@ -1,6 +1,6 @@
 #pragma once
-// How members of a job are read from text and typed again: what the rows of request_keys.cc and
-// job_keys.cc have in common. Internal to src/place.
+// How members of a job are read from text and typed again. The rows of request_keys.cc and
+// job_keys.cc share it. Internal to src/place.
 
 #include <array>
 #include <chrono>
@@ -41,7 +41,7 @@ Result<void> keep(Result<Value> parsed, Member& member) {
 [[nodiscard]] std::string typed_duration(std::chrono::milliseconds duration,
                                          std::chrono::milliseconds by_itself);
 
-// The words of a request, as typed and in a ticket's JSON, and what each needed feature asks of the
+// The words of a request, as typed and in a ticket's JSON. What each needed feature asks of the
 // chip. Internal to src/place.
 
 /// `listed` has no word of its own: it is the list.
@@ -65,8 +65,8 @@ struct NeedFacts {
   std::span<const std::string_view> chips;
 };
 
-// rocWMMA's table of data types and AMD's ISA documents: bfloat16 by matrix cores since CDNA and by
-// WMMA since RDNA 3; 8-bit floats on CDNA 3, CDNA 4 and RDNA 4.
+// Source: rocWMMA's table of data types and AMD's ISA documents. bfloat16 by matrix cores since
+// CDNA and by WMMA since RDNA 3. 8-bit floats on CDNA 3, CDNA 4 and RDNA 4.
 constexpr std::array<std::string_view, 6> bf16_chips = {"gfx908", "gfx90a", "gfx94",
                                                         "gfx95",  "gfx11",  "gfx12"};
 constexpr std::array<std::string_view, 3> fp8_chips = {"gfx94", "gfx95", "gfx12"};

@@ -1,6 +1,6 @@
 #pragma once
-// Who is on each device: the snapshot's processes and claims sorted by device once, so that judging
-// many devices does not search the lists again for each. Internal to src/place.
+// Who is on each device: the snapshot's processes and claims, sorted by device once. Judging many
+// devices then does not search the lists for each. Internal to src/place.
 
 #include <string_view>
 #include <unordered_map>
@@ -19,7 +19,7 @@ struct Occupant {
 
 /// One claim on a device.
 struct Promise {
-  const Claim* claim = nullptr;   // null: not yet one, reserved for who waits
+  const Claim* claim = nullptr;   // null: not yet one, reserved for a waiter
   std::optional<Bytes> promised;  // nothing: the whole device
 };
 
@@ -33,8 +33,8 @@ class Occupancy {
   /// Refers into the snapshot, which must outlive it.
   explicit Occupancy(const Snapshot& snapshot);
 
-  /// A MIG instance also has the claims on its parent, and those of the parent's processes that
-  /// the driver does not place on another instance.
+  /// A MIG instance also has the claims on its parent. It has the parent's processes, too, but
+  /// those that the driver places on another instance.
   [[nodiscard]] DeviceOccupancy of(const Device& device) const;
 
  private:

@@ -4,8 +4,8 @@
 //
 // A ticket stands where it came, moved by its priority: a step is worth Policy::priority_step of
 // waiting. It is moved back by what its owner has used, Policy::fair_share at most. That does not
-// depend on when somebody looks, so all who look agree, and who came that much earlier is overtaken
-// by nobody. Who may start at all is place()'s to say, not the order's.
+// depend on the time of the look, so all lists agree. Nobody overtakes a ticket that came earlier
+// by more than these moves. place() decides who may start at all.
 
 #include <sys/types.h>
 
@@ -30,8 +30,8 @@ struct TicketFacts {
   uid_t uid = 0;                      // the file's owner
   Priority asked = Priority::normal;  // by its name
   /// When it came, in nanoseconds since 1970. Not before its file appeared (st_ctime, which nobody
-  /// can set). Its name moves it further back, behind those that were there when it came, where the
-  /// date was set back in between. Nobody gains by lying.
+  /// can set). The date may be set back while others wait: then its name moves it behind them.
+  /// Nobody gains by lying.
   std::int64_t place = 0;
   std::int64_t arrived = 0;  // when its file appeared
   std::string name = {};     // its file's
@@ -42,7 +42,7 @@ struct QueueTurn {
   std::size_t ticket = 0;               // its place in what was given
   Priority counted = Priority::normal;  // no more than the policy allows its owner
   std::int64_t stands_at = 0;           // as if it had come then
-  /// Of that, what its owner's use has moved it back; the rest is its priority's.
+  /// The part by its owner's use, which moves it back. The rest is its priority's.
   std::chrono::milliseconds later_by_use{0};
 };
 

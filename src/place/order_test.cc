@@ -99,8 +99,8 @@ TEST(Order, WithoutCountedHoursTheShareMovesNobody) {
               ElementsAre("a", "b"));
 }
 
-/// Where this fails, the order has changed: raise `order_rule`, by which an older berth knows that
-/// another order counts, and write down here what it is now.
+/// Where this fails, the order has changed. Then raise `order_rule`: by it an older berth knows
+/// that another order counts. Write the new order down here.
 TEST(Order, AnotherOrderHasAnotherNumber) {
   std::vector<TicketFacts> tickets;
   for (int i = 0; i < 12; ++i) {
@@ -321,7 +321,7 @@ TEST(QueueWeeks, NobodyStarvesNoLimitIsPassedNoDeviceIsGivenTwiceAndOrderIsKept)
   lab.run(5 * week_ms);
   EXPECT_THAT(lab.faults, IsEmpty());
   EXPECT_EQ(lab.waiting(), 0U) << "somebody starves";
-  // Of equal jobs of one user the first to come is the first to start.
+  // A user's equal jobs start in the order in which they came.
   std::map<std::tuple<uid_t, int, std::optional<std::int64_t>, Priority>, std::int64_t> last;
   std::int64_t longest = 0;
   for (const LabJob& job : lab.jobs()) {
@@ -407,7 +407,7 @@ TEST(QueueWeeks, ALargeJobAmongEndlessSmallOnesStarts) {
   EXPECT_LT(*started, 34 * hour_ms) << "within a day of coming";
 }
 
-/// Of one who asks for much, all at once, and one who asks now and then.
+/// One user asks for much, all at once. Another asks now and then.
 std::vector<LabJob> a_heap_and_a_few() {
   std::vector<LabJob> jobs;
   for (int i = 0; i < 400; ++i) {

@@ -106,7 +106,7 @@ auto size_of(const Candidate& candidate) {
 
 bool fits_better(const Candidate& a, const Candidate& b) {
   if (a.promised && b.promised) {
-    // Who started a job without a lease has not agreed to share: their cards come last.
+    // Users of a job without a lease have not agreed to share: their cards come last.
     const auto key = [](const Candidate& c) {
       const auto left_over = c.unpromised ? minus(*c.unpromised, *c.promised) : std::nullopt;
       return std::make_tuple(c.strangers > 0, left_over, c.is_new, place_of(c));
@@ -120,7 +120,7 @@ bool fits_better(const Candidate& a, const Candidate& b) {
   return key(a) < key(b);
 }
 
-/// One of which it is unknown has the least.
+/// Unknown counts as the least.
 bool has_more_free(const Candidate& a, const Candidate& b) {
   if (a.unpromised != b.unpromised) return a.unpromised > b.unpromised;
   return std::make_tuple(a.drawn_on, a.is_new, place_of(a)) <
@@ -200,7 +200,7 @@ Choice choice_of(const Candidate& candidate, const Request* chosen_for) {
   return {device.id, device.index, candidate.promised, std::move(reason)};
 }
 
-/// The kind of which there are enough; of several, the one with the best candidate. Candidates are
+/// A kind with enough candidates. Of several, the one with the best candidate. Candidates are
 /// sorted, best first.
 std::optional<DeviceKind> kind_with(std::size_t wanted, const std::vector<Candidate>& candidates) {
   for (const Candidate& first : candidates) {

@@ -38,8 +38,8 @@ enum class Rule {
   lacks_feature,     // --need
   at_limit,          // the user has as many devices as the policy allows at once
   quiet_hours,       // the policy lets the user start nothing at this time of day
-  leased,            // another claim has it whole, or any claim while we want it whole, or
-                     // whether any has could not be read
+  leased,            // another claim has it whole, or any claim while we want it whole; or the
+                     // claims could not be read
   in_use,            // processes of strangers compute on it, or hold memory unseen
   memory,            // not enough left to promise
   memory_unknown,    // how much is left cannot be read
@@ -81,8 +81,8 @@ struct Choice {
 };
 
 struct Placement {
-  /// `request.devices` of them, or none. By index, as topology and people expect; with
-  /// Preference::listed as listed, so that the first named is the job's first device.
+  /// `request.devices` of them, or none. By index, as topology and people expect. With
+  /// Preference::listed as listed: the first named is the job's first device.
   std::vector<Choice> chosen;
   std::vector<Refusal> refused;   // every device not chosen and not available
   std::vector<Choice> available;  // would have done, not needed (or not enough of them)
@@ -99,8 +99,8 @@ struct Placement {
   std::vector<std::string_view> kinds_to_choose;
 };
 
-/// What says which devices may be given: the variable CUDA_VISIBLE_DEVICES, which the user can
-/// unset, or the lease that the user is inside of.
+/// What limits the devices that may be given. The variable CUDA_VISIBLE_DEVICES, which the user can
+/// unset, or the lease around the user.
 enum class VisibleBy { variable, lease };
 
 /// A device that an earlier waiter will take or gathers.
@@ -123,59 +123,61 @@ struct PlaceLimits {
   /// What the user's last job was on: of equals those again.
   std::vector<DeviceId> last_had;
   std::vector<Kept> reserved;
-  /// How long each device has been watched and found idle by this process, for devices whose own
-  /// history is missing or shorter than asked for. A device refused as not_idle starts again at 0;
+  /// How long this process has watched each device and found it idle. Only devices whose own
+  /// history is missing or too short are listed. A device refused as not_idle starts again at 0;
   /// one refused as not_watched_long goes on.
   std::vector<std::pair<DeviceId, Milliseconds>> watched_idle;
 };
 
 /// Chooses, by these rules beyond the names above:
 ///
-/// Alone    without `memory` the device is taken whole: any claim refuses it, and any stranger that
-///          computes there (C, C+G, M+C), and memory above 64 MiB that nobody seen explains. A
-///          desktop (type G) never blocks; up to 1 GiB that it is not charged with is its own.
+/// Alone    without `memory` the device is taken whole. Any claim refuses it. So does any stranger
+///          that computes there (C, C+G, M+C). So does memory that no seen process explains,
+///          beyond an idle driver's (64 MiB of NVIDIA's). A desktop (type G) never blocks; up to
+///          1 GiB that it is not charged with is its own.
 /// Load     `max_utilization` is taken at its word. Without one, a device wanted whole is refused
-///          above 10 % only where no process at all is seen on it: then somebody in a hidden PID
-///          namespace computes there; a desktop's 20 % by Xorg is explained, and offered.
+///          above 10 % only where no process at all is seen on it. Then somebody in a hidden PID
+///          namespace computes there. A desktop's 20 % by Xorg is explained, and offered.
 /// Idle     by the driver's samples, else utilisation now, else the process list and memory.
 ///          `unsupported`, `no permission` and `not sampled` fall to the next; `failed` refuses.
 ///          Load on a device where only a desktop draws does not count against it.
 /// Kind     chosen devices are of one kind: a program reads one visible-devices variable.
 /// Best fit a share goes where least is left over; beside strangers, who have not agreed to share,
-/// only where nothing else will do. A device wanted whole says nothing about how
-///          much it needs: the card with the least memory (to the GiB), so that the large ones stay
-///          for those who ask for them (--memory, --only, --prefer most-free), but whole GPUs
-///          before MIG instances, which are for those who ask. Then the one a desktop uses least.
+///          only where nothing else will do. A device wanted whole says nothing about how much it
+///          needs: it is the card with the least memory (to the GiB). So the large ones stay for
+///          those who ask for them (--memory, --only, --prefer most-free). Whole GPUs come before
+///          MIG instances, which are for those who ask. Then the one a desktop uses least.
 /// Links    several devices of one fit: the set with the best links, leaving the best sets whole
 ///          (place/together.h), as far as the snapshot knows them. --together refuses any other.
 /// Ties     what the user's last job was on, then by index, then MIG place, then identity: the same
-/// snapshot gives the same answer.
+///          snapshot gives the same answer.
 [[nodiscard]] Placement place(const Snapshot& snapshot, const Request& request,
                               const PlaceLimits& limits = {});
 
-/// Bytes that can still be promised on a device to who comes now: total, less every claim's larger
-/// of promised and used by its processes, less what is reserved for who waits (Waiter::reserved),
-/// less what strangers use and the driver reserves. Absent with the reason
-/// where total or used cannot be read. Where the memory of a claim's process cannot be (WSL), it is
-/// counted among the strangers': the answer is then a lower bound and never promises too much.
+/// Bytes of a device that can still be promised to a newcomer. That is the total, less what
+/// strangers use and the driver reserves. Of every claim the larger of its promise and its
+/// processes' use is taken off; so is what waiters have reserved (Waiter::reserved). Absent with
+/// the reason
+/// where total or used cannot be read. Where a claim's process does not tell its memory (WSL), it
+/// counts as a stranger's. The answer is then a lower bound and never promises too much.
 [[nodiscard]] Reading<Bytes> promisable_memory(const Device& device, const Snapshot& snapshot);
 
-/// The queue's order: what each earlier waiter takes or gathers is reserved, so that no later
-/// arrival delays an earlier one, and a waiter that cannot use what is free blocks nobody, nor does
-/// one that is stuck.
+/// The queue's order. What each earlier waiter takes or gathers is reserved, so that no later
+/// arrival delays an earlier one. A waiter that cannot use what is free blocks nobody, nor does one
+/// that is stuck.
 ///
-/// Returns the devices that `own` has to leave to those before `position` in `snapshot.waiters`,
-/// each with those for whom. A device on which an earlier share and `own` both fit is not among
-/// them. Each earlier request is placed on what remains after those before it; one that cannot
-/// start reserves what it gathered, and one that cannot be read (a newer berth's) so, whole, as far
-/// as may_gather() says.
+/// Returns the devices that `own` has to leave to the waiters before `position`, each with its
+/// waiters. A device on which an earlier share and `own` both fit is not among them. Each earlier
+/// request is placed on what remains after those before it. One that cannot start reserves what it
+/// gathered. So does one that cannot be read (a newer berth's): whole devices, as far as
+/// may_gather() allows.
 ///
-/// Of `limits`, `policy`, `reserved` and `watched_idle` count for all; the others are the asker's
-/// own affair.
+/// `policy`, `reserved` and `watched_idle` of `limits` count for all; the others for the asker
+/// alone.
 ///
-/// Backfill: what a waiter gathers is not reserved from a job that surely ends before the last of
-/// it comes free, by the time limits of the leases on it. So no such job delays the waiter beyond
-/// what those limits promise it.
+/// Backfill: what a waiter gathers is open to a job that surely ends before the last of it comes
+/// free. The time limits of the leases there tell when that is. So no such job delays the waiter
+/// beyond what those limits promise it.
 [[nodiscard]] std::vector<Kept> reserved_before(const Snapshot& snapshot, std::size_t position,
                                                 const Request& own, const PlaceLimits& limits = {});
 
@@ -188,23 +190,22 @@ struct PlaceLimits {
 [[nodiscard]] Placement place_newcomer(const Snapshot& snapshot, const Request& request,
                                        const PlaceLimits& limits = {});
 
-/// When the waiter has all that it gathers, by the time limits of the leases there; nothing: one of
-/// them has none or is overdue, somebody without a lease is there, or it gathers nothing that is
-/// not free already.
+/// When the waiter has all that it gathers, by the time limits of the leases there. Nothing: a
+/// lease has no limit or is overdue, a user has no lease, or all of it is free already.
 [[nodiscard]] std::optional<WallTime> gathered_at(const Waiter& waiter, const Snapshot& snapshot);
 
 /// Whether the rules of the policy alone keep it from starting now.
 [[nodiscard]] bool is_held_by_policy(const Placement& placement);
 
-/// Whether devices are kept together for the waiter, were it the first who has to wait: not for who
-/// may not start now, nor for who never can. A wish that is not understood, as a newer berth's,
-/// nobody can judge: it gathers for `gather_limit` after its ticket appeared, and no longer.
+/// Whether devices are kept together for the waiter, were it the first to wait. Not where it may
+/// not start now, nor where it never can. A request that is not understood, as a newer berth's,
+/// cannot be judged. It gathers for `gather_limit` after its ticket appeared, and no longer.
 /// `placement`: its own, where it is understood.
 [[nodiscard]] bool may_gather(const Waiter& waiter, const std::optional<Placement>& placement,
                               WallTime now);
 
-/// Fills in Waiter::reserved: what is free, and what somebody who comes now and wants one device
-/// whole would nevertheless be refused for the sake of the queue.
+/// Fills in Waiter::reserved: devices that are free, and that the queue keeps from a newcomer who
+/// wants one whole.
 void keep_for_waiters(Snapshot& snapshot, const Policy* policy = nullptr);
 
 }  // namespace berth

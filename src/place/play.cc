@@ -35,8 +35,8 @@ std::vector<ClaimedDevice> taken_by(const Placement& placement) {
 
 namespace {
 
-/// What a waiter that cannot start keeps for itself: as much of each gathered device as it wants,
-/// and no more devices than that.
+/// What a waiter that cannot start keeps for itself: its wanted share of each gathered device, and
+/// no further devices.
 std::vector<ClaimedDevice> gathered_by(const Waiter& waiter, const Request* request,
                                        const Snapshot& snapshot) {
   std::vector<ClaimedDevice> devices;
@@ -95,8 +95,8 @@ PlaceLimits limits_of(const Waiter& waiter, PlaceLimits limits) {
 }
 
 namespace {
-/// A ticket whose wish is not understood, as a newer berth's, gathers no more than the policy lets
-/// its owner have: nobody can judge it by its wish.
+/// A newer berth's ticket may hold a request that this one does not understand. It gathers no more
+/// than the policy lets its owner have.
 void keep_within_policy(std::vector<ClaimedDevice>& devices, const Snapshot& machine,
                         const PlaceLimits& its) {
   if (its.policy == nullptr) return;

@@ -1,6 +1,6 @@
 #pragma once
-// The queue played through: each waiter in its order is placed on a copy of the machine, and what
-// it takes becomes a claim in that copy. What nobody before it has taken or gathers is left to it.
+// The queue played through. Each waiter in its order is placed on a copy of the machine. What it
+// takes becomes a claim in that copy. A waiter gets what nobody before it takes or gathers.
 // Internal to src/place.
 
 #include <optional>
@@ -31,16 +31,16 @@ struct Played {
 [[nodiscard]] Played played(const Snapshot& snapshot, std::size_t waiters,
                             const PlaceLimits& limits);
 
-/// What was taken, and what is gathered and not left to who asks.
+/// What was taken, and what is gathered and not left to the asker.
 [[nodiscard]] std::vector<Kept> all_kept(const Played& played, const Snapshot& snapshot,
                                          const PlaceLimits& asker);
 
 [[nodiscard]] Claim claim_of(const Waiter& waiter, std::vector<ClaimedDevice> devices);
 [[nodiscard]] std::vector<ClaimedDevice> taken_by(const Placement& placement);
-/// Of `limits` what counts for all, with what is that waiter's own.
+/// The members of `limits` that count for all, with the waiter's own for the rest.
 [[nodiscard]] PlaceLimits limits_of(const Waiter& waiter, PlaceLimits limits);
 
-/// Who wants that device, and wants it whole.
+/// A request for that device, whole.
 [[nodiscard]] Request wanting_whole(const Device& device);
 
 /// `occupancy`: of this snapshot, or of the machine later.
@@ -48,7 +48,7 @@ struct Played {
                             const Occupancy& occupancy, const Request& request,
                             const PlaceLimits& limits);
 
-/// Adds to the machine what is gathered and not left to who asks, for as long as it lives.
+/// Adds to the machine, while it lives, what is gathered and not left to the asker.
 class WithGathered {
  public:
   WithGathered(Played& played, const Snapshot& snapshot, const PlaceLimits& asker);

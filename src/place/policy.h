@@ -1,7 +1,7 @@
 #pragma once
 // Policy: what the machine's administrator allows each user, written once (/etc/berth/berth.toml).
 // Pure: config/policy_file.h reads it. Every reader applies it to the owner of a file, which nobody
-// can forge, so that what a ticket or a lease says of itself gains its writer nothing.
+// can forge. So what a ticket or a lease says of itself gains its writer nothing.
 
 #include <sys/types.h>
 
@@ -74,12 +74,12 @@ struct PolicyUser {
 };
 
 struct Policy {
-  /// So much waiting a step of priority is worth: `high` stands as if it had come that much earlier
-  /// than `normal`, `low` that much later. So nobody is overtaken for ever.
+  /// What a step of priority is worth, as waiting. `high` stands as if it had come that much
+  /// earlier than `normal`, `low` that much later. So nobody is overtaken for ever.
   std::chrono::milliseconds priority_step = std::chrono::hours(12);
-  /// Who has used the most GPU-hours stands as if they had come so much later, everybody else as
-  /// much less as they have used less. So nobody is overtaken by who came longer after them. 0: by
-  /// coming alone.
+  /// The user of the most GPU-hours stands as if they had come so much later; all others in
+  /// proportion to their hours. So nobody is overtaken by a ticket that came longer after theirs.
+  /// 0: by coming alone.
   std::chrono::milliseconds fair_share{0};
   /// What `berth reap` tells the owner of an idle lease with: a program and its words, no shell.
   std::vector<std::string> notify = {};
@@ -90,14 +90,14 @@ struct Policy {
   std::vector<PolicyRule> rules;  // in the order of the file
   std::string path = {};          // of the file; empty: there is none
   std::chrono::seconds local_offset{0};
-  /// GPU-hours of each user within the last 30 days, as root's `berth serve` writes them down;
-  /// nothing: nobody does, and hours cannot be held.
+  /// GPU-hours of each user within the last 30 days, written by root's `berth serve`. Nothing:
+  /// nobody writes them, and hours cannot be held.
   std::optional<std::map<uid_t, double>> hours_used = {};
   /// Null: users are known by their numbers alone.
   std::function<PolicyUser(uid_t)> who = {};
 
-  /// Each member by the user's own table, else by the first of their groups in the file that says
-  /// it, else by `everybody`.
+  /// Each member by the user's own table. Else by their first group in the file that has it, else
+  /// by `everybody`.
   [[nodiscard]] const UserRules& of(uid_t uid) const;
   [[nodiscard]] Priority highest_priority(uid_t uid) const;
   /// What it counts as, whatever was asked.

@@ -206,8 +206,8 @@ class QueueLab {
   std::optional<std::int64_t> phase_ends_;
 };
 
-/// A lab's jobs: of 1, 2, 4 and 8 devices, of minutes to a day, of whom half say a time limit.
-/// `load`: the share of the devices that they keep busy.
+/// A lab's jobs: of 1, 2, 4 and 8 devices, of minutes to a day, half with a time limit. `load`: the
+/// share of the devices that they keep busy.
 [[nodiscard]] inline std::vector<LabJob> lab_jobs(int devices, std::int64_t span_ms, double load,
                                                   std::uint64_t seed) {
   const auto random = [&seed](std::uint64_t limit) {  // xorshift64

@@ -30,7 +30,8 @@ struct ReapStep {
   std::optional<WallTime> ends;  // when it is to be ended if it stays idle; nothing: never
 };
 
-/// `told`: when the owner of a lease was told, by its name. Who has computed since is told anew.
+/// `told`: when the owner of a lease was told, by the lease's name. An owner who has computed since
+/// is told anew.
 [[nodiscard]] std::vector<ReapStep> plan_reap(const std::vector<IdleLease>& idle,
                                               const Policy& policy,
                                               const std::map<std::string, WallTime>& told,

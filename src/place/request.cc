@@ -162,8 +162,8 @@ Result<MemoryShare> parse_share(std::string_view text) {
   return MemoryShare(Percent(*percent));
 }
 
-// One line of JSON, for a ticket in the queue. The reader is somebody else's process, perhaps of
-// another version and another user: all of it is hostile until it is a Request.
+// One line of JSON, for a ticket in the queue. Other users' processes read it, perhaps of another
+// version. All of it is hostile until it is a Request.
 
 namespace {
 

@@ -1,6 +1,6 @@
 #pragma once
 // Request: what somebody wants of the machine. Flags, JSON, files and a ticket in the queue all
-// become this one value; how its members are written stands in job_keys() (place/job_spec.h).
+// become this one value. job_keys() (place/job_spec.h) says how its members are written.
 
 #include <cstdint>
 #include <optional>

@@ -1,9 +1,9 @@
-// What a queue keeps from who comes later: what those before it take or gather. Who is before whom
-// is settled already: `Snapshot::waiters` stands in the queue's order (place/order.h).
+// What a queue keeps from later waiters: what the earlier ones take or gather. `Snapshot::waiters`
+// already stands in the queue's order (place/order.h).
 //
-// Earlier requests are played through: each is placed on a copy of the snapshot, and what it takes
-// becomes a claim in that copy. What the asker could have on the machine as it is, and no longer
-// has in the copy, is reserved.
+// Earlier requests are played through. Each is placed on a copy of the snapshot, and takes a claim
+// in that copy. What the asker could have on the machine as it is, and no longer has in the copy,
+// is reserved.
 
 #include <algorithm>
 #include <utility>
@@ -18,7 +18,7 @@ namespace berth {
 
 namespace {
 
-/// Of a long queue, at first no more than this are played through.
+/// At first no more than this many of a long queue are played through.
 constexpr std::size_t first_few = 4;
 
 /// The first who started `before` and could not any more once `tried` has been taken.
@@ -33,7 +33,7 @@ std::optional<std::size_t> delayed_by(const Placement& tried, const Snapshot& sn
   return std::nullopt;
 }
 
-/// For whom of those who took or gathered it, or the card that it is an instance of.
+/// Adds the waiters of `all` that took or gathered the device, or the card of this instance.
 void reserve(const Device& device, const std::vector<Kept>& all, std::vector<Kept>& reserved) {
   for (const Kept& kept : all) {
     const bool is_it = kept.part.device == device.id || kept.part.device == device.parent;
@@ -41,8 +41,8 @@ void reserve(const Device& device, const std::vector<Kept>& all, std::vector<Kep
   }
 }
 
-/// Whether who comes now has to leave a free device to those who have been played through; then it
-/// is added to what is reserved. `is_all` of the queue: only then is asked whom taking it delays.
+/// Whether a newcomer has to leave a free device to the played waiters; then it is added to
+/// `reserved`. `is_all`: the whole queue was played. Only then it is asked whom the taking delays.
 bool is_left_to(Played& before, bool is_all, const Device& device, const Snapshot& snapshot,
                 const PlaceLimits& limits, std::vector<Kept>& reserved) {
   const Request whole = wanting_whole(device);
@@ -86,8 +86,8 @@ std::vector<Kept> reserved_before(const Snapshot& snapshot, std::size_t position
       }
     }
   }
-  // What we take may send an earlier one to another device (it looks for the best fit), and that
-  // one the next: then what we would take is left to them too.
+  // What we take may send an earlier one to another device (it looks for the best fit). That may
+  // move the next. Then what we would take is left to them too.
   while (true) {
     const Placement tried = place(snapshot, own, ours);
     if (!tried.satisfied()) return ours.reserved;
@@ -103,8 +103,8 @@ Placement place_behind(const Snapshot& snapshot, std::size_t position, const Req
                        const PlaceLimits& limits) {
   Placement placement = place(snapshot, request, limits);
   const std::size_t earlier = std::min(position, snapshot.waiters.size());
-  // A few at a time: mostly the first few take everything, and playing five hundred requests
-  // through costs a hundred times what those few do.
+  // A few at a time. Mostly the first few take everything, and playing five hundred requests costs
+  // a hundred times as much.
   for (std::size_t few = std::min(earlier, first_few); earlier > 0;) {
     if (!placement.satisfied()) break;
     PlaceLimits narrowed = limits;

@@ -104,8 +104,7 @@ TEST(ReservedBefore, NobodyReservesAFailedDeviceButWhoAllowsIt) {
   EXPECT_THAT(devices_before(host, 1, Request{.allow_failed = true}), ElementsAre(DeviceId("A")));
 }
 
-// --- what the queue keeps from who comes now
-// ---------------------------------------------------
+// --- what the queue keeps from a newcomer ------------------------------------------------------
 
 /// "0 of A whole": which waiter keeps what.
 std::vector<std::string> kept_in(Snapshot host) {

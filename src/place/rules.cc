@@ -362,7 +362,7 @@ Verdict in_use(const Case& asked) {
   if (asked.request.memory) return std::nullopt;
   const auto others = strangers(asked);
   const auto& listed = asked.device.process_count;
-  // Of one that tells no memory used either, nothing would show somebody.
+  // If it tells no memory used either, nothing would show a user on it.
   const bool is_unread = is_list_unread(asked.device) &&
                          (listed.why() == Absent::failed || !asked.device.memory_used.get());
   if (others.empty() && is_unread) {
@@ -483,7 +483,7 @@ std::optional<Bytes> wanted_bytes(const MemoryShare& share, const Device& device
 }
 
 std::optional<Refusal> refusal_of(const Case& asked) {
-  // First what no waiting changes, then who is there, then how busy it is.
+  // First what no waiting changes, then the users there, then how busy it is.
   constexpr std::array rules = {usable,       divided,   allowed,     of_kind,     failed, chip,
                                 compute_mode, too_small, at_limit,    quiet_hours, leased, in_use,
                                 memory,       reserved,  utilization, idle};

@@ -36,8 +36,8 @@ int weight_of(Joint joint) {
          weight_of(joint.pcie);
 }
 
-/// What a set is worth: the larger the better. The fewer ties its members have to all, the fewer
-/// links to those who stay behind it breaks, as those inside are compared first.
+/// What a set is worth: the larger the better. Links inside are compared first. Then fewer ties to
+/// all devices mean fewer broken links to those that stay behind.
 struct Worth {
   int inside = 0;
   int ties = 0;    // negative

@@ -31,10 +31,10 @@ class JointTable {
 };
 
 /// `wanted` of the devices, by their places in the table, ascending; nothing: no set is as close as
-/// that. Of all sets the one whose links are the best; of equals the one that breaks the fewest
-/// links to those that stay behind; of equals the first of them, as who comes first is the better
-/// choice otherwise. A set is grown from each device and improved by single exchanges: exact where
-/// links form a tree, as PCI Express does.
+/// that. The set with the best links. Of equals, the one that breaks the fewest links to devices
+/// that stay behind. Of equals again the first: candidates stand in order of preference. A set is
+/// grown from each device and improved by single exchanges: exact where links form a tree, as PCI
+/// Express does.
 [[nodiscard]] std::optional<std::vector<std::size_t>> best_set(const JointTable& joints,
                                                                std::size_t wanted,
                                                                Together together);

@@ -64,8 +64,8 @@ std::optional<std::uint64_t> atoi_of(std::string_view entry) {
   return parse_unsigned(entry.substr(0, end));
 }
 
-/// What of a number's entry CUDA does not read: " 1" of "0 1". Empty as well where it is quotes or
-/// no ASCII, of which typing_remark() tells.
+/// What of a number's entry CUDA does not read: " 1" of "0 1". Empty also for quotes and for
+/// characters beyond ASCII: typing_remark() tells of those.
 std::string_view unread_part(std::string_view entry) {
   if (entry[0] == '+') entry.remove_prefix(1);
   std::size_t end = 0;

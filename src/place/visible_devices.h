@@ -18,8 +18,8 @@ struct VisibleDevices {
   /// What ended or emptied the list or was not read, for people: "entry 3 (\"x\") is invalid: CUDA
   /// stops there".
   std::vector<Sentence> remarks;
-  /// Where there are remarks: the list as it was probably meant, of devices that are there and that
-  /// nobody else is on; else the first such device. Empty: there is none, or it cannot be told.
+  /// Where there are remarks: the list as probably meant, of existing devices that nobody else is
+  /// on. Else the first such device. Empty: there is none, or it cannot be told.
   std::string corrected;
   friend bool operator==(const VisibleDevices&, const VisibleDevices&) = default;
 };
@@ -27,9 +27,10 @@ struct VisibleDevices {
 /// How indices in the list are meant.
 enum class DeviceOrder { pci_bus_id, fastest_first };
 
-/// Reads a list by CUDA's rules (CUDA C++ Programming Guide, "CUDA Environment Variables", and what
-/// was seen of the driver): unset = all, empty = none, the first invalid entry ends the list, UUID
-/// prefixes if unique, duplicates = none, at most one MIG device, atoi-style digits.
+/// Reads a list by CUDA's rules: unset = all, empty = none. The first invalid entry ends the list.
+/// UUID prefixes count if unique, duplicates = none, at most one MIG device, atoi-style digits.
+/// Source: CUDA C++ Programming Guide, "CUDA Environment Variables", and what was seen of the
+/// driver.
 ///
 /// invalid: the answer would be a guess: fastest-first order on a machine with different cards.
 /// The message says what to set. `user`: whose jobs do not take a device from the corrected list.

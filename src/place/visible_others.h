@@ -1,6 +1,6 @@
 #pragma once
-// The visible-devices variables of makers other than NVIDIA, as their runtimes read them, and what
-// all variables of an environment leave of a machine's devices. Each rule is a test in
+// The visible-devices variables of makers other than NVIDIA, as their runtimes read them. And what
+// an environment's variables together leave of a machine's devices. Each rule is a test in
 // visible_others_test.cc.
 
 #include <functional>

@@ -1,10 +1,10 @@
 #pragma once
 // Collector: takes one look at the machine, or a look per interval. It never blocks: the sources
 // are asked in probe processes (probe_process/probe_watch.h). Where there are cards of one maker,
-// one process asks the driver and then the kernel. Where there are several, each driver has a
-// process of its own, all at the same time, and another goes on with what they told: no driver
-// delays another's rows. A card that the driver lists no longer is shown as lost, and errors told
-// by the driver's events stay.
+// one process asks the driver and then the kernel. Where there are several makers, each driver has
+// its own process, all at the same time. Another process goes on with what they told: no driver
+// delays another's rows. A card that the driver no longer lists is shown as lost. Errors told by
+// the driver's events stay.
 //
 //   auto collector = Collector::start(sources, {});
 //   collector->begin({.wanted = Depth::everything, .claims = claims}, clock);

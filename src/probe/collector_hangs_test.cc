@@ -50,7 +50,7 @@ void open_with(int count, StepReporter& reporter) {
   reporter.finish(open_step);
 }
 
-/// A driver with `count` devices, of which some do what `instead` does.
+/// A driver with `count` devices. Some do what `instead` does.
 Ask driver(std::uint64_t count, std::function<void(std::uint64_t)> instead) {
   return [=](const CollectRequest&, StepReporter& reporter) {
     open_with(static_cast<int>(count), reporter);
@@ -84,8 +84,7 @@ Snapshot watched(const Ask& ask, const Patience& patience = short_patience,
   return collector->collect({.wanted = Wanted()}, clock);
 }
 
-/// Of what hangs in one place: more patience where a loaded machine did not run the probe process
-/// for a stall in another.
+/// For a hang in one place. It has more patience where a loaded machine let another step stall.
 Snapshot watched_where_one_hangs(const Ask& ask) {
   Snapshot got = watched(ask);
   if (got.problems.size() > 1) {

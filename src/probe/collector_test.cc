@@ -1,5 +1,5 @@
-// The subject is what happens to real processes that hang or die, so these tests fork; what they
-// wait for is the stall, a few hundredths of a second.
+// The subject is what happens to real processes that hang or die, so these tests fork. They wait
+// for the stall, a few hundredths of a second.
 
 #include "probe/collector.h"
 

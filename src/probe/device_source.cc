@@ -76,7 +76,7 @@ constexpr auto sources_known = std::to_array<SourceFacts>({
      .is_library = true,
      .make = make_ixml_source,
      .sees_any = IxmlSource::sees_any},
-    // One source of all kinds of which only presence is known, under the name of one of them.
+    // One source for all kinds that are only known by presence, under the name of one of them.
     {.kind = DeviceKind::cambricon_mlu,
      .pci_vendor = "0xcabc",
      .opening = as_key("listing accelerators of the bus"),
@@ -121,7 +121,7 @@ bool has_function_of(std::string_view vendor, const Sources& sources, const pci:
          });
 }
 
-/// A device of which every reading is absent for that reason.
+/// A device with every reading absent for that reason.
 Device nothing_read(Absent why) {
   Device device;
   for (const Field* field : stored_fields()) field->write(device, Cell(why));
@@ -150,7 +150,7 @@ bool is_asked(std::string_view kernel_driver) {
 }
 
 void mark_servers(Snapshot& snapshot) {
-  // Of MPS's an H200 charges 66 MiB (driver 580). What holds more is at work.
+  // An H200 charges MPS's server with 66 MiB (driver 580). A process with more is at work.
   constexpr Bytes most_of_a_server(256ULL << 20);
   for (GpuProcess& use : snapshot.gpu_processes) {
     const auto& memory = use.memory.get();
@@ -172,7 +172,7 @@ std::vector<DeviceKind> drivers_here(const Sources& sources) {
   for (const SourceFacts& one : sources_known) {
     if (&one != &first && has_cards(one, sources, makers)) here.push_back(one.kind);
   }
-  // Most machines have cards of one maker. Who looks for the other's library in vain complains.
+  // Most machines have cards of one maker. A search for another's library would end with a problem.
   const bool is_first_asked = here.empty() || sources.nvml_library != Sources().nvml_library ||
                               has_function_of(first.pci_vendor, sources, makers);
   if (is_first_asked) here.insert(here.begin(), first.kind);

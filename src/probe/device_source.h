@@ -1,7 +1,7 @@
 #pragma once
-// DeviceSource: one vendor's driver, as a probe process asks it, device by device: any call may
-// fail, lie or never return, and the process that watches leaves out the device that did not
-// answer. A vendor is a row in device_source.cc, a row in snapshot/device_kind.cc, and a folder.
+// DeviceSource: one vendor's driver, as a probe process asks it, device by device. Any call may
+// fail, lie or never return. The watching process then leaves out the device that did not answer. A
+// vendor is a row in device_source.cc, a row in snapshot/device_kind.cc, and a folder.
 //
 //   const auto source = source_of(DeviceKind::amd_gpu).make(sources);
 //   if (const auto count = source->open()) {
@@ -54,12 +54,12 @@ class DeviceSource {
   /// What it tells of the machine, where wanted; `failed` where open() gave no count.
   virtual void observe_host(Host& host, const Wanted& wanted, std::vector<Problem>& problems) = 0;
 
-  /// The first call to a device, which may start the card and take seconds; what goes wrong is told
-  /// by those below. May block.
+  /// The first call to a device, which may start the card and take seconds. Failures are told by
+  /// the calls below. May block.
   virtual void wake_device(int) {}
 
-  /// Who the device is (id, index, name, UUID, PCI address, minor number), and nothing that moves:
-  /// for telling the watcher which device is being asked. May block.
+  /// Who the device is: id, index, name, UUID, PCI address, minor number. Nothing that moves: it
+  /// tells the watcher which device is being asked. May block.
   [[nodiscard]] virtual Device identify_device(int index, const Wanted& wanted) = 0;
 
   /// One GPU, its partitions and their processes. May block. Never fails: what went wrong is in the
@@ -67,7 +67,7 @@ class DeviceSource {
   [[nodiscard]] virtual DeviceLook observe_device(int index, const Wanted& wanted,
                                                   WallTime taken) = 0;
 
-  /// Who a device is that is not to be asked because it did not answer. Calls nothing of the
+  /// The identity of a device that is not asked because it did not answer. Calls nothing of the
   /// driver's. Its readings are `failed`.
   [[nodiscard]] virtual Device skipped_device(int index) const = 0;
 
@@ -89,16 +89,16 @@ struct SourceFacts {
   std::string_view server = {};   // executable_name of what serves its jobs; empty: nothing does
   /// Whether opening it and waking a card up may take seconds (Patience::opening, ::waking).
   bool starts_slowly;
-  /// The driver is asked through its library, which may know cards of which the bus never told.
+  /// The driver is asked through its library. That may know cards that the bus never showed.
   bool is_library;
   std::unique_ptr<DeviceSource> (*make)(const Sources& sources);
-  /// Of one that goes by the bus: whether that has any.
+  /// For a source that goes by the bus: whether that has any.
   bool (*sees_any)(const Sources& sources, const pci::Makers& makers) = nullptr;
 };
 [[nodiscard]] std::span<const SourceFacts> all_sources();
 [[nodiscard]] const SourceFacts& source_of(DeviceKind kind);
-/// Sets GpuProcess::server where a vendor's server is seen. Who takes its name for a job of his own
-/// gains nothing that he could not take: a job may then be given the device beside him.
+/// Sets GpuProcess::server where a vendor's server is seen. A user who gives a job such a name
+/// gains nothing: berth may then place another job beside it.
 void mark_servers(Snapshot& snapshot);
 /// Whether the kernel's driver of that name is one that a source asks.
 [[nodiscard]] bool is_asked(std::string_view kernel_driver);
@@ -114,7 +114,7 @@ void mark_servers(Snapshot& snapshot);
 /// Whether the kernel has put the PCI device in this folder of /sys to sleep, or is about to.
 /// Reading that wakes nothing up, where nearly all else does.
 [[nodiscard]] bool is_suspended(const std::string& pci_folder);
-/// Of all cards that this kernel driver has; false: it has none.
+/// Whether all cards of this kernel driver sleep. False: it has none.
 [[nodiscard]] bool are_all_suspended(std::string_view driver, const std::string& sys);
 
 /// Identity and facts alone; every other reading is absent with the reason given.

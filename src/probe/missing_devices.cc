@@ -82,9 +82,10 @@ void MissingDevices::call(Snapshot& snapshot) {
       return report.succeeded && report.source == source;
     });
   };
-  // Of one maker's silence another's answer says nothing. Of a driver's files the bus does: they
-  // have no card to answer for once the last one is pulled out. A library may know cards of which
-  // the bus never told (WSL, a container), and is silent while its driver is exchanged.
+  // One maker's answer says nothing of another's silence. The bus speaks for a driver's files: once
+  // the last card is pulled out, they do not answer. It does not speak for a library. A library may
+  // know cards that the bus never told of (WSL, a container). It is silent while its driver is
+  // exchanged.
   const auto can_be_missed = [&](const Device& device) {
     const std::string_view source = facts_of(device.kind).source;
     const bool is_of_files = std::ranges::any_of(all_sources(), [&](const SourceFacts& one) {
@@ -97,7 +98,7 @@ void MissingDevices::call(Snapshot& snapshot) {
     return (is_of_files && is_off_the_bus) || has_answered(source);
   };
   const std::vector<Device>& now = snapshot.devices;
-  // One that did not say who it is may be the one that is missing.
+  // A device that did not identify itself may be the missing one.
   const auto may_be = [&](const Device& known) {
     return std::ranges::any_of(now, [&](const Device& device) {
       const bool is_its_makers = facts_of(device.kind).source == facts_of(known.kind).source;

@@ -1,7 +1,6 @@
 #pragma once
-// MissingDevices: notices that a card is missing that was there at an earlier look. A driver that
-// has lost a card may list it no longer and number the others anew: one list alone does not show
-// the loss.
+// MissingDevices: notices that a card is missing that was there at an earlier look. A driver may
+// stop listing a lost card and number the others anew. So one list alone does not show the loss.
 
 #include <vector>
 
@@ -11,12 +10,12 @@ namespace berth {
 
 class MissingDevices {
  public:
-  /// Adds a lost row, without a number, and a Problem for each card that an earlier look had and
-  /// this one has not, and remembers those that it has. Only where its own driver answered, or the
-  /// bus has nothing in its place.
+  /// Adds a lost row, without a number, and a Problem for each card that only an earlier look had.
+  /// Does so only where the card's driver answered, or the bus has nothing in its place. Remembers
+  /// the cards of this look.
   ///
-  /// Not missed: MIG instances (they come and go by their administrator's request), a card that the
-  /// administrator excluded, and one that has another kernel driver now.
+  /// Not missed: MIG instances (their administrator makes and removes them), a card that the
+  /// administrator excluded, one with another kernel driver now.
   void call(Snapshot& snapshot);
 
  private:

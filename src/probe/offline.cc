@@ -43,7 +43,7 @@ void add_real_processes(Snapshot& snapshot, const std::vector<Claim>& claims,
   }
 }
 
-/// Who works on simulated devices is a real process: what /proc says of it without blocking.
+/// Workers on simulated devices are real processes: adds what /proc tells of them without blocking.
 void add_workers(Snapshot& snapshot, const std::vector<sim::WorkFile>& files,
                  const Sources& sources) {
   ProcfsProbe procfs({.proc = sources.proc, .passwd = sources.passwd});

@@ -48,7 +48,7 @@ Reading<std::vector<std::string>> device_files(const std::string& directory) {
   return std::vector<std::string>(files.begin(), files.end());
 }
 
-// The answer: a letter and a text per record, each ended by a zero byte; the last is a full stop.
+// The answer: a letter and a text per record, each ended by a zero byte. The last is a full stop.
 void append(std::string& bytes, char kind, const Reading<std::vector<std::string>>& list) {
   const auto record = [&](char letter, std::string_view text) {
     bytes += letter;

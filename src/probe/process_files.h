@@ -1,7 +1,7 @@
 #pragma once
 // What only a process's own files tell: the names in its environment (never the values: they hold
-// secrets) and the device files it has open. Reading them can block for ever, so it is done in a
-// probe process that the caller polls beside its other descriptors.
+// secrets) and the device files it has open. Reading them can block for ever. So a probe process
+// does it, and the caller polls that beside its other descriptors.
 
 #include <memory>
 #include <optional>

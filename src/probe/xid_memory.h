@@ -16,8 +16,8 @@ class XidMemory {
   /// From the kernel log: what is new in it.
   void add_logged(const Reading<std::vector<XidEvent>>& events);
 
-  /// In the order of their times. An event is left out where the log has the same error of the same
-  /// device within 2 s of the time in which it happened: the log names the process.
+  /// In the order of their times. An event is left out where the log has the same error of that
+  /// device within 2 s. The log also names the process.
   ///
   /// Absent  neither source could be asked: as the log is, or as the events are where nobody asked
   ///         for the log.

@@ -15,8 +15,9 @@ namespace berth {
 
 namespace {
 
-/// Whose the state directory is, or the link in its place: to root, all that is in it is his, and
-/// leads nowhere that is not open to him. To everybody else a record is whose folder it is.
+/// The owner of the state directory, or of the link in its place. To root, all in it is that
+/// owner's, and leads nowhere that is not open to the owner. To everybody else a record belongs to
+/// the owner of its folder.
 std::optional<FileOwner> owner_in(const std::string& state_directory) {
   if (::geteuid() != 0) return std::nullopt;
   if (auto owner = owner_of_folder(state_directory)) return *owner;
@@ -82,8 +83,8 @@ Result<RunRecord> last_run(const Runs& runs, const std::vector<std::string>& ids
   return std::unexpected(no_such_run("last", runs.path));
 }
 
-/// Within one boot the steady clock says what came first, whatever was done to the date; the date
-/// of a boot is the one that its latest run knew.
+/// Within one boot the steady clock tells the order, whatever was done to the date. The date of a
+/// boot is that of its latest run.
 void sort_newest_first(std::vector<RunRecord>& runs) {
   std::map<std::string, const Manifest*> latest;
   for (const RunRecord& run : runs) {
@@ -150,7 +151,7 @@ std::optional<std::string> unrecorded_last_run(const std::string& state_director
 Result<RunRecord> load_run(const std::string& state_directory, std::string_view name) {
   const Runs runs(state_directory);
   const auto ids = list_directory(runs.path);
-  // Of what may not be looked into it is not known that nothing is there.
+  // A folder that may not be read may hold runs.
   if (!ids && ids.error().code() != ErrorCode::not_found) return std::unexpected(ids.error());
   std::vector<std::string> found;
   if (name == "last") {

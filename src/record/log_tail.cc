@@ -23,7 +23,7 @@ struct LogHead {
   std::uint64_t left_out = 0;  // how much of it was skipped
 };
 
-/// Everything that comes, of which the last part is kept: a pipe cannot be read from its end.
+/// Reads all and keeps the last part: a pipe cannot be read from its end.
 Result<LogTail> read_to_end(int fd, const std::string& name, LogHead head = {},
                             const std::function<void()>& each = {}) {
   LogTail tail;

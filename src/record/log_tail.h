@@ -18,7 +18,7 @@ struct LogTail {
 /// Also of a pipe, which is read to its end; "-" is stdin, `each` is told of each piece of it.
 [[nodiscard]] Result<LogTail> read_log_tail(const std::string& path,
                                             const std::function<void()>& each = {});
-/// Of a detached run's output.
+/// The end of a detached run's output.
 [[nodiscard]] Result<LogTail> read_log_tail(const RunRecord& run);
 
 }  // namespace berth

@@ -30,7 +30,7 @@ std::string document(std::string_view format, int version, T value, void (*rest)
     std::string_view text, std::initializer_list<std::string_view> formats, int newest,
     const std::function<void(Archive&, std::string_view format)>& rest);
 
-/// Of one format, into a value.
+/// Reads a document of one format into a value.
 template <class T>
 Result<T> read_document(std::string_view text, std::string_view format, int newest,
                         void (*rest)(Archive&, T&)) {

@@ -22,9 +22,9 @@ struct MarkTimes {
   WallTime after_all;
 };
 
-/// A line without a time of its own is dated by the first sample that saw the file as long as that,
-/// else `after_all`; so is one whose time the samples contradict: then the date was set. A torn
-/// last line is left out.
+/// A line without a time is dated by the first sample that saw the file so long, else `after_all`.
+/// So is one whose time the samples contradict: then the date was set. A torn last line is left
+/// out.
 [[nodiscard]] std::vector<Mark> parse_marks(std::string_view text, const MarkTimes& times);
 
 /// Lines that are no event, a torn last one among them, are left out.

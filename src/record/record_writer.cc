@@ -30,8 +30,8 @@ bool name_last_run(const std::string& state_directory, const std::string& target
   return false;
 }
 
-/// Nothing has changed in it for so long that no launcher is still at it, but one that is stopped;
-/// and nobody holds its lock, which one that is stopped would.
+/// Unchanged for so long that no launcher still writes it. A stopped launcher might, but would hold
+/// its lock: nobody does.
 bool is_left_behind(const std::string& directory, const struct stat& newest) {
   constexpr time_t longest_made = 600;
   struct stat facts{};
@@ -44,8 +44,8 @@ bool is_left_behind(const std::string& directory, const struct stat& newest) {
   return locked && !*locked;
 }
 
-/// Removes what launchers that were killed have left in `folder` under names like that.
-/// `just_made` tells what time it is by the file system's own clock.
+/// Removes what killed launchers have left in `folder` under names like that. `just_made` tells
+/// what time it is by the file system's own clock.
 void sweep(const std::string& folder, const struct stat& just_made,
            bool (*is_unfinished)(std::string_view name)) {
   const auto names = list_directory(folder);
@@ -58,7 +58,7 @@ void sweep(const std::string& folder, const struct stat& just_made,
   }
 }
 
-/// A place to make a record in, out of which it is moved when it is whole. Its maker sweeps it.
+/// A place to make a record in. When it is whole it is moved out. Its maker sweeps it.
 Result<std::string> make_unfinished(const std::string& runs, const std::string& id) {
   const std::string folder = runs + "/" + std::string(unfinished_directory);
   const bool is_first = make_directory(AT_FDCWD, folder, 0700);
@@ -110,7 +110,7 @@ Result<RecordWriter> RecordWriter::fill(const std::string& directory, const Mani
   // Stopped for minutes before it was locked it was taken for one that is left behind.
   if (!lock && make_directories(directory, 0700)) lock = make_lock();
   if (!lock) return std::unexpected(std::move(lock).error());
-  // Where locks do not work (some network file systems) the record is kept all the same; readers
+  // Where locks do not work (some network file systems) the record is kept all the same. Readers
   // then go by the keeper's pid.
   (void)take_ofd_lock(lock->get());
   writer.lock_ = *std::move(lock);

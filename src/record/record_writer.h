@@ -53,7 +53,7 @@ inline constexpr std::string_view unrecorded_run_prefix = "unrecorded/";
 [[nodiscard]] Result<Manifest> manifest_from_json(std::string_view text);
 [[nodiscard]] std::string end_to_json(const RunEnd& end);
 [[nodiscard]] std::string cap_seen_to_json(const CapSeen& seen);
-/// Of a record's directory; nothing: there is none yet.
+/// From a record's directory. Nothing: there is none yet.
 [[nodiscard]] std::optional<CapSeen> cap_seen_in(const std::string& directory);
 [[nodiscard]] Result<RunEnd> end_from_json(std::string_view text);
 
@@ -76,15 +76,15 @@ struct StopRequest {
 
 class RecordWriter {
  public:
-  /// Makes the directory with its manifest and its keeper's lock, which this process and those
-  /// that inherit it by fork (not by exec) hold. Visible only once both are there. `devices`: how
+  /// Makes the directory with its manifest and its keeper's lock. This process holds the lock, and
+  /// its forked children, but no executed program. Visible only once both are there. `devices`: how
   /// many the run may get that are not in the manifest yet.
   [[nodiscard]] static Result<RecordWriter> create(const std::string& state_directory,
                                                    const Manifest& manifest,
                                                    std::size_t devices = 0);
 
-  /// Of a record that somebody else made, and that nobody keeps: this process keeps it from here
-  /// on. busy: somebody does.
+  /// Takes over a record that nobody keeps: this process keeps it from here on. busy: somebody
+  /// keeps it.
   [[nodiscard]] static Result<RecordWriter> adopt(const std::string& directory);
 
   [[nodiscard]] const std::string& directory() const { return directory_; }

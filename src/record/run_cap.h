@@ -1,6 +1,6 @@
 #pragma once
-// What a record says of a run's share of memory: what was to hold it there, and whether it did, as
-// far as anybody can tell.
+// A record's words on a run's share of memory: what was to hold the run there, and whether it did,
+// if known.
 
 #include <cstdint>
 #include <optional>
@@ -39,7 +39,7 @@ struct RunCap {
   std::vector<Sentence> said = {};
   /// The shim's file, as /proc/PID/maps shows it; empty: another tier.
   std::string image = {};
-  /// Of what the samples say: told with a record, and not kept in it.
+  /// What the samples say: told with a record, and not kept in it.
   std::optional<CapOutcome> outcome;
   /// What may name folders of its owner.
   void leave_out_private() {

@@ -26,7 +26,7 @@ void walk(Archive& archive, RunContainer& container) {
   archive.member("image", container.image);
   archive.member("image_id", container.image_id);
   archive.member("image_digest", container.image_digest);
-  // Of a berth that asked podman alone.
+  // Written by a berth that asked podman alone.
   if (archive.is_reading() && container.image_digest.get() == "") {
     container.image_digest = Absent::not_sampled;
   }

@@ -43,7 +43,7 @@ struct RunContainer {
 void walk(class Archive& archive, RunContainer& container);
 [[nodiscard]] std::string run_container_to_json(const RunContainer& container);
 [[nodiscard]] Result<RunContainer> run_container_from_json(std::string_view text);
-/// Of a record's directory; nothing: it is no run of a container, or an older berth's.
+/// From a record's directory. Nothing: it is no run of a container, or an older berth's.
 [[nodiscard]] std::optional<RunContainer> run_container_in(const std::string& directory);
 
 /// The first 12 digits, as engines show it.

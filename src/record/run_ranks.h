@@ -1,6 +1,6 @@
 #pragma once
-// The ranks of a run that berth started as several processes (`--ddp`): the record's ranks.json,
-// which their launcher writes and everybody else reads.
+// The ranks of a run that berth started as several processes (`--ddp`). The record's ranks.json has
+// them: their launcher writes it, everybody else reads.
 
 #include <optional>
 #include <string>
@@ -43,7 +43,7 @@ struct RunRanks {
 void walk(class Archive& archive, RunRanks& ranks);
 [[nodiscard]] std::string run_ranks_to_json(const RunRanks& ranks);
 [[nodiscard]] Result<RunRanks> run_ranks_from_json(std::string_view text);
-/// Of a run's record; nothing: it has none.
+/// From a run's record. Nothing: it has none.
 [[nodiscard]] std::optional<RunRanks> run_ranks_of(const RunRecord& run);
 
 /// The record with that rank's output in the place of the run's own.

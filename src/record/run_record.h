@@ -1,7 +1,7 @@
 #pragma once
 // RunRecord: what one run was given, did and used. On disk it is a directory per run under the
-// user's state directory (doc/FORMATS.md, "Run record"); the keeper and the sampler of the run
-// write it, everybody else only reads. A record is never needed for a job to go on.
+// user's state directory (doc/FORMATS.md, "Run record"). The run's keeper and sampler write it,
+// everybody else only reads. A record is never needed for a job to go on.
 
 #include <sys/types.h>
 
@@ -224,7 +224,7 @@ struct RunRecord {
 /// The other way: of STATE/runs/ID; empty: that is no run's.
 [[nodiscard]] std::string state_directory_of(const std::string& run_directory);
 
-/// Of this machine and of its boot; empty: not told.
+/// The ids of this machine and of its boot. Empty: not told.
 [[nodiscard]] inline std::string own_machine_id() { return first_line_of("/etc/machine-id"); }
 [[nodiscard]] inline std::string own_boot_id() {
   return first_line_of("/proc/sys/kernel/random/boot_id");
@@ -267,8 +267,8 @@ struct RunList {
 /// Stands where the run's own output begins.
 [[nodiscard]] Result<Fd> open_log(const RunRecord& run);
 
-/// Everything else of a record, read when asked for. A torn last line is left out, and so are marks
-/// beyond the first 4 MiB (which is one of the record's problems).
+/// Everything else of a record, read when asked for. A torn last line is left out. So are marks
+/// beyond the first 4 MiB, and the record's problems say it.
 [[nodiscard]] std::vector<Mark> marks_of(const RunRecord& run);
 [[nodiscard]] std::vector<RunEvent> events_of(const RunRecord& run);
 struct SamplesRead {
@@ -289,7 +289,7 @@ struct RunStory {
   std::vector<RunEvent> events;
 };
 [[nodiscard]] RunStory story_of(const RunRecord& run);
-/// Of a run that has a cap.
+/// For a run that has a cap.
 [[nodiscard]] CapOutcome cap_outcome_of(const RunRecord& run, const Summary& summary);
 
 /// Its owner reads all of a run. Others have no keys for what is its owner's alone; the values they

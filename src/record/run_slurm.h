@@ -23,7 +23,7 @@ struct RunSlurm {
 
 [[nodiscard]] std::string run_slurm_to_json(const RunSlurm& slurm);
 [[nodiscard]] Result<RunSlurm> run_slurm_from_json(std::string_view text);
-/// Of a record's directory; nothing: it is no run of Slurm's.
+/// From a record's directory. Nothing: it is no run of Slurm's.
 [[nodiscard]] std::optional<RunSlurm> run_slurm_in(const std::string& directory);
 
 }  // namespace berth

@@ -1,6 +1,6 @@
 #pragma once
 // Sample: what one second of a run looked like. One line each in the record's `samples` file
-// (doc/FORMATS.md): the first line names the columns, so that older readers skip newer ones.
+// (doc/FORMATS.md). The first line names the columns, so that older readers skip newer ones.
 
 #include <sys/types.h>
 
@@ -41,8 +41,8 @@ struct TreeSample {
   Bytes memory_resident{0};
   Reading<Bytes> read;     // from storage, all seen so far
   Reading<Bytes> written;  // to storage, all seen so far
-  /// Of a run without a device, where there was a process to look at: those with a GPU device file
-  /// open, and those that the driver lists on a GPU.
+  /// Of a run without a device, where it had a process: processes with a GPU device file open, and
+  /// processes that the driver lists on a GPU.
   Reading<std::uint64_t> device_files_open;
   Reading<std::uint64_t> gpu_contexts = Absent::not_sampled;
   friend bool operator==(const TreeSample&, const TreeSample&) = default;
@@ -63,8 +63,8 @@ struct Sample {
 /// One line with its line break.
 [[nodiscard]] std::string to_line(const Sample& sample);
 
-/// Reads a samples file's text piece by piece. Columns it does not know are skipped; a line that is
-/// no sample (torn by a crash) is counted and left out.
+/// Reads a samples file's text piece by piece. Unknown columns are skipped. A line that is no
+/// sample (torn by a crash) is counted and left out.
 class SampleReader {
  public:
   /// Feeds any number of bytes; calls `each` for every sample completed by them.

@@ -156,8 +156,8 @@ Summary Summarizer::summary() const {
     device.own_memory_peak = or_absent(one.own_peak, one.own_why);
     device.temperature_peak = or_absent(one.hottest, one.temperature_why);
     device.not_read = one.not_read;
-    // A counter that went back was reset (the driver was reloaded), and what it had counted since
-    // the sample before is lost: the power then has to do.
+    // A counter that went back was reset: the driver was reloaded. Its count since the sample
+    // before is lost, so the power has to do.
     const bool has_counted = one.energy_first && !one.energy_was_reset;
     const auto counted = has_counted && *one.energy_last > *one.energy_first
                              ? minus(*one.energy_last, *one.energy_first)

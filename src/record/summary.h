@@ -10,8 +10,8 @@
 namespace berth {
 
 enum class EnergySource { counter, integrated_power };
-/// Whose memory the peak is: the run's processes by the driver's list, or all that was used on the
-/// device where the driver tells no process's memory.
+/// Whose memory the peak is: that of the run's processes, by the driver's list. Where the driver
+/// tells no process's memory: all that was used on the device.
 enum class MemorySource { own_processes, whole_device };
 
 struct DeviceSummary {
@@ -38,9 +38,9 @@ struct Summary {
   EnergySource energy_source = EnergySource::counter;  // integrated where any part is
   Reading<Bytes> tree_memory_peak;
   Reading<Milliseconds> tree_cpu;
-  /// Of a run without a device: the most processes seen at once with a GPU device file open, and
-  /// listed on a GPU by the driver; and in how many looks. What happens between two looks is not
-  /// seen: 0 says that they saw nothing.
+  /// Of a run without a device: the most processes seen at once with a GPU device file open. The
+  /// same for processes that the driver lists on a GPU. And in how many looks. 0: no look saw one;
+  /// between two looks nothing is seen.
   Reading<std::uint64_t> device_files_open;
   Reading<std::uint64_t> device_files_looks;  // not sampled: an older record
   Reading<std::uint64_t> gpu_contexts;

@@ -68,8 +68,8 @@ int code_of(const Problem& problem, const Device& device) {
   return other_failure;
 }
 
-/// A card that does not answer, or not as long as nobody resets it: its cells say so, and for who
-/// looks at the exit code alone that does. One reading that fails is its cell's affair.
+/// A card that does not answer, or not until it is reset. Its cells say so, and the exit code, for
+/// callers who look at that alone. One reading that fails shows in its cell only.
 void note_silent(const Snapshot& snapshot, const std::vector<const Device*>& devices,
                  Output& output) {
   const auto end_with = [&](int code) {
@@ -86,8 +86,8 @@ void note_silent(const Snapshot& snapshot, const std::vector<const Device*>& dev
   }
 }
 
-/// Below the table alone, the one answer for which nvidia-smi validates the infoROM (its -q -x ends
-/// with 0 of such a card: microsoft/pai#3756).
+/// Below the table alone: only for it nvidia-smi validates the infoROM. Its -q -x ends with 0 for
+/// such a card (microsoft/pai#3756).
 void warn_of_inforom(const std::vector<const Device*>& devices, Output& output) {
   for (const Device* device : devices) {
     if (device->details.get<bool>(Detail::inforom_valid).get() != false) continue;
@@ -175,7 +175,7 @@ std::string printable_answer(std::string_view text, const SmiRequest& request) {
   if (request.what != SmiRequest::What::topology || !text.starts_with(underlined)) {
     return printable_lines(text);
   }
-  // Of the first line, which has nothing of a stranger's.
+  // The heading is the first line, and has no stranger's text.
   const std::size_t heading = std::min(text.find('\n'), text.size());
   return std::string(text.substr(0, heading)) + printable_lines(text.substr(heading));
 }

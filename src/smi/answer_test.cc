@@ -202,8 +202,8 @@ TEST(SmiFailure, WhatIsOfTheDriverDoesNotDependOnItsCards) {
   EXPECT_EQ(of(host, {"-B"}).code, 0);
 }
 
-// The captured RTX 2080 SUPER of driver 595.71.05 has 5268 before 5267 in --query-compute-apps and
-// behind it in -q, the table and pmon.
+// A captured RTX 2080 SUPER, of driver 595.71.05: --query-compute-apps has 5268 before 5267. -q,
+// the table and pmon have it behind.
 TEST(SmiOrder, ComputeAppsKeepTheDriversAndTheRestIsByPid) {
   const Snapshot by_pid = example::workstation();
   Snapshot host = by_pid;

@@ -111,7 +111,7 @@ constexpr auto options = std::to_array<Option>({
     {"", "--set-hostname", Act::setting, true},
 });
 
-/// Words that set something, and words that show what berth does not.
+/// Words that set something, and words for outputs that berth does not have.
 constexpr auto setting_words = std::to_array<std::string_view>(
     {"drain", "mig", "compute-policy", "boost-slider", "vgpu", "clocks", "conf-compute",
      "power-smoothing", "power-profiles", "rusd", "gpm", "daemon"});
@@ -187,8 +187,8 @@ class Reader {
         take_loop("5", std::chrono::seconds(1));
         break;
       case Act::loop_ms:
-        // Not in any help text: in a published log of driver 535 with -lms alone, 100 ms lie
-        // between the last row of a round and the first of the next.
+        // No help text has it. Source: a published log of driver 535 with -lms alone. There 100 ms
+        // lie between the last row of a round and the first of the next.
         take_loop("100", std::chrono::milliseconds(1));
         break;
       case Act::sections:

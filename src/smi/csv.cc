@@ -92,8 +92,8 @@ std::string cell_text(const GpuColumn& column, const Device& device, const Snaps
   return shown_absent(cell.why(), failure_on(device), surface);
 }
 
-/// What a column is headed by. The names of 535 and later for why clocks are held back are no names
-/// to a driver before; what later drivers print of the old ones is not known.
+/// What a column is headed by. An earlier driver does not know 535's names for the reasons that
+/// hold clocks back. How later drivers head the old names is not known.
 std::string_view heading_of(const CsvField& written, std::string_view asked,
                             const Generation& generation) {
   const bool old = !generation.calls_them_events && asked.starts_with("clocks_throttle_reasons.");

@@ -1,6 +1,6 @@
 #pragma once
-// The selective queries: a line of names, then one line per GPU, process, page or clock, cells
-// separated by ", " and never quoted, as nvidia-smi writes them.
+// The selective queries, as nvidia-smi writes them: a line of names, then one line per GPU,
+// process, page or clock. Cells are separated by ", " and never quoted.
 
 #include <string>
 #include <string_view>
@@ -20,9 +20,9 @@ namespace berth::smi {
 /// What nvidia-smi says of a field it does not have.
 [[nodiscard]] Output unknown_field(std::string_view name);
 
-/// A column of --query-gpu by its name or alias, or any field of berth's own table by its key,
-/// whose cells are then written in the same manner, in the unit that the key names. Nothing:
-/// neither knows it.
+/// A column of --query-gpu by its name or alias, or a field of berth's own table by its key. Cells
+/// of the latter are written in the same manner, in the unit that the key names. Nothing: neither
+/// knows it.
 struct GpuColumn {
   CsvField column;
   const Field* field = nullptr;  // null: the column has no reading

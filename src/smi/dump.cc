@@ -145,7 +145,7 @@ void give_ids(std::vector<Device>& devices) {
   }
 }
 
-/// Of the devices on which the dump tells who is there, be it nobody.
+/// For devices with a list of processes in the dump, be it empty.
 void count_processes(const std::unordered_set<DeviceId>& told, Snapshot& snapshot) {
   for (Device& device : snapshot.devices) {
     if (!told.contains(device.parent.value_or(device.id))) {

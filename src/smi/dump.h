@@ -1,7 +1,8 @@
 #pragma once
 // Dumps of the vendor's tool as snapshots: `nvidia-smi -q` text, `-q -x` XML (drivers 470 to 610)
-// and capture files, which hold several commands' output, idle and under load. Everything in them
-// is hostile until it is a reading; lines that are not understood are left out, never an error.
+// and capture files. The latter hold several commands' output, idle and under load. Everything in
+// them is hostile until it is a reading. Lines that are not understood are left out, never an
+// error.
 
 #include <optional>
 #include <string>
@@ -25,8 +26,7 @@ namespace berth::smi {
 // --- its parts, for tests
 // -------------------------------------------------------------------------
 
-/// The outputs of -q in a text, one for each round of `-q -l`; the whole text where it is XML or a
-/// capture.
+/// The outputs of -q in a text, one for each round of `-q -l`. XML or a capture is one output.
 [[nodiscard]] std::vector<std::string_view> dumps_in(std::string_view text);
 
 /// `phase` names the part of a capture file: "idle", "load"; empty: the first that has a -q.

@@ -128,7 +128,7 @@ ItemCells item_cells(const CsvRow& row, const ItemLayout& layout) {
   return cells;
 }
 
-/// Of GPUs of which -q does not say who is on them; whom it names, it tells in full.
+/// For GPUs without processes in -q. The processes that -q names, it tells in full.
 void read_compute_apps(std::string_view text, Snapshot& snapshot) {
   const std::vector<std::string_view> lines = answer_by_pid(text);
   if (lines.empty()) return;
@@ -150,7 +150,7 @@ void read_compute_apps(std::string_view text, Snapshot& snapshot) {
 
 // --- --query-accounted-apps ----------------------------------------------------------------------
 
-/// A row that says which process on which card, by its address, it is about.
+/// A row that names its process and, by address, its card.
 struct ProcessRow {
   std::string address;
   pid_t pid;

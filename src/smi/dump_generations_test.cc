@@ -1,6 +1,6 @@
-// Dumps of the drivers from 470 to 580: what each calls its lines, where they stand, and that lines
-// nobody knows cost nothing. The texts are made up; the places of the lines are those that drivers
-// 470.256, 525.105, 530.30, 535.161, 555.42, 560.35 and 565.57 were seen to print them at.
+// Dumps of the drivers from 470 to 580: what each calls its lines, and where they stand. Unknown
+// lines cost nothing. The texts are made up. The lines stand where 470.256, 525.105, 530.30,
+// 535.161, 555.42, 560.35 and 565.57 were seen to print them.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

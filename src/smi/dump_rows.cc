@@ -174,7 +174,8 @@ void complete_errors(Device& device) {
   }
 }
 
-/// -q says nothing of what only the driver of a host of virtual GPUs can do, but whether it is one.
+/// -q tells whether the driver is a host's of virtual GPUs. It does not tell what only such a
+/// driver can do.
 void complete_virtualization(Details& details) {
   const Cell mode = details.cell(Detail::host_vgpu_mode);
   if (mode.get() || mode.why() != Absent::unsupported) return;

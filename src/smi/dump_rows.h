@@ -1,6 +1,6 @@
 #pragma once
-// Which row of the layout a line of a dump is: by its path, and where drivers moved or renamed
-// lines, by its section and its own name. Internal to reading dumps.
+// Which row of the layout a line of a dump is, by its path. Drivers moved or renamed some lines:
+// those are found by section and name. Internal to reading dumps.
 
 #include <functional>
 #include <optional>
@@ -68,9 +68,9 @@ void report_untold(Snapshot& snapshot);
 /// The line of hashes that a capture file has around each heading.
 inline constexpr std::string_view capture_rule =
     "################################################################################";
-/// What a capture tells of the machine outside of its -q: names of MIG instances, processes where
-/// its -q has none of them and the driver's order of those it has, accounted processes, what pmon
-/// had of each process, NVLinks, affinities.
+/// What a capture tells of the machine outside of its -q: names of MIG instances, accounted
+/// processes, NVLinks, affinities, and what pmon had of each process. Also the processes where -q
+/// has none, and the driver's order of those in -q.
 void read_capture_parts(std::string_view capture, std::string_view phase, Snapshot& snapshot);
 
 }  // namespace berth::smi

@@ -1,6 +1,6 @@
 #pragma once
-// Two machines for the tests of this folder, with the numbers of real ones: a workstation with a
-// desktop on its card, and a card divided by MIG.
+// Two machines for the tests of this folder, with the numbers of real ones. One is a workstation
+// with a desktop on its card, one has a card divided by MIG.
 
 #include <string>
 #include <utility>

@@ -1,6 +1,6 @@
 #pragma once
-// What the tables of several surfaces want to know of a snapshot, in nvidia-smi's terms: which
-// devices it would number, whose instances are whose, what a process is called.
+// Facts of a snapshot that several surfaces show, in nvidia-smi's terms. Such are the devices that
+// it would number, a card's instances, a process's name.
 
 #include <optional>
 #include <string>

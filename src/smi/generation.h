@@ -1,8 +1,8 @@
 #pragma once
 // Generation: how a driver's nvidia-smi differs from those before it, as data, once for all its
-// surfaces. What it calls each reading of -q, and where that stands, is with the reading's row
-// (layout.h); what is asked here is true of many rows, or of none. Counted on tables and dumps of
-// real machines: drivers 418, 510, 525, 535, 540, 545, 550, 565, 570, 575, 580, 590, 595, 610.
+// surfaces. Name and place of each reading of -q are in the reading's row (layout.h). Here is what
+// concerns many rows, or none. Counted on tables and dumps of real machines: drivers 418, 510, 525,
+// 535, 540, 545, 550, 565, 570, 575, 580, 590, 595, 610.
 
 #include <array>
 #include <compare>
@@ -100,8 +100,8 @@ struct Generation {
 [[nodiscard]] const Generation& generation_of(DriverNumber driver);
 [[nodiscard]] const Generation& generation_of(const Snapshot& snapshot);
 
-/// The branch from which on -q and --query-gpu have, instead of the reading with this key of the
-/// field table, that it has been deprecated. Nothing: it has not.
+/// The first branch whose -q and --query-gpu say "deprecated" instead of a reading. `key` is the
+/// reading's in the field table. Nothing: it is not deprecated.
 [[nodiscard]] std::optional<int> deprecated_since(std::string_view key);
 [[nodiscard]] bool is_deprecated(std::string_view key, DriverNumber driver);
 

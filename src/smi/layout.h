@@ -1,5 +1,5 @@
 #pragma once
-// The layout of `nvidia-smi -q`: one list of rows, in its order, for text and XML and for every
+// The layout of `nvidia-smi -q`. One list of rows, in its order, for text and XML and for every
 // generation of drivers. The same rows print a device and read a dump of one back.
 
 #include <cstdint>
@@ -40,8 +40,8 @@ struct LayoutRow {
   When when = When::always;
   int from = 0;      // drivers that have it
   int until = 9999;  // the last one
-  /// An older branch whose later drivers have it too (580.173 does, 580.105 does not), from
-  /// `branch_release` on; where that is 0 it is printed of cards that tell it. 0: none.
+  /// An older branch that has it, too, from `branch_release` on: 580.173 does, 580.105 does not. If
+  /// that is 0, it is printed for cards that tell it. 0: none.
   int branch = 0;
   int branch_release = 0;
   /// The branch whose drivers have it no more from `last_release` on, before `until`. 0: none.
@@ -103,7 +103,7 @@ inline constexpr HeadingLine gpus{"Attached GPUs", "attached_gpus"};
 }  // namespace heading_line
 
 [[nodiscard]] std::span<const LayoutRow> gpu_rows();
-/// Of a MIG instance, inside Special::mig_devices.
+/// The rows of a MIG instance, inside Special::mig_devices.
 [[nodiscard]] std::span<const LayoutRow> mig_rows();
 
 /// What it is called on this surface, by drivers of today and before it was renamed; empty: it is

@@ -57,8 +57,8 @@ std::optional<Microseconds> counted_before(const Device& d, const Sample& look, 
 std::string power_violation(const Device& d, const Sample& look) {
   const auto& now = d.details.get<Microseconds>(Detail::throttled_power_cap);
   if (!now.get()) return dash();
-  // The real one prints 0 in its first round, of cards at their limit too: A100s at 397 of 400 W
-  // and below their clock in librenms/librenms#15756.
+  // The real one prints 0 in its first round, even for cards at their limit. Source:
+  // librenms/librenms#15756, A100s at 397 of 400 W and below their clock.
   if (look.before == nullptr) return "0";
   const auto then = counted_before(d, look, Detail::throttled_power_cap);
   const auto lost = then ? minus(*now.get(), *then) : std::nullopt;

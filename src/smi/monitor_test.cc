@@ -76,7 +76,7 @@ TEST(SmiDmon, StampsLinesWithDateAndTime) {
 }
 
 // Logs of 535.129.03 (wide columns) and of 2021 (narrow ones) have a character less left of the
-// columns than logs of 2026; a script that tells them apart names "#Date       gpu" as well.
+// columns. Logs of 2026 have it. A script that tells them apart names "#Date       gpu" as well.
 TEST(SmiDmon, StampsOfOlderDriversStandCloser) {
   const Snapshot of_535 = workstation_of("535.129.03");
   EXPECT_EQ(dmon(of_535, {"dmon", "-s", "c", "-o", "TD"}),

@@ -1,7 +1,7 @@
 // -q -d SECTION, every section of four generations: what it prints beyond the lines of -q, and in
-// which order. The pictures are in goldens/; where real output of the section was published (POWER
-// of 535.129, 580.65, 595.71; CLOCK of 580.65; PERFORMANCE of 580.95; MEMORY of 535.129) they have
-// its lines in its order.
+// which order. The pictures are in goldens/. Where real output of a section was published they have
+// its lines in its order. That is POWER of 535.129, 580.65 and 595.71, CLOCK of 580.65, PERFORMANCE
+// of 580.95, MEMORY of 535.129.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #pragma once
-// Command lines that no device is looked at for: what is wrong with them, in nvidia-smi's words
-// where it has any, and what berth leaves to the real one.
+// Command lines that are answered without a look at devices. What is wrong with them, in
+// nvidia-smi's words where it has any. And what berth leaves to the real one.
 
 #include <string>
 #include <string_view>

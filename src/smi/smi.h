@@ -1,7 +1,7 @@
 #pragma once
-// nvidia-smi's surfaces as functions of a Snapshot: what its command line asks for, printed as it
-// would print it, byte for byte, in the layout of the driver's generation (generation.h). None of
-// this text is translated: it is a format that scripts read.
+// nvidia-smi's surfaces as functions of a Snapshot. What its command line asks for is printed as it
+// would print it, byte for byte. The layout is that of the driver's generation (generation.h). None
+// of this text is translated: it is a format that scripts read.
 //
 //   const auto asked = smi::parse(words);                      // or what is wrong with them
 //   const smi::Output out = smi::answer(*asked, source);       // text for stdout, exit code
@@ -26,8 +26,8 @@ namespace berth::smi {
 struct Output {
   std::string text;
   int code = 0;
-  /// What is said beside it, on stderr: of a card that could not be asked, of which the text, a
-  /// format that scripts read, has but ERR!.
+  /// Said beside it, on stderr: why a card could not be asked. The text is a format that scripts
+  /// read, and has only ERR!.
   std::vector<Problem> silent = {};
 };
 
@@ -75,7 +75,7 @@ class Source {
   virtual ~Source() = default;
   virtual Snapshot look(const Wanted& wanted) = 0;
 
-  /// The round before, of which dmon tells what has happened since; null: there was none.
+  /// The round before: dmon tells what has happened since. Null: there was none.
   [[nodiscard]] const Snapshot* round_before() const { return round_ ? &*round_ : nullptr; }
   void keep_round(Snapshot round) { round_ = std::move(round); }
 
@@ -134,8 +134,8 @@ void add_rates(Snapshot& now, const Snapshot& before);
 /// --help-query-WHAT: "gpu", "compute-apps", …
 [[nodiscard]] Output help_query(std::string_view what);
 
-/// An answer to the request as a terminal may have it: control characters made visible, in JSON as
-/// escapes that read back as they; but for the underline that is part of the heading of topo.
+/// An answer to the request as a terminal may have it. Control characters are made visible, in JSON
+/// as escapes that read back as they. The underline in topo's heading stays.
 [[nodiscard]] std::string printable_answer(std::string_view text, const SmiRequest& request);
 
 }  // namespace berth::smi

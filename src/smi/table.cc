@@ -78,7 +78,7 @@ std::string mebibytes(const Reading<Bytes>& reading, const Device& gpu) {
   return fmt::format("{}MiB", mib(*reading.get()));
 }
 
-/// Of a card that must be reset, most of what cannot be read is no error here (seen: driver 595).
+/// For a card that must be reset, most unreadable values are no error here (seen: driver 595).
 std::string_view absent_or_asleep(Absent why, const Device& gpu) {
   return failure_on(gpu) == Failure::requires_reset ? "N/A" : absent_cell(why, gpu);
 }
@@ -127,8 +127,8 @@ std::string sensors_cell(const Device& gpu, const GpuLayout& layout) {
 
 std::string memory_cell(const Device& gpu, const GpuLayout& layout) {
   if (!gpu.memory_used.get() && !gpu.memory_total.get()) {
-    // A GPU without memory of its own (GB10, Orin) has no framebuffer to ask for; one whose memory
-    // may not be seen (a divided card, from inside a container) has.
+    // A GPU without memory of its own (GB10, Orin) has no framebuffer to ask for. A divided card in
+    // a container has one, but hides it.
     if (gpu.memory_used.why() == Absent::unsupported) return " Not Supported";
     const int middle = layout.memory_used + layout.memory_total + 1;
     return right(absent_cell(gpu.memory_used.why(), gpu), middle);

@@ -1,6 +1,6 @@
-// The same divided card as each generation of drivers draws it: the layouts differ in width, in the
-// heading, in the titles of the MIG table and in the room for process numbers. Counted on tables of
-// real machines; those of 590 and 595 are held against captures in tests/parity.
+// The same divided card as each generation of drivers draws it. The layouts differ in width,
+// heading, titles of the MIG table and room for process numbers. Counted on tables of real
+// machines; those of 590 and 595 are held against captures in tests/parity.
 
 #include <gtest/gtest.h>
 

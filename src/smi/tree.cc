@@ -110,9 +110,9 @@ class Builder {
     return no_samples ? "Not Found" : text_of(cell, row.format);
   }
 
-  /// The driver has numbers for a place in a rack even of cards that are in none; -q leaves them
-  /// out where there is no chassis (Generation::hides_empty_chassis), and
-  /// of a baseboard that only its NVLink switches number (B200, seen: 580.105) slot and tray.
+  /// The driver has numbers for a place in a rack even of cards that are in none. -q leaves them
+  /// out where there is no chassis (Generation::hides_empty_chassis). It leaves out slot and tray
+  /// of a baseboard that only its NVLink switches number (B200, seen: 580.105).
   [[nodiscard]] bool is_nowhere(const LayoutRow& row) const {
     if (!row.key.starts_with("platform_") || row.key == "platform_module_id") return false;
     const auto chassis = device_.details.get<std::string>(Detail::platform_chassis_serial);

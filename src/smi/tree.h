@@ -1,6 +1,6 @@
 #pragma once
-// The tree that `-q`, `-q -x` and `-q -j` print: built once from a device by the layout's rows, and
-// the same shape that a dump is read into.
+// The tree that `-q`, `-q -x` and `-q -j` print, built once from a device by the layout's rows. A
+// dump is read into the same shape.
 
 #include <chrono>
 #include <string>

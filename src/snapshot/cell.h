@@ -16,8 +16,8 @@ namespace berth {
 /// One field of one device, its type erased: the number in the field's unit, or why there is none.
 using Cell = Reading<Scalar>;
 
-// Between a reading of a strong type and a cell: cell_of() erases the type, reading_of() brings it
-// back, only where nothing is lost (4096.0 is a whole number of bytes, 1.5 is not).
+// Between a reading of a strong type and a cell. cell_of() erases the type. reading_of() brings it
+// back, only where nothing is lost: 4096.0 is a whole number of bytes, 1.5 is not.
 
 inline Scalar cell_value(const std::string& text) { return text; }
 inline Scalar cell_value(bool yes) { return yes; }

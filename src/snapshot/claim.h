@@ -1,6 +1,6 @@
 #pragma once
-// Claim: a promise, as read from the ledger, that one user's run has these bytes on these devices
-// for as long as the run lives. Holding one is a Lease (src/lease). Waiter: a place in the queue.
+// Claim: a promise, as read from the ledger. One user's run has these bytes on these devices as
+// long as it lives. Holding one is a Lease (src/lease). Waiter: a place in the queue.
 
 #include <sys/types.h>
 
@@ -109,8 +109,8 @@ struct Waiter {
   std::optional<WallTime> gathers_until;
   /// It does not answer (stopped, swapped out): it keeps its place, and those behind pass it.
   bool stuck = false;
-  /// What it takes or gathers of the devices that are free, so that who comes later is not given
-  /// them whole. Derived: placement fills it in (place/placement.h keep_for_waiters).
+  /// What it takes or gathers of the free devices. A later request does not get these whole.
+  /// Derived: placement fills it in (place/placement.h keep_for_waiters).
   std::vector<ClaimedDevice> reserved;
   friend bool operator==(const Waiter&, const Waiter&) = default;
 };

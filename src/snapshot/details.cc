@@ -27,7 +27,7 @@ void Details::put(Detail detail, Cell cell) {
 void Details::add_missing(const Details& earlier) {
   std::vector<Entry> all;
   all.reserve(entries_.size() + earlier.entries_.size());
-  // Of two alike the first list's comes first, and stays.
+  // Where both have one, the first list's comes first, and stays.
   std::ranges::merge(entries_, earlier.entries_, std::back_inserter(all), {}, &Entry::detail,
                      &Entry::detail);
   const auto again = std::ranges::unique(all, {}, &Entry::detail);

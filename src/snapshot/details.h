@@ -1,8 +1,8 @@
 #pragma once
 // Details: what the vendor's tool can print of a device and berth itself decides nothing by. A
-// sparse list of cells, so that a device nobody asked for them pays nothing; a detail that is not
-// in it is `not_sampled`. Each Detail has a row in the field table (snapshot/fields_*.h), with its
-// key, unit and nvidia-smi name; the comment beside it here is the type its cells have.
+// sparse list of cells: a device without asked details pays nothing. A detail that is not in it is
+// `not_sampled`. Each Detail has a row in the field table (snapshot/fields_*.h), with its key, unit
+// and nvidia-smi name. The comment beside it here is its cells' type.
 //
 //   device.details.set(Detail::bar1_total, Reading<Bytes>(256_MiB));
 //   const Reading<Bytes> total = device.details.get<Bytes>(Detail::bar1_total);

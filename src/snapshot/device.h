@@ -20,7 +20,7 @@
 namespace berth {
 
 /// What sort of device it is. The kind owns the environment variables that show or hide devices to
-/// a program (snapshot/device_kind.h), so that nothing else says CUDA where it means "device".
+/// a program (snapshot/device_kind.h). So nothing else says CUDA where it means "device".
 enum class DeviceKind {
   nvidia_gpu,
   nvidia_mig,
@@ -138,8 +138,8 @@ struct Device {
   Reading<Bytes> memory_free;
   Reading<Bytes> memory_reserved;
 
-  /// Processes that the driver lists on it. Absent where the list could not be read: then nobody
-  /// knows who is there, which is not the same as nobody.
+  /// Processes that the driver lists on it. Absent where the list could not be read: unknown users
+  /// are not the same as none.
   Reading<std::uint64_t> process_count;
 
   // --- load ---------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 #pragma once
-// DeviceFault: that a device is not to be used, or has just gone wrong. Who knows about health
-// makes it (health/health.h); placement and a run take it as it is.
+// DeviceFault: that a device is not to be used, or has just gone wrong. health/health.h makes it;
+// placement and runs take it as it is.
 
 #include <cstdint>
 #include <optional>

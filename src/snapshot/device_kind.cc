@@ -15,8 +15,8 @@ using Name = std::string_view;
 using Setting = std::pair<std::string_view, std::string_view>;
 
 constexpr std::array<Name, 2> files_nvidia = {"/dev/nvidia", "/dev/dxg"};  // that is WSL's
-// -1 is what the CUDA guide itself recommends for "none"; an empty value is dropped by some
-// launchers (mpirun, docker -e).
+// The CUDA guide itself recommends -1 for "none". Some launchers drop an empty value (mpirun,
+// docker -e).
 constexpr std::array<Setting, 2> hiding_nvidia = {
     {{"CUDA_VISIBLE_DEVICES", "-1"}, {"NVIDIA_VISIBLE_DEVICES", "void"}}};
 
@@ -50,8 +50,8 @@ constexpr DeviceKindFacts instance_of_nvidia() {
   return facts;
 }
 
-// HIP reads these behind ROCR_VISIBLE_DEVICES, as numbers of what that has left: what Ray, Slurm
-// and vLLM set there would hide a job's devices. GPU_DEVICE_ORDINAL is OpenCL's.
+// HIP reads these after ROCR_VISIBLE_DEVICES, and numbers the remaining devices. Values that Ray,
+// Slurm and vLLM set there would hide a job's devices. GPU_DEVICE_ORDINAL is OpenCL's.
 constexpr std::array<std::string_view, 3> renumber_amd = {
     "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"};
 
@@ -166,8 +166,8 @@ constexpr DeviceKindFacts ascend{
     .further_files = further_ascend,
 };
 
-/// A kind of which only presence is known: a row here and one in probe/presence. What hides all of
-/// them is not known, unless it is said.
+/// A kind that is only known by presence: a row here and one in probe/presence. Unless its row says
+/// it, nothing is known to hide all of them.
 constexpr DeviceKindFacts presence(DeviceKind kind, std::string_view name, std::string_view vendor,
                                    std::string_view word, std::string_view variable,
                                    std::span<const Name> file_beginnings,
@@ -310,7 +310,7 @@ static_assert(std::ranges::all_of(kinds,
                                   }),
               "base/visible_variables.h has each");
 
-/// Of a list of each kind, what is in any, once.
+/// The union of one list of all kinds.
 template <auto List>
 constexpr auto all_of_kinds() {
   using Entry =

@@ -1,6 +1,6 @@
 #pragma once
-// What differs between kinds of devices for somebody who starts a job: which variables show or
-// hide devices, which files open them, and how to keep programs off all of them.
+// What differs between kinds of devices for the start of a job. Which variables show or hide
+// devices, which files open them, how to keep programs off all.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,8 +22,8 @@ constexpr std::size_t runtime_count = 5;
 /// The vendor whose versions stand under keys that name none: formats had them before others'.
 constexpr Runtime unnamed_vendor = Runtime::cuda;
 
-/// What VendorSoftware::runtime is the version of: a driver that brings the runtime along has the
-/// highest that it supports; else it is what is installed.
+/// The meaning of VendorSoftware::runtime. A driver that brings the runtime along tells the highest
+/// version that it supports; else it is the installed one.
 enum class RuntimeVersion : std::uint8_t { supported, installed };
 
 struct DeviceKindFacts {
@@ -50,12 +50,12 @@ struct DeviceKindFacts {
   std::string_view word = {};       // of `--kind`, a maker's for all its kinds; empty: none
   /// What would number anew the devices that the visible variable leaves: taken from a job.
   std::span<const std::string_view> removed_variables = {};
-  /// Of the visible variable, read where that is not set; empty: it has no earlier name.
+  /// An earlier name of the visible variable, read where that is not set. Empty: there is none.
   std::string_view earlier_variable = {};
   /// Why memory used is the sum of what processes hold, a lower bound, through tr(). Empty: the
   /// driver tells it.
   std::string_view used_is_sum_because = {};
-  /// Of a part: a program may use several, and each has a number. Of MIG neither is so.
+  /// For parts: a program may use several, and each has a number. Neither is true of MIG.
   bool has_numbered_parts = false;
   /// What the driver itself holds of a card that nobody uses.
   Bytes idle_memory{std::uint64_t{64} << 20U};
@@ -67,14 +67,14 @@ struct DeviceKindFacts {
   /// A container gets it by its files alone, as the maker's documents say: its own and these.
   bool is_given_by_files = false;
   std::span<const std::string_view> further_files = {};
-  /// Unless a source tells its memory, nothing is read of it but that it is there and who has its
-  /// files open: is_only_presence().
+  /// Where no source tells its memory, two things alone are read: it is there, and who has its
+  /// files open. See is_only_presence().
   bool may_be_presence = false;
 };
 
 [[nodiscard]] std::span<const DeviceKindFacts> device_kinds();
 [[nodiscard]] const DeviceKindFacts& facts_of(DeviceKind kind);
-/// Of a vendor: the first kind whose devices its programs compute on.
+/// A vendor's first kind of devices that its programs compute on.
 [[nodiscard]] const DeviceKindFacts& facts_of(Runtime runtime);
 [[nodiscard]] inline bool is_supported(const Device& device) {
   return facts_of(device.kind).is_supported;
@@ -113,8 +113,8 @@ struct DeviceKindFacts {
 [[nodiscard]] std::vector<std::string_view> kind_words();
 [[nodiscard]] std::optional<Runtime> runtime_of_vendor(std::string_view vendor);
 
-/// What the paths of GPUs' device files begin with, all kinds together: a process that has one open
-/// may compute, whatever the driver lists.
+/// How paths of GPUs' device files begin, all kinds together. A process that has one open may
+/// compute, whatever the driver lists.
 [[nodiscard]] std::span<const std::string_view> device_file_beginnings();
 
 /// Every variable that makes programs see no device of any kind, as {name, value}; the frameworks'

@@ -1,6 +1,5 @@
 #pragma once
-// What a device is called in a sentence: by the number that people know it by, where it has one of
-// its own.
+// What a device is called in a sentence: by its number, where it has one of its own.
 
 #include <string>
 #include <string_view>

@@ -1,8 +1,7 @@
 #pragma once
 // THE field table: every reading of a device, once. JSON, CSV, `--fields`, the wire of the probe
-// process, replay and doc/METRICS.md all walk this table, so a new reading appears in all of them
-// by adding one row (and the member in device.h that it reads). The status table picks its few
-// columns.
+// process, replay and doc/METRICS.md all walk this table. So a new reading needs one row, and the
+// member in device.h that it reads. The status table picks its few columns.
 
 #include <optional>
 #include <span>
@@ -45,13 +44,14 @@ struct Field {
   bool (*write)(Device&, const Cell&) = nullptr;
   /// Set: it stands in Device::details, and a look without details does without it.
   std::optional<Detail> detail = std::nullopt;
-  /// Adds what it is read from, where that is no detail; null: it is made of who the device is.
+  /// Adds what it is read from, where that is no detail. Null: it follows from the device's
+  /// identity.
   void (*want)(Wanted&) = nullptr;
 };
 
 [[nodiscard]] std::span<const Field> fields();
 
-/// Of those, what a device keeps in a member of its own: neither derived from others nor a detail.
+/// The fields that a device keeps in members of its own: neither derived from others nor details.
 [[nodiscard]] std::span<const Field* const> stored_fields();
 
 /// The row of a detail.

@@ -26,7 +26,7 @@ enum class Severity { hint, warning, error };
   return names[static_cast<int>(severity)];
 }
 
-/// Of what happened more than once.
+/// For findings that happened more than once.
 struct Occurrences {
   std::uint64_t times = 0;
   WallTime last;
@@ -63,8 +63,8 @@ void sort_by_severity(Findings& findings);
 
 /// What a rule may report: a line of a table in doc/EXPLAIN.md, which is made of the rules' rows.
 struct Reported {
-  /// Of findings: "torch_cpu_only, jax_cpu_only". An ellipsis at the end stands for any word. Null:
-  /// the row has no further line.
+  /// Names of findings: "torch_cpu_only, jax_cpu_only". An ellipsis at the end stands for any word.
+  /// Null: the row has no further line.
   const char* names;
   const char* columns[3];  // the table's others
 };

@@ -20,7 +20,7 @@ std::optional<Celsius> degrees_to_slowdown(const Device& device) {
   const auto& limit = device.temperature_slowdown.get();
   const auto& now = device.temperature.get();
   if (now && limit) return Celsius(limit->count() - now->count());
-  // Hopper and newer count downwards from a limit of which the degrees are not told.
+  // Hopper and newer count downwards from a limit, and do not tell its degrees.
   const auto left = device.details.get<Celsius>(Detail::temperature_limit_margin);
   const auto slows_at = device.details.get<Celsius>(Detail::temperature_slowdown_margin);
   if (!left.get() || !slows_at.get()) return std::nullopt;

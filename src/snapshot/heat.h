@@ -8,7 +8,7 @@
 
 namespace berth {
 
-/// How near a device is to slowing itself down for its heat, by its own limits and its driver's
+/// How near a device is to slowing itself down for its heat. By its own limits and its driver's
 /// word; nothing: neither is known.
 enum class Heat { normal, warm, hot };
 [[nodiscard]] std::optional<Heat> heat_of(const Device& device);

@@ -21,7 +21,7 @@ void add(const HolderNames& names, std::vector<Holder>& to, std::vector<Holder> 
 
 void HolderNames::learn(const Snapshot& snapshot) {
   ++look_;
-  if (snapshot.simulated) return;  // its people are made up, and who holds a lease there is not
+  if (snapshot.simulated) return;  // its people are made up, its lease holders are not
   for (const HostProcess& process : snapshot.processes) {
     const auto& uid = process.uid.get();
     const auto& name = process.user.get();

@@ -34,9 +34,10 @@ class HolderNames {
   std::uint64_t look_ = 0;
 };
 
-/// Adds them to the snapshot. Whom the ledger knows by number alone, because /etc/passwd has no
-/// name for him, is called as his processes are, or were at an earlier look: the probe asks a
-/// directory service (LDAP, SSSD) for those, where a service that hangs can be cut off.
+/// Adds them to the snapshot. The ledger knows a user without a name in /etc/passwd by number
+/// alone. Such a user gets the name that their processes have, or had at an earlier look. The probe
+/// asks a directory service (LDAP, SSSD) for those names, because it can cut off a service that
+/// hangs.
 void add_holders(Snapshot& snapshot, std::vector<Claim> claims, std::vector<Waiter> waiters,
                  HolderNames& names);
 

@@ -33,7 +33,7 @@ void word(Archive& archive, std::string_view key, Text& text, auto... form) {
   if (archive.is_reading()) cut(text);
 }
 
-/// Of what another server answers: whether it is an object at all, and one that `walk` knows.
+/// Another server's answer: whether it is an object at all, and one that `walk` knows.
 struct Answer {
   bool is_json = false;
   bool is_known = false;

@@ -15,10 +15,10 @@
 
 namespace berth {
 
-/// `ok` it answered, and what it says is new. `stale` it answered and says itself that it is old,
-/// did not answer just now for the first time, or has not been asked yet. `unreachable` nobody
-/// answers. `refused` it, or its certificate, does not let us in. `incompatible` what answers is no
-/// berth, or one that this one cannot read.
+/// `ok` it answered, and what it says is new. `stale` its answer says that it is old, or it failed
+/// to answer once, or it was not asked yet. `unreachable` nobody answers. `refused` it, or its
+/// certificate, does not let us in. `incompatible` what answers is no berth, or one that this one
+/// cannot read.
 enum class HostState { ok, stale, unreachable, refused, incompatible };
 [[nodiscard]] std::string_view name_of(HostState state);
 

@@ -2,7 +2,7 @@
 // The snapshot as JSON: berth's interchange format (doc/FORMATS.md). What `berth status --json`
 // writes, what `--replay` and simulated servers are read from, what a user attaches to a report.
 //
-// Every reading is a number or text under a key that names its unit; an absent one is null, and
+// Every reading is a number or text under a key that names its unit. An absent one is null, and
 // "why" beside it says the reason.
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
-// What a line of the kernel's log says of GPUs and of memory, wherever it was read: /dev/kmsg, or a
-// log that somebody hands us. Pure; strangers may have written the line.
+// What a line of the kernel's log says of GPUs and of memory. It may come from /dev/kmsg or from a
+// user's log. Pure; strangers may have written the line.
 
 #include <optional>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
-// Who uses a device: GpuProcess is one process's use of one device, HostProcess what /proc tells of
-// that process once, however many devices it uses.
+// Who uses a device. GpuProcess is one process's use of one device. HostProcess is what /proc tells
+// of that process: one, however many devices it uses.
 
 #include <sys/types.h>
 
@@ -94,8 +94,8 @@ struct DeviceFileHolder {
   friend auto operator<=>(const DeviceFileHolder&, const DeviceFileHolder&) = default;
 };
 
-/// Who has device files open: the only trace of a process that holds a device's memory and is not
-/// in the driver's list.
+/// Processes with open device files. The only trace of one that holds a device's memory and is
+/// missing in the driver's list.
 struct DeviceFiles {
   std::vector<DeviceFileHolder> holders;  // by pid
   /// Processes whose open files may not be seen: other users', for all but root.

@@ -12,8 +12,8 @@ namespace berth {
 namespace {
 // An idle driver holds a few MiB (framebuffer console, persistence): not somebody's memory.
 Bytes negligible_memory(const Device& device) { return facts_of(device.kind).idle_memory; }
-// A desktop uses more than its processes are charged with (frame buffers, the compositor): some
-// 270 MiB on a card with one screen.
+// A desktop uses more than its processes are charged with: frame buffers, the compositor. That is
+// some 270 MiB on a card with one screen.
 constexpr Bytes desktop_memory{std::uint64_t{1} << 30};
 // A process that computes shows more than this.
 constexpr Percent negligible_load{3.0};

@@ -19,17 +19,15 @@ namespace berth {
 /// `free` nothing of anybody's on it but a desktop. `reserved` the same, and somebody in the queue
 /// takes or gathers it, or a part of it. `leased` a lease names it (or the card that it
 /// is an instance of). `busy` no lease, but processes compute on it. `held` no lease, memory is
-/// taken and nothing runs. `unknown` nobody can be seen on it, and what would show them, whose
-/// lease it is, or whether it is broken, could not be read. `failed` nobody is on it, and nobody is
-/// to be: its health forbids it. `divided` into parts (MIG, AMD's partitions), which are what a job
-/// is given. `lost` it fell off the bus. `unusable` no job can be given it (no driver, unsupported
-/// kind, compute mode Prohibited).
+/// taken and nothing runs. `unknown` nobody is seen on it, but its processes, its lease or its
+/// health could not be read. `failed` nobody is on it, and its health forbids jobs. `divided` into
+/// parts (MIG, AMD's partitions), which are what a job is given. `lost` it fell off the bus.
+/// `unusable` no job can be given it (no driver, unsupported kind, compute mode Prohibited).
 ///
-/// Where several hold: what takes it away for good (lost, unusable) comes first, then who is on it
-/// (leased, busy, held), because a search for a process and a repair of the card have to know
-/// of them; a failure takes the place of `free` and `unknown` alone, the queue that of `free`.
-/// That a card with somebody
-/// on it is failed, too, fault_of() and the field `failed_because` tell.
+/// Where several hold, what takes it away for good comes first (lost, unusable). Then comes who is
+/// on it (leased, busy, held): a search for a process and a repair have to know them. A failure
+/// takes the place of `free` and `unknown` alone, the queue that of `free`. fault_of() and the
+/// field `failed_because` also tell the failure of a card in use.
 enum class DeviceState {
   free,
   reserved,
@@ -47,22 +45,21 @@ constexpr std::size_t device_state_count = 10;
 
 [[nodiscard]] DeviceState state_of(const Device& device, const Snapshot& snapshot);
 
-/// Why a device is not given out, also while in use: the one answer that states, placement, views
-/// and doctor go by. `silent` it was not heard this time; the next look may hear it. `lost` it
-/// answers nobody any more. `unusable` no driver has it, or it was taken away: its
-/// `unusable_because` says. `unsupported` this kind of device is not supported yet. `failed` its
-/// health forbids it: fault_of() says why. `unjudged` whether it has failed could not be read.
-/// Of two the first.
+/// Why a device is not given out, also while in use. States, placement, views and doctor go by this
+/// one answer. `silent` it was not heard this time; the next look may hear it. `lost` it answers
+/// nobody any more. `unusable` no driver has it, or it was taken away: its `unusable_because` says.
+/// `unsupported` this kind of device is not supported yet. `failed` its health forbids it:
+/// fault_of() says why. `unjudged` whether it has failed could not be read. Where two hold, the
+/// first.
 enum class Obstacle { none, silent, lost, unusable, unsupported, failed, unjudged };
 [[nodiscard]] Obstacle obstacle_of(const Device& device, const Snapshot& snapshot);
 
 /// Why no job should be given it; null: nothing speaks against it, or nobody has judged the look.
 [[nodiscard]] const DeviceFault* fault_of(const DeviceId& device, const Snapshot& snapshot);
 
-/// Whether the driver was asked for one of the three verdicts by which a device is judged failed
-/// and did not answer: nothing known against it says nothing then. A card that has no such verdict,
-/// a user who may not read it and a source that never tells are not that. An instance has its
-/// card's.
+/// Whether the driver did not answer for one of the three verdicts by which a device is judged
+/// failed. Then "nothing known against it" says nothing. No verdict on this card, no right to read
+/// it, or a source that never tells: these do not count. An instance has its card's.
 [[nodiscard]] bool is_verdict_unread(const Device& device, const Snapshot& snapshot);
 
 /// Whether a driver of devices could be asked at this look, and whether one could not.
@@ -76,9 +73,8 @@ enum class Obstacle { none, silent, lost, unusable, unsupported, failed, unjudge
 [[nodiscard]] bool is_ledger_unread(const Snapshot& snapshot);
 
 /// Whether a card is divided, by MIG into instances or as AMD's into partitions. `unknown`: reading
-/// its mode failed. A source that
-/// says nothing of it (an old capture, a card without MIG) means whole, and an instance is whole
-/// itself.
+/// its mode failed. No word of it means whole (an old capture, a card without MIG). An instance is
+/// whole itself.
 enum class Division { whole, divided, unknown };
 [[nodiscard]] Division division_of(const Device& device);
 
@@ -100,11 +96,11 @@ inline constexpr std::string_view in_tree_driver = as_key("in-tree driver of thi
 
 /// Whether every process of the machine can be seen from here, as far as anybody has looked.
 [[nodiscard]] bool sees_all_processes(const Host& host);
-/// Whether the driver numbers processes otherwise than /proc does here (a container, WSL): that a
-/// process here has the same number proves nothing.
+/// Whether the driver numbers processes otherwise than /proc does here (a container, WSL). Then an
+/// equal number proves nothing.
 [[nodiscard]] bool numbers_are_the_hosts(const Host& host);
-/// Whether a process of the driver's list is none of those here, as far as can be told: /proc has
-/// no such number, or what has it was not found to be on the device.
+/// Whether a process of the driver's list is not seen here, as far as can be told. /proc has no
+/// such number, or its process was not found on the device.
 [[nodiscard]] bool is_elsewhere(const HostProcess& process, const Host& host);
 
 /// Whether it is in the compute mode in which its administrator lets nobody compute.
@@ -123,7 +119,7 @@ inline constexpr std::string_view in_tree_driver = as_key("in-tree driver of thi
                                                           const Snapshot& snapshot);
 [[nodiscard]] std::vector<const Claim*> claims_on(const DeviceId& device, const Snapshot& snapshot);
 
-/// Those in the queue for whom the device (or the card that it is an instance of) is reserved.
+/// Waiters that the device is reserved for, or the card that it is an instance of.
 [[nodiscard]] std::vector<const Waiter*> waiters_for(const Device& device,
                                                      const Snapshot& snapshot);
 
@@ -143,12 +139,13 @@ inline constexpr std::string_view in_tree_driver = as_key("in-tree driver of thi
 /// a device.
 [[nodiscard]] bool is_background(const GpuProcess& process);
 
-/// Whether one of a divided card's own processes may run on this instance of it: the driver places
-/// it there, or nowhere.
+/// Whether one of a divided card's own processes may run on this instance. The driver places it
+/// there, or nowhere.
 [[nodiscard]] bool may_be_on_instance(const GpuProcess& of_the_card, const Device& instance);
 
-/// Memory in use that nobody seen on the device explains: 0 up to what an idle driver holds (64
-/// MiB), or a desktop beyond what its processes are charged with (1 GiB).
+/// Memory in use that no process seen on the device explains. What an idle driver holds counts as 0
+/// (DeviceKindFacts::idle_memory, 64 MiB of NVIDIA's). With a desktop 1 GiB counts as 0, beyond
+/// what its processes are charged with.
 ///
 /// Absent  failed, no permission, not sampled: whether there is any cannot be told.
 [[nodiscard]] Reading<Bytes> memory_of_nobody(const Device& device,
@@ -162,8 +159,8 @@ inline constexpr Percent most_load_of_nobody{10.0};
 /// proof: some stand at 100 % until they are reset (the KFD lists who computes).
 [[nodiscard]] bool is_load_of_nobody(const Device& device, const Reading<Percent>& load);
 
-/// User names with a process or a claim on the device, sorted, each once: those that are known,
-/// although there may be others where is_list_unread() or is_ledger_unread().
+/// Known names of users with a process or a claim on the device, sorted, each once. There may be
+/// others where is_list_unread() or is_ledger_unread().
 [[nodiscard]] std::vector<std::string> users_of(const Device& device, const Snapshot& snapshot);
 
 /// "docker train" where its runtime's name for it is known, else as HostProcess::container.
@@ -182,13 +179,13 @@ struct PromisesTaken {
   std::vector<UnleasedUse> by;            // the largest first; empty: every promise can be kept
   std::vector<const Claim*> promised_to;  // those with shares here
 };
-/// Nothing of it where what is free, or who uses what, cannot be told. A device that somebody has
-/// whole is not a share of anybody.
+/// Empty where the free memory or the users' parts cannot be told. A device that one user has whole
+/// is no share.
 [[nodiscard]] PromisesTaken promises_taken(const Device& device, const Snapshot& snapshot);
 
-/// Memory used less what the device's processes account for. Absent where either is absent, a
-/// process's memory is, or the list of them could not be read (then nothing can be said). Of a MIG
-/// instance: less those of its card's processes too that may be on it.
+/// Memory used less what the device's processes account for. Absent where the memory used, the list
+/// of processes or a process's memory is absent. Of a MIG instance: its card's processes that may
+/// be on it are taken off, too.
 [[nodiscard]] Reading<Bytes> unexplained_memory(const Device& device, const Snapshot& snapshot);
 
 }  // namespace berth

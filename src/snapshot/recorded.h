@@ -1,7 +1,7 @@
 #pragma once
-// Recorded readings: what is kept of a device over time, said once. Samples of runs hold all of
-// them, the sampler asks for all of them, and the history, the metrics of the last minute, reports,
-// top and the page walk this table for theirs. Key, unit and help are the field table's.
+// Recorded readings: what is kept of a device over time, said once. The sampler asks for all of
+// them, and samples of runs hold all. The history, the metrics of the last minute, reports, top and
+// the page walk this table for theirs. Key, unit and help are the field table's.
 //
 // To record a further reading: a member of DeviceSample, and its row at the end of the table. The
 // compiler names each surface that lacks a title for it.
@@ -39,8 +39,8 @@ struct DeviceSample {
 /// For charts; nothing: absent, or no number.
 [[nodiscard]] std::optional<double> plain_number(const Cell& cell);
 
-/// By how much a counter grew from one reading to the next; nothing: one of them is absent, or it
-/// began anew (a driver reloaded).
+/// By how much a counter grew from one reading to the next. Nothing: one of them is absent, or the
+/// counter began anew (a driver reloaded).
 [[nodiscard]] std::optional<double> growth_in(const Cell& before, const Cell& now);
 
 /// Between two readings further apart than this nobody was looking: what happened meanwhile is not
@@ -51,7 +51,7 @@ inline constexpr std::int64_t longest_step_ms = 10'000;
 /// second.
 enum class SeriesKind { gauge, counter };
 
-/// Who draws a reading, besides the record of a run.
+/// What shows a reading, besides the record of a run.
 enum class Drawn : std::uint8_t {
   in_window = 1,  // the metrics of the last minute
   in_report = 2,  // a curve of its own
@@ -125,8 +125,8 @@ constexpr std::size_t place_of_recorded(std::string_view key) {
   return static_cast<std::size_t>(row - recorded_readings.begin());
 }
 
-/// Whether a table of titles has a row for each reading that is drawn there; `key_of` a row is the
-/// reading's key, empty of what is no reading of a device.
+/// Whether a table of titles has a row for each reading that is drawn there. `key_of` a row is the
+/// reading's key; empty: no reading of a device.
 template <class Rows, class KeyOf>
 consteval bool has_all_drawn(Drawn where, const Rows& rows, KeyOf key_of) {
   for (const auto& row : rows) {

@@ -63,8 +63,8 @@ struct Host {
   Reading<std::string> kernel;
   Reading<std::string> boot_id;
   std::array<VendorSoftware, runtime_count> software;  // by Runtime, which each vendor has one of
-  /// Which processes can be seen: "whole" all of them, "namespace" only this container's (the
-  /// driver's numbers are the host's), "wsl" only Linux's (Windows' are not listed).
+  /// Which processes can be seen. "whole": all of them. "namespace": only this container's, as the
+  /// driver's numbers are the host's. "wsl": only Linux's, as Windows' are not listed.
   Reading<std::string> process_view;
   Reading<std::vector<ExcludedDevice>> excluded_devices;
 

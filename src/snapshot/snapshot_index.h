@@ -1,7 +1,7 @@
 #pragma once
-// SnapshotIndex: the questions of snapshot/questions.h, with the same answers, for somebody who
-// asks them once per process: a server with 64 devices and 1000 processes is drawn in milliseconds
-// instead of seconds. A value that points into its snapshot, which must outlive it unchanged.
+// SnapshotIndex: the questions of snapshot/questions.h, with the same answers, for callers who ask
+// once per process. A server with 64 devices and 1000 processes is drawn in milliseconds instead of
+// seconds. A value that points into its snapshot, which must outlive it unchanged.
 
 #include <cstddef>
 #include <unordered_map>

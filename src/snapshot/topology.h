@@ -11,8 +11,9 @@
 
 namespace berth {
 
-/// The closest last. As `nvidia-smi topo -m` has them: SYS between NUMA nodes, NODE between the
-/// host bridges of one, PHB below one host bridge, PXB several switches, PIX one switch.
+/// The closest last, as `nvidia-smi topo -m` has them. SYS is between NUMA nodes, NODE between the
+/// host bridges of one. PHB is below one host bridge, PXB over several switches, PIX over one
+/// switch.
 enum class LinkKind { unknown, sys, node, phb, pxb, pix, nvlink, self };
 
 struct Joint {

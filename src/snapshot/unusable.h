@@ -1,6 +1,6 @@
 #pragma once
-// WhyUnusable: why no job can be given a device although it is there. The code asks for the kind;
-// JSON and the probe's wire have the sentence, and what reads it finds the kind again.
+// WhyUnusable: why no job can be given a device although it is there. The code asks for the kind.
+// JSON and the probe's wire have the sentence; their readers find the kind again.
 
 #include <string>
 #include <string_view>

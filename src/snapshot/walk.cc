@@ -29,7 +29,7 @@ constexpr auto causes = std::to_array<std::pair<RetiredPage::Cause, std::string_
 // --- readings by the field table, so that a new one travels by itself
 // -----------------------------
 
-/// Details are looked up by what the file has: most files have few of them.
+/// Details are looked up by the keys in the file: most files have few.
 const Field* detail_called(std::string_view key) {
   static const auto by_key = [] {
     std::unordered_map<std::string_view, const Field*> map;

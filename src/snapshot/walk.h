@@ -22,8 +22,8 @@ struct OtherVendor {
 [[nodiscard]] std::vector<OtherVendor> other_vendors(const Host& host);
 void walk(Archive& archive, OtherVendor& other);
 void walk(Archive& archive, Host& host);
-/// `hidden`: how a name and a command stand that are empty because a policy took them away; without
-/// a name there is no uid.
+/// `hidden`: how a name and a command stand that a policy has emptied. Without a name there is no
+/// uid.
 void walk(Archive& archive, Claim& claim, Form hidden);
 void walk(Archive& archive, Waiter& waiter, Form hidden);
 void walk(Archive& archive, Claim& claim);

@@ -9,7 +9,7 @@ namespace {
 
 using D = Device;
 
-/// What decides who gets which device, and what a refusal says of it.
+/// What placement decides by, and what a refusal tells.
 void add_placement(Wanted& wanted) {
   for (const Extra extra :
        {Extra::driver_version, Extra::library_version, Extra::excluded_devices, Extra::host,

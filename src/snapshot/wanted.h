@@ -1,7 +1,7 @@
 #pragma once
-// Wanted: what somebody prints or decides by, and so what a look is to read. A question that feeds
-// none of it is not asked. Who the devices are (index, UUID, PCI address) is always read: one that
-// stops answering is told by that.
+// Wanted: what a caller prints or decides by, and so what a look reads. A question that feeds none
+// of it is not asked. The devices' identity (index, UUID, PCI address) is always read: it names one
+// that stops answering.
 //
 //   Wanted wanted;
 //   wanted.add(*find_field("power.draw")).add(Extra::processes);
@@ -45,8 +45,8 @@ enum class Extra {
   sleepers,  // cards that sleep are woken up to be read
 };
 
-/// Sets that many looks want, each more than the one before: placement needs less than the sampler,
-/// both less than `status --json`, which needs no Device::lists.
+/// Sets that many looks want, each more than the one before. Placement needs less than the sampler,
+/// both less than `status --json`. That needs no Device::lists.
 enum class Depth { placement, state, everything, details, lists };
 
 class Wanted {

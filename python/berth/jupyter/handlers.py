@@ -61,7 +61,7 @@ class EventsHandler(FromRoom):
         try:
             await self._stream()
         except (StreamClosedError, asyncio.CancelledError):
-            pass  # who listened has gone
+            pass  # the listener has gone
         finally:
             EventsHandler.open_streams -= 1
 
@@ -80,7 +80,7 @@ class EventsHandler(FromRoom):
             silent += EVERY_S
 
 
-# Of what `berth serve` answers, what its page asks for.
+# The paths of `berth serve` that its page asks for.
 GETS = re.compile(r"(|assets/[\w.-]+|api/v1/[\w./@%:~-]*|gpu-status|metrics)\Z")
 POSTS = re.compile(r"api/v1/(compose|leases/[\w.@%:~-]+/release|processes/\d+/signal)\Z")
 PASSED_ON = ("Accept", "Accept-Encoding", "Content-Type", "If-None-Match", "Last-Event-ID", "X-Berth")

@@ -1,5 +1,5 @@
-"""The one look that all tabs share: taken when somebody asks and the last is a second old, at most one
-at a time, never while nobody asks."""
+"""The one look that all tabs share. Taken when a tab asks and the last is a second old, at most one at
+a time. Never taken while no tab asks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EVERY_S = 1.0
 OLDEST_OF_SERVE_S = 5.0
 SERVE_PATIENCE_S = 1.0
 HELPER_PATIENCE_S = 15.0  # it gives up a card itself, and says so, in 5 s
-FIRST_PATIENCE_S = 3.0  # who asks first waits so long, who asks later has the last look meanwhile
+FIRST_PATIENCE_S = 3.0  # the first asker waits so long; later ones have the last look meanwhile
 LATER_PATIENCE_S = 0.3
 SERVE_PAUSE_S = 30.0  # one that did not answer is left alone so long
 FAILURE_PAUSE_S = 5.0

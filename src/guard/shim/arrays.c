@@ -1,5 +1,5 @@
-/* Arrays and mipmapped arrays: the driver does not say what they take, so it is what their elements
- * take; its padding is seen by the sampler. */
+/* Arrays and mipmapped arrays. The driver does not say what they take, so their elements are
+ * charged. The sampler sees the driver's padding. */
 
 #include "guard/shim/guard.h"
 
@@ -75,7 +75,7 @@ static uint64_t bytes_of(const struct array_3d* array, unsigned levels) {
   return bytes;
 }
 
-/* Of the other descriptors, which have no depth or flags, or 32-bit sizes. */
+/* For the other descriptors, which have no depth or flags, or 32-bit sizes. */
 #define BYTES_AS_3D(array, depth, flags)                                                     \
   ((array) == NULL ? 0                                                                       \
                    : bytes_of(&(struct array_3d){(array)->width, (array)->height, depth,     \

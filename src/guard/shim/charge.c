@@ -1,7 +1,7 @@
 /* Charges the account (guard/account.h).
  *
- * A charge is added to the process's slot first and then compared, as tentative, so that two that
- * ask at once see each other: both may draw back and try again, and never are both granted. */
+ * A charge is tentatively added to the process's slot, and then compared. So two that ask at once
+ * see each other: both may draw back and try again, and never are both granted. */
 
 #define _GNU_SOURCE
 #include <time.h>

@@ -1,6 +1,6 @@
-/* Contexts: each takes memory of its device, of which only an estimate is known beforehand. The
- * primary context of a device is one, however often it is retained. With a context goes all that
- * was allocated in it. */
+/* Contexts: each takes memory of its device, and only an estimate is known beforehand. The primary
+ * context of a device is one, however often it is retained. With a context goes all that was
+ * allocated in it. */
 
 #include "guard/shim/guard.h"
 
@@ -95,7 +95,7 @@ int cuDevicePrimaryCtxRelease_v2(int ordinal) {
   return look_at_primary(DRIVER(cuDevicePrimaryCtxRelease_v2)(ordinal), ordinal, false);
 }
 
-/* Who retains it again pays again; what uses it without, the sampler sees. */
+/* A program that retains it again pays again. The sampler sees a use without that. */
 int cuDevicePrimaryCtxReset(int ordinal) {
   const int code = DRIVER(cuDevicePrimaryCtxReset)(ordinal);
   return look_at_primary(code, ordinal, code == success);

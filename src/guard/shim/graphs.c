@@ -1,5 +1,5 @@
-/* Graphs that allocate: their memory is reserved for the device at a launch (or upload), shared by
- * graphs that do not run at once, and kept until it is trimmed. */
+/* Graphs that allocate: their memory is reserved for the device at a launch or upload. Graphs that
+ * do not run at once share it. It is kept until it is trimmed. */
 
 #define _GNU_SOURCE
 #include <sys/mman.h>

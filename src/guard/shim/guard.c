@@ -118,8 +118,8 @@ void* berth_guard_resolve(uint64_t trampoline) {
   return of_driver((const char*)distances + distances[trampoline]);
 }
 
-/* Which function a name, version and flags mean is the driver's business: where it has answered
- * with the one that we wrap, ours takes its place. */
+/* The driver decides which function a name, version and flags mean. Where it answers with one that
+ * we wrap, ours takes its place. */
 static void put_ours(void** function) {
   for (enum function number = 0; number < wrapper_count; ++number) {
     if (*function == driver_function(number)) {

@@ -3,8 +3,8 @@
  *
  * The shim lies between a program and the CUDA driver, and refuses device memory beyond a limit.
  * guard.c asks the driver, charge.c keeps the account, pointers.c remembers what was charged for
- * what; the other files wrap the driver's functions, a subject each. Where anything is missing (no
- * account, an unknown device, no memory to remember in), a call reaches the driver as it is.
+ * what. The other files wrap the driver's functions, a subject each. Where anything is missing, a
+ * call reaches the driver as it is: no account, an unknown device, no memory to remember in.
  *
  * It lives in programs that know nothing of it: no thread, signal handler, exit handler, descriptor
  * kept open, output, or memory of malloc; nothing runs before the program's first call of CUDA. */
@@ -57,13 +57,13 @@ struct place {
   int device;
   void* context;
 };
-/* Of the calling thread; device -1: nothing is to be charged. */
+/* The calling thread's. Device -1: nothing is to be charged. */
 struct place current_place(void);
 /* The account's number of a device that the driver numbers. */
 int account_device(int ordinal);
 
-/* A lock of this process, held over queries of the driver, and over a charge where a primary
- * context is made. A forked child finds it open. */
+/* A lock of this process, held over queries of the driver. Where a primary context is made it is
+ * held over the charge, too. A forked child finds it open. */
 void lock(atomic_int* held);
 void unlock(atomic_int* held);
 

@@ -1,6 +1,6 @@
-/* Memory pools of stream-ordered allocation. A pool keeps memory that was freed, up to its release
- * threshold and until its streams are synchronised: what it reserves is charged, not what programs
- * use of it. */
+/* Memory pools of stream-ordered allocation. A pool keeps freed memory, up to its release threshold
+ * and until its streams are synchronised. So its reserved memory is charged, not the part that
+ * programs use. */
 
 #include "guard/shim/guard.h"
 

@@ -1,5 +1,5 @@
-/* This process in the account: the file that is mapped, the slot that is taken, the devices that
- * are limited; and the slots of those that have ended. */
+/* This process in the account: the mapped file, its slot, the limited devices. Also the slots of
+ * ended processes. */
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -37,8 +37,8 @@ static char* append_number(char* end, uint64_t number) {
   return append(end, first);
 }
 
-/* Of the process whose stat this is: field 22; 0: it cannot be read. `has_ended`: it is a zombie
- * whose last thread has ended, so that the driver has its memory back. */
+/* Field 22 of a process's stat. 0: it cannot be read. `has_ended`: it is a zombie, and its last
+ * thread has ended, so the driver has its memory back. */
 static uint64_t start_time_in(const char* path, bool* has_ended) {
   char text[1024];
   const int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -68,7 +68,7 @@ static uint64_t own_pid_namespace(void) {
   return number == NULL ? 0 : number_in(number + 1);
 }
 
-/* Of another pid namespace, /proc has other processes under the numbers that are known here. */
+/* A /proc of another pid namespace has other processes under the numbers that are known here. */
 static bool is_proc_of_this_namespace(void) {
   char text[32];
   const ssize_t length = readlink("/proc/self", text, sizeof text - 1);

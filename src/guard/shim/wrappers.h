@@ -1,7 +1,7 @@
 #pragma once
-/* The one list of what the shim knows of the driver: the functions that it stands in for, with what
- * each charges or gives back, and those that it only calls. doc/CAPS.md has the first list
- * (tools/list_wrappers.py). */
+/* The one list of what the shim knows of the driver. First the functions that it stands in for,
+ * with what each charges or gives back. Then those that it only calls. doc/CAPS.md has the first
+ * list (tools/list_wrappers.py). */
 
 #include "guard/shim/abi.h"
 

@@ -37,8 +37,7 @@ Reading<std::string> partition_mode_of(const Card& card) {
   return *compute.get() + (memory.get() && memory.get()->size() <= 8 ? " " + *memory.get() : "");
 }
 
-/// Why no job can be given it, or nothing. Who took what else is known of it for its identity would
-/// give a job another card.
+/// Why no job can be given it, or nothing. Any other identity of it could give a job another card.
 WhyUnusable obstacle_to(const Card& card, bool has_rocm, bool may_be_divided = true) {
   const bool is_unread = !card.number.get() && card.number.why() != Absent::unsupported;
   // The bus lists it as soon as the driver begins with it, its files and its number come later.
@@ -112,7 +111,7 @@ void AmdgpuSource::read_facts(Known& one) {
   device.name = line_of(card.folder + "/product_name");
   device.vbios_version = line_of(card.folder + "/vbios_version");
   device.serial = line_of(card.folder + "/serial_number");
-  // Of two that are the same neither is an identity.
+  // A number that two cards have is no identity.
   const auto& unique = card.number.get();
   // Where a fork's files are not there its cards go by their address, and so they do here.
   const bool is_alone =

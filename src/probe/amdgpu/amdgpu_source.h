@@ -1,10 +1,10 @@
 #pragma once
-// AmdgpuSource: what the amdgpu driver tells in /sys of its GPUs, and who is on them by the KFD and
-// by what DRM tells of open device files. No library: AMD's open /dev/kfd, and who opens it is
+// AmdgpuSource: what the amdgpu driver tells in /sys of its GPUs. Who is on them is told by the
+// KFD, and by DRM of open device files. No library is used: AMD's open /dev/kfd, and the opener is
 // listed as computing.
 //
-// Nearly every reading wakes a card that sleeps. So `power/runtime_status`, which never does, comes
-// first; of a card that sleeps only what the kernel remembers is read.
+// Nearly every reading wakes a card that sleeps. `power/runtime_status` never does, so it comes
+// first. Of a sleeping card only what the kernel remembers is read.
 //
 // A divided card stands with its partitions behind it. What is of the whole socket (power, heat,
 // clocks, links) is the card's alone.

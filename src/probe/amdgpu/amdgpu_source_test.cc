@@ -167,7 +167,7 @@ class TwoMakers : public nvml::NvmlFake {
                                     .patience = {.whole = std::chrono::seconds(60),
                                                  .stall = std::chrono::milliseconds(200)}}));
   }
-  /// Of this process, the oldest first.
+  /// This process's children, the oldest first.
   static std::vector<pid_t> children() {
     std::vector<pid_t> pids;
     const std::string path = fmt::format("/proc/self/task/{}/children", ::gettid());

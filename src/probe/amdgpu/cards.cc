@@ -70,7 +70,7 @@ struct Numbered {
   Properties properties;
 };
 
-/// xGMI only; to whom stands as an address once all nodes are known.
+/// xGMI only. The other end stands as an address once all nodes are known.
 std::vector<NvLink> links_of(const Numbered& node, const std::map<std::uint64_t, NodePlace>& at) {
   std::vector<NvLink> links;
   constexpr std::uint64_t megabytes = 1'000'000;

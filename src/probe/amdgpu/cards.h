@@ -1,8 +1,8 @@
 #pragma once
-// The GPUs of the amdgpu driver, as three places have them: the bus (a folder each), DRM (the
-// device files) and the KFD (what ROCm's programs count). A card may be several GPUs to them: in
-// CPX each chiplet has a node of its own at the card's address. The KFD's own unique_id tells no
-// card: where cards are divided, several have the same.
+// The GPUs of the amdgpu driver, from three places. The bus has a folder each, DRM the device
+// files, the KFD what ROCm's programs count. A card may be several GPUs to them: in CPX each
+// chiplet has a node of its own at the card's address. The KFD's own unique_id tells no card: where
+// cards are divided, several have the same.
 
 #include <array>
 #include <cstdint>
@@ -21,12 +21,12 @@ namespace berth::amdgpu {
 struct Driver {
   DeviceKind kind;                        // of a whole card
   std::array<std::string_view, 2> names;  // as /sys/bus/pci/drivers calls it
-  /// Of a fork's cards no capture was found: only those that have the files are read, none is
-  /// divided, and their processes' fdinfo is not believed to tell of them.
+  /// No capture of a fork's cards was found. Only cards that have the files are read, and none is
+  /// divided. Their processes' fdinfo is not believed to tell of them.
   bool is_fork = false;
 };
 inline constexpr Driver amds{.kind = DeviceKind::amd_gpu, .names = {"amdgpu", ""}};
-/// Who reads them by hand: hy-smi (a renamed rocm-smi) and exporters that do without it.
+/// Source: hy-smi (a renamed rocm-smi), and exporters that read the files without it.
 inline constexpr Driver hygons{
     .kind = DeviceKind::hygon_dcu, .names = {"hycu", "hydcu"}, .is_fork = true};
 

@@ -4,8 +4,8 @@
 // ones is "not there". Pure.
 //
 // Sources: drivers/gpu/drm/amd/include/kgd_pp_interface.h and amdgpu_smu.h of Linux 6.9 to 6.17;
-// rocm_smi_gpu_metrics.h of ROCm 7. Revision 1.0 and 2.0 were given by no released driver of a card
-// in use, 1.9 and 3.x are another matter: a list of attributes, and APUs of 2024.
+// rocm_smi_gpu_metrics.h of ROCm 7. Not read: 1.0 and 2.0, as no released driver of a card in use
+// gave them. 1.9 (a list of attributes) and 3.x (APUs of 2024) are another matter.
 
 #include <cstdint>
 #include <optional>
@@ -40,7 +40,7 @@ struct GpuMetrics {
   std::optional<ClockReasons> throttle;
   /// From 1.6 on in place of `throttle`: what has, so far.
   std::optional<Residencies> residencies;
-  /// Of each partition, in their order; empty: the revision has none.
+  /// One per partition, in their order. Empty: the revision has none.
   std::vector<std::optional<Percent>> partitions_busy;
 };
 

@@ -26,7 +26,7 @@ struct Use {
 };
 using Uses = std::map<pid_t, Use>;
 
-/// Who draws and holds more than this may compute with what is meant for drawing (Vulkan).
+/// A drawing process with more than this may compute by an interface for drawing (Vulkan).
 constexpr Bytes most_of_a_window{std::uint64_t{1} << 30U};
 /// What the driver keeps of a client that has a card open and does nothing there.
 constexpr Bytes most_of_an_onlooker{std::uint64_t{64} << 20U};

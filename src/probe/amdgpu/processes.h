@@ -1,8 +1,8 @@
 #pragma once
-// Who is on a GPU of AMD's. Two lists overlap: the KFD's (ROCm; everybody may read it, numbers are
-// the host's) and the clients that DRM tells of open device files (graphics, video, and the memory
-// of ROCm's programs once more; one's own files alone, unless one is root). A process is told
-// once: the KFD's memory, and what DRM tells of engines.
+// Who is on a GPU of AMD's. Two lists overlap. The KFD's has ROCm's processes: everybody may read
+// it, and its numbers are the host's. DRM's has the clients of open device files: graphics, video,
+// and the memory of ROCm's programs once more. Only root sees other users' clients. A process is
+// told once: with the KFD's memory, and with DRM's engines.
 
 #include <string>
 #include <vector>
@@ -18,10 +18,10 @@ namespace berth::amdgpu {
 struct ProcessSources {
   const std::string& sys;
   const drm::OpenDeviceFiles& files;
-  /// Whether numbers of processes here are the host's: else one number may be two processes.
+  /// Whether process numbers here are the host's. Else one number may mean two processes.
   bool sees_all = true;
-  /// Whether the driver tells in fdinfo what a client has: else who has the card open is on it,
-  /// unless the KFD says that it has no memory there.
+  /// Whether the driver tells in fdinfo what a client has. Else every process with the card open is
+  /// on it, unless the KFD tells that it has no memory there.
   bool has_clients = true;
   bool is_integrated = false;  // its memory is the processor's
 };

@@ -1,7 +1,7 @@
 #pragma once
 // ContainerFiles: what container runtimes call the containers that processes are in, read from the
 // runtimes' own files. No daemon is asked: its socket is root's, and it may hang. Most of the files
-// are for root alone or for the containers' owner; everybody else is told so and sees the id.
+// are for root alone or for the containers' owner. Everybody else is told so and sees the id.
 // A home directory may be on a server that does not answer: call it in a probe process.
 
 #include <string>

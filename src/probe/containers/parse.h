@@ -1,7 +1,7 @@
 #pragma once
-// Readers of what container runtimes write about their containers. The files of a user's own
-// runtime are that user's to write: nothing in a text is believed until it has been parsed, and
-// nothing here reads a file.
+// Readers of what container runtimes write about their containers. Users write the files of their
+// own runtimes. So nothing in a text is believed until it has been parsed. Nothing here reads a
+// file.
 
 #include <optional>
 #include <string>
@@ -21,8 +21,8 @@ struct Names {
 /// "data-root" of docker's daemon.json, where its containers are.
 [[nodiscard]] std::optional<std::string> docker_data_root(std::string_view daemon_config);
 
-/// One container of containers.json or volatile-containers.json, as podman and cri-o write them:
-/// a list of objects with "id", "names" and, as text that is itself JSON, "metadata" with
+/// One container of containers.json or volatile-containers.json, as podman and cri-o write them.
+/// They are a list of objects with "id", "names" and "metadata". The latter is JSON in a text, with
 /// "image-name".
 [[nodiscard]] std::optional<Names> storage_names(std::string_view containers, std::string_view id);
 

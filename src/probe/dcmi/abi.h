@@ -92,8 +92,8 @@ namespace berth::dcmi {
 enum : int {
   succeeded = 0,
   not_supported = -8255,
-  // What tells of a chip that has gone: not ready is what mind-cluster's device plug-in takes for a
-  // card that dropped off (devmanager/dcmi, DcGetDeviceAllErrorCode).
+  // These tell of a chip that has gone. mind-cluster's device plug-in takes "not ready" for a card
+  // that dropped off (devmanager/dcmi, DcGetDeviceAllErrorCode).
   invalid_device = -8007,
   no_such_device = -8008,
   not_ready = -8012,

@@ -13,7 +13,7 @@ namespace berth::drm {
 
 namespace {
 
-/// The file by which a display is set: who draws has the render node alone.
+/// The file that sets a display. Drawing programs have the render node alone.
 bool owns_display(const OpenFile& file) { return file.path.starts_with("/dev/dri/card"); }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #pragma once
 // OpenDeviceFiles: which processes have device files open, as the links of /proc/PID/fd say: none
 // is opened. One walk serves all cards of a look. What a client of a DRM driver holds is read
-// where it is asked for, of that card alone: the kernel may keep the reader waiting there, and
-// then only for that card.
+// on demand, of that card alone. The kernel may keep the reader waiting there, and then only for
+// that card.
 
 #include <sys/types.h>
 
@@ -23,8 +23,8 @@ struct OpenFile {
   std::string path;    // "/dev/dri/renderD128"
 };
 
-/// A client, and the process that it is counted for: of several that have it (a descriptor was
-/// inherited, or passed on) the first that does not own the display, else the first.
+/// A client, and the process that it is counted for. Several can have it: a descriptor is inherited
+/// or passed on. The first that does not own the display counts, else the first.
 struct ClientOf {
   pid_t pid = 0;
   Client client;
@@ -47,7 +47,7 @@ class OpenDeviceFiles {
   [[nodiscard]] bool hides_some() const { return hides_some_; }
   [[nodiscard]] std::optional<Absent> why_none() const { return why_none_; }
 
-  /// Of the card with these files (its card and render node); what cannot be read is left out.
+  /// Clients of the card with these files: its card and render node. Unreadable ones are left out.
   [[nodiscard]] std::vector<ClientOf> clients_of(const std::vector<std::string>& paths) const;
 
  private:

@@ -24,7 +24,7 @@ struct ClientLoad {
   Reading<Percent> shader = Absent::unsupported;  // graphics and compute together, 100 at most
   Reading<Percent> decoder = Absent::unsupported;
   Reading<Percent> encoder = Absent::unsupported;
-  /// Of a process with several clients: their sum, 100 at most.
+  /// For a process with several clients: their sum, 100 at most.
   void add(const ClientLoad& more);
 };
 

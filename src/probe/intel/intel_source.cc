@@ -246,7 +246,7 @@ void IntelSource::read_sensors(Card& card, const Wanted& wanted, Device& device)
     if (!known || known->count() < busy) device.utilization_gpu = Percent{busy};
   }
   if (card.sensors.empty()) return;
-  // Of the card, which some leave at 0, else of its chip.
+  // The card's energy, which some leave at 0, else its chip's.
   for (const char* number : {"1", "2"}) {
     const std::string energy = card.sensors + "/energy" + number + "_input";
     const Reading<std::uint64_t> told = number_of(energy);
@@ -283,8 +283,8 @@ void IntelSource::read_clocks(const Card& card, Device& device) const {
                           : throttle_of(i915 + "throttle_reason_status", i915 + "throttle_reason_");
 }
 
-/// The card's own function stands behind a switch and always says 2.5 GT/s x1: what counts is the
-/// bridge by which the card is plugged in, two above.
+/// The card's own function stands behind a switch and always says 2.5 GT/s x1. The bridge that the
+/// card is plugged into counts, two above.
 void IntelSource::read_link(const Card& card, Device& device) const {
   if (device.integrated) return;
   const auto real = berth::read_link(card.folder);

@@ -1,10 +1,10 @@
 #pragma once
-// IntelSource: what the i915 and xe drivers tell in /sys of Intel's GPUs, and who is on them by
-// what DRM tells of open device files. No library: Level Zero opens render nodes.
+// IntelSource: what the i915 and xe drivers tell in /sys of Intel's GPUs. Who is on them is told by
+// DRM of open device files. No library: Level Zero opens render nodes.
 //
-// How busy it is, is 1 less the share of time that it slept (rc6, gtidle): graphics and compute
+// Utilisation is 1 less the share of time that it slept (rc6, gtidle). That is graphics and compute
 // together, and more than what ran. Memory used is the sum of what its processes hold, hence a
-// lower bound, and absent where not all processes may be seen: the driver itself tells it to
+// lower bound. It is absent where not all processes may be seen: the driver itself tells it to
 // CAP_PERFMON alone. On xe nearly every sensor wakes the card; of one that sleeps none is read.
 //
 // Sources: Documentation/ABI/testing/sysfs-driver-intel-{i915,xe}-hwmon, sysfs-driver-xe and

@@ -1,7 +1,7 @@
 #pragma once
-// The part of NVML's binary interface that only details are read with (Depth::details): layouts and
-// numbers, pinned like those of abi.h and from the same header. "Since N" is the driver whose
-// library first has the function that fills the structure.
+// The part of NVML's binary interface for details alone (Depth::details). Layouts and numbers are
+// pinned like those of abi.h, and from the same header. "Since N" is the driver whose library first
+// has the function that fills the structure.
 
 #include "probe/nvml/abi.h"
 
@@ -313,8 +313,8 @@ struct GpmMetric {
 };
 static_assert(sizeof(GpmMetric) == 40);
 
-/// nvmlGpmMetricsGet_t. NVML_GPM_METRIC_MAX, the length of its array, grew with the headers (98 in
-/// that of 12.2, 333 now); the function reads `count` of them, and ours asks fewer than 98.
+/// nvmlGpmMetricsGet_t. NVML_GPM_METRIC_MAX, the length of its array, grew with the headers: 98 in
+/// that of 12.2, 333 now. The function reads `count` of them, and berth asks fewer than 98.
 struct GpmMetrics {
   std::uint32_t version;  // 1, not a struct version
   std::uint32_t count;

@@ -1,6 +1,6 @@
 #pragma once
-// What NVML's return codes mean to us: a reason for an absent reading, or a Problem that names what
-// was attempted, what the driver said and what to do.
+// What NVML's return codes mean to us: a reason for an absent reading, or a Problem. A Problem
+// names what was attempted, what the driver said and what to do.
 
 #include <optional>
 #include <string>
@@ -21,8 +21,8 @@ namespace berth::nvml {
 
 /// Why a reading is absent that was answered with `code` (not success).
 [[nodiscard]] Absent why_absent(Return code);
-/// The same of what drivers learned in the course of time, such as a field's number: an older one
-/// answers that it is no argument it knows.
+/// The same for what newer drivers alone know, such as a field's number. An older one answers that
+/// the argument is invalid.
 [[nodiscard]] Absent why_absent_newcomer(Return code);
 
 /// The device or the library will never answer this differently: need not be asked again.
@@ -39,8 +39,8 @@ void add(Problem& problem, const Sentence& more);
 [[nodiscard]] Problem source_problem(Return code, const Sentence& attempted,
                                      const std::optional<std::string>& module_version);
 
-/// Why a device is not to be used at all, for the codes that say so (lost, reset required, blocked
-/// by the system, no power); nothing for the others.
+/// Why a device must not be used. Only some codes say so: lost, reset required, blocked by the
+/// system, no power. Nothing for the others.
 [[nodiscard]] std::optional<Problem> device_problem(Return code, const DeviceId& device,
                                                     std::string_view shown_as);
 

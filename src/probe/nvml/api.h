@@ -1,6 +1,6 @@
 #pragma once
-// The functions of NVML that the probe calls, as a table of pointers of which any may be missing:
-// filled from the library (Library::open) or by a test.
+// The functions of NVML that the probe calls, as a table of pointers. Any may be missing. The
+// library (Library::open) or a test fills it.
 
 #include <cstddef>
 #include <expected>
@@ -55,9 +55,9 @@ struct Function {
   Entry call = {};
 };
 
-// A macro, against the rule of two: each name is needed as a member, as the symbol's text and as an
-// ordinal, and a list kept three times is a list that disagrees with itself. Versions stand newest
-// first; "(since N)" is the driver whose library first has the name.
+// A macro, against the rule of two: each name is a member, a symbol's text and an ordinal. A list
+// kept three times would disagree with itself. Versions stand newest first; "(since N)" is the
+// driver whose library first has the name.
 // clang-format off
 #define BERTH_NVML_STATE_FUNCTIONS(X)                                                             \
   X(nvmlInit_v2)                                                                                  \
@@ -236,7 +236,7 @@ struct Api {
   BERTH_NVML_FUNCTIONS(BERTH_NVML_MEMBER)
 #undef BERTH_NVML_MEMBER
 
-  /// Drivers 535.43 to 535.86, whose _v3 process entries have another layout: they have the one
+  /// Drivers 535.43 to 535.86: their _v3 process entries have another layout. They have the one
   /// function and not yet the other (found out by nvitop).
   [[nodiscard]] bool has_five_member_processes() const {
     return nvmlDeviceGetConfComputeMemSizeInfo.call != nullptr &&

@@ -1,7 +1,7 @@
 #pragma once
-// What a raw number of the driver's means as a detail: its unit, or the word for it. A number that
-// cannot be (a share above 100, a yes-or-no of 7, an enumerator nobody named) is `failed`, never
-// taken for another; one that the driver has no number for (all bits set) is `unsupported`.
+// What a raw number of the driver means as a detail: its unit, or the word for it. An impossible
+// number is `failed`: a share above 100, a yes-or-no of 7, an enumerator nobody named. All bits set
+// is `unsupported`: the driver has no number.
 
 #include <cstdint>
 #include <optional>
@@ -67,8 +67,8 @@ enum class As {
 /// The driver's text; an empty one is `unsupported`.
 [[nodiscard]] Cell cell_of_text(std::string_view text);
 
-/// A calendar time of which nvml.h names no unit, in milliseconds since 1970: seconds, milliseconds
-/// and microseconds of this century differ enough to be told apart. -1: none of them.
+/// A calendar time in milliseconds since 1970. nvml.h names no unit: seconds, milliseconds and
+/// microseconds of this century differ enough to be told apart. -1: none of them.
 [[nodiscard]] std::int64_t unix_ms_of(std::uint64_t time);
 
 /// "1f2e3d4c-…" of 16 bytes.

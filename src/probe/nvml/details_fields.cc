@@ -112,7 +112,7 @@ struct CounterRow {
 constexpr auto counters = std::to_array<CounterRow>({
     {Detail::pcie_sent_rate, &Counters::pcie_sent, field_pcie_sent_bytes, 0, 1},
     {Detail::pcie_received_rate, &Counters::pcie_received, field_pcie_received_bytes, 0, 1},
-    // Of all links together, payload only, in KiB.
+    // All links together, payload only, in KiB.
     {Detail::nvlink_sent_rate, &Counters::nvlink_sent, 138, scope_all_links, 1024},
     {Detail::nvlink_received_rate, &Counters::nvlink_received, 139, scope_all_links, 1024},
 });

@@ -103,8 +103,8 @@ double p95_of(const std::vector<double>& sorted) {
   return sorted[std::max<std::size_t>(rank, 1) - 1];
 }
 
-/// The mean over the time that they cover: each tells of the time since the one before it, so that
-/// of the first nothing is known. So nvidia-smi 535 to 555 count it.
+/// The mean over the time that they cover, as nvidia-smi 535 to 555 count it. Each tells of the
+/// time since the one before it, so the first tells nothing.
 double mean_over_time(std::span<const Sample> samples) {
   const std::uint64_t span_us = samples.back().timestamp_us - samples.front().timestamp_us;
   if (span_us == 0) return samples.back().value.as_unsigned;

@@ -216,7 +216,7 @@ void read_modes(DeviceAsker& asker, Details& details) {
            {Detail::dram_encryption_pending, As::yes_or_no, will_be.number}});
 }
 
-// Of the driver, not of a device; it stands beside what belongs together.
+// These are the driver's, not a device's. They stand beside their kin.
 void read_vgpu_driver(DeviceAsker& asker, Details& details) {
   const auto& function = asker.api().nvmlGetVgpuDriverCapabilities;
   constexpr unsigned heterogeneous = 0;
@@ -366,8 +366,8 @@ constexpr HealthRow health_bits[] = {
     {Detail::fabric_health_partition, 12, 0x3, As::fabric_route},
 };
 
-/// The newest structure that the driver fills, in the shape of the newest of all; nothing is
-/// healthy or not before version 2, and nothing summed up before 3.
+/// The newest structure that the driver fills, in the shape of the newest of all. Version 2 brought
+/// the health, version 3 its summary.
 std::expected<FabricInfoV3, Return> ask_fabric(DeviceAsker& asker) {
   const Api& api = asker.api();
   for (const unsigned version : {3U, 2U}) {

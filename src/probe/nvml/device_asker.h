@@ -1,7 +1,7 @@
 #pragma once
-// DeviceAsker: puts questions to one device during one look, and knows when to stop asking: one
-// answer "GPU is lost" makes the whole device lost (its old handle still answers some questions
-// with old values), and what a device refuses for good is not asked again at the next look.
+// DeviceAsker: puts questions to one device during one look, and knows when to stop asking. One
+// answer "GPU is lost" makes the whole device lost: its old handle may still answer with old
+// values. What a device refuses for good is not asked again at the next look.
 
 #include <bitset>
 #include <concepts>
@@ -92,8 +92,8 @@ class DeviceAsker {
     return value;
   }
 
-  /// call() of a question that an older driver may not know (a new value of an enumeration): it
-  /// then says "invalid argument", which here means "not supported", for good.
+  /// call() of a question that an older driver may not know, such as a new value of an enumeration.
+  /// It then says "invalid argument", which here means "not supported", for good.
   template <class... Parameters, class... Given>
   Return call_if_known(const Function<Handle, Parameters...>& function, unsigned variant,
                        Given... given) {
@@ -149,7 +149,7 @@ class DeviceAsker {
 
   /// What failed without a reason of its own ("nvmlDeviceGetTemperature: Unknown Error (999)").
   [[nodiscard]] const std::vector<std::string>& failures() const { return failures_; }
-  /// Of an instance: told as its card's.
+  /// An instance's failures are told as its card's.
   void add_failures_of(const DeviceAsker& instance) {
     failures_.insert(failures_.end(), instance.failures_.begin(), instance.failures_.end());
   }

@@ -117,7 +117,7 @@ void read_details(DeviceAsker& asker, WallTime taken, DeviceMemory& memory, Devi
   // What stays so is what NVML has no function for, or none for a whole GPU.
   static const Details untold = [] {
     Details absent = all_absent(Absent::unsupported);
-    // The kernel tells it, whom PciProbe asks.
+    // The kernel tells it to PciProbe.
     absent.put(Detail::pci_path, Absent::not_sampled);
     // Only dumps of virtual machines tell these.
     absent.put(Detail::vgpu_licensed_product, Absent::not_sampled);

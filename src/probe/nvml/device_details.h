@@ -1,7 +1,7 @@
 #pragma once
 // Device::details and Device::lists: what only dumps, CSV queries and health checks show. Read by
-// tables of rows (which function, which argument, what the number means), so that one more detail
-// is one more row; a function that fails or is missing makes its own details absent and no other.
+// tables: a row has the function, its argument and what the number means. A function that fails or
+// is missing makes only its own details absent.
 
 #include "probe/nvml/detail_values.h"
 #include "probe/nvml/device_asker.h"
@@ -10,8 +10,8 @@
 
 namespace berth::nvml {
 
-/// The wanted details of a GPU. What is a rate or a statistic covers the time since the look
-/// before, which `memory` remembers; at the first look rates are `not_sampled`. Never waits.
+/// The wanted details of a GPU. Rates and statistics cover the time since the look before, which
+/// `memory` remembers. At the first look rates are `not_sampled`. Never waits.
 void read_details(DeviceAsker& asker, WallTime taken, DeviceMemory& memory, Device& device);
 
 /// The engines that a MIG instance shares, its memory window and its memory errors.
@@ -20,7 +20,7 @@ void read_instance_details(DeviceAsker& asker, Details& details);
 /// Adds the details that others are made of.
 void add_sources_of_details(Wanted& wanted);
 
-/// Of a device that did not answer: every detail is `failed`.
+/// For a device that did not answer: every detail is `failed`.
 [[nodiscard]] Details failed_details();
 [[nodiscard]] Lists failed_lists();
 

@@ -24,7 +24,7 @@ struct Counters {
   Reading<Counter> nvlink_received;
 };
 
-/// Of each kind of samples: how many there are at most, and the newest one seen.
+/// For each kind of samples: how many there are at most, and the newest one seen.
 struct SampleMemory {
   struct Kind {
     unsigned capacity = 0;
@@ -50,7 +50,7 @@ class ActivitySamples {
 
   /// False: the library gave no buffers.
   [[nodiscard]] bool allocate(const Api& api);
-  /// Of the look before; null: there was none, or it failed.
+  /// The look before's sample. Null: there was none, or it failed.
   [[nodiscard]] GpmSample before() const { return taken_ ? before_ : nullptr; }
   /// To be filled by this look.
   [[nodiscard]] GpmSample now() const { return now_; }
@@ -75,8 +75,8 @@ struct DeviceMemory {
   /// Those that were wanted and answered, be it by "not supported".
   Wanted identity_known;
   Wanted facts_known;
-  /// "Not supported" is asked again after this many looks: an administrator may switch on what was
-  /// off (accounting, error correction) while the driver stays loaded.
+  /// "Not supported" is asked again after this many looks. An administrator may switch on
+  /// accounting or error correction while the driver stays loaded.
   static constexpr unsigned looks_between_refusals = 256;
   Refusals refusals;
   /// What its MIG instances refuse: they are alike, and their handles come and go.

@@ -54,7 +54,7 @@ Device read_instance(DeviceAsker& asker, const Device& parent, unsigned slot) {
   if (wants_memory(asker)) read_memory(asker, device);
   if (whole) {
     read_instance_details(asker, device.details);
-    // Of an instance's errors these are all that the driver tells.
+    // The driver tells no other errors of an instance.
     device.ecc_uncorrected =
         device.details.get<std::uint64_t>(Detail::ecc_uncorrected_volatile_sram);
   }

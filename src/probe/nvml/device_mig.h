@@ -11,8 +11,8 @@ namespace berth::nvml {
 
 /// The instances that exist now, each with identity, facts and memory. What belongs to the whole
 /// card (power, temperature, clocks, utilisation) is unsupported for an instance.
-/// `processes`, where not null, gets those that the instances list themselves, with their `device`,
-/// and why there may be more: for a user who may not see the parent's.
+/// `processes`, where not null, gets those that the instances list, with their `device`, and why
+/// there may be more. It is for a user who may not see the parent's list.
 [[nodiscard]] std::vector<Device> read_mig_instances(DeviceAsker& parent_asker,
                                                      const Device& parent, DeviceMemory& memory,
                                                      ProcessList* processes);

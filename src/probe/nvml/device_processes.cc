@@ -21,8 +21,8 @@ struct RawList {
   std::size_t count = 0;
 };
 
-// The list can grow between two calls, so each retry has slack, and a driver that always says "too
-// small" is left after a few.
+// The list can grow between two calls, so each retry has slack. A driver that always says "too
+// small" is given up after a few.
 std::expected<RawList, Return> fetch(DeviceAsker& asker, const ListFunction& function, GpuUse use,
                                      std::size_t entry_size) {
   constexpr unsigned most = 1 << 16;
@@ -48,8 +48,8 @@ std::expected<RawList, Return> fetch(DeviceAsker& asker, const ListFunction& fun
   return std::unexpected(insufficient_size);
 }
 
-/// How far apart the entries lie that a _v3 function of an early 535 driver wrote: measured from
-/// what the call changed, as the exact drivers with five members are known only roughly.
+/// The distance between entries that a _v3 function of an early 535 driver wrote. Measured from
+/// what the call changed: the drivers with five members are known only roughly.
 std::size_t measured_stride(const RawList& list) {
   constexpr unsigned char untouched = 0xA5;
   const auto last = std::find_if(list.bytes.rbegin(), list.bytes.rend(),
@@ -78,8 +78,7 @@ GpuProcess process_of(const ProcessV2& entry, GpuUse use) {
   return process;
 }
 
-/// A number that no process can have makes the whole list one that was not read: nobody can say
-/// whom else it leaves out.
+/// One impossible process number makes the whole list unread: other processes may be missing, too.
 std::expected<std::vector<GpuProcess>, Return> believed(std::vector<GpuProcess> processes,
                                                         std::string_view symbol,
                                                         DeviceAsker& asker) {
@@ -296,8 +295,8 @@ void read_process_utilization(DeviceAsker& asker, WallTime taken, DeviceMemory& 
       std::max(memory.process_samples_seen_us, now_us > back ? now_us - back : 0);
 
   const auto samples = ask_samples(asker, processes.size(), since);
-  // A process without a row was not busy in any sample, or the samples were not taken yet: which of
-  // the two is not told.
+  // A process without a row was busy in no sample, or no sample was taken yet. The driver does not
+  // tell which.
   const Absent without_row = samples ? Absent::not_sampled : why_absent(samples.error());
   std::map<pid_t, Busy> newest;
   for (const auto& [pid, busy] : samples.value_or(Samples{})) {

@@ -1,5 +1,5 @@
 #pragma once
-// Who is on a device: the driver's three lists of processes (compute, graphics, MPS) made one, and
+// Who is on a device: the driver's three lists of processes (compute, graphics, MPS) made one. And
 // how busy each process keeps the device's engines.
 
 #include <optional>

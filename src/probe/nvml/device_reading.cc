@@ -212,8 +212,8 @@ void put_verdict(Detail detail, As as, const FieldValue& field, Details& details
 }
 
 // One call for all of them. The byte counters are cumulative: nvmlDeviceGetPcieThroughput, which
-// measures for 20 ms while the caller sleeps, is never called. The last two are what a device is
-// judged failed by: nobody is to be given one that the details alone would tell.
+// measures for 20 ms while the caller sleeps, is never called. The last two decide whether a device
+// is failed. Placement reads no details, and must not give out a failed device.
 void read_field_values(DeviceAsker& asker, Device& device) {
   std::array<FieldValue, 5> fields = {};
   int count = 0;
@@ -287,7 +287,8 @@ Wanted with_sources(const Wanted& wanted) {
   if (all.has<&D::cuda_cores, &D::architecture>()) all.add<&D::compute_capability>();
   if (all.has<&D::memory_bandwidth>()) all.add<&D::clock_memory_max, &D::memory_bus_width>();
   if (all.has<&D::process_count>()) all.add(Extra::processes);
-  // Who works on an instance is in its card's list, or, where that may not be seen, in its own.
+  // Processes of an instance are in its card's list. Where that may not be seen, they are in its
+  // own.
   if (all.has(Extra::processes)) all.add(Extra::instances);
   if (all.has(Extra::instances)) all.add<&D::mig_mode>();
   add_sources_of_details(all);

@@ -11,10 +11,10 @@
 
 namespace berth::nvml {
 
-/// With what its readings are made of; who the device is comes with each.
+/// Adds the sources of its readings. A device's identity comes with each.
 [[nodiscard]] Wanted with_sources(const Wanted& wanted);
 
-/// Of these what is `missing`: name, UUID, PCI address and id, minor number, compute capability.
+/// Reads what is `missing` of: name, UUID, PCI address and id, minor number, compute capability.
 /// Leaves `id` alone.
 void read_identity(DeviceAsker& asker, const Wanted& missing, Device& device);
 

@@ -1,7 +1,7 @@
 #pragma once
-// Errors as NVML's events tell them, to anybody: the kernel log, which says more (the process), is
-// root's alone on many machines. Events are told from the registration on, and kept by the driver
-// until they are fetched, so a look that comes late has them all.
+// Errors as NVML's events tell them, to every user. The kernel log also names the process, but on
+// many machines only root reads it. Events are told from the registration on. The driver keeps them
+// until they are fetched, so a late look has them all.
 
 #include <set>
 #include <span>

@@ -1,6 +1,6 @@
 // For each function of NVML that the probe calls, and each code that NVML documents: what the
-// function feeds is absent with a reason, everything else of the device and of the others is as on
-// the sound machine. Generated from the table of functions, so a new one is tested by being there.
+// function feeds is absent with a reason. All other readings, of all devices, are as on the sound
+// machine. Generated from the table of functions, so a new one is tested by being there.
 //
 // Which readings a function feeds stands in tests/data/nvml-feeds.txt: found out by these tests,
 // and held still by them.
@@ -48,8 +48,8 @@ std::vector<Cell> cells_of(const Snapshot& snapshot, std::size_t index) {
   return cells;
 }
 
-// Readings that may hold another value, not none: an older function answers instead and counts
-// differently, they are made of others, or the code is the answer (a corrupted infoROM).
+// Readings that may hold another value instead of none. An older function answers and counts
+// differently; or others are their parts; or the code is the answer (a corrupted infoROM).
 bool may_hold_another(std::string_view key) {
   static const Keys keys = {
       "memory_used_bytes", "id",           "users", "state", "memory_unexplained_bytes",
@@ -193,8 +193,8 @@ bool is_of_a_device(std::string_view function) {
          function == "nvmlGpmQueryDeviceSupport";
 }
 
-/// A card for each code, as the first of the busy server, and a sound one: a look at two cards for
-/// each function and code would take twice as long.
+/// A card for each code, as the first of the busy server, and one sound card. A look at two cards
+/// per function and code would take twice as long.
 class NvmlFaultsOfEachCode : public NvmlFaults {
  protected:
   [[nodiscard]] Snapshot machine() const override {
@@ -429,8 +429,8 @@ class NvmlHangs : public NvmlFaults {
       return was_given_up(problem) && problem.message.english().find(name) != std::string::npos;
     });
   }
-  /// Whether something sound was given up, too: on a machine that does not get to run the probe
-  /// process for as long as a stall, nobody can tell it from what hangs.
+  /// Whether something sound was given up, too. A machine may not run the probe process for as long
+  /// as a stall. Then it looks as if it hung.
   static bool was_given_up_beside(const Snapshot& got, std::string_view name) {
     return std::ranges::any_of(got.problems, [&](const Problem& problem) {
       return was_given_up(problem) && problem.message.english().find(name) == std::string::npos;

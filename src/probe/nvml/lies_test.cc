@@ -1,6 +1,6 @@
-// A driver that answers "success" and then a number that nobody measured. All bits set is how NVML
-// says of a number that there is none, and 0 is no width, no clock and no size: each function that
-// the probe calls is made to say so, and each reading must be the sound one or absent.
+// A driver that answers "success" and then a number that nobody measured. All bits set means in
+// NVML that there is no number. 0 is no width, no clock and no size. Each function that the probe
+// calls is made to say so. Each reading must then be the sound one or absent.
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -41,8 +41,8 @@ class NvmlLies : public NvmlFake {
     NvmlProbe probe(opened->api(), {.proc = "/nonexistent"});
     return whole_look(probe, now, Depth::lists);
   }
-  /// The readings of device 0 that are neither as on the sound machine nor absent, but those that
-  /// are what was said, as a text: what a card is called is for the driver to say.
+  /// The readings of device 0 that are neither as on the sound machine nor absent. A text may be
+  /// the lie: the driver decides what a card is called.
   [[nodiscard]] std::string believed(const Snapshot& got, std::string_view lie,
                                      const Spared& may_be_another) const {
     std::string told;

@@ -18,12 +18,12 @@ namespace berth::nvml {
 
 constexpr std::string_view cgroups = "/sys/fs/cgroup";
 
-/// By UUID, what holds the control group of this process on each device that has a limit: its own,
-/// or that of the nearest group above. Asked in a child, as a driver may hang. unsupported: there
-/// can be none here; not_found: none is set. Both say why.
+/// By UUID, the limit of this process's control group on each device that has one. It is the
+/// group's own, or that of the nearest group above. Asked in a child, as a driver may hang.
+/// unsupported: there can be none here; not_found: none is set. Both say why.
 [[nodiscard]] Result<std::map<std::string, Bytes>> memory_limits(const Sources& sources,
                                                                  Clock& clock);
-/// The same of these groups, the nearest first, asked in this process.
+/// The same for these groups, the nearest first, asked in this process.
 [[nodiscard]] Result<std::map<std::string, Bytes>> memory_limits_of(
     const Sources& sources, const std::vector<std::string>& groups);
 

@@ -1,5 +1,5 @@
-// The probe through the real dlopen path, against the fake libnvidia-ml.so.1 (tests/fakes/nvml)
-// with the symbols of one driver after another, and with each function failing in each way.
+// The probe through the real dlopen path, against the fake libnvidia-ml.so.1 (tests/fakes/nvml). It
+// has the symbols of one driver after another, and each function fails in each way.
 
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -252,9 +252,9 @@ std::expected<Handle, Return> NvmlProbe::Parts::handle_of(int index) {
   return memory.handle = handle;
 }
 
-// The driver numbers its devices in the order of their PCI addresses. That this place is the
-// device's is believed only where the directory has as many devices as the driver counts and the
-// other devices that are known stand at their own places: in a container it may list more.
+// The driver numbers its devices in the order of their PCI addresses. The place in the directory is
+// believed only under two conditions: it has as many devices as the driver counts, and the other
+// known devices stand at their own places. In a container it may list more.
 std::optional<std::string> NvmlProbe::Parts::address_by_place(int index) const {
   const auto names = list_directory(source.proc + "/driver/nvidia/gpus");
   if (!names || names->size() != devices.size()) return std::nullopt;

@@ -1,7 +1,7 @@
 #pragma once
 // NvmlProbe: what NVIDIA's management library (libnvidia-ml) knows of the devices and of the
-// processes on them. The library is opened at run time, every function of it is optional, and any
-// call may fail, lie or never return; so the probe goes device by device, and the probe process
+// processes on them. The library is opened at run time, and every function of it is optional. Any
+// call may fail, lie or never return. So the probe goes device by device, and the probe process
 // (probe/probe_process) can leave out one that did not answer.
 //
 //   NvmlProbe probe({.library = sources.nvml_library, .proc = sources.proc, .sys = sources.sys});
@@ -62,7 +62,7 @@ class NvmlProbe final : public DeviceSource {
   void wake_device(int index) override;
   [[nodiscard]] Device identify_device(int index, const Wanted& wanted) override;
   [[nodiscard]] DeviceLook observe_device(int index, const Wanted& wanted, WallTime taken) override;
-  /// Of the devices that were asked by now.
+  /// Events of the devices that were asked by now.
   [[nodiscard]] Reading<std::vector<XidEvent>> new_events(WallTime taken) override;
   /// Identity as known from an earlier look, else by its place among /proc/driver/nvidia/gpus, else
   /// "nvml-index-N".

@@ -12,8 +12,8 @@ bool is_sound(const Sample& sample, unsigned value_type) {
 
 }  // namespace
 
-// The list may grow between asking for its length and reading it, and a buffer too short would get
-// the oldest ones: hence the slack, kept for the next look.
+// The list may grow between asking for its length and reading it. A buffer too short would get the
+// oldest ones: hence the slack, kept for the next look.
 std::expected<std::vector<Sample>, Return> fetch_samples(DeviceAsker& asker, unsigned kind,
                                                          unsigned& capacity) {
   const auto& function = asker.api().nvmlDeviceGetSamples;

@@ -9,8 +9,8 @@
 
 namespace berth::nvml {
 
-/// All samples of a kind that the driver keeps, oldest first, without those that cannot be (no
-/// timestamp, not whole numbers). `capacity` is remembered between looks: how many there may be.
+/// All samples of a kind that the driver keeps, oldest first. Impossible ones are left out: without
+/// a timestamp, or no whole numbers. `capacity` is remembered between looks: how many there may be.
 std::expected<std::vector<Sample>, Return> fetch_samples(DeviceAsker& asker, unsigned kind,
                                                          unsigned& capacity);
 

@@ -1,6 +1,6 @@
 #pragma once
-// One look at everything that an NvmlProbe can tell, in this process and in one go, where the
-// program goes step by step (probe/probe_process/ask.cc). For tests alone.
+// One look at everything that an NvmlProbe can tell, in this process and in one go. The program
+// goes step by step instead (probe/probe_process/ask.cc). For tests alone.
 
 #include <iterator>
 #include <utility>

@@ -17,7 +17,7 @@ namespace berth::pci {
 
 /// Whose functions the bus has, by PCI vendor; nothing: it is not known, and may be anybody's.
 using Makers = std::optional<std::vector<std::uint32_t>>;
-/// Of /proc/bus/pci/devices. Nothing: it does not look like that file.
+/// `devices`: the text of /proc/bus/pci/devices. Nothing: it does not look like that file.
 [[nodiscard]] Makers makers_in(std::string_view devices);
 [[nodiscard]] bool may_have(const Makers& makers, std::uint32_t vendor);
 
@@ -42,8 +42,8 @@ struct Function {
   std::optional<std::string> driver;  // bound to it
 };
 
-/// What sort of device it is. Adapters that only draw (a server board's own, a virtual machine's)
-/// are `other`, so that nobody takes them for a GPU that could be had.
+/// What sort of device it is. Adapters that only draw are `other`: a server board's own, a virtual
+/// machine's. Nobody shall take them for a free GPU.
 [[nodiscard]] DeviceKind kind_of(const Function& function);
 
 /// Why no job can be given the device, for a function that no other source described.

@@ -138,8 +138,8 @@ void PciProbe::place(Snapshot& snapshot) const {
   }
 }
 
-// The driver has a folder for each of its cards; NVIDIA's container runtime shows those alone that
-// the container was given, where /sys shows all.
+// The driver has a folder for each of its cards. NVIDIA's container runtime shows only the
+// container's own, while /sys shows all.
 bool PciProbe::is_another_containers(const std::string& address) const {
   const auto shown = list_directory(source_.proc + "/driver/nvidia/gpus");
   return shown && !shown->empty() && std::ranges::none_of(*shown, [&](const std::string& name) {
@@ -147,8 +147,8 @@ bool PciProbe::is_another_containers(const std::string& address) const {
          });
 }
 
-// Of a card that the driver answers for and does not list: nothing but an open can tell, as neither
-// Landlock nor a control group shows in the file's mode.
+// For a card that the driver knows and does not list. Only an open can tell: neither Landlock nor a
+// control group shows in the file's mode.
 bool PciProbe::is_closed_to_us(const std::string& address) {
   const auto known = closed_.find(address);
   if (known != closed_.end()) return known->second;

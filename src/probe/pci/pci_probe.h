@@ -1,6 +1,6 @@
 #pragma once
-// PciProbe: every display, 3D and accelerator function that the PCI bus has, whether a driver
-// speaks for it or not: what `lspci -k` would show, and why a card that is there cannot be used.
+// PciProbe: every display, 3D and accelerator function of the PCI bus, with or without a driver. It
+// tells what `lspci -k` would show, and why an installed card cannot be used.
 
 #include <cstdint>
 #include <map>
@@ -25,8 +25,9 @@ class PciProbe {
  public:
   explicit PciProbe(PciSource source) : source_(std::move(source)) {}
 
-  /// Completes the devices that other sources described (driver, PCI id, NUMA node, link where
-  /// absent), and adds those that none did. After the other sources; a second call adds nothing.
+  /// Completes what other sources left absent of their devices: driver, PCI id, NUMA node, link.
+  /// Adds the devices that none described. Call it after the other sources; a second call adds
+  /// nothing.
   void observe(Snapshot& snapshot);
   /// Adds where each device is plugged in: its path through the bridges, the processors near it.
   void place(Snapshot& snapshot) const;

@@ -28,8 +28,8 @@ bool has_ixml(const std::string&, const std::string& root) {
   return IxmlSource::library_in(root).has_value();
 }
 
-// Sources: the makers' drivers and container tools. No tree of a real machine was found of any:
-// whatever has been seen of them here is their PCI class and their files' names.
+// Sources: the makers' drivers and container tools. No tree of a real machine was found for any of
+// them. Only their PCI class and their files' names are known here.
 constexpr std::array<PresenceRow, 9> presence_table = {{
     {.kind = DeviceKind::hygon_dcu,
      .pci_vendor = 0x1d94,

@@ -54,7 +54,7 @@ std::optional<int> after_opening(DeviceSource& driver, const std::expected<int, 
   return *count;
 }
 
-/// Who a device is, unless those who listen have heard it in a look before.
+/// Tells who a device is, unless the watcher knows it from an earlier look.
 void tell_identity(int index, DeviceSource& driver, const Wanted& wanted,
                    std::map<int, Device>* identified, StepReporter& reporter) {
   Device device = driver.identify_device(index, wanted);
@@ -66,8 +66,8 @@ void tell_identity(int index, DeviceSource& driver, const Wanted& wanted,
   reporter.tell(wire::Identified{static_cast<std::uint64_t>(index), std::move(device)});
 }
 
-/// Before the devices are asked, since one of them may hang of what the events would have told; at
-/// a first look after them, since that one registers for the events of those that answered.
+/// Before the devices are asked: one may hang of an error that the events tell. At a first look
+/// after them: it registers for events of the devices that answered.
 void ask_events(DeviceSource& driver, StepReporter& reporter) {
   constexpr ProbeStep step{StepKind::events, 0};
   // Not open: another process asked the devices, and this one goes on after it.

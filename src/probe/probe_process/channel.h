@@ -1,7 +1,7 @@
 #pragma once
 // Memory that a probe process shares with its watcher: what it learned so far, and what it is
-// doing. Nothing of it is lost when the process is stuck or dies, and a look of a hundred steps
-// costs no system call and wakes nobody before its end.
+// doing. Nothing of it is lost when the process is stuck or dies. A look of a hundred steps costs
+// no system call, and wakes nobody before its end.
 
 #include <atomic>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
-// A probe process: a forked child that holds neither a lease nor a terminal, because it may live on
-// for ever, stuck in the kernel.
+// A probe process: a forked child that holds neither a lease nor a terminal. It may live on for
+// ever, stuck in the kernel.
 
 #include <sys/types.h>
 
@@ -30,8 +30,8 @@ enum class Requests { none, some };
 [[nodiscard]] Result<ProbeChild> start_probe_child(const std::function<void()>& body,
                                                    Requests requests = Requests::none);
 
-/// A probe process that has told all and is being taken down by the kernel, which takes as long as
-/// to show what it told. Reaped when this goes; that waits for it, but not for ever.
+/// A probe process that has told all and that the kernel is taking down. That takes as long as to
+/// show what it told. The destructor reaps it, and waits 100 ms for it at most.
 class EndingChild {
  public:
   EndingChild() = default;

@@ -1,6 +1,6 @@
 #pragma once
-// How long a probe process is waited for. What is waited for is silence: a driver that answers
-// slowly gets its time, one that has stopped answering does not.
+// How long a probe process is waited for. Silence counts: a slow driver gets its time, one that has
+// stopped answering does not.
 
 #include <functional>
 
@@ -14,8 +14,8 @@ struct Patience {
   Duration whole = std::chrono::milliseconds(2500);
   /// A step that has been silent for this long is given up.
   Duration stall = std::chrono::milliseconds(700);
-  /// The same of starting the driver's library, and of the first call to a card: without
-  /// persistence mode each card is woken up then, which takes seconds.
+  /// The same for starting the driver's library, and for the first call to a card. Without
+  /// persistence mode that wakes up the card, which takes seconds.
   Duration opening = std::chrono::seconds(10);
   Duration waking = std::chrono::seconds(5);
   /// Called once where that has taken `slow_after`, so that nobody wonders; null: nobody is told.
@@ -35,8 +35,7 @@ class Deadlines {
 
   /// The probe process has come to another step: what it took until now was not silence.
   void answered(Instant now);
-  /// The step that was going on was given up: what it was waited for beyond a stall is not held
-  /// against the others.
+  /// The current step was given up. Waiting for it beyond a stall is not charged to the others.
   void gave_up(Instant now);
   /// A new probe process begins.
   void begins(Instant now) { last_ = now; }
@@ -46,8 +45,8 @@ class Deadlines {
   [[nodiscard]] Instant end_of_driver() const {
     return began_ + patience_.whole * 3 / 4 + not_counted_;
   }
-  /// Until when the step that is going on may be silent. Each that was given up shortens what the
-  /// next may take, so that many hanging devices all get asked.
+  /// Until when the step that is going on may be silent. Each given-up device shortens the patience
+  /// for the next. So even of many hanging devices all get asked.
   [[nodiscard]] Instant silence_ends(const Progress& progress, Instant now,
                                      Before before = Before::unknown) const;
   /// Whether cards are being woken up, and have been for longer than one would expect.

@@ -220,8 +220,8 @@ std::optional<int> ProbeWatch::descriptor() const {
 
 Duration ProbeWatch::patience(Clock& clock) const {
   if (!is_looking_ || !child_) return Duration{0};
-  // Steps ring no bell. Soon after one, another is likely; and none is given up late. Who waits for
-  // one look takes in what was told while the rest is asked.
+  // Steps ring no bell. Soon after one, another is likely; and none is given up late. A caller that
+  // waits for one look reads the answers while the rest is asked.
   const Instant now = clock.now();
   const Duration least = options_->looks == Looks::once ? microseconds(300) : milliseconds(5);
   const Duration soon = std::clamp<Duration>(deadlines_->silent(now), least, milliseconds(50));

@@ -1,9 +1,9 @@
 #pragma once
-// ProbeWatch: a probe process as it is watched. It asks a driver, or the kernel, or both, because
-// either can block for ever, and a process with a thread stuck in the kernel cannot even exit. What
-// hangs is given up, and a Problem says so; a new probe process goes on behind it. What was given
-// up is remembered and asked again only after a while, so one hung device costs one look some
-// tenths of a second and not each.
+// ProbeWatch: a probe process as it is watched. It asks a driver, or the kernel, or both. Either
+// can block for ever, and a process with a thread stuck in the kernel cannot even exit. What hangs
+// is given up, and a Problem says so; a new probe process goes on behind it. What was given up is
+// asked again only after a while. So a hung device delays one look by some tenths of a second, not
+// every look.
 
 #include <functional>
 #include <map>

@@ -1,7 +1,7 @@
 #pragma once
 // How far a look at the machine has come: what was learned, which steps are over, which one is
-// going on. Both sides keep one and change it by the same messages, so that a new probe
-// process goes on where one that was given up had stopped. Pure.
+// going on. Both sides keep one and change it by the same messages. So a new probe process goes on
+// where the given-up one had stopped. Pure.
 
 #include <map>
 #include <optional>
@@ -40,7 +40,7 @@ struct Progress {
   [[nodiscard]] const HostProcess* process(pid_t pid) const;
 };
 
-/// Of whom no more than the number is known.
+/// A process of which only the number is known.
 [[nodiscard]] HostProcess unread_process(pid_t pid);
 
 /// Adds what somebody else told of the machine. What is known stays.
@@ -62,20 +62,20 @@ void give_up(Progress& progress, wire::ProbeStep step, const GivenUp& reason);
 /// Gives up whatever the driver still was to be asked.
 void give_up_driver(Progress& progress, const GivenUp& reason);
 
-/// Gives up the step that was going on, and with it what cannot be asked without it: the driver's
-/// devices where its library did not start, or where its time is over (`driver_is_late`). False:
-/// none was going on that the next probe process could leave out, and it would fare no better; a
-/// Problem says what became of this one.
+/// Gives up the current step, and what cannot be asked without it. Those are the driver's devices,
+/// if its library did not start or its time is over (`driver_is_late`). False: there was no step
+/// that the next probe process could leave out, so it would fare no better. A Problem then says
+/// what became of this one.
 [[nodiscard]] bool give_up_current(Progress& progress, const GivenUp& reason, bool driver_is_late);
 
-/// Of a probe process that wrote what is none of its messages.
+/// The reason for a probe process that wrote something else than messages.
 [[nodiscard]] GivenUp scribbled();
 
 /// A Problem: no probe process could be started.
 void tell_of_no_process(Progress& progress, const Error& why);
 
-/// The snapshot in its promised order, the success of each source that was asked told: of the
-/// driver, and, where `kernel`, of what the kernel tells. `has_run`: a probe process did.
+/// The snapshot in its promised order, with the success of each asked source. That is the driver,
+/// and with `kernel` the kernel's sources. `has_run`: a probe process did.
 struct Finished {
   bool kernel = true;
   bool has_run = true;

@@ -51,7 +51,7 @@ class Out final : public Archive {
   void byte(std::size_t value) { put(static_cast<std::uint8_t>(value)); }
 
  private:
-  /// Of a size that the compiler knows: a call for each would take longer than the copy.
+  /// The compiler knows the size: a call for each would take longer than the copy.
   template <class T>
   void put(T value) {
     std::memcpy(room_for(sizeof(value)), &value, sizeof(value));
@@ -100,7 +100,7 @@ class In final : public Archive {
     return there && good_;
   }
   bool has_value(bool, Absent* why) override { return open({}, true, Form::nullable, why); }
-  /// Of things that take at least a byte each.
+  /// Each item takes at least a byte.
   std::size_t begin_list(std::size_t) override {
     std::uint32_t count = 0;
     take(count);
@@ -253,7 +253,7 @@ bool read_whole(int fd, void* to, std::size_t size) {
   return true;
 }
 
-/// Of each lease with a job a line: the job's pid, its keeper's pid and start, its devices.
+/// A line per lease with a job: the job's pid, its keeper's pid and start, its devices.
 std::string lines_of(const std::vector<Claim>& claims) {
   std::string lines;
   for (const Claim& claim : claims) {

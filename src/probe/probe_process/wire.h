@@ -1,8 +1,7 @@
 #pragma once
 // What the probe process tells: messages of a few bytes to a few kilobytes, each with its length
-// in front. Both ends are the same program, so there is no version; but the writer
-// has a vendor's library in its address space and may be cut off anywhere, so the reader believes
-// nothing.
+// in front. Both ends are the same program, so there is no version. The reader believes nothing:
+// the writer has a vendor's library in its address space, and may be cut off anywhere.
 
 #include <sys/types.h>
 
@@ -19,8 +18,8 @@
 
 namespace berth {
 
-/// Whether to look beyond the processes on the devices: at their parents, and at all processes
-/// that have the device files open (a look at every process of the machine).
+/// Whether to look beyond the processes on the devices: at their parents, and at all that have the
+/// device files open. That reads every process of the machine.
 enum class Relations { none, all };
 
 /// What is wanted of one look.

@@ -61,7 +61,7 @@ void read_status(const std::string& path, ProcessCounters& counters) {
     counters.voluntary_switches = counters.involuntary_switches = why;
     return;
   }
-  // Of its first thread alone, which is who waits for the GPU.
+  // Of its first thread alone: that one waits for the GPU.
   counters.voluntary_switches = count_in(*status, "voluntary_ctxt_switches");
   counters.involuntary_switches = count_in(*status, "nonvoluntary_ctxt_switches");
   const auto swapped = procfs::value_of_line(*status, "VmSwap");
@@ -274,8 +274,8 @@ Reading<std::uint64_t> JobProbe::cpus() const {
   return count > 0 ? Reading<std::uint64_t>(count) : Absent::failed;
 }
 
-/// The tightest of the group's own limit and of those above it, up to the tree's top: that is what
-/// a container sees of its own group, whatever the path says.
+/// The tightest of the group's own limit and of those above it, up to the tree's top. The top is
+/// what a container sees of its own group, whatever the path says.
 std::optional<double> JobProbe::quota_above(const std::string& tree, std::string path) const {
   std::optional<double> least;
   constexpr int deepest = 64;

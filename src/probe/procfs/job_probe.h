@@ -1,7 +1,7 @@
 #pragma once
 // JobProbe: what the kernel counts of a job's processes and their threads, from /proc. Reads only
-// files that never block (stat, schedstat, status, io of a process and of its threads), so it runs
-// where it is asked. Other users' processes show all but what they read from files.
+// files that never block, so it runs where it is asked: stat, schedstat, status and io, of a
+// process and its threads. Other users' processes show all but what they read from files.
 
 #include <cstddef>
 #include <optional>
@@ -24,12 +24,13 @@ struct JobProbeSource {
 /// A job's processes, by pid.
 struct JobProcesses {
   std::vector<ProcessCounters> list;
-  /// So many more there were, which were not looked at: a look is to stay a small part of a second.
+  /// How many more there were. They were not looked at, so that a look stays a small part of a
+  /// second.
   std::size_t left_out = 0;
 };
 
-/// How a job computes, without running anything of it: by what its processes have loaded and open,
-/// and by how many ranks their launcher told them of.
+/// How a job computes, without running anything of it. It follows from what its processes have
+/// loaded and open, and from the launcher's number of ranks.
 struct JobComputing {
   std::string framework;  // "torch", "jax", "tensorflow"; empty: none of these
   std::optional<std::uint64_t> ranks;
@@ -42,9 +43,9 @@ class JobProbe {
 
   explicit JobProbe(JobProbeSource source = {}) : source_(std::move(source)) {}
 
-  /// The processes `roots` and all that descend from them, zombies left out; what descends from
-  /// `except` is not theirs (a keeper's sampler is in its session: pass it as a session). Empty:
-  /// they have ended. Of more than most_processes the roots come first, then the lowest pids.
+  /// The processes `roots` and all that descend from them, zombies left out. Processes of
+  /// `except_session` are not theirs: a keeper's sampler has a session of its own. Empty: they have
+  /// ended. Of more than most_processes the roots come first, then the lowest pids.
   [[nodiscard]] JobProcesses processes(const std::vector<pid_t>& roots,
                                        std::optional<pid_t> except_session) const;
   [[nodiscard]] HostCounters host() const;
@@ -78,7 +79,7 @@ namespace procfs {
 [[nodiscard]] std::optional<std::uint64_t> count_in_list(std::string_view list);
 /// The quota in cpu.max ("50000 100000" is half a CPU); nothing: none.
 [[nodiscard]] std::optional<double> parse_cpu_max(std::string_view text);
-/// The same of version 1: cpu.cfs_quota_us ("-1": none) and cpu.cfs_period_us.
+/// The same for version 1: cpu.cfs_quota_us ("-1": none) and cpu.cfs_period_us.
 [[nodiscard]] std::optional<double> parse_cfs_quota(std::string_view quota,
                                                     std::string_view period);
 /// A line of /proc/PID/cgroup.

@@ -1,6 +1,6 @@
 #pragma once
-// Readers of /proc's texts. Names of commands and control groups are chosen by strangers: nothing
-// in a text is believed until it has been parsed, and nothing here reads a file.
+// Readers of /proc's texts. Strangers choose the names of commands and control groups. So nothing
+// in a text is believed until it has been parsed. Nothing here reads a file.
 
 #include <sys/types.h>
 

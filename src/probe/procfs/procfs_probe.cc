@@ -68,9 +68,9 @@ std::string ProcfsProbe::path_of(pid_t pid, std::string_view file) const {
 }
 
 Reading<uid_t> ProcfsProbe::user_of(pid_t pid) {
-  // The folder belongs to the effective user, also where the process hides its files: an ordinary
-  // user there is the answer, for a sixth of what `status` costs. Behind root may stand a user
-  // who started a set-user-ID program: only `status` names that one.
+  // The folder belongs to the effective user, also where the process hides its files. An ordinary
+  // user there is the answer, for a sixth of the cost of `status`. Behind root may stand a user who
+  // started a set-user-ID program: only `status` names that one.
   struct stat folder{};
   if (stats_.is_procfs() && ::stat(path_of(pid, "").c_str(), &folder) == 0 && folder.st_uid != 0) {
     return folder.st_uid;
@@ -143,8 +143,8 @@ void ProcfsProbe::begin_look() {
   });
 }
 
-/// Another's program is not told from the next of the same name by its stack, and a user changes
-/// without either.
+/// Another user's stack cannot be read. So an exec under the same name stays unseen, and a process
+/// may change its user unseen. Hence only for a while.
 bool ProcfsProbe::is_fresh(const Kept& kept, const StatRead& read) const {
   constexpr auto while_running = std::chrono::seconds(4);
   const ProcessStat& stat = *read.stat;

@@ -1,8 +1,8 @@
 #pragma once
 // ProcfsProbe: who the processes on the devices are, as /proc and the passwd file say. Reading a
-// command line can block for ever (the process's memory is locked by a thread that is stuck), and
-// so can asking a directory service for a name; each is therefore a step of its own, which the
-// probe process (probe/probe_process) can leave out.
+// command line can block for ever: a stuck thread may hold the lock of the process's memory. Asking
+// a directory service for a name can block, too. So each is a step of its own, which the probe
+// process (probe/probe_process) can leave out.
 
 #include <functional>
 #include <map>
@@ -44,13 +44,13 @@ class ProcfsProbe {
 
   /// Whether the process with this number here is the one that the driver's list means by it. In a
   /// container a driver lists the host's numbers, or (some newer ones) the container's, and does
-  /// not say which: there only who is known to be on the device counts, by its open files or by a
-  /// lease on it. Also true of who is not listed. May block.
+  /// not say which. There a process counts only if its open files or a lease show it on the device.
+  /// Also true of one that is not listed. May block.
   [[nodiscard]] bool is_the_listed_one(pid_t pid, const Snapshot& seen,
                                        const std::vector<Claim>& claims);
 
-  /// How far a process in disk sleep (state "D") has come, read anew: it did not run at all between
-  /// two that are the same. Nothing: it is not in that state, or cannot be read.
+  /// How far a process in disk sleep (state "D") has come, read anew. Two equal answers mean that
+  /// it did not run between them. Nothing: it is not in that state, or cannot be read.
   struct DiskSleep {
     ProcessId id;
     std::uint64_t cpu_ticks = 0;
@@ -64,17 +64,17 @@ class ProcfsProbe {
   /// Absent  failed, no_permission: /proc itself could not be listed.
   [[nodiscard]] Reading<DeviceFiles> device_files();
 
-  /// Whom the kernel killed for want of memory, by its log, oldest first. no_permission: the log is
-  /// root's (kernel.dmesg_restrict).
+  /// Processes that the kernel killed for want of memory, by its log, oldest first. no_permission:
+  /// the log is root's (kernel.dmesg_restrict).
   [[nodiscard]] Reading<std::vector<OomKill>> oom_kills(WallTime now) const;
 
   /// When the NVIDIA module was loaded, by its log, oldest first. As oom_kills().
   [[nodiscard]] Reading<std::vector<DriverLoad>> driver_loads(WallTime now) const;
 
   /// Forgets what was read for one look. What rarely changes stays for thirty looks at most: the
-  /// host's name and boot time; of a process its user, control group and command, while it does
-  /// not run, or for a few seconds where it does not become another program as far as that can be
-  /// told. For what else stays see StatReader.
+  /// host's name and boot time; of a process its user, control group and command. The latter stay
+  /// while the process does not run. While it runs they stay for a few seconds, unless it is seen
+  /// to become another program. For what else stays see StatReader.
   void begin_look();
 
  private:

@@ -82,10 +82,10 @@ StatReader::Entry StatReader::read_anew(pid_t pid) {
   return entry;
 }
 
-// To end, stop, become another program or get memory a process has to run. What happens to one
-// that does not: its parent ends (ancestors_of() sees to that), its memory is taken from it, it is
-// woken and gets no processor, a freezer calls its sleep "D" or does so no longer. Hence not for
-// long, and never where it was "R" or "D".
+// To end, stop, become another program or get memory a process has to run. Some things happen to
+// one that does not. Its parent ends (ancestors_of() sees to that). Its memory is taken from it. It
+// is woken and gets no processor. A freezer changes its state to "D" or back. Hence not for long,
+// and never where it was "R" or "D".
 bool StatReader::has_rested(pid_t pid, const Entry& entry) {
   constexpr auto shortest = std::chrono::seconds(3);
   // Not all of them in the same look.

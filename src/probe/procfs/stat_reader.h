@@ -30,12 +30,12 @@ class StatReader {
   using CpuTimeOf = std::function<std::optional<Duration>(pid_t)>;
 
   /// `cpu_time`: none takes the kernel's clocks, where `proc` is the kernel's and of this PID
-  /// namespace; elsewhere every line is read at every look.
+  /// namespace. Elsewhere every line is read at every look.
   explicit StatReader(std::string proc, CpuTimeOf cpu_time = nullptr);
 
-  /// Forgets what was read for the look before, but for processes that did not run for a moment
-  /// since then: their lines stay for a few seconds. Within these a process that waits for a
-  /// processor may still be called asleep, and one whose memory is taken from it shown with it.
+  /// Forgets what was read for the look before. Lines of processes that did not run since then stay
+  /// for a few seconds. In that time a process that waits for a processor may still be called
+  /// asleep. Memory that was taken from it may still be shown.
   void begin_look(Instant now);
 
   [[nodiscard]] StatRead stat_of(pid_t pid);

@@ -79,8 +79,8 @@ TEST_F(StatLines, WhereNoClockIsKnownOrItStandsAtNothingIsReadAnew) {
   }
 }
 
-// A freezer changes a sleeper's "S" to "D" and back without its running, and who is runnable may
-// get no processor.
+// A freezer changes a sleeper's "S" to "D" and back without its running. A runnable process may get
+// no processor.
 TEST_F(StatLines, OfOneThatIsRunnableOrDeepInTheKernelIsReadAnew) {
   for (const char state : {'R', 'D'}) {
     put(7, "old", state, 1, 70);

@@ -23,9 +23,9 @@ namespace {
 
 /// A recording that is longer is not held in memory, but read as it is played.
 constexpr std::size_t long_from = std::size_t{64} << 20;
-/// Of all else: one snapshot, a dump, what comes through a pipe.
+/// For all else: one snapshot, a dump, what comes through a pipe.
 constexpr std::size_t longest_in_memory = std::size_t{1} << 30;
-/// Of a long recording. A look at eight H100 takes 21 kB.
+/// For a long recording. A look at eight H100 takes 21 kB.
 constexpr std::size_t longest_line = std::size_t{256} << 20;
 constexpr std::size_t most_lines = 100'000'000;  // three years at one a second
 

@@ -1,7 +1,7 @@
 #pragma once
 // Replay: what another machine, or this one at another time, wrote down. A file holds one snapshot
-// (`berth status --json`), a recording, one snapshot per line, or what another program printed,
-// which a reader of the caller's makes snapshots of.
+// (`berth status --json`), a recording (a snapshot per line), or another program's text. A reader
+// of the caller makes snapshots of such a text.
 
 #include <cstddef>
 #include <optional>
@@ -15,9 +15,8 @@
 
 namespace berth {
 
-/// All that comes through the pipe, the FIFO or the standard input ("-", where no file has that
-/// name) that `spec` names: waits for who writes it. Nothing: it names a file, or what is not
-/// there.
+/// All that comes through the pipe or FIFO that `spec` names; waits for its writer. "-" is the
+/// standard input where no file has that name. Nothing: it names a file, or what is not there.
 [[nodiscard]] std::optional<Result<std::string>> piped_recording(const std::string& spec);
 
 /// Reads what another program printed; `phase` names the part of it that is meant. Nothing: this is
@@ -25,7 +24,7 @@ namespace berth {
 using ForeignReader = std::optional<Result<std::vector<Snapshot>>> (*)(std::string_view text,
                                                                        std::string_view phase);
 
-/// Where in a file to begin, and who reads what is no recording of ours; null: nobody.
+/// Where in a file to begin, and the reader of other programs' texts. Null: none.
 struct RecordingPart {
   std::size_t first = 1;
   std::string_view phase = {};
@@ -34,8 +33,8 @@ struct RecordingPart {
 
 class Recording {
  public:
-  /// `spec` is FILE, FILE#N for the N-th snapshot in it, counted from 1, or FILE#idle, FILE#load
-  /// for that phase of a capture file.
+  /// `spec` is FILE, or FILE#N for the N-th snapshot in it, counted from 1. FILE#idle and FILE#load
+  /// are phases of a capture file.
   /// invalid: no such file, no such snapshot, or the first one wanted cannot be read.
   /// `piped`: what piped_recording() brought of it. A recording is read line by line as it is
   /// played, however long it is.
@@ -64,7 +63,7 @@ class Recording {
     std::size_t length;
     bool is_json;  // as far as its first character tells
   };
-  /// Of a recording of ours.
+  /// For a recording of ours.
   [[nodiscard]] const Line& last_line() const { return lines_.back(); }
 
  private:
@@ -91,8 +90,7 @@ class Player {
  public:
   explicit Player(Recording recording) : recording_(std::move(recording)) {}
   /// The snapshot that is as far from the first as `now` is from the first call. At the end the
-  /// last one stays. Lines that cannot be read are left out, with a Problem in what is shown
-  /// instead.
+  /// last one stays. Unreadable lines are left out. The snapshot shown instead has a Problem.
   [[nodiscard]] Snapshot look(WallTime now);
 
  private:

@@ -83,8 +83,8 @@ TEST(Recording, FileAndNumberAreReadFromTheSpec) {
   EXPECT_EQ(*second->at(second->first()), at_second(1));
 }
 
-/// A reader of another program's text: "DUMP 41 42" are looks at 41 and at 42 degrees; of "DUMP
-/// load 77" the second word is a phase.
+/// A reader of another program's text: "DUMP 41 42" are looks at 41 and at 42 degrees. The second
+/// word of "DUMP load 77" is a phase.
 std::optional<Result<std::vector<Snapshot>>> read_foreign(std::string_view text,
                                                           std::string_view phase) {
   const std::size_t at = text.find("DUMP ");
@@ -166,7 +166,7 @@ TEST(Recording, WhatIsNoneOfTheFilesIsToldInPlainWords) {
     EXPECT_THAT(said, HasSubstr("nvidia-smi -q -x"));
     EXPECT_THAT(said, testing::Not(HasSubstr("JSON")));
   }
-  // Of a recording that lost its beginning the rest can be asked for.
+  // The rest of a recording that lost its beginning can be asked for.
   const std::string cut = "ame\": 1}\n" + three_lines();
   EXPECT_THAT(error_of(Recording::parse(cut, Sentence("f"))),
               HasSubstr("f, line 1: it is no snapshot"));
@@ -241,7 +241,7 @@ TEST(Recording, ComesThroughAPipeAsSlowlyAsItsWriterIs) {
   const std::string path = folder.path() + "/pipe";
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   std::thread writer([&] {
-    const auto out = open_fd(path, O_WRONLY);  // waits for who reads
+    const auto out = open_fd(path, O_WRONLY);  // waits for the reader
     const std::string text = three_lines();
     (void)write_all(out->get(), text.substr(0, 10));
     (void)write_all(out->get(), text.substr(10));

@@ -254,7 +254,7 @@ Life life_of(std::uint64_t seed, std::size_t devices, std::vector<std::string> p
     const std::int64_t to = std::min(from + 2 + dice.below(34), steps_in_period);
     job.from_ms = from * life_step_ms;
     job.to_ms = to * life_step_ms;
-    // Who is given devices the moment that they are free has waited for them.
+    // A job that gets devices the moment that they are free has waited for them.
     const std::int64_t waited = pause == 0 ? std::min(from, 1 + dice.below(6)) : 0;
     job.waited_ms = waited * life_step_ms;
     job.person =

@@ -1,7 +1,7 @@
 #pragma once
-// Life: who computes on a simulated server and when, for weeks, so that charts of a month, usage
-// and the queue have something to show. A rota of four weeks follows from the scenario's seed and
-// repeats: what a look shows now and what the history says of then are one function of the time.
+// Life: who computes on a simulated server and when, for weeks. So charts of a month, usage and the
+// queue have something to show. A rota of four weeks follows from the scenario's seed and repeats.
+// The current look and the history are one function of the time.
 //
 // In the scenario:  "life": {"people": ["alice", "bob"]}
 

@@ -1,6 +1,6 @@
 #pragma once
-// What computing does to a device's other readings, well enough that a table of them looks alive:
-// power, temperature, clocks, memory traffic and the history follow from the utilisation.
+// What computing does to a device's other readings, well enough that a table of them looks alive.
+// Power, temperature, clocks, memory traffic and the history follow from the utilisation.
 
 #include <functional>
 #include <map>
@@ -22,21 +22,21 @@ void put_under_load(Device& device, const std::function<double(double seconds)>&
 /// What a device draws that computes all the time, if it draws `idle` milliwatts when it does not.
 [[nodiscard]] double most_power_milliwatts(const Device& device, double idle);
 
-/// The mean of a second and the moment's power, which drivers tell beside each other: here they are
-/// the same, where a scenario does not say otherwise.
+/// Drivers tell the mean power of a second beside the moment's. Here they are the same, unless a
+/// scenario says otherwise.
 void tell_power_in_each_way(Device& device);
 
 // What the jobs on simulated devices use: the devices' energy counters, which as real ones never go
 // back, whatever jobs come and go.
 
-/// Of one observer of one simulated server. Two observers agree about jobs that run; what jobs have
-/// used that are gone, each knows only of those that it has seen running.
+/// The counters of one observer of one simulated server. Two observers agree about running jobs. Of
+/// ended jobs each knows only those that it saw running.
 class JobEnergy {
  public:
   /// `base`: the server without jobs.
   explicit JobEnergy(const Snapshot& base);
-  /// Adds to the devices' counters what these jobs have used by now, and those that were here
-  /// before and are no more. Devices without a counter stay without.
+  /// Adds to the devices' counters what these jobs, and jobs that have ended, have used by now.
+  /// Devices without a counter stay without.
   void add(Snapshot& snapshot, const std::vector<Claim>& running);
 
  private:

@@ -61,8 +61,8 @@ void follow_device(Snapshot& snapshot, const Device& device) {
   }
 }
 
-/// Starts of processes and leases keep their distance to the file's time, moved by whole days, so
-/// that they stand still while one watches and ages grow.
+/// Starts of processes and leases move with the file's time, by whole days. So they stand still
+/// while a user watches, and ages grow.
 void move_times(Snapshot& snapshot, WallTime now) {
   const std::int64_t elapsed = now.unix_ms - snapshot.taken.unix_ms;
   std::int64_t days = elapsed / day_ms;

@@ -12,10 +12,10 @@ namespace berth::sim {
 /// The simulated server as of `now`.
 [[nodiscard]] Snapshot scenario_at(const Scenario& scenario, WallTime now);
 
-/// Lets the jobs of these claims show on the devices that they hold: a process with memory (60 % of
-/// what was promised, or of the device; there within a second), utilisation about 90 %, power and
-/// heat to match. Claims without a job, or on devices that the server does not have, show nothing.
-/// Does not touch Snapshot::claims. What they use counts in probe/sim/load.h.
+/// Lets the jobs of these claims show on the devices that they hold. Each has a process, whose
+/// memory is there within a second: 60 % of the promise, or of the device. Utilisation is about 90
+/// %, with power and heat to match. Claims without a job, or on devices that the server does not
+/// have, show nothing. Does not touch Snapshot::claims. What they use counts in probe/sim/load.h.
 void add_jobs(Snapshot& snapshot, const std::vector<Claim>& claims, std::uint64_t seed);
 
 /// The process of a claim's job that has computed for so long, as /proc would show it.

@@ -1,7 +1,7 @@
 #pragma once
 // A scenario is a simulated server: a snapshot's JSON, and how its numbers move over time. Its
-// values at an instant follow from the file, the seed and the time alone, so that two processes
-// that look at once see the same server.
+// values follow from the file, the seed and the time alone. So two processes that look at once see
+// the same server.
 //
 // The file is a snapshot (snapshot/json.h) with these further keys, each optional:
 //
@@ -77,7 +77,7 @@ struct Scenario {
 // The scenarios that are part of the program (src/probe/sim/scenarios), so that everything can be
 // tried where there is no GPU.
 
-/// Of the built-in ones, what is shown where none is named.
+/// The built-in scenario that is shown where none is named.
 inline constexpr std::string_view default_scenario = "server-8xh100";
 
 /// The JSON of a built-in scenario; nothing: there is none of that name.

@@ -1,8 +1,8 @@
 #pragma once
 // Work: a simulated server whose devices follow real processes. Each process tells in a file
-// (DIR/*.work) which kernels and copies it starts; from them follow the device's utilisation,
+// (DIR/*.work) which kernels and copies it starts. From them follow the device's utilisation,
 // power, clocks, PCIe counters and SM, tensor and DRAM activity. tests/workloads/README.md has the
-// lines. So that what only shows under load can be tried and tested where there is no GPU.
+// lines. So behaviour under load can be tried and tested without a GPU.
 
 #include <sys/types.h>
 
@@ -70,8 +70,8 @@ struct WorkFile {
   void forget(double time);
 };
 
-/// Lets the devices show what these processes do. `since`: the look before, whose distance is that
-/// over which activities are means; nothing: a second.
+/// Lets the devices show what these processes do. `since`: the look before. Activities are means
+/// since then; nothing: of a second.
 void put_work(Snapshot& snapshot, const std::vector<WorkFile>& files, WallTime now,
               std::optional<WallTime> since);
 

@@ -75,8 +75,8 @@ class ByteReader {
 /// Nothing: too short, or the checksum is another one's.
 [[nodiscard]] std::optional<std::string_view> unsealed(std::string_view block);
 
-/// Deflate (RFC 1951, without a frame) with what it works in, which costs more to make than a small
-/// block to squeeze.
+/// Deflate (RFC 1951, without a frame) with its working memory. Making that costs more than
+/// squeezing a small block.
 class Squeezer {
  public:
   /// zlib's levels, 1 to 9.

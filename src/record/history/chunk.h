@@ -1,6 +1,6 @@
 #pragma once
-// OpenChunk: the samples since the last ten-minute mark, in memory, column by column; and their
-// form in the store's tail, from which a restarted program has them again. Pure.
+// OpenChunk: the samples since the last ten-minute mark, in memory, column by column. And their
+// form in the store's tail: a restarted program reads them from there. Pure.
 
 #include <cstddef>
 #include <cstdint>

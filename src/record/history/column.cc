@@ -14,8 +14,8 @@ namespace berth::history {
 
 namespace {
 
-// Body: format, count, runs of kinds, and where there are numbers: the shape, what all residuals
-// are multiples of, the origin (and for lines the first step), then the residuals.
+// Body: format, count, runs of kinds. Where there are numbers: the shape, the residuals' common
+// divisor, the origin (and for lines the first step), then the residuals.
 constexpr std::uint8_t column_format = 2;
 // Higher levels gain nothing on a few kilobytes and cost ten times as much.
 constexpr int squeeze_level = 9;

@@ -2,12 +2,12 @@
 // A column: the readings of one series at the samples of one chunk, packed into a few bits each.
 // Pure.
 //
-// Numbers are whole (record/history/metric.h says of which part of a unit). A column keeps by how
-// much each differs from the one before, divided by the greatest number that divides all of them: a
-// driver that reports whole percents or whole MiB costs no more than that. It keeps their lowest
-// bytes, then the next, and each such plane through deflate where that helps. Whatever 64-bit
-// numbers go in come out: differences wrap, as counters do. Older files hold three more layouts and
-// two more predictors, which were 7 % smaller together and are read for ever.
+// Numbers are whole (record/history/metric.h says of which part of a unit). A column keeps the
+// differences between neighbours, divided by their greatest common divisor. So a driver that
+// reports whole percents or whole MiB costs no more than that. It keeps the lowest bytes of all,
+// then the next. Each such plane goes through deflate where that helps. Whatever 64-bit numbers go
+// in come out: differences wrap, as counters do. Older files hold three more layouts and two more
+// predictors, which were 7 % smaller together and are read for ever.
 
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +33,7 @@ class Entry {
   Entry() = default;
   explicit Entry(std::int64_t value) : value_(value), kind_(kind_value) {}
   explicit Entry(Absent why) : kind_(static_cast<std::uint8_t>(1 + static_cast<int>(why))) {}
-  /// Of a kind as it is written; nothing: there is no such kind, or it needs a number.
+  /// From a kind as it is written. Nothing: there is no such kind, or it needs a number.
   [[nodiscard]] static std::optional<Entry> of_kind(std::uint8_t kind);
 
   [[nodiscard]] std::optional<std::int64_t> value() const {

@@ -1,5 +1,5 @@
 #pragma once
-// HistoryEvent: something that happened at one moment: a health finding, an XID. Who finds it says
+// HistoryEvent: something that happened at one moment: a health finding, an XID. Its finder says
 // what it is; the history only keeps it.
 
 #include <cstdint>

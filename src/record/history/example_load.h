@@ -2,13 +2,12 @@
 // ExampleLoad: a server of eight GPUs and 64 processes as it looks second by second. For tests and
 // benchmarks only.
 //
-// The readings are those of real machines (nvidia-smi dmon and pmon, five seconds idle and five
-// under load, on an H100 80GB, an L40S and an RTX 2080 SUPER): from one second to the next a
-// reading goes on to another that was really seen in the same phase, so that their noise is the
-// real one and their order is not. What no tool showed is as noisy as it can be: all digits of
-// power below a watt and of energy below a joule are random, PCIe counters grow by a random number
-// of bytes up to 12 GB a second, looks come up to 4 ms late. Phases last one to ten minutes; a
-// process takes memory in steps of 2 MiB and keeps most of it.
+// The readings are those of an H100 80GB, an L40S and an RTX 2080 SUPER. Source: nvidia-smi dmon
+// and pmon, five seconds idle and five under load. Each second takes a reading that was really seen
+// in the same phase. So their noise is real, and their order is not. What no tool showed is as
+// noisy as it can be. All digits of power below a watt and of energy below a joule are random. PCIe
+// counters grow by a random number of bytes up to 12 GB a second. Looks come up to 4 ms late.
+// Phases last one to ten minutes; a process takes memory in steps of 2 MiB and keeps most of it.
 
 #include <array>
 #include <cstdint>

@@ -11,7 +11,7 @@ namespace berth::history {
 
 namespace {
 
-/// Of a chart's points, and what a stored number of it is divided by.
+/// The unit of a chart's points, and the divisor of its stored numbers.
 struct ChartUnit {
   std::string_view name;
   std::int64_t scale = 1;
@@ -38,7 +38,7 @@ Cell read_detail(const Device& device) {
   return is_asked_for ? cell : Cell(Absent::unsupported);
 }
 
-/// Of the last look with details, which is at most some seconds old.
+/// From the last look with details, which is at most some seconds old.
 template <Detail detail>
 MetricFacts of_detail(std::int64_t number) {
   const std::string_view key = field_of(detail).key;

@@ -1,6 +1,6 @@
 #pragma once
-// Which readings the history keeps, as whole numbers: those of a device that the table of recorded
-// readings has a number for, what the looks with details add, and two of a process.
+// Which readings the history keeps, as whole numbers. Of a device: the numbers of the table of
+// recorded readings, and what looks with details add. Of a process: two.
 
 #include <cstdint>
 #include <span>

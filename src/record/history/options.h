@@ -15,7 +15,7 @@ struct HistoryOptions {
   std::chrono::hours raw_for{24 * 14};
   std::chrono::hours minutes_for{24 * 90};
   std::chrono::hours hours_for{24 * 365 * 5};
-  /// Of disk, the file and what SQLite keeps beside it together. Less than least_disk is taken for
+  /// Disk space for the file and what SQLite keeps beside it. Less than least_disk is taken for
   /// that much.
   Bytes at_most{std::uint64_t{2} << 30};
   /// How many seconds of samples a killed program may lose.

@@ -195,8 +195,8 @@ Result<std::optional<std::int64_t>> first_of(Database& database, Level level, st
   return first;
 }
 
-/// What a chart is drawn from; nothing: the samples. The coarsest that is fine enough and, where it
-/// does not reach back to the chart's beginning, a coarser one that reaches further.
+/// What a chart is drawn from; nothing: the samples. The coarsest level that is fine enough. Where
+/// that does not reach back to the chart's beginning: a coarser one that reaches further.
 Result<std::optional<Level>> level_for(Database& database, const Window& window,
                                        std::int64_t series) {
   const auto samples = database.number("SELECT min(from_ms) FROM chunk");

@@ -58,8 +58,8 @@ struct SeriesPoint {
   WallTime at;  // where the step begins
   double least = 0;
   double mean = 0;
-  /// Exact where the step is drawn from samples or is one minute or hour; of several put together
-  /// the highest of theirs: never too low.
+  /// Exact where the step is drawn from samples, or is one minute or hour. Of several put together
+  /// it is their highest: never too low.
   double p95 = 0;
   double most = 0;
   std::uint64_t samples = 0;
@@ -68,7 +68,7 @@ struct SeriesPoint {
 struct HistorySeries {
   DeviceId device;
   std::string metric;
-  std::string unit;  // of a counter: of what it grows by per second
+  std::string unit;  // of a counter: of its growth per second
   std::int64_t step_ms = 0;
   /// Nothing: this series has never been recorded.
   std::optional<WallTime> knows_since;

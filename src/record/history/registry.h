@@ -1,6 +1,6 @@
 #pragma once
 // Registry: which number a device, a process and a series have in the store. Numbers are given at
-// once and written with the next batch; what is not in memory is looked up in the file.
+// once and written with the next batch. A number that is not in memory is looked up in the file.
 
 #include <cstdint>
 #include <map>
@@ -22,7 +22,7 @@ class Registry {
 
   [[nodiscard]] Result<std::int64_t> device(Database& database, const Device& device,
                                             std::int64_t at_ms);
-  /// Of one that only a lease names.
+  /// The number of a device that only a lease names.
   [[nodiscard]] Result<std::int64_t> device(Database& database, const DeviceId& id,
                                             std::int64_t at_ms);
   /// `host`: may be null.

@@ -34,8 +34,8 @@ struct Point {
   friend bool operator==(const Point&, const Point&) = default;
 };
 
-/// The numbers of a series at these times. A counter gives none for its first entry, for one after
-/// a pause longer than longest_step_ms, and for one where it went back (the driver was reloaded).
+/// The numbers of a series at these times. A counter gives none for its first entry, and none after
+/// a pause longer than longest_step_ms. It gives none where it went back (the driver was reloaded).
 /// `before`: the counter's last entry before these, if it is known.
 [[nodiscard]] std::vector<Point> points_of(const MetricFacts& facts,
                                            std::span<const std::int64_t> times,

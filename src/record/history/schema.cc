@@ -93,7 +93,7 @@ Result<void> prepare_for_writing(Database& database) {
     if (!set) return set;
   }
   // WAL: readers never wait for the writer, nor it for them. NORMAL: a killed program loses nothing
-  // that was committed, a power cut the last seconds; the file stays whole in both.
+  // that was committed, a power cut the last seconds. The file stays whole in both.
   auto mode = database.execute(
       "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=250;"
       "PRAGMA journal_size_limit=1048576; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-4096;");

@@ -8,7 +8,7 @@
 
 namespace berth::history {
 
-/// In `meta`, before the id of a device of which what is used is a lower bound.
+/// In `meta`, before the id of a device whose memory used is a lower bound.
 inline const std::string used_is_bound_key = "used_is_bound ";
 
 /// Kept as SQLite's user_version; the application_id says that it is ours ("bert").

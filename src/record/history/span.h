@@ -48,9 +48,9 @@ class SpanTracker {
 
   /// Somebody looks less often: what lies between two looks so far apart is no gap.
   void look_every(std::int64_t longest_ms) { longest_ms_ = longest_ms; }
-  /// What changed, ends before beginnings. Where nobody looked for longer than longest_step_ms or
-  /// the clock was set back, all but leases and waits end with the last look: a lease keeps its
-  /// name for its whole life, a state does not.
+  /// What changed, ends before beginnings. After a pause longer than longest_step_ms, or a clock
+  /// set back, spans end with the last look. Leases and waits do not end then: they keep their name
+  /// for their whole life, a state does not.
   [[nodiscard]] std::vector<Span> changes(const SnapshotIndex& index);
 
  private:

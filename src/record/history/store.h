@@ -1,10 +1,10 @@
 #pragma once
-// HistoryStore: writes what every device and process did into one SQLite file, and keeps that file
-// as small as it was told. One process writes, any number read meanwhile (record/history/reader.h).
+// HistoryStore: writes what every device and process did into one SQLite file. Keeps that file as
+// small as it was told. One process writes, any number read meanwhile (record/history/reader.h).
 //
 // Samples are appended to the `tail` every few seconds: a program that is killed loses no more than
-// those. Every ten minutes the tail becomes blocks (record/history/column.h), the roll-ups of its
-// minutes and of the hour are made anew from the blocks, and what is too old or too much goes.
+// those. Every ten minutes the tail becomes blocks (record/history/column.h). The roll-ups of its
+// minutes and of the hour are made anew from the blocks. What is too old or too much goes.
 //
 // Nothing here stops a server. What the disk refuses stays in memory for half an hour, then counts
 // as lost. A file that is damaged or may not be written is set aside, and a new one begun.
@@ -64,8 +64,8 @@ class HistoryStore {
   };
   /// Its own past is known.
   using Past = std::function<PastLook(WallTime)>;
-  /// What was since the newest sample, of the last `length` at most; nothing of less than an hour
-  /// and a quarter.
+  /// The time since the newest sample, at most the last `length`. Nothing for less than an hour and
+  /// a quarter.
   [[nodiscard]] Result<void> fill_past(const Past& past, std::chrono::hours length);
   /// Once, when it is noticed. One that is there already (the same within two seconds) is not kept
   /// twice.

@@ -66,8 +66,8 @@ Result<void> forget_the_rest(history::Database& database, std::int64_t before_ms
 }  // namespace
 
 std::uint64_t HistoryStore::log_allowance() const {
-  // An eighth, at most 16 MiB; but no less than the blocks of a chunk and their roll-ups touch:
-  // some four pages a series.
+  // An eighth, at most 16 MiB. But no less than a chunk's blocks and their roll-ups touch: some
+  // four pages a series.
   const std::uint64_t usual = std::min<std::uint64_t>(options_.at_most.count() / 8, 16 << 20);
   const std::uint64_t chunk = (4 * most_columns_ + 64) * static_cast<std::uint64_t>(page_bytes);
   return std::min(std::max(usual, chunk), options_.at_most.count() / 2);
@@ -105,8 +105,8 @@ Result<void> HistoryStore::forget_chunks(std::int64_t before_ms, std::int64_t at
 }
 
 Result<void> HistoryStore::forget_by_age(std::int64_t now_ms) {
-  // A clock that jumps ahead for an hour must not cost the history: it is believed once there are
-  // samples of yesterday by it.
+  // A clock that jumps ahead for an hour must not cost the history. It is believed once it has
+  // samples of the day before.
   const std::int64_t raw_for = ms(options_.raw_for);
   const auto believed = database_->number(
       "SELECT 1 FROM chunk WHERE to_ms BETWEEN ? AND ? LIMIT 1",

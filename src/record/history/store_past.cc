@@ -21,8 +21,8 @@ constexpr std::int64_t sampled_ms = hour_ms + usage_bucket_ms;
 constexpr std::int64_t minutes_ms = 48 * hour_ms;
 constexpr std::int64_t second_ms = 1000;
 
-/// The look after the one at `at`. What was long ago is looked at at both ends of each quarter, so
-/// that what begins and ends with one is dated right.
+/// The look after the one at `at`. The far past is looked at twice in each quarter of an hour, at
+/// its ends. So spans that begin or end with a quarter are dated right.
 std::int64_t look_after(std::int64_t at, std::int64_t now) {
   if (at >= floor_to(now, usage_bucket_ms) - hour_ms) return at + longest_step_ms;
   if (at >= floor_to(now - minutes_ms, row_length(Level::hour))) return at + step_of(Level::minute);

@@ -84,7 +84,7 @@ class History : public testing::Test {
     return found.value_or(UsageReport{});
   }
 
-  /// Of one user within 30 days, as `hours_at_most` counts them.
+  /// One user's hours within 30 days, as `hours_at_most` counts them.
   double hours_of(const std::string& user) {
     double hours = 0;
     const auto found = reader().usage(
@@ -199,7 +199,7 @@ TEST_F(History, SaysWhoHadWhatForHowLong) {
   const UsageRow& alice = got.rows[0];
   EXPECT_EQ(alice.key, "alice");
   EXPECT_NEAR(alice.gpu_hours, 1.0, 0.001);
-  // Of twenty looks one has a load of 3 % or less.
+  // One of twenty looks has a load of 3 % or less.
   EXPECT_NEAR(alice.idle_held_hours, 0.05, 0.002);
   EXPECT_NEAR(alice.busy_hours, 0.95, 0.002);
   EXPECT_NEAR(alice.energy_joules.value_or(0), 300.0 * 3600, 1600);
@@ -622,7 +622,7 @@ TEST_F(History, TakesAtMostTwoBytesPerReading) {
   EXPECT_LT(static_cast<double>(blocks->value_or(0) + times->value_or(0)) / readings, 2.0);
 }
 
-// For what takes no time: who waits so long has found a mistake.
+// For work that takes no time: a wait of this length is a failure.
 constexpr std::chrono::seconds patience{60};
 
 TEST_F(History, AWriterKeepsWhatItIsOffered) {

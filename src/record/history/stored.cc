@@ -108,8 +108,8 @@ Result<std::optional<std::int64_t>> last_sample_ms(Database& database) {
 
 namespace {
 
-/// Puts what is known of each step of a row over what was; less than was known before changes
-/// nothing: then a part of the raw samples is gone already.
+/// Puts new knowledge of each step over the old. If it comes from fewer samples it changes nothing:
+/// a part of the raw samples is gone already.
 void put_over(RollupRow& row, std::int64_t row_ms, Level level, const std::vector<Point>& points) {
   std::vector<std::vector<std::int64_t>> steps(row.size());
   for (const Point& point : points) {

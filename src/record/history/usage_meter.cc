@@ -91,8 +91,8 @@ void UsageMeter::add_device(const Device& device, const SnapshotIndex& index, st
     }
   }
   devices_[{bucket, device.id}] += use;
-  // Users who share a device have it for all of that time each, and their jobs equal parts of it: a
-  // user with three jobs on one GPU holds one GPU. Its energy is divided among all jobs.
+  // Users who share a device have it for all of that time each. A user's jobs have equal parts of
+  // it: three jobs on one GPU hold one GPU. Its energy is divided among all jobs.
   std::map<std::string_view, std::int64_t> jobs_of;
   for (const auto& [user, job] : holders) ++jobs_of[user];
   std::map<std::string_view, std::int64_t> jobs_before;

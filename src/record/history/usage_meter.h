@@ -1,6 +1,6 @@
 #pragma once
-// UsageMeter: who had a device, for how long, how busy it was and what energy it took, summed up as
-// snapshots come, in buckets of a quarter of an hour (every time zone's days begin at one). Pure.
+// UsageMeter: who had a device, for how long, how busy it was and what energy it took. Summed up as
+// snapshots come, in buckets of a quarter of an hour: every time zone's days begin at one. Pure.
 
 #include <compare>
 #include <cstdint>

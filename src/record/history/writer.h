@@ -64,7 +64,7 @@ class HistoryWriter {
   /// Nothing more is taken; what is queued is written. Does not wait.
   void end();
   /// end(), and waits for that at most so long. False: the disk takes longer, and the thread still
-  /// has to do with all that was given to it: only the process can end now.
+  /// uses what it was given. Then the process has to end without it.
   [[nodiscard]] bool stop(Duration patience);
 
  private:
