@@ -113,7 +113,7 @@ def table(results: list[dict], where: dict[str, str]) -> str:
         above = result["value"] - floor if floor is not None else None
         lines.append(
             f"| {result['name']} | {number(result['value'])} {unit} "
-            f"| {number(result.get('low'))} to {number(result.get('high'))} | {number(floor)} "
+            f"| {number(result.get('low'))}–{number(result.get('high'))} | {number(floor)} "
             f"| {number(above)} | {number(result.get('limit'))}{' (missed)' if is_over(result) else ''} "
             f"| {result.get('runs', '–')} |"
         )
