@@ -104,8 +104,8 @@ def table(results: list[dict], where: dict[str, str]) -> str:
         f"{where['cpu']}, {where['processors']} processors, Linux {where['kernel']}, "
         f"glibc {where['glibc']}, {where['date']}.",
         "",
-        "| what | measured | middle half | floor | above the floor | at most | runs |",
-        "|---|---|---|---|---|---|---|",
+        "| what | measured | middle half | floor | above the floor | at most |",
+        "|---|---|---|---|---|---|",
     ]
     for result in results:
         unit = result["unit"]
@@ -113,9 +113,8 @@ def table(results: list[dict], where: dict[str, str]) -> str:
         above = result["value"] - floor if floor is not None else None
         lines.append(
             f"| {result['name']} | {number(result['value'])} {unit} "
-            f"| {number(result.get('low'))} to {number(result.get('high'))} | {number(floor)} "
-            f"| {number(above)} | {number(result.get('limit'))}{' (missed)' if is_over(result) else ''} "
-            f"| {result.get('runs', '–')} |"
+            f"| {number(result.get('low'))}–{number(result.get('high'))} | {number(floor)} "
+            f"| {number(above)} | {number(result.get('limit'))}{' (missed)' if is_over(result) else ''} |"
         )
     return "\n".join(lines) + "\n"
 

@@ -302,18 +302,6 @@ def generated_findings(root: Path, berth: Path) -> list[str]:
 
 
 MOST_WORDS = 25_000
-# A page that leads through a capability of its own has room of its own: its reader reads no other.
-GUIDES = {
-    Path("doc/ACCELERATORS.md"): 710,
-    Path("doc/LIBRARY.md"): 1_400,
-    Path("doc/CAPS.md"): 1_000,
-    Path("doc/CLUSTER.md"): 1_950,
-    Path("doc/IMAGE.md"): 600,
-    Path("doc/HARDWARE.md"): 900,
-    Path("doc/CONFIG.md"): 500,
-    Path("doc/SHARING.md"): 1_200,
-    Path("doc/TOP.md"): 400,
-}
 MADE_PAGES = {Path("doc/COMMANDS.md"), Path("doc/METRICS.md")}
 LONGEST_LINE = 100
 # A newcomer reads them to their end.
@@ -340,15 +328,10 @@ def words(root: Path) -> dict[Path, int]:
 
 def word_findings(root: Path) -> list[str]:
     """A twin repeats its original, so it is not counted."""
-    counted = {name: count for name, count in words(root).items() if not name.name.endswith(".zh-CN.md")}
-    rest = sum(count for name, count in counted.items() if name not in GUIDES)
-    sizes = [("the documents", rest, MOST_WORDS)]
-    sizes += [(str(name), counted.get(name, 0), most) for name, most in GUIDES.items()]
-    return [
-        f"{what}: {count:,} words, at most {most:,} are wanted: link to what stands elsewhere"
-        for what, count, most in sizes
-        if count > most
-    ]
+    counted = sum(count for name, count in words(root).items() if not name.name.endswith(".zh-CN.md"))
+    if counted <= MOST_WORDS:
+        return []
+    return [f"the documents: {counted:,} words, at most {MOST_WORDS:,} are wanted: link to what stands elsewhere"]
 
 
 def line_findings(root: Path, name: Path) -> list[str]:

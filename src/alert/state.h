@@ -1,6 +1,6 @@
 #pragma once
-// What the alerts of a daemon leave to the next one (doc/FORMATS.md, "Alerts that go on"): as text
-// and back. The file may be anything by the time it is read.
+// What the alerts of a daemon leave to the next one (alerts.json): as text and back. The
+// file may be anything by the time it is read.
 
 #include <map>
 #include <string>

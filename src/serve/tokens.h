@@ -1,7 +1,7 @@
 #pragma once
 // Tokens: words that say who somebody is where no Unix socket can. Shown once when made; what is
-// kept (doc/FORMATS.md, "Tokens") is their SHA-256, so that a reader of the file learns none. 256
-// random bits need no slow hash: nobody tries them all.
+// kept is their SHA-256, so that a reader of the file learns none. One broken entry makes the whole
+// file unusable. 256 random bits need no slow hash: nobody tries them all.
 
 #include <sys/types.h>
 

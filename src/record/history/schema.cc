@@ -8,7 +8,10 @@ namespace {
 
 // One chunk is ten minutes of samples; a block is one series within one chunk. `first`: which of
 // the chunk's samples the block begins with. `tail` has the samples of the chunk that is still
-// open. Times are milliseconds since 1970 UTC.
+// open. Times are milliseconds since 1970 UTC. `series.process` 0: the device's own. `rollup.level`
+// 1: the minutes of an hour, 2: the hours of a UTC day; five columns, each behind its length:
+// samples, least, mean, p95, most (of a counter: per second). `to_ms` null: it lasts. `…_use`: a
+// quarter of an hour.
 constexpr auto tables = R"(
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE device(id INTEGER PRIMARY KEY, uuid TEXT NOT NULL UNIQUE, number INTEGER, name TEXT,
