@@ -98,8 +98,8 @@ class Acquisition {
     return queue_up();
   }
 
-  /// The tickets of a long queue are only read where they make a difference, and no more of them:
-  /// mostly the first few leave nothing.
+  /// Tickets are read only if they can change the answer, and only as many as needed. In a long
+  /// queue the first few mostly leave nothing.
   Result<void> consider_the_queue(LedgerView& view) {
     if (!now_.placement.satisfied() || !view.has_tickets) return {};
     const auto ids = ledger_.tickets_before({});
@@ -182,8 +182,9 @@ class Acquisition {
     return got;
   }
 
-  /// Reads the state of the first few alone, and forgets those who left. A waiter that leaves
-  /// something to others does not count, unless it wants the same as we: that leaves us nothing.
+  /// Reads the state of the first few only, and forgets those that left. A waiter that leaves
+  /// something to others does not count. It does count if it wants what we want: then it leaves us
+  /// nothing.
   bool is_among_the_first() {
     std::size_t counted = 0;
     const Instant now = clock_.now();
@@ -205,8 +206,8 @@ class Acquisition {
     return counted < lookers_at_most;
   }
 
-  /// For long, nobody ahead has left although what we want is nobody's by the ledger: they may be
-  /// awake and never take their turn.
+  /// For long, nobody ahead has left, although the ledger shows free devices for us. Those ahead
+  /// may be awake and never take their turn.
   bool is_left_to_us() {
     if (asked_ - still_since_ < patience_asleep(ahead_.size())) return false;
     still_since_ = asked_;
@@ -277,8 +278,8 @@ class Acquisition {
     return std::optional<Answer>();
   }
 
-  /// Whether the ledger leaves us anything at all: of four who watch a busy queue, a look of each
-  /// at the machine whenever anything happens would be most of what the queue costs.
+  /// Whether the ledger leaves us anything at all. Four waiters watch a busy queue. If each looked
+  /// at the machine on every event, that would be most of the queue's cost.
   bool is_worth_a_look(const LedgerView& view) {
     if (clock_.now() - last_good_look_ >= longest_pause || options_.request.idle_for) return true;
     const Snapshot unused =

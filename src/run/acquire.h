@@ -18,8 +18,8 @@
 
 namespace berth {
 
-/// Looks at the machine (claims and waiters are filled in by acquire()), and says which devices no
-/// job should be given (Snapshot::faults). Its provider bounds it in time.
+/// Looks at the machine and names the devices that no job should get (Snapshot::faults). acquire()
+/// fills in claims and waiters. The provider bounds the time of a look.
 using TakeSnapshot = std::function<Result<Snapshot>()>;
 
 /// What somebody who waits is told, whenever it changes.
@@ -80,8 +80,8 @@ struct NotAcquired {
   std::optional<Sentence> hindered_by = {};
 };
 
-/// The outer Result is for what went wrong (no ledger; who does not wait found the host lock held
-/// by one process all the time); the inner answer is yes or no.
+/// The outer Result is for failures: there is no ledger, or one process held the host lock all the
+/// time. (Only a caller that does not wait gives up at the lock.) The inner answer is yes or no.
 [[nodiscard]] Result<std::variant<Acquired, NotAcquired>> acquire(Ledger& ledger,
                                                                   const TakeSnapshot& look,
                                                                   Clock& clock,

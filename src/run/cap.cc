@@ -101,8 +101,8 @@ Sentence prove_mps(const std::string& pipes, const Manifest& manifest, Clock& cl
   return held ? Sentence() : held.error().said();
 }
 
-/// Whether another place may come before the folders that were looked at: then the version that the
-/// job meets is not known.
+/// Whether Python may search another place before the folders that were looked at. Then the version
+/// that the job gets is not known.
 bool may_have_other_packages(const PythonFacts& python, const RunOptions& options) {
   const auto& environment = options.environment;
   if (value_of(environment, "PYTHONPATH")) return true;

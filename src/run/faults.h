@@ -1,7 +1,7 @@
 #pragma once
-// What is done when a device of a run goes wrong while the job is on it: told by the sampler to the
-// keeper, each device's fault once, and by the keeper to the record, the launcher and, where that
-// is wanted, the job.
+// What happens when a device of a run goes wrong while the job is on it. The sampler tells the
+// keeper each device's fault once. The keeper tells the record and the launcher, and the job if it
+// wants that.
 
 #include <sys/types.h>
 

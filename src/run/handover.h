@@ -7,8 +7,8 @@
 //   ending BECAUSE           the keeper ends the job, or has warned it: one of end_cause
 //   end CODE SIGNAL DUMPED   the job has ended; before it is reaped
 //
-// "failed" and "end" are said in the same words to the launcher (run/keeper.h), and "failed" by the
-// job to its keeper.
+// The launcher gets "failed" and "end" in the same words (run/keeper.h). The job tells its keeper
+// "failed" in them, too.
 //
 // The pipe's end means that there is no keeper, and no job that has yet to become its command.
 

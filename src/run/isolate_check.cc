@@ -162,8 +162,8 @@ Result<std::string> open_own(const IsolationPlan& plan) {
   return opened;
 }
 
-/// What is closed answers EACCES; so does, from version 5 on, ioctl() of one that was opened
-/// neither to read nor to write (3), which the drivers take for as good.
+/// What is closed answers EACCES. The drivers accept a descriptor that was opened neither to read
+/// nor to write (mode 3). From Landlock version 5 on, ioctl() on that answers EACCES, too.
 Result<std::string> fail_to_open(const std::vector<std::string>& closed, bool has_ioctl) {
   for (const std::string& path : closed) {
     const auto file = open_fd(path, O_RDWR | O_NONBLOCK | O_NOCTTY);

@@ -35,8 +35,8 @@ KeeperTerms terms_of(const KeeperTask& task) {
           .stop_grace = task.options->stop_grace};
 }
 
-/// The heir, which is this before it has forked the keeper; the keeper; and the heir once more, in
-/// the place of a keeper that was killed.
+/// One object has three roles in turn. It is the heir, before it forks the keeper. The child is the
+/// keeper. The parent is the heir again, and takes the place of a killed keeper.
 class Keeper {
  public:
   Keeper(const KeeperTask& task, Fd to_launcher)

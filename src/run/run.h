@@ -1,7 +1,8 @@
 #pragma once
-// One job's life (doc/DESIGN.md, "Leases and runs"): get devices, start the job as if by hand, wait
-// for it, say what it used. Four processes per run, and a signal listener: the launcher (this one)
-// only waits, the keeper holds the lease and closes the record, the sampler looks once a second.
+// One job's life (doc/DESIGN.md, "Leases and runs"). Gets devices, starts the job as if by hand,
+// waits for it, says what it used. A run has four processes and a signal listener. The launcher
+// (this one) only waits. The keeper holds the lease and closes the record. The sampler looks once a
+// second.
 //
 // `run_job` is all of `berth run`; the caller wires the sources of truth and prints the words.
 
@@ -37,8 +38,8 @@ namespace berth {
 using Sight = std::function<Snapshot(const std::vector<Claim>& claims, WallTime now)>;
 /// Called once in the sampler process: opens the driver there, never in the launcher or the keeper.
 using SightFactory = std::function<Result<Sight>()>;
-/// Of a run with its end: who held how much of its devices then, in English, where it died for want
-/// of their memory. Nothing: it did not, or nobody can tell.
+/// For a run that died for want of its devices' memory: who held how much of it then, in English.
+/// Nothing: it did not die so, or nobody can tell.
 using MemoryJudge = std::function<std::optional<Sentence>(const RunRecord&)>;
 
 /// A job, and how it is launched here and now.
@@ -86,8 +87,8 @@ struct RunServices {
   /// What the kernel keeps this process's control group to on each device, by UUID. Null: nobody
   /// asks.
   std::function<Result<std::map<std::string, Bytes>>()> kernel_limits = {};
-  /// Has root's service keep this process, and what it starts from now on, to these; to none: takes
-  /// away what an earlier start was given. Null: nobody sets any.
+  /// Has root's service limit this process, and what it starts from now on, to these amounts. An
+  /// empty map takes away the limits of an earlier start. Null: nobody sets any.
   std::function<Result<void>(const std::map<std::string, Bytes>&)> set_kernel_limits = {};
   /// The simulated server that this is; nothing: a real machine.
   std::optional<std::string> simulated;
@@ -215,10 +216,10 @@ struct RunOutcome {
   std::optional<NextMemory> next_memory;
 };
 
-/// What a job that did not start exits with, as env(1) has it: not_found 127, no_permission 126 (it
-/// is there and cannot be executed), all else 125: that went wrong on our side.
+/// The exit code for a job that did not start, as env(1) has it. not_found: 127. no_permission: 126
+/// (it is there and cannot be executed). All else is our own failure: 125.
 [[nodiscard]] int exit_code_of_no_start(const Error& error);
-/// What `berth run` exits with where nobody saw how the job ended: as for everything that went
+/// The exit code of `berth run` where nobody saw how the job ended. It is the code of all that went
 /// wrong on our side, not the job's.
 inline constexpr int exit_of_unknown_end = 125;
 /// The other way round, for a code that came through a pipe.
@@ -232,14 +233,14 @@ inline constexpr int exit_of_unknown_end = 125;
 /// What is set to its own value (`…=${CUDA_VISIBLE_DEVICES:-0}`) is not set.
 [[nodiscard]] std::optional<ScriptLine> find_visible_devices_assignment(std::string_view text);
 
-/// Whether a command chooses its devices itself, as far as its words (`env …`, `bash -c …`, `python
-/// -c …`) and the texts of its scripts show it. `executable`: where its first word was found.
+/// Whether a command chooses its devices itself. Its words (`env …`, `bash -c …`, `python -c …`)
+/// show it, and the texts of its scripts. `executable`: where its first word was found.
 [[nodiscard]] std::optional<ScriptWarning> warning_about_devices_set_by(
     const std::vector<std::string>& command, const std::string& executable);
 
-/// The first curly quote, non-breaking blank or their like in a Python script's code, for which
-/// Python ends with a SyntaxError; `text` names it. Not in strings and comments; nothing where a
-/// small scan cannot tell.
+/// The first character in a Python script's code that ends Python with a SyntaxError; `text` names
+/// it. Curly quotes, non-breaking blanks and their like count, but not in strings and comments.
+/// Nothing: a small scan cannot tell.
 [[nodiscard]] std::optional<ScriptLine> find_character_python_refuses(std::string_view text);
 /// The same of the script that this command has Python run.
 [[nodiscard]] std::optional<ScriptWarning> warning_about_characters_in(
@@ -254,7 +255,7 @@ enum class StopResult { had_ended, not_again, ended_by_term, ended_by_kill };
 [[nodiscard]] Result<StopResult> stop_run(const RunRecord& run, std::chrono::milliseconds grace,
                                           Clock& clock, const std::string& proc = "/proc");
 
-/// The same, and first of what `berth exec` has begun in its lease: else that would go on on
+/// The same, but first ends what `berth exec` has begun in its lease. Else that would go on, on
 /// devices that are given to others. What cannot be ended is named, and keeps the run.
 /// `state_directory`: where its owner's records are.
 [[nodiscard]] Result<StopResult> stop_run_and_begun(const std::string& state_directory,

@@ -297,8 +297,9 @@ class Sampler {
     for (const FaultNews& fault : news.faults) tell("fault " + to_line(fault));
   }
 
-  /// A container that lost its access to the devices (after `systemctl daemon-reload`, say), and
-  /// who may open no more files, hears "Unknown Error" of devices on which jobs go on working.
+  /// "Unknown Error" can be ours alone, while jobs go on working on the devices. A container that
+  /// lost its access to the devices gets it (after `systemctl daemon-reload`, say). A process that
+  /// may open no more files gets it, too.
   [[nodiscard]] bool may_ask_driver() const {
     if (had_access_ && !has_access()) return false;
     return open_fd("/dev/null", O_RDONLY).has_value();

@@ -19,13 +19,13 @@ namespace berth {
 inline constexpr char sample_now = 's';
 inline constexpr char finish_up = 'f';
 
-/// What the sampler tells the keeper besides the lines below: the run has more of a device than its
-/// share, which an event before has told.
+/// One line that the sampler tells the keeper: the run has more of a device than its share. An
+/// event before has told the user.
 inline constexpr std::string_view over_cap = "over_cap";
 
-/// What the sampler tells the keeper, a line each: "ready" (after the first sample), "sampled",
-/// "event KIND TEXT" (for the record and the user), "fault …" (run/faults.h to_line: a device has
-/// gone wrong), "lost TEXT" (the record cannot be written).
+/// The other lines that the sampler tells the keeper are these. "ready": after the first sample.
+/// "sampled". "event KIND TEXT": for the record and the user. "fault …" (run/faults.h to_line): a
+/// device has gone wrong. "lost TEXT": the record cannot be written.
 struct SamplerTask {
   const RunOptions* options = nullptr;
   const RunServices* services = nullptr;

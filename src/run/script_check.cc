@@ -15,8 +15,8 @@ namespace berth {
 namespace {
 constexpr std::string_view variable = "CUDA_VISIBLE_DEVICES";
 
-/// The line's code: nothing of a comment; of a notebook's line, which is a string of JSON, what the
-/// shell gets ("!export X=0") or the notebook's own word ("%env X=0").
+/// The line's code, without comments. A notebook's line is a string of JSON. Of that it gives the
+/// shell's part ("!export X=0"), or the notebook's own word ("%env X=0").
 std::string_view code_in(std::string_view line) {
   std::string_view text = trimmed(line);
   if (text.starts_with("\"!") || text.starts_with("\"%")) text.remove_prefix(1);

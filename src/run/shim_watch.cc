@@ -87,8 +87,8 @@ std::vector<Note> ShimWatch::after_look(const std::vector<ProcessSample>& own,
   return news;
 }
 
-/// Told once of a run. The driver's figure of such memory counts against the limit all the same
-/// (tell_measured); but who has it is refused nothing.
+/// Told once for a run. The driver's figure of such memory still counts against the limit
+/// (tell_measured). But the process that has it is refused nothing.
 void ShimWatch::look_at_account(const std::vector<ProcessSample>& own, Clock& clock,
                                 std::vector<Note>& news) {
   const auto uncounted = slots_.look(*account_, own, clock);
@@ -114,8 +114,8 @@ void ShimWatch::tell_measured(const std::vector<Reading<Bytes>>& measured,
   }
 }
 
-/// Where one process alone is on a device, and nothing of it is hidden, what lasts above its
-/// charges is its context's.
+/// Applies if one process alone is on a device, and none of it is hidden. Then lasting memory above
+/// its charges is its context's.
 void ShimWatch::learn_contexts(const std::vector<ProcessSample>& own,
                                const std::vector<AccountFile::Told>& after) {
   if (state_directory_.empty() || !seen_.gap.empty() || !seen_.in_processes) return;

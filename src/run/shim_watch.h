@@ -1,6 +1,7 @@
 #pragma once
-// What a run's sampler learns of the shim that holds it: what it has charged, whether it is in each
-// process on the devices, and what the driver measures that it cannot see.
+// What a run's sampler learns of the shim that holds the run. It learns the shim's charges, and
+// whether the shim is in each process on the devices. It also learns what the driver measures and
+// the shim cannot see.
 
 #include <cstdint>
 #include <deque>

@@ -29,9 +29,9 @@ struct SweepPoint {
   friend bool operator==(const SweepPoint&, const SweepPoint&) = default;
 };
 
-/// All points, the last parameter changing fastest; "{name}" in the command is replaced, "{{"
-/// stands for a brace. invalid: too many points (says how many), a name twice, one that the command
-/// does not use, or a "{name}" that nobody sets.
+/// All points, the last parameter changing fastest. "{name}" in the command is replaced; "{{"
+/// stands for a brace. invalid: too many points (says how many), or a name twice. Also a name that
+/// the command does not use, or a "{name}" that nobody sets.
 [[nodiscard]] Result<std::vector<SweepPoint>> points_of(
     const std::vector<SweepParameter>& parameters, const std::vector<std::string>& command);
 

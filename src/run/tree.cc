@@ -227,8 +227,8 @@ TreeWatch TreeWatch::of(pid_t process, std::string proc) {
   return watch;
 }
 
-/// Reads the lists of children that the kernel keeps per thread: of a small job that is much less
-/// than a look at everybody. False: the kernel keeps none, or the job is no small one.
+/// Reads the kernel's lists of children, one per thread. For a small job that is much less than a
+/// look at all processes. False: the kernel keeps no lists, or the job is not small.
 bool TreeWatch::learn_by_children() {
   std::size_t threads_left = 64;
   std::vector<pid_t> parents;

@@ -1,6 +1,6 @@
 #pragma once
-// The run's process tree, from /proc: the keeper's descendants, also those that daemonised (the
-// keeper adopts them), less what the keeper itself runs (its sampler lives in the keeper's
+// The run's process tree, from /proc: the keeper's descendants. Daemonised processes belong to it,
+// as the keeper adopts them. The keeper's own processes do not (its sampler lives in the keeper's
 // session).
 
 #include <sys/types.h>
@@ -21,10 +21,10 @@ namespace berth {
 [[nodiscard]] std::vector<ProcessId> run_processes(pid_t keeper, const std::string& proc,
                                                    const std::vector<ProcessId>& except = {});
 
-/// Whether a process of the run may live: asked by the keeper itself, which reaps nobody meanwhile.
-/// An orphan becomes the keeper's child before its parent can be reaped. So each live one has an
-/// ancestor among the keeper's children, which may be dead: these count until they are reaped. A
-/// search for the living can miss one whose parents end while it goes on.
+/// Whether a process of the run may live. Only the keeper itself asks, and it reaps nobody
+/// meanwhile. An orphan becomes the keeper's child before its parent can be reaped. So each live
+/// one has an ancestor among the keeper's children. That ancestor may be dead: the dead count until
+/// they are reaped. A search for the living can miss one whose parents end while it goes on.
 [[nodiscard]] bool may_have_run_processes(pid_t keeper, const std::string& proc,
                                           const std::vector<ProcessId>& except = {});
 

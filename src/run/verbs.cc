@@ -76,8 +76,8 @@ std::vector<ProcessId> left_of(const RunRecord& run, const std::string& proc) {
   return left;
 }
 
-/// Nobody is seen, and it is known that nobody is there: a keeper lives that would see them, or
-/// none keeps the run any more.
+/// `nobody` means more than that nobody is seen. Either a living keeper would see them, or no
+/// keeper keeps the run any more.
 enum class Left { nobody, somebody, unknown };
 
 /// Its keeper was killed, and another process that holds its record has yet to take its place.
@@ -104,8 +104,9 @@ bool is_gone_by(Clock& clock, Instant deadline, const RunRecord& run, const std:
   return left_by(clock, deadline, run, proc) == Left::nobody;
 }
 
-/// Whom a killed keeper has left the job to needs a moment to find it. Until then its job may be
-/// seen, and nobody who left it: those would get no SIGTERM, and be killed later unasked.
+/// An heir needs a moment to find the job that a killed keeper left. Until then only the job itself
+/// may be seen, and not the processes that left it. Those would get no SIGTERM, and be killed later
+/// unasked.
 Result<void> wait_for_heir(const RunRecord& run, Clock& clock, const std::string& proc) {
   const Instant deadline = clock.now() + heir_patience;
   while (is_between_keepers(as_of_now(run), proc)) {
@@ -131,8 +132,8 @@ bool has_lost_its_device(const RunRecord& run) {
                      [](const RunEvent& event) { return event.kind.starts_with("gpu_"); });
 }
 
-/// Tells the keeper why its job ends. Without it the record says only how, and a follower that
-/// restarts jobs after a fault of their device would start it again.
+/// Tells the keeper why its job ends. Without it the record says only how. A follower restarts jobs
+/// after a fault of their device, and would start this one again.
 Result<void> note_stop_request_of(const RunRecord& run, milliseconds grace) {
   if (run.directory.empty()) return {};
   const OwnersRights rights(run.owner);

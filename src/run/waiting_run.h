@@ -1,6 +1,6 @@
 #pragma once
-// A run that waits for its devices: what would end it is noted, and where it is detached and so has
-// a record already, that says in the end that it was never started.
+// A run that waits for its devices. It notes what would end it. A detached run has a record
+// already: that then says that the run was never started.
 
 #include <csignal>
 #include <functional>

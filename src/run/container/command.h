@@ -1,6 +1,6 @@
 #pragma once
-// A command line of docker, podman or nerdctl that starts a container, read as its engine reads it:
-// options of the engine, options of `run`, image. Pure.
+// A command line of docker, podman or nerdctl that starts a container. It is read as its engine
+// reads it: options of the engine, options of `run`, image. Pure.
 
 #include <cstddef>
 #include <optional>
@@ -41,8 +41,8 @@ struct ContainerCommand {
   [[nodiscard]] std::string image_name() const;
 };
 
-/// Nothing: another command (by its first word and what the engine is told to do). invalid: an
-/// option that is not known, so that where the image stands cannot be told; says how to write it.
+/// Nothing: another command, by its first word and what the engine is told to do. invalid: an
+/// option is not known, so the image's position cannot be told. The error says how to write it.
 [[nodiscard]] Result<std::optional<ContainerCommand>> read_container_command(
     const std::vector<std::string>& command);
 

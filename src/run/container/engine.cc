@@ -96,8 +96,8 @@ Result<void> find_docker_endpoint(const ContainerCommand& command,
     engine.endpoint_by = option->text(command.words);
     return {};
   }
-  // As docker's client has it: --context, --host, DOCKER_HOST, DOCKER_CONTEXT, the one in use; and
-  // the context "default" is what DOCKER_HOST says.
+  // docker's client takes the first of --context, --host, DOCKER_HOST, DOCKER_CONTEXT, the current
+  // context. The context "default" means what DOCKER_HOST says.
   const auto* option = engine_option(command, "context");
   const bool is_named = option != nullptr && option->value != "default";
   const auto host = value_of(environment, "DOCKER_HOST");

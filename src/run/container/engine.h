@@ -22,14 +22,14 @@ namespace berth {
     const ContainerCommand& command, const std::vector<std::string>& environment, Clock& clock,
     const std::string& root = "");
 
-/// What the engine of this command is, where nothing in it contradicts the lease, and where it can
-/// be given devices at all. Of a simulated server nothing is asked.
+/// The engine of this command. Fails if the command contradicts the lease, or if the engine cannot
+/// be given devices. For a simulated server no engine is asked.
 [[nodiscard]] Result<ContainerEngine> fit_container(const ContainerCommand& command,
                                                     const RunOptions& options,
                                                     const RunServices& services);
 
-/// What the image of this command bakes in as CUDA_VISIBLE_DEVICES, where it is here and the engine
-/// answers fast; nothing: it sets none, or that is not known.
+/// The value of CUDA_VISIBLE_DEVICES that this command's image sets. Nothing: it sets none, the
+/// image is not here, or the engine does not answer fast.
 [[nodiscard]] std::optional<std::string> devices_set_by_image(
     const ContainerCommand& command, const std::vector<std::string>& environment, Clock& clock);
 
@@ -69,8 +69,8 @@ struct InspectedImage {
 [[nodiscard]] Result<InspectedImage> parse_inspected_image(std::string_view json,
                                                            std::string_view name);
 
-/// What prints the exit code of a container that has ended and is removed, one line for each of its
-/// ends, and returns at once. Empty: its engine's `wait` misses none.
+/// The command that prints the exit code of a container that has ended and is removed. It prints
+/// one line for each end, and returns at once. Empty: the engine's `wait` misses none.
 [[nodiscard]] std::vector<std::string> words_for_code_in_events(const RunContainer& container);
 
 /// "docker -H unix:///x inspect ID" as words.

@@ -327,8 +327,8 @@ void ContainerWatch::perform(const StopContainer& order) {
 
 void ContainerWatch::perform(const KillContainer&) {
   if (act_.is_under_way()) {
-    // It kills by itself when its time is over; one that does not is given up, and the next call
-    // comes in a second.
+    // The engine itself kills when its time is over. An engine that does not is given up, and the
+    // next call comes in a second.
     if (!kills_ && stop_until_ && clock_.now() >= *stop_until_) act_.end();
     return;
   }
@@ -338,8 +338,9 @@ void ContainerWatch::perform(const KillContainer&) {
 
 void ContainerWatch::perform(const RemoveContainer&) {
   if (act_.is_under_way()) return;
-  // podman's has a first process that waits for its start, below one that is told the id: both
-  // descend from the client, have its lease, and stay when the container is removed.
+  // podman's container has a first process that waits for its start. Its parent has the id among
+  // its words. Both descend from the client and have its lease. Both stay when the container is
+  // removed.
   for (const ProcessId& process : run_processes(terms_.keeper, terms_.proc)) {
     const auto words = read_proc_file(fmt::format("{}/{}/cmdline", terms_.proc, process.pid));
     if (!words || words->find(container_.id) == std::string::npos) continue;

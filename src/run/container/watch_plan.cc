@@ -14,8 +14,8 @@ constexpr Duration longest_id_pause = seconds(1);
 constexpr Duration first_look_pause = milliseconds(200);
 /// Of one that is not followed by its process, or whose engine does not answer.
 constexpr Duration longest_look_pause = seconds(30);
-/// How long one that was made may take to start once its client has gone, and how long an engine to
-/// notice the end of a process.
+/// How long a container may take to start after its client has gone. Also how long an engine may
+/// take to notice the end of a process.
 constexpr Duration patience_with_engine = seconds(10);
 /// How long after its client was ended an engine may still come to make the container.
 constexpr Duration patience_with_making = seconds(1);
@@ -116,8 +116,8 @@ void WatchPlan::on_inspected(const ContainerInspected& event, Instant now, Actio
     if (client_ && lives && !std::exchange(told_, true)) actions.push_back(TellRunsOn{*client_});
     return look_later(now);
   }
-  // One that is removed has ended: where its process is seen to live, the engine was restarted
-  // without it, or is another one.
+  // A removed container has ended. But if its process still lives, the engine was restarted without
+  // it, or another engine answers.
   const bool is_removed = event.how == How::gone;
   if (is_removed && followed_ != 0 && !process_gone_) return look_later(now);
   // nerdctl tells the id before it makes the container.

@@ -1,13 +1,12 @@
 #pragma once
-// The first process of a job that is several ranks (`--ddp`): starts them, passes on what they
-// print, ends with them. For the keeper it is the job, so that lease, stop, time limit and record
-// are what they are for any job.
+// The first process of a job that is several ranks (`--ddp`). It starts them, passes on what they
+// print, and ends with them. For the keeper it is the job. So lease, stop, time limit and record
+// are as for any job.
 //
-// The ranks are a process group each: a signal to the job, from whomever, is handed to each of them
-// once. Each writes into a file of the record, which is read here and shown line by line; so no
-// rank waits for a slow reader, and nothing is lost with this process. Where that is killed, the
-// kernel kills the ranks (PR_SET_PDEATHSIG): without it nobody would end those who wait for a dead
-// one.
+// Each rank is a process group: every signal to the job is handed to each of them once. Each rank
+// writes into a file of the record. This process reads that and shows it line by line. So no rank
+// waits for a slow reader, and nothing is lost if this process ends. If it is killed, the kernel
+// kills the ranks (PR_SET_PDEATHSIG). Without that, ranks that wait for a dead one would never end.
 
 #include <functional>
 #include <string>

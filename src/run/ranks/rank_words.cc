@@ -226,8 +226,8 @@ std::vector<Variable> common_variables(const std::vector<std::string>& environme
                                      {"PYTHONUNBUFFERED", "1"},
                                      {"PYTHONFAULTHANDLER", "1"}};
   if (!record.empty()) {
-    // PyTorch's flight recorder, by its names before 2.9 and since: the last so many operations,
-    // written into the record where one times out.
+    // PyTorch's flight recorder, by its names before 2.9 and since. It keeps the last operations
+    // and writes them into the record when one times out.
     const std::string dumps = record + "/fr_";
     for (const char* name : {"TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE"}) {
       variables.emplace_back(name, "2000");

@@ -30,18 +30,19 @@ struct SlurmAllocation {
 [[nodiscard]] std::optional<SlurmAllocation> slurm_allocation(
     const std::function<std::optional<std::string>(const char* name)>& variable);
 
-/// The first number in a visible-devices list that Slurm did not give: "3". Pure. Nothing: none, or
-/// it cannot be told: UUIDs, or where cards that were not given are hidden, and numbers begin anew.
+/// The first number in a visible-devices list that Slurm did not give: "3". Pure. Nothing: there is
+/// none, or it cannot be told. It cannot for UUIDs. It cannot where other cards are hidden, as
+/// numbers begin anew there.
 [[nodiscard]] std::optional<std::string> not_given_by_slurm(std::string_view list,
                                                             std::string_view cards,
                                                             const Snapshot& snapshot);
 
-/// Slurm's numbers as this job's own, which begin with 0 again where ConstrainDevices hides the
-/// others: a job that sees as many cards as it was given sees these. Else unchanged. Pure.
+/// Slurm's numbers as this job's own. ConstrainDevices hides the other cards, and numbers begin
+/// with 0 again. A job that sees as many cards as it was given sees these. Else unchanged. Pure.
 [[nodiscard]] std::string cards_as_seen(const std::string& cards, const Snapshot& snapshot);
 
-/// The snapshot as Slurm sees it: on these devices there is nobody but leases of this user, who may
-/// start several runs in one job; nobody waits. Pure.
+/// The snapshot as Slurm sees it: these devices hold only leases of this user, and nobody waits.
+/// The user may start several runs in one job. Pure.
 [[nodiscard]] Snapshot as_allocated(Snapshot snapshot, const std::vector<DeviceId>& devices,
                                     uid_t uid);
 

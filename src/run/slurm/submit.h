@@ -1,6 +1,6 @@
 #pragma once
-// Handing a job to Slurm. What Slurm starts on the node is `berth run` itself, so that record, log,
-// samples, limits and stop are as on one machine; Slurm chooses node and cards.
+// Hands a job to Slurm. Slurm chooses node and cards, and starts `berth run` itself on the node. So
+// record, log, samples, limits and stop are as on one machine.
 
 #include <optional>
 #include <string>
