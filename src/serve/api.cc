@@ -45,8 +45,8 @@ HttpResponse answer_stream(const Question&) {
   return response;
 }
 
-/// A browser has no word for "ask me who I am": being refused once makes it ask, and it knows from
-/// then on, also for server-sent events.
+/// A browser cannot ask "who am I?" by itself. One refusal makes it ask its user. From then on it
+/// sends the token, also for server-sent events.
 HttpResponse answer_login(const Question& question) {
   HttpResponse response;
   if (question.principal.is_known()) {
@@ -172,8 +172,8 @@ HttpResponse answer_asset(const Asset& asset) {
   return response;
 }
 
-/// A card for other pages' frames, which is a file of the page as others are: the device that it is
-/// of; empty: all.
+/// The device of a card for other pages' frames; empty: all devices. Such a card is a file of the
+/// page like others.
 std::optional<std::string_view> card_in(std::string_view path) {
   if (path == "/embed/server") return "";
   return match("/embed/gpu/*", path);

@@ -1,5 +1,5 @@
-// Composing a `berth run` command: what the members of a job (place/job_spec.h) would get on the
-// machine as it was seen last. Nothing is taken.
+// Composes a `berth run` command. Says what a job (place/job_spec.h) would get on the machine as of
+// the last look. Nothing is taken.
 
 #include <fmt/ranges.h>
 

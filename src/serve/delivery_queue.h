@@ -1,7 +1,7 @@
 #pragma once
-// DeliveryQueue: what has to be told to whom, and when it is tried again. Each receiver has a queue
-// of his own with a bound, and one message on its way; one who hangs or refuses keeps nobody else
-// waiting. Pure: it says what to send, and is told how that went.
+// DeliveryQueue: what has to be sent to which receiver, and when it is tried again. Each receiver
+// has a bounded queue of its own, and one message on its way. A receiver that hangs or refuses
+// keeps nobody else waiting. Pure: it says what to send, and is told how that went.
 
 #include <cstdint>
 #include <deque>

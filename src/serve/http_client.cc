@@ -194,8 +194,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     connect();
   }
 
-  /// Addresses one after the other, each with its share of the time, so that one that swallows
-  /// packets does not keep the next from being tried.
+  /// Tries addresses one after the other, each with its share of the time. So an address that
+  /// swallows packets does not keep the next from being tried.
   void connect() {
     ErrorOfAsio ignored;
     socket_.close(ignored);

@@ -19,8 +19,8 @@ void start_parser(std::optional<RequestParser>& parser) {
 }
 
 std::expected<HttpRequest, HttpResponse> request_of(const RawRequest& raw, bool is_chunked) {
-  // What follows such a head may be a body: taken for the next request, it would be somebody's
-  // way around a proxy.
+  // A body may follow such a head. If it were taken for the next request, it would be a way around
+  // a proxy.
   if (raw.count(http::field::transfer_encoding) != 0 && !is_chunked) {
     return std::unexpected(
         error_response(501, "transfer_encoding", "only chunked bodies are understood", ""));

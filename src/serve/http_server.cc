@@ -168,8 +168,8 @@ Result<void> HttpServer::Parts::open_address(const Address& address) {
   return {};
 }
 
-/// Whether there is a place now. A peer with many silent connections makes room, then the one that
-/// idled longest: an earnest one asks in a moment, and from few connections.
+/// Whether there is a place now. First a peer with many silent connections makes room, then the
+/// longest idle connection. An honest peer asks in a moment, and from few connections.
 bool HttpServer::Parts::make_room(ConnectionSlots& places) {
   const auto tell = [&](std::string_view kind, const std::string& what) {
     server->handler.note(kind, fmt::format("{} connections at once: {}", places.taken, what),

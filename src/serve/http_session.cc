@@ -307,8 +307,8 @@ class HttpSession final : public Session {
                             });
   }
 
-  /// Says that nothing more comes, and reads on for a moment: closing at once, with bytes unread,
-  /// would take the answer away from under the reader.
+  /// Says that nothing more comes, and reads on for a moment. If it closed at once, with bytes
+  /// unread, the reader would lose the answer.
   void linger() {
     ErrorOfAsio ignored;
     lowest().socket().shutdown(asio::socket_base::shutdown_send, ignored);

@@ -1,6 +1,6 @@
 #pragma once
-// What was asked over HTTP and what is answered, as plain values: everything behind the listeners
-// is a function from the one to the other, and knows no sockets.
+// A question over HTTP and its answer, as plain values. Everything behind the listeners is a
+// function from question to answer, and knows no sockets.
 
 #include <memory>
 #include <optional>

@@ -1,6 +1,6 @@
-// The nvidia_smi profile: nvidia_gpu_exporter's names. They follow from the columns of
-// --query-gpu: dots become _, capitals _ and a small letter, and a unit a word at the end. What the
-// columns do not hold has names of its own, further below.
+// The nvidia_smi profile: nvidia_gpu_exporter's names. They follow from the columns of --query-gpu.
+// Dots become _, capitals _ and a small letter, and a unit becomes a word at the end. Values that
+// no column holds have names of their own, further below.
 
 #include <algorithm>
 #include <array>

@@ -102,8 +102,8 @@ PeopleFound people_of(const Page& page) {
   return people;
 }
 
-/// Whether nothing ran on it in the whole window: no look, and no sample of the driver's, had more
-/// than what an idle card's counter flickers by.
+/// Whether nothing ran on it in the whole window. No look and no sample of the driver's may exceed
+/// the flicker of an idle card's counter.
 bool was_idle(const Page& page, DevicePosition position) {
   const WindowStatistics* window = page.scrape.window;
   if (window == nullptr) return false;

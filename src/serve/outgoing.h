@@ -1,6 +1,6 @@
 #pragma once
-// The last step before an answer leaves: its ETag, what the client has already, compression, and
-// the headers that every answer carries. Pure.
+// The last step before an answer leaves. It adds the ETag and the headers that every answer
+// carries, compresses, and leaves out what the client has already. Pure.
 
 #include <memory>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// Who is known on this machine, as /etc/passwd and /etc/group say now: somebody may be added, or
-// join a group, while a server runs.
+// The users and groups of this machine, as /etc/passwd and /etc/group say now. While a server runs,
+// a user may be added or join a group.
 
 #include <sys/stat.h>
 

@@ -1,6 +1,7 @@
 #pragma once
-// Whose turn it is to be asked: each host once an interval, spread so that many are not asked at
-// once, those that fail ever more seldom, and never so many of these that the others wait. Pure.
+// Which host is asked next. Each is asked once an interval, spread so that many are not asked at
+// once. Hosts that fail are asked ever more seldom. They never take so many places that the others
+// wait. Pure.
 
 #include <cstddef>
 #include <cstdint>

@@ -53,8 +53,8 @@ class GroupBook {
 /// Somebody who came through the Unix socket. `own`: the uid that the daemon runs as.
 [[nodiscard]] Principal principal_of_peer(uid_t peer, uid_t own, const GroupBook& book);
 
-/// What an Authorization header brings: "Bearer TOKEN", or "Basic" with the token as password (a
-/// browser asks for that by itself, and so can Prometheus). Nothing: neither.
+/// The token in an Authorization header: "Bearer TOKEN", or "Basic" with the token as password. A
+/// browser asks its user for a password by itself; Prometheus can send one. Nothing: neither.
 [[nodiscard]] std::optional<std::string> token_in(std::string_view authorization);
 
 }  // namespace berth::serve

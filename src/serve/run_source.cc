@@ -47,15 +47,16 @@ Result<std::optional<FoundRun>> read_found(const StateDirectory& directory, cons
   if (directory.as) owner = *directory.as;
   auto record = read_run(path, *owner);
   if (!record) return std::unexpected(why_not_read(name, record.error().code()));
-  // Under its own id it would be two runs of one name, and what is asked about one be told of the
-  // other.
+  // Under its own id there would be two runs of one name. A question about one would be answered by
+  // the other.
   if (record->manifest.id != name) {
     return fail(ErrorCode::not_found,
                 "there is no run {}: its folder holds the record of another run, copied or renamed",
                 printable(name));
   }
-  // Whose it is, its folder says. What the record says is whatever its writer wrote: it counts
-  // where the machine has no name for him (a directory service has), and the uid is his own.
+  // The folder says whose the run is. The record says whatever its writer wrote. Its user name
+  // counts only if its uid is the owner's, and the machine has no name for that uid. (A directory
+  // service has.)
   const std::string known = local_user_name(owner->uid);
   const bool is_known = known != std::to_string(owner->uid);
   if (is_known || record->manifest.uid != owner->uid) record->manifest.user = known;

@@ -1,7 +1,7 @@
 #pragma once
-// SignIn: how a browser becomes known without a token being typed. A link has a secret in its
-// fragment, which no request carries and no log keeps; the page exchanges it, once, for a token of
-// its own. Nothing of it is kept on disk: with the server all of it ends. One thread.
+// SignIn: how a browser becomes known without a typed token. A link has a secret in its fragment,
+// which no request carries and no log keeps. The page exchanges it, once, for a token of its own.
+// Nothing is kept on disk: all of it ends with the server. One thread.
 
 #include <sys/types.h>
 

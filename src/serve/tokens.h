@@ -1,7 +1,7 @@
 #pragma once
-// Tokens: words that say who somebody is where no Unix socket can. Shown once when made; what is
-// kept (doc/FORMATS.md, "Tokens") is their SHA-256, so that a reader of the file learns none. 256
-// random bits need no slow hash: nobody tries them all.
+// Tokens: words that say who somebody is where no Unix socket can. A token is shown once, when it
+// is made. The file keeps its SHA-256 (doc/FORMATS.md, "Tokens"), so a reader of the file learns
+// none. 256 random bits need no slow hash: nobody tries them all.
 
 #include <sys/types.h>
 
@@ -62,8 +62,8 @@ class TokenStore {
 /// "berth_" and 256 bits of the kernel's randomness.
 [[nodiscard]] Result<std::string> make_secret();
 
-/// The tokens as their file says now. The file may lie on a disk that hangs: it is read on a thread
-/// of its own, and until it has been read the tokens are those before.
+/// The tokens as their file says now. The file may lie on a disk that hangs, so a thread of its own
+/// reads it. Until it has been read, the tokens are those before.
 class TokenWatch {
  public:
   /// Reads the file at once: nothing is served before. Nothing: there is no home to keep tokens in.
@@ -92,8 +92,8 @@ class TokenWatch {
   Workers reader_{1};
 };
 
-/// Counts wrong tokens by where they came from. The right one is taken from anybody at any time;
-/// somebody who goes on with wrong ones is told when to come back, and the log says it once.
+/// Counts wrong tokens by the address they came from. The right one is taken from anybody at any
+/// time. An address that goes on with wrong ones is told when to come back. The log says it once.
 class WrongTokens {
  public:
   /// One more; how long to stay away, where it was one too many.

@@ -50,8 +50,8 @@ Result<std::string> stop_in(const std::string& state_directory, const std::strin
   return std::string(word_for(*stopped));
 }
 
-/// What a process of this user began with, NAME=value each; nothing: there is no such process, or
-/// it is another user's. A lease may name any process as its keeper.
+/// The environment that a process of this user began with, NAME=value each. Nothing: there is no
+/// such process, or it is another user's. A lease may name any process as its keeper.
 std::vector<std::string> environment_of(ProcessId process, uid_t uid) {
   const std::string folder = "/proc/" + std::to_string(process.pid);
   struct stat facts{};

@@ -1,17 +1,19 @@
 #pragma once
-// Who sees what. Pure: a snapshot or a run, who asks and what the administrator decided in, the
-// part of it that he may see out.
+// Who sees what. Pure: a snapshot or a run goes in, with who asks and what the administrator
+// decided. The part that the asking one may see comes out.
 //
-// Everybody sees devices and numbers. Somebody known sees what is his own whole; the administrator
-// (root, the daemon's own user, a token made for one) everything. Of others he sees:
+// Everybody sees devices and numbers. A known user sees the whole of their own. The administrator
+// (root, the daemon's own user, a token made for one) sees everything. Of others a known user sees:
 //   owner   that a device is in use: no names of users
 //   public  names of users, no commands, no containers, no paths (the default)
-//   group   as public, and the commands of those who share a group with him
+//   group   as public, and the commands of users who share a group with the asking one
+//
 // Names of pods are as paths, unless `pods` opens them to everybody who may ask.
-// Who comes through the Unix socket is a user of this machine. Its /proc and its ledger show him
-// what others run, and so does this, but for `owner`. Where /proc hides it (hidepid), none does.
-// Nobody in particular (TCP without a token) sees what `public` or, where that is chosen, `owner`
-// shows of others.
+//
+// A user who comes through the Unix socket is a user of this machine. /proc and the ledger show
+// that user what others run. So this shows it, too, but not with `owner`. If /proc hides it
+// (hidepid), neither does. Somebody unknown (TCP without a token) sees of others what `public`
+// shows, or `owner` if that is chosen.
 
 #include <cstddef>
 #include <map>
@@ -60,8 +62,9 @@ enum class AccessLevel { numbers, names, commands, whole };
 /// Names of files that are somebody's own made "…"; those of the system stay.
 [[nodiscard]] std::string without_private_paths(std::string_view text);
 
-// ViewCache: what each who asks may see of one look. Made when the first of those who see the same
-// asks, because leaving out what is not for him costs as much as writing a page of metrics.
+// ViewCache: what each asking one may see of a look. All who see the same share one view, made when
+// the first of them asks. Leaving out what one may not see costs as much as writing a page of
+// metrics.
 
 class ViewCache {
  public:
