@@ -1,6 +1,6 @@
 #pragma once
-// `berth explain` for what runs now: what was seen of the GPUs and the job, its phases, and why the
-// GPUs are not busy.
+// `berth explain` for what runs now. Shows what was seen of the GPUs and the job, its phases, and
+// why the GPUs are not busy.
 
 #include <string>
 #include <vector>

@@ -90,8 +90,8 @@ std::string render_gpu_proofs(const Examined& host, const Style& style) {
 
 // --------------------------------------------------------------------------------- the machine
 
-/// "8 × NVIDIA H100 80GB HBM3, T4": the first by its whole name, so that four kinds of card are
-/// still a line.
+/// "8 × NVIDIA H100 80GB HBM3, T4": the first has its whole name, the others a short one. So four
+/// kinds of card still fit a line.
 std::string cards_text(const std::vector<const Device*>& gpus) {
   std::map<std::string, int> counts;
   for (const Device* gpu : gpus) ++counts[gpu->name.get().value_or("?")];

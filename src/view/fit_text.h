@@ -23,8 +23,8 @@ struct FitAnswer {
   std::optional<std::string> simulated;
 };
 
-/// To start it here: with the upper end of the range in whole GiB, or with whole cards where none
-/// surely has that much.
+/// The command that starts it here, with the upper end of the range in whole GiB. If no card surely
+/// has that much, with whole cards.
 [[nodiscard]] std::string run_line(const FitAnswer& answer);
 
 [[nodiscard]] std::string render_fit(const FitAnswer& answer, const Style& style);

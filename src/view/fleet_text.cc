@@ -15,8 +15,7 @@ namespace berth {
 
 namespace {
 
-/// A host's line: its name, how many cards are free, how busy each of them is, their
-/// memory, who waits, who uses them.
+/// A host's line: its name, free cards, each card's load, their memory, waiters, users.
 constexpr auto fleet_columns = std::to_array<TableColumn>({
     {.header = as_key("SERVER"), .minimum = 8},
     {.header = as_key("FREE"), .align = Align::right},

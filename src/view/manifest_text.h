@@ -1,6 +1,6 @@
 #pragma once
-// `berth manifest` and `berth manifest diff`: what a place or a run is made of, and what differs
-// between two, for people and for programs.
+// `berth manifest` and `berth manifest diff`, for people and for programs. They show what a place
+// or a run is made of, and how two differ.
 
 #include <string>
 #include <string_view>

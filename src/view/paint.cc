@@ -64,8 +64,8 @@ std::string ascii_only(std::string_view text) {
 constexpr std::string_view never_first = "，。；：、！？）”」》";
 constexpr std::string_view never_last = "（“「《";
 
-/// What wrapped() must not tear apart: a run of narrow characters, or one wide character, with the
-/// marks that stay with it.
+/// What wrapped() must not tear apart: a run of narrow characters, or one wide character. The marks
+/// that stay with it belong to it.
 std::string_view take_unbreakable(std::string_view& text) {
   std::size_t length = 0;
   std::string_view before;

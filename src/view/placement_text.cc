@@ -73,8 +73,8 @@ struct DeviceRow {
   Paint paint = Paint::plain;
 };
 
-/// Rows with number and name in columns of their own; what they say is wrapped beneath itself, so
-/// that nothing of a reason is lost.
+/// Rows with number and name in columns of their own. Their text is wrapped beneath itself, so that
+/// nothing of a reason is lost.
 std::string rows_text(const std::vector<DeviceRow>& rows, const Style& style) {
   int number = 0;
   int name = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// The queue for people and programs: who waits for what and why, what is gathered for whom until
-// when, and who starts when.
+// The queue for people and programs. It says who waits for what and why, and who starts when. It
+// also says what is gathered for whom, and until when.
 
 #include <limits>
 #include <optional>

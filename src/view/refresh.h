@@ -1,7 +1,7 @@
 #pragma once
-// `-w`: the same picture again and again in place, without flicker. Only changed lines are
-// written, all in one string for one write(2); the cursor is left under the last line, so that an
-// interrupted refresh leaves the screen readable.
+// `-w`: redraws the same picture in place, without flicker. Only changed lines are written, all in
+// one string for one write(2). The cursor is left under the last line. So an interrupted refresh
+// leaves the screen readable.
 
 #include <optional>
 #include <string>

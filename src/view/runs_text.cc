@@ -92,7 +92,7 @@ Reading<Bytes> memory_peak(const Summary& summary) {
   return peak;
 }
 
-/// How it went; of a run that was started again for another, also which: the end of an id names it.
+/// How it went. Of a run that was started again for another, also the end of that one's id.
 std::string course_text(const RunRecord& run) {
   constexpr std::size_t shortest = 6;
   const std::string& before = run.manifest.retry_of;

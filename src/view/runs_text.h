@@ -11,8 +11,8 @@
 
 namespace berth {
 
-/// How a run's readings went over time, in few enough points to draw however long it was: fed
-/// sample by sample (for_each_sample), it halves its resolution when it is full.
+/// A run's readings over time, in few enough points to draw, however long the run was. It is fed
+/// sample by sample (for_each_sample), and halves its resolution when it is full.
 class RunSeries {
  public:
   void add(const Sample& sample);
@@ -60,16 +60,17 @@ struct RunDetails : RunStory {
 /// Whether a simulated server gave what it is said to have used of GPUs.
 [[nodiscard]] bool has_invented_figures(const RunRecord& run);
 
-/// What was seen of a run without a device that shows whether it kept off them, and in how many
-/// looks. Nothing where nobody looked.
+/// For a run without a device: what shows whether it kept off the devices, and in how many looks.
+/// Nothing where nobody looked.
 [[nodiscard]] std::vector<std::string> kept_off_texts(const Summary& summary);
 
-/// The line on stderr when the job has ended: how, how long, on what, memory peak against what was
-/// promised, how busy the GPU was, energy. One line, never cut. Says so where the run is simulated.
+/// The line on stderr when the job has ended. It says how, how long and on what. It compares the
+/// memory peak with the promise, and says how busy the GPU was, and the energy. One line, never
+/// cut. Says so if the run is simulated.
 [[nodiscard]] std::string render_end_line(const RunRecord& run, const Style& style);
 
-/// "ended with 0", "ended with 1", "killed by SIGKILL (9)", "running", "end unknown"; "never
-/// started: waited 12s for 1 GPU, stopped by ana".
+/// One of "ended with 0", "ended with 1", "killed by SIGKILL (9)", "running", "end unknown". Or
+/// "never started: waited 12s for 1 GPU, stopped by ana".
 [[nodiscard]] std::string state_text(const RunRecord& run);
 
 /// Of one that waits: "12s so far for 1 GPU; `berth explain ID` says why".

@@ -29,8 +29,8 @@ struct StatusOptions {
 /// what there is.
 [[nodiscard]] Result<void> check_patterns(const Snapshot& snapshot, const StatusOptions& options);
 
-/// The snapshot with only what the options let through, for `--json` and `--csv`: other devices,
-/// their processes and leases are gone, problems of the whole machine stay.
+/// The snapshot with only what the options let through, for `--json` and `--csv`. Other devices,
+/// their processes and leases are gone. Problems of the whole machine stay.
 ///
 /// not_found: as check_patterns() says.
 [[nodiscard]] Result<Snapshot> narrowed(const Snapshot& snapshot, const StatusOptions& options);

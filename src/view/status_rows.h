@@ -13,8 +13,8 @@
 
 namespace berth {
 
-/// Who is on the device itself (not on its MIG instances), a row for each process, lease and
-/// unexplained amount of memory: leased processes first.
+/// Who is on the device itself, not on its MIG instances. One row for each process, lease and
+/// unexplained amount of memory; leased processes come first.
 [[nodiscard]] std::vector<TableRow> occupants_of(const Device& device, const SnapshotIndex& index,
                                                  const std::optional<std::string>& user,
                                                  const Style& style);
@@ -27,8 +27,8 @@ namespace berth {
 [[nodiscard]] Table occupant_table(const std::vector<std::vector<TableRow>>& all, int width,
                                    const Style& style);
 
-/// One device: its cells in the columns' order; `reason` instead of the middle ones where it has no
-/// readings to show.
+/// One device: its cells in the columns' order. If it has no readings to show, `reason` stands in
+/// place of the middle ones.
 struct DeviceRow {
   const Device* device = nullptr;
   DeviceState state = DeviceState::free;

@@ -1,6 +1,6 @@
 #pragma once
-// The file that `berth support` writes: parts with borders, for a person to read before sending it,
-// and the list of what is in it that is shown first.
+// The file that `berth support` writes. It has parts with borders, so that a person can read it
+// before sending it. The list of its contents is shown first.
 
 #include <optional>
 #include <string>

@@ -6,7 +6,7 @@
 
 namespace berth {
 
-/// For HTML and SVG, between tags and inside of double quotes: control characters, bidi overrides
+/// For HTML and SVG, between tags and inside of double quotes. Control characters, bidi overrides
 /// and broken UTF-8 are shown as \xNN, markup as itself.
 [[nodiscard]] std::string html_escaped(std::string_view text);
 

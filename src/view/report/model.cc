@@ -40,8 +40,8 @@ bool is_counter(std::string_view name) {
 
 bool says_a_number(const Mark& mark) { return !numbers_in(mark.text).empty(); }
 
-/// Marks to draw and list: first those in words, which are few and mean most; of the rest as many,
-/// evenly, as there is room for. In the order of time.
+/// Marks to draw and list, in the order of time. Those in words come first: they are few and mean
+/// most. The rest fills the room that is left, evenly.
 std::vector<std::size_t> chosen_marks(const std::vector<Mark>& marks) {
   std::vector<std::size_t> in_words;
   std::vector<std::size_t> in_numbers;

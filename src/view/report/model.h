@@ -1,7 +1,7 @@
 #pragma once
-// Report: everything that `berth report` says of one or more runs, as a value. It is put together
-// from records, samples, marks, events and findings by pure functions; three writers (html.cc,
-// markdown.cc, json.cc) show it.
+// Report: everything that `berth report` says of one or more runs, as a value. Pure functions build
+// it from records, samples, marks, events and findings. Three writers (html.cc, markdown.cc,
+// json.cc) show it.
 
 #include <algorithm>
 #include <array>
@@ -104,8 +104,8 @@ class RunCurves {
 
   [[nodiscard]] std::size_t devices() const { return per_device_.size(); }
   [[nodiscard]] const Track& of_device(std::size_t device, Curve quantity) const;
-  /// Of all devices together (the sum, of utilisation, temperature and clock the mean; absent where
-  /// one is), and of the processes.
+  /// Of all devices together, and of the processes. It is the sum; for utilisation, temperature and
+  /// clock the mean. Absent if one device's is.
   [[nodiscard]] const Track& whole(Curve quantity) const;
   /// Why the last reading of it that is missing is.
   [[nodiscard]] Absent why_absent(Curve quantity) const;
