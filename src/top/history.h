@@ -1,7 +1,6 @@
 #pragma once
-// History: what devices and processes did while somebody watched, in rings. A column of a chart is
-// all the samples it stands for, so that neither a spike nor a gap is lost where a screen is
-// narrower than the time shown.
+// History: what devices and processes did while somebody watched, in rings. A column of a chart
+// covers all its samples. So no spike and no gap is lost on a screen narrower than the time shown.
 
 #include <array>
 #include <cstddef>
@@ -40,8 +39,8 @@ class Series {
   std::vector<std::optional<float>> values_;
 };
 
-/// Readings that nobody records and that are charted here: encoder, decoder, fan in percent, the
-/// SM clock in MHz, in that order.
+/// Readings that nobody records and that are charted here. In this order: encoder, decoder, fan in
+/// percent, the SM clock in MHz.
 inline constexpr std::size_t seen_only_count = 4;
 [[nodiscard]] std::optional<float> seen_only(std::size_t which, const Device& device);
 

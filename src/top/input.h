@@ -1,7 +1,7 @@
 #pragma once
-// What a person does at the terminal, decoded from its bytes. Pure: a sequence may be cut anywhere
-// between two reads, and what nobody knows is swallowed whole, so that no answer of a terminal and
-// no pasted text is ever taken for keys.
+// What a person does at the terminal, decoded from its bytes. Pure: a read may end in the middle of
+// a sequence. Unknown sequences are swallowed whole. So a terminal's answer or a pasted text is
+// never taken for keys.
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 // State: all that the live view knows at one moment, and the events that change it. update() and
-// render() are pure functions of it; the loop around them (app/) reads keys, looks at the machine
+// render() are pure functions of it. The loop around them (app/) reads keys, looks at the machine
 // and does what `wanted` asks for.
 
 #include <sys/types.h>

@@ -347,8 +347,8 @@ std::vector<Painter::Plot> plots_of(const Painter& painter, const Device& device
   return plots;
 }
 
-/// A device's charts side by side, or the one that was chosen; fewer where they would be too narrow
-/// to read.
+/// A device's charts side by side, or the chosen one. There are fewer where they would be too
+/// narrow to read.
 void draw_strip(const Painter& painter, const Device& device, int column, int row, int width,
                 int height) {
   painter.cell(column, row, short_name(device), 4, true, Tone::bold);
