@@ -21,8 +21,8 @@ namespace berth {
 
 namespace {
 
-// How a verb's --help looks: options on the left, what they do on the right, 80 columns wide in
-// every language.
+// The layout of a verb's --help: options on the left, their meaning on the right. It is 80 columns
+// wide in every language.
 class HelpFormat final : public CLI::Formatter {
  public:
   HelpFormat(std::string_view examples, std::string words)

@@ -149,8 +149,8 @@ class Context {
   std::optional<Result<std::string>> piped_;  // what came through a pipe: it can be read once only
 };
 
-/// Adds to a look that has been judged what the ledger says, and whether it could be read: who
-/// holds what, who waits, and what is reserved for whom.
+/// Adds what the ledger says to a look that has been judged: holders, waiters, reservations. Also
+/// adds whether the ledger could be read.
 void add_ledger(Snapshot& snapshot, LedgerView view, Instant now, HolderNames& names,
                 const Policy* policy);
 

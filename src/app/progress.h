@@ -24,8 +24,8 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  /// May be called as often as one likes: ten times a second it is drawn. `share` of the whole, 0
-  /// to 1; nothing: nobody knows how long it will take, and it says how long it took until now.
+  /// May be called as often as one likes: it is drawn ten times a second. `share` of the whole, 0
+  /// to 1. Nothing: nobody knows how long it will take, so it says how long it took until now.
   void show(std::optional<double> share, const std::string& what);
   /// Takes the line away.
   void clear();

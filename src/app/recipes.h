@@ -1,6 +1,6 @@
 #pragma once
-// The recipes: small complete PyTorch programs (examples/recipes, doc/RECIPES.md) that are part of
-// the binary, so that they are wherever berth is.
+// The recipes: small complete PyTorch programs (examples/recipes, doc/RECIPES.md). They are part of
+// the binary, so they are wherever berth is.
 
 #include <optional>
 #include <span>

@@ -17,7 +17,7 @@ namespace berth {
 /// The run named on the command line; empty: "last". The error says where it was looked for.
 [[nodiscard]] Result<RunRecord> find_run(Context& context, const std::string& name);
 
-/// The same for what is done to a run under way, which may have no record: then by its lease, or by
+/// The same for an act on a run under way, which may have no record. Then its lease finds it, or
 /// the processes that carry its id.
 [[nodiscard]] Result<RunRecord> find_run_under_way(Context& context, const std::string& name);
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a run's record tells when all of it is looked at: for `berth report`, and for who asks the
-// server why it went as it did.
+// All that a run's record tells when the whole of it is read. `berth report` shows it, and the
+// server tells it to those who ask why a run went as it did.
 
 #include <string>
 #include <vector>

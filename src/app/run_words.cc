@@ -38,8 +38,9 @@ bool tell_cause(const Context& context, const RunRecord& record, Gather how, Wal
   return cause.has_value();
 }
 
-/// Whether its output could tell more than its end does: it failed by itself, with a code of its
-/// own or by abort(), which says why there alone. Any other signal is what the end line names.
+/// Whether its output could tell more than its end does. It must have failed by itself, with a code
+/// of its own or by abort(). Only the output says why then. Any other signal is named by the end
+/// line.
 bool output_could_tell(const RunFinished& finished, const RunRecord& record) {
   const int signal = signal_of(record);
   return !finished.end_wanted && record.end->because.empty() && !record.manifest.log &&

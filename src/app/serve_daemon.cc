@@ -404,8 +404,8 @@ void Daemon::drain() {
   server_->drain([this] { loop_.stop(); });
 }
 
-/// What is queued is written by now or has the rest of the patience. After that the process ends
-/// as it is, for the history's thread is in the midst of it; its journal keeps the store whole.
+/// The queue is written by now, or has the rest of the patience. After that the process ends as it
+/// is: the history's thread is in the middle of a write. The journal keeps the store whole.
 void Daemon::end_history() {
   if (history_.stop(std::max(drained_ - context_.clock().now(), Duration{0}))) return;
   complain(

@@ -26,13 +26,13 @@ namespace berth {
 [[nodiscard]] std::vector<std::string> server_sockets(const Context& context);
 /// The same of a simulated server, whatever this one looks at.
 [[nodiscard]] std::vector<std::string> simulated_server_sockets(const Context& context);
-/// Where records of runs are: one's own; for root those of all whom /etc/passwd names as well,
-/// whose homes lie below $BERTH_HOMES where that is set (for tests).
+/// Where records of runs are: one's own. For root also those of all users whom /etc/passwd names.
+/// With $BERTH_HOMES (for tests) their homes lie below that.
 [[nodiscard]] std::vector<serve::StateDirectory> record_directories(const Context& context,
                                                                     std::string_view passwd);
 
-/// What a command that is told of alerts is run with: this program's own environment, less what
-/// systemd said to it alone.
+/// The environment of a command that is told of alerts. It is this program's own, less what systemd
+/// said to this program alone.
 [[nodiscard]] serve::CommandPlace command_place(const Context& context);
 
 /// A word in it that is no setting: misspelt, or of a newer berth.

@@ -347,8 +347,8 @@ void TopLoop::wait() {
   flush();
 }
 
-/// A terminal takes a picture in pieces of some kilobytes, a moment apart; one that is stopped
-/// takes nothing for long, and is asked less and less often.
+/// A terminal takes a picture in pieces of some kilobytes, a moment apart. A stopped terminal takes
+/// nothing for long, and is asked less and less often.
 void TopLoop::flush() {
   if (terminal_.is_behind()) terminal_.flush();
   constexpr Duration longest = milliseconds(50);

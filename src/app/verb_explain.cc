@@ -171,8 +171,8 @@ class ExplainVerb final : public Verb {
     return exit_code::ok;
   }
 
-  /// A bare number is a process or a device, and so is what only devices are called: ids of runs
-  /// are longer and have dashes in them.
+  /// A bare number is a process or a device. Some other words only name devices. Ids of runs are
+  /// longer and have dashes in them.
   [[nodiscard]] bool is_pid_or_device() const {
     return parse_unsigned(name_).has_value() || name_.starts_with("GPU-") ||
            name_.starts_with("MIG-") || name_.find(':') != std::string::npos;

@@ -1,11 +1,10 @@
 // `berth helper`: looks, chooses, queues and claims for a program that has libberth in it. That
-// program asks over a socket, and is handed the locked descriptor of its lease: the driver and the
-// waiting stay here, what keeps the lease is there. A line of JSON each way (doc/FORMATS.md,
-// Helper).
+// program asks over a socket, and gets the locked descriptor of its lease. The driver and the
+// waiting stay here; the program keeps the lease. A line of JSON each way (doc/FORMATS.md, Helper).
 //
 // It is no child of the program (lib/helper_client.cc), and has a session of its own, as a keeper
-// has: what runs in it is not the program's. It ends with that one, when its socket is closed, or
-// after a minute in which nothing was asked.
+// has. So its processes are not the program's. It ends when the program closes the socket, as at
+// its end. It also ends after a minute without a question.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -93,8 +92,8 @@ class AskingProgram {
     return readable[0] || readable[1];
   }
 
-  /// Whether the kernel interrupts what we wait in as soon as that becomes so: who leaves the queue
-  /// is not to wait for the next beat.
+  /// Whether the kernel interrupts our waiting as soon as that becomes so. A program that leaves
+  /// the queue need not wait for the next beat.
   void interrupts_us(bool wanted) {
     const int socket = socket_.descriptor();
     const int flags = ::fcntl(socket, F_GETFL);

@@ -1,6 +1,6 @@
-// `berth reserve`: devices held for a while without a job, by a run that only sleeps; `berth exec`:
-// a command on devices that one holds; `berth extend`: more time. Ended by the clock, a reboot or
-// `berth stop`, or `berth release`, which also takes back what is to begin later (--at).
+// `berth reserve`: devices held for a while without a job, by a run that only sleeps. `berth exec`:
+// a command on devices that one holds. `berth extend`: more time. The clock, a reboot, `berth stop`
+// or `berth release` ends it. `berth release` also takes back what is to begin later (--at).
 
 #include <unistd.h>
 

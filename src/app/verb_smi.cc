@@ -50,8 +50,8 @@ class Answers {
   std::string path_;
 };
 
-/// What the first round of a loop ends with at once, as without the loop: later ones may be better
-/// than one before (a driver that is loaded anew), a mistake in the question is always one.
+/// The codes that end a loop in its first round, as without the loop: the question is mistaken.
+/// Later rounds go on: one may be better than the one before (a driver that is loaded anew).
 bool shows_nothing(int code) {
   constexpr std::array codes = {2, 6, 9, 12, 18};
   return std::ranges::find(codes, code) != codes.end();

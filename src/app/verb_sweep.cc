@@ -1,6 +1,6 @@
 // `berth sweep`: one run for each point of a grid of parameters, so many at a time. Its runs are
-// ordinary detached runs with names of their own: whatever is killed, the same command finds them
-// again and goes on.
+// ordinary detached runs with names of their own. So whatever is killed, the same command finds
+// them again and goes on.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -147,9 +147,9 @@ class SweepVerb final : public Verb {
     name_.sweep = sweep_id(parameters_, words, read_link("/proc/self/cwd").value_or(""));
   }
 
-  /// Two at once would each start the points that the other has not started yet. One byte of one
-  /// file is this sweep's while this process lives: nothing is left behind that could hold up the
-  /// next. Where locks cannot be had it goes on. busy: the same sweep runs.
+  /// Two sweeps at once would each start the points that the other has not started yet. One byte of
+  /// one file is this sweep's while this process lives. Nothing is left behind that could hold up
+  /// the next. Without locks it goes on. busy: the same sweep runs.
   [[nodiscard]] Result<Fd> only_one() const {
     Fd file = open_locks();
     const auto taken = take_ofd_lock(file.get(), byte_of_sweep());
@@ -180,7 +180,7 @@ class SweepVerb final : public Verb {
     return found && *found;
   }
 
-  /// A launcher that a killed sweep started for a point may not have ended yet: only its end shows
+  /// A launcher that a killed sweep started for a point may not have ended yet. Only its end shows
   /// whether that point was started. 0, or the signal that came.
   int await_no_start(Context& context) const {
     Clock& clock = context.clock();
