@@ -1,8 +1,8 @@
 #pragma once
-// Activity: what a job and its GPUs did, step by step. It is what `berth explain` judges of what
-// runs now (rules.h): somebody watched for ten seconds, or a run's record tells it. A value with a
-// format of its own (activity_json.h, doc/FORMATS.md), so that it can be attached to a report and
-// explained elsewhere. In a step all is of that step alone: counters are told by what they grew.
+// Activity: what a job and its GPUs did, step by step. `berth explain` judges what runs now by it
+// (rules.h). It comes from ten seconds of watching, or from a run's record. It has a format of its
+// own (activity_json.h, doc/FORMATS.md), so it can be attached to a report and explained elsewhere.
+// A step tells of that step alone: of a counter it has the growth.
 
 #include <sys/types.h>
 

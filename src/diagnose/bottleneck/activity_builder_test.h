@@ -1,6 +1,7 @@
 #pragma once
-// ActivityBuilder: a series for a test in a few lines: a healthy training job of half-second steps
-// (one process that computes on GPU 0, two workers that mostly rest, 16 CPUs), and what differs.
+// ActivityBuilder: a series for a test in a few lines. It is a healthy training job of half-second
+// steps, and what differs from that. One process computes on GPU 0, two workers mostly rest, and
+// there are 16 CPUs.
 
 #include <functional>
 #include <string>

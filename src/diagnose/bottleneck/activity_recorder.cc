@@ -255,8 +255,8 @@ void ActivityRecorder::add(Instant at, const Snapshot& snapshot, const JobCounte
     const bool is_same = before != last_->processes.end() && before->second.id == process.id;
     step.processes.push_back(process_step(process, is_same ? &before->second : nullptr, snapshot));
   }
-  // It has ended and the driver lists it still, or it is outside of this container: somebody is
-  // there, and nothing is known of what he does.
+  // The process has ended and the driver still lists it, or it is outside of this container.
+  // Somebody is there, and nothing is known of what they do.
   for (const pid_t root : job.roots) {
     if (now.processes.contains(root)) continue;
     ProcessStep unread = unread_step(root, snapshot);

@@ -208,8 +208,8 @@ class DeviceSum {
     const bool draws = power && *power >= t_.spinning_power_share;
     const auto memory = as_number(device.utilization_memory);
     const bool untouched = memory && *memory < t_.spinning_memory_percent;
-    // Without counters of the SMs a spinning card is one that leaves its memory alone, or needs
-    // hardly more than an idle one.
+    // Without counters of the SMs a spinning card is told otherwise. It leaves its memory alone, or
+    // needs hardly more power than an idle one.
     const bool still = sm ? *sm < t_.spinning_sm_percent && !draws
                           : (untouched && !draws) || *power < t_.low_power_share * 0.75;
     if (still) spinning_ += seconds;

@@ -1,6 +1,6 @@
 #pragma once
-// A machine on which no rule finds anything, for the tests of this folder: each changes what its
-// rule is about.
+// A machine on which no rule finds anything, for the tests of this folder. Each test changes what
+// its rule is about.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

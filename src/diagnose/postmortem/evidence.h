@@ -49,8 +49,8 @@ struct PostmortemEvidence {
 /// Whether somebody, or its time limit, ended it: what was wrong with its devices by then did not.
 [[nodiscard]] bool was_ended_on_purpose(const PostmortemEvidence& evidence);
 
-/// Whether the kernel's log speaks of the time of the run, which has ended: its clock is a second
-/// off at most, and the job may outlive an error a little.
+/// Whether an entry of the kernel's log is of the time of the run, which has ended. The log's clock
+/// is a second off at most, and the job may outlive an error a little.
 [[nodiscard]] bool was_while_it_ran(WallTime at, const RunRecord& run);
 /// The job itself, or a process of it that the driver named.
 [[nodiscard]] bool is_process_of_run(pid_t pid, const PostmortemEvidence& evidence);

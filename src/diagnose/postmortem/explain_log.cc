@@ -234,7 +234,7 @@ bool tells_of_a_lost_rank(const LogHit& seen) {
   return std::ranges::find(codes, seen.entry->code) != codes.end();
 }
 
-/// What PyTorch's watch of the store says after the rank that kept it ended in order: that one
+/// PyTorch's watch of the store says this after the rank that kept it ended in order. That rank
 /// warned before that its process group was still there.
 bool is_store_closed_at_the_end(const LogHit& seen, const LogText& log) {
   if (seen.entry == nullptr || seen.entry->code != "peer_gone") return false;
@@ -253,8 +253,8 @@ bool is_indented(std::string_view line) {
   return std::string_view(line.begin(), message.begin()).ends_with("  ");
 }
 
-/// The last line of the first Python traceback before a rank was missed that no entry knows: that
-/// rank's own error. Nothing: there is none, or a rank's story tells it (NCCL's timeouts).
+/// A rank's own error: the last line of the first Python traceback that no entry knows. It stands
+/// before a rank was missed. Nothing: there is none, or a rank's story tells it (NCCL's timeouts).
 std::optional<std::size_t> own_error_line(const LogText& log, const Aftermath& after,
                                           const std::vector<LogHit>& all) {
   std::size_t missed = 0;

@@ -20,8 +20,8 @@ std::uint64_t count_or_zero(const std::optional<Bytes>& bytes) {
   return bytes ? bytes->count() : 0;
 }
 
-/// In a container a process does not know itself by the driver's number: then it is named like a
-/// stranger, and no "this process" is.
+/// In a container a process does not know itself by the driver's number. The message then names it
+/// like a stranger, and has no "this process".
 bool is_itself(const OomMessage::OtherProcess& other, const OomMessage& message) {
   const auto reserved = message.reserved();
   return !message.own && reserved && other.bytes.count() + (64 << 20) >= reserved->count() &&

@@ -27,8 +27,8 @@ using FlightDump = std::map<std::string, LastOperation>;
 [[nodiscard]] Result<FlightDump> read_flight_dump(std::string_view bytes);
 
 struct FlightStory {
-  /// `behind` some have not entered what others wait in; `differs` they are in different operations
-  /// of the same number; `undumped` all that tell wait, and some have told nothing.
+  /// `behind`: some have not entered what others wait in. `differs`: they are in different
+  /// operations of the same number. `undumped`: all that tell wait, and some have told nothing.
   enum class How { nobody, behind, differs, undumped } how = How::nobody;
   std::vector<int> ranks;  // of whom that is said
   std::vector<int> others;

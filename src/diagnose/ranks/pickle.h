@@ -1,6 +1,6 @@
 #pragma once
 // Python's pickles, as far as they are plain data: numbers, texts, lists, tuples, dictionaries. To
-// unpickle runs whatever the file's writer wanted; here nothing is ever called, imported or built,
+// unpickle runs whatever the file's writer wanted. Here nothing is ever called, imported or built,
 // and an opcode that would is a mistake.
 
 #include <cstddef>

@@ -13,8 +13,8 @@ namespace berth::bottleneck {
 
 namespace {
 
-// What loads for the GPU, and whether the GPU waits for it: two rules tell by the CPUs that are
-// left over what would help.
+// The loaders for the GPU, and whether the GPU waits for them. Two rules decide by the unused CPUs
+// what would help.
 
 /// Worker processes, else threads of the main process (tf.data, DALI).
 struct Loaders {
@@ -63,8 +63,8 @@ std::optional<double> unused_cpu_share(const Features& features) {
   return std::max(0.0, 1 - used / *features.cpus);
 }
 
-/// The evidence that the GPU waits for loaders that never rest, without a rule's name and words;
-/// nothing: it does not, or they do.
+/// The evidence that the GPU waits for loaders that never rest, without a rule's name and words.
+/// Nothing: the GPU does not wait, or the loaders rest.
 std::optional<Finding> starving(const Evidence& seen, const Loaders& loaders) {
   if (!gpu_waits(seen) || !are_saturated(loaders)) return std::nullopt;
   Finding finding{.severity = Severity::warning, .doubt = doubt_of(seen)};
@@ -259,8 +259,8 @@ std::optional<Cause> loader_storage_bound(const Evidence& seen) {
   return Cause{std::move(finding), features.idle()};
 }
 
-/// How many workers each process on a device can have, one CPU left for itself, and more than work
-/// now; 0: not known.
+/// How many workers each process on a device can have, more than work now. One CPU is left for the
+/// process itself. 0: not known.
 int more_workers_that_fit(const Evidence& seen) {
   if (!seen.features.cpus) return 0;
   const double ranks =

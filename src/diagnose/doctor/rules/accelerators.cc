@@ -1,5 +1,5 @@
-// What keeps programs from devices of makers other than NVIDIA: their files, their container, and
-// builds of PyTorch that are another maker's.
+// What keeps programs from devices of makers other than NVIDIA. It may be their files, their
+// container, or a build of PyTorch for another maker.
 
 #include <algorithm>
 #include <array>

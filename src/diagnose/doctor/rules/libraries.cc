@@ -145,7 +145,7 @@ Findings library_path_other_driver(const Examined& host) {
   return {};
 }
 
-/// Whether the loader takes one for the other: it goes by the soname, which for these is the name
+/// Whether the loader takes one for the other: it goes by the soname. For these that is the name
 /// and the first number (of CUDA 11's runtime the first two).
 bool is_same_soname(const FoundLibrary& one, const FoundLibrary& other) {
   const auto first = two_part(one.version);
@@ -216,8 +216,9 @@ bool is_older_where_both_say(const std::string& one, const std::string& other) {
   return is_older_version(first_parts(one, parts), first_parts(other, parts));
 }
 
-/// The one in LD_LIBRARY_PATH that the loader would take in its place; null: none, or it is not
-/// older, or its name does not say (wheels have it as libcudart.so.12: which 12 is then not said).
+/// The library in LD_LIBRARY_PATH that the loader would take in its place. Null: there is none, it
+/// is not older, or its name does not say. (Wheels have it as libcudart.so.12, which names no minor
+/// version.)
 const FoundLibrary* older_in_front(const Brought& brought, const Libraries& libraries) {
   const auto meant = two_part(brought.version);
   for (const FoundLibrary& library : libraries.found) {
