@@ -1,5 +1,5 @@
-"""What the mock server tells of: a snapshot's devices with moving numbers, somebody's leases, runs and a
-log, alerts and other servers, in the shapes of the page's API."""
+"""What the mock server tells of: a snapshot's devices with moving numbers, and somebody's leases, runs and log. Also
+alerts and other servers. All is in the shapes of the page's API."""
 
 import copy
 import math

@@ -1,5 +1,5 @@
-"""A server of the page's own shapes, for tests of the page alone: it plays a snapshot (as `berth status
---json` prints one) with moving numbers, and can be stopped, started and made stale at will.
+"""A server of the page's own shapes, for tests of the page alone. It plays a snapshot (as `berth status --json` prints
+one) with moving numbers. It can be stopped, started and made stale at will.
 
     python3 mock_server.py SNAPSHOT.json PAGE [--port N] [--devices N]   serves until interrupted
 """

@@ -10,8 +10,8 @@ export interface Row {
   values: (string | null)[];
 }
 
-/// "--lr 3e-4", "--lr=3e-4", "lr=3e-4": what stands behind a name, by the name. A name that comes
-/// again has what stood there last, as most programs take it; what has no name goes by its place.
+/// The value behind each name: "--lr 3e-4", "--lr=3e-4", "lr=3e-4". A repeated name has its last
+/// value, as most programs take it. A word without a name goes by its place.
 export function parameters_of(command: readonly string[]): Map<string, string> {
   const found = new Map<string, string>();
   let place = 0;

@@ -1,5 +1,5 @@
-// What a GPU's own page draws beyond the readings that every page has, and what it tells in words:
-// keys of doc/METRICS.md, as /gpu-status has them.
+// What a GPU's own page draws beyond the readings of every page, and what it tells in words. The
+// names are keys of doc/METRICS.md, as /gpu-status has them.
 
 import { bytes, dash, percent } from "./format";
 import type { SnapshotDevice } from "./wire";

@@ -3,8 +3,8 @@
 import { state_counts, standing_of, standings, type Standing } from "./state";
 import type { HostDevice, JoinedHost, Overview } from "./wire";
 
-/// The cards of which something is known now. A server that does not answer claims nothing: what it
-/// had when it was last seen is not counted as free.
+/// The cards of which something is known now. A server that does not answer claims nothing. What it had when it was
+/// last seen does not count as free.
 export function known_devices(host: JoinedHost): HostDevice[] {
   return host.state === "ok" ? host.devices : [];
 }
@@ -80,8 +80,8 @@ export function this_host(overview: Overview): JoinedHost {
   };
 }
 
-/// A name in three parts: what it begins and ends with as all others do, and between them what tells
-/// it apart, which is never to be cut.
+/// A name in three parts: the beginning and the end that all others share, and the part between. That part tells it
+/// apart and must never be cut.
 export type NameParts = [string, string, string];
 export function name_parts(names: readonly string[]): (name: string) => NameParts {
   const shared = (all: readonly string[]): number => {

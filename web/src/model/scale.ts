@@ -64,7 +64,7 @@ export interface Tick {
   is_day: boolean;
 }
 
-/// Round local times, at most `room` of them, each with as much of the date as tells it apart;
+/// Round local times, at most `room` of them. Each has as much of the date as tells it apart.
 /// `elapsed`: round times since a beginning.
 export function time_ticks(window: Window, room: number, elapsed = false): Tick[] {
   const length = window.to - window.from;

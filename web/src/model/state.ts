@@ -19,8 +19,8 @@ export const standings: Standing[] = [
   "divided",
 ];
 
-/// How near a card is to slowing itself down for its heat, as its server judges by the card's own
-/// limits; where it tells none, no heat.
+/// How near a card is to slowing itself down for its heat. Its server judges by the card's own limits. A card that
+/// tells no limit has no heat.
 export function heat_of(device: Device): NonNullable<Device["heat"]> {
   return device.heat ?? "normal";
 }

@@ -1,4 +1,4 @@
-// One GPU: what it does now, its charts from minutes to months, who is on it and how well it is.
+// One GPU: its readings now, its charts from minutes to months, its users and its health.
 
 import { get } from "../api";
 import { el, section, set_attribute, set_hidden, set_share, set_text } from "../dom/element";
@@ -170,7 +170,7 @@ class Gauge {
     const why = device.why[this.metric];
     const told_as = text ? text(value, top, device) : format(value);
     set_text(this.value, value === null && why ? `${dash} (${why})` : told_as);
-    // What is not known is no meter at 0, and without a top there is nothing to be a share of.
+    // An unknown value is no meter at 0. Without a top there is nothing to be a share of.
     const meter = value === null || top === null ? null : { value, top };
     const told: Record<string, string | number> = {
       role: "meter",

@@ -1,6 +1,5 @@
-// The other servers that this one asks: a block each, with a cell per GPU filled as far as it is
-// loaded. Made for hundreds: what is out of sight is not laid out, and what has not changed is not
-// written.
+// The other servers that this one asks. Each is a block, with a cell per GPU, filled by its load. Made for hundreds:
+// what is out of sight is not laid out, and what has not changed is not written.
 
 import { Repeated } from "../api";
 import { el, Parts, roving, set_attribute, set_hidden, set_share, set_text } from "../dom/element";

@@ -1,5 +1,5 @@
-// The log of a run: a window of lines that follows the cursor on the charts. Only what is near is in
-// the document, so a log of a million lines costs no more than a short one.
+// The log of a run: a window of lines that follows the cursor on the charts. Only lines near it are in the document. So
+// a log of a million lines costs no more than a short one.
 
 import { get, type Answer } from "../api";
 import { el, set_attribute, set_hidden, set_text } from "../dom/element";

@@ -1,5 +1,5 @@
-// The queue: who is next, what each wants, what is in the way, what is kept together for whom, and
-// when it is to start.
+// The queue: who is next, what each waiter wants, and what is in the way. It also shows what is
+// kept together for whom, and when it is to start.
 
 import { get } from "../api";
 import { el, section, set_attribute, set_hidden, set_text } from "../dom/element";

@@ -1,5 +1,5 @@
-// One run: what it was given, how it went, and its charts, marks and log on one axis of time: moving
-// over a dip shows the lines of that moment, and pointing at a line shows its place on the charts.
+// One run: what it was given and how it went. Its charts, marks and log share one axis of time. Moving over a dip shows
+// the lines of that moment. Pointing at a line shows its place on the charts.
 
 import { get } from "../api";
 import type { Chart } from "../dom/chart";

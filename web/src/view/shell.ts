@@ -1,5 +1,5 @@
-// What stands around every view: name and host, navigation, how fresh the numbers are, language,
-// colours, a token to be known by.
+// What stands around every view: name and host, navigation, the age of the numbers. Also language, colours, and a token
+// to be known by.
 
 import { set_token, token } from "../api";
 import { el, set_attribute, set_hidden, set_text } from "../dom/element";

@@ -1,5 +1,5 @@
-// All that the page shows and does, in each language and width: done, then looked at by axe in the light
-// and in the dark.
+// All that the page shows and does, in each language and width. Each step is done, and then axe looks at it, in the
+// light and in the dark.
 
 import { can, check, test, until, violations } from "./harness.mjs";
 import { first_gpu, room, rows, text, views, visit, word } from "./steps.mjs";
