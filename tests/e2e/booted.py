@@ -1,7 +1,7 @@
 """A real systemd as the first process of a machine of its own, for what only systemd can show.
 
-Its root is an overlay of this machine's whose changes lie in memory; its processes, mounts, network
-and cgroups are its own. When its first process is killed all of it is gone."""
+Its root is an overlay of this machine's; the overlay's changes lie in memory. Its processes,
+mounts, network and cgroups are its own. When its first process is killed all of it is gone."""
 
 import os
 import pathlib

@@ -1,5 +1,5 @@
-"""`berth serve` for the tests of its page: with a past, a job that runs, one that waits, a token, and all
-that it can be told from outside: another configuration, other devices, other servers to join."""
+"""`berth serve` for the tests of its page: with a past, a job that runs, one that waits, and a token. It can be told
+from outside to take another configuration, other devices, or other servers to join."""
 
 import getpass
 import json
@@ -65,8 +65,8 @@ def many_servers(count, snapshot):
 
 
 def mended_and_broken():
-    """A server of which one card is lost, one holds memory that nobody explains, one is divided, and one
-    does not say whether it computes."""
+    """A server of four odd cards. One is lost, one holds memory that nobody explains, one is divided, and one does not
+    say whether it computes."""
     room, divided = scenario("faults"), scenario("h100-mig")
     for device in divided["devices"]:
         device["index"] = len(room["devices"])

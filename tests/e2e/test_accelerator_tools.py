@@ -1,8 +1,8 @@
 """What makers' own tools printed, and what the program says of a machine with just those readings.
 
-No capture has a tool's output and the files of the same machine, so the files are made of the
-output: by the kernel's and the libraries' units, which the tools convert. The captures are not
-shipped: BERTH_CAPTURES names their folder, as for tests/parity."""
+No capture has a tool's output together with the files of the same machine. So the files are made from the output. They
+have the units of the kernel and the libraries, which the tools convert. The captures are not shipped: BERTH_CAPTURES
+names their folder, as for tests/parity."""
 
 import csv
 import json

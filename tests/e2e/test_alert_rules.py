@@ -1,5 +1,5 @@
-"""What each rule's alert is from its first sighting to its end: in the API, on the metrics page, by
-`berth alert`, and told to a receiver once."""
+"""Each rule's alert from its first sighting to its end: in the API, on the metrics page, and by `berth alert`. A
+receiver is told once."""
 
 import json
 import subprocess

@@ -233,8 +233,8 @@ def with_environment(text):
 class Freezer:
     """A cgroup whose processes do not even die of SIGKILL: as one stuck in the kernel.
 
-    Only version 1 has it (what cgroup.freeze holds is killed all the same); where the system has
-    mounted version 2 alone, the kernel's freezer is free to be mounted by root for a while."""
+    Only version 1 has it: what cgroup.freeze holds can still be killed. Where the system has mounted version 2 alone,
+    root may mount the kernel's freezer for a while."""
 
     MOUNTED = pathlib.Path("/sys/fs/cgroup/freezer")
 

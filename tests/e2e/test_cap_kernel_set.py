@@ -1,5 +1,5 @@
-"""A share that the kernel holds because root's `berth serve` sets it, as a run asks: in a control group of the run's own,
-for so long as it lives, and never so that anybody gets more. On the fake driver, in real control groups."""
+"""A share that the kernel holds because a run asks root's `berth serve` to set it. The limit is in a control group of
+the run's own and lasts as long as the run. It never gives anybody more. On the fake driver, in real control groups."""
 
 import contextlib
 import json

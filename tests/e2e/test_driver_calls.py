@@ -70,8 +70,8 @@ def test_an_inherited_list_counts_from_the_fastest_card_where_the_cards_differ_i
     assert (one_way.returncode, one_way.stdout) == (0, "0\n")
 
 
-# What `berth serve` asks of a card in every look. All else (what health judges by, memory errors, limits) costs many
-# calls, some of milliseconds, and is asked every ten seconds.
+# What `berth serve` asks of a card in every look. All else costs many calls, some of them of milliseconds, and is asked
+# every ten seconds. That is what health judges by, memory errors, and limits.
 IN_EVERY_LOOK = set(
     (PROCESSES + STATE + "DisplayMode DisplayActive PersistenceMode PerformanceState PowerUsage EnforcedPowerLimit EccMode "
      "TotalEnergyConsumption TemperatureV ClockInfo CurrentClocksEventReasons TotalEccErrors FieldValues EncoderUtilization "

@@ -1,5 +1,5 @@
-"""What a run's record names is its owner's to choose, and root reads it: for `berth serve`, and with the
-record's owner's HOME at the command line. Whatever stands there, root opens nothing for him."""
+"""A run's owner chooses what its record names, and root reads it. `berth serve` does, and the command line with the
+owner's HOME. Whatever stands there, root opens nothing for the owner."""
 
 import json
 import os

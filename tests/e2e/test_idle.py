@@ -1,5 +1,5 @@
-"""How long a device has been idle, by the strongest evidence it has: the driver's history, its
-utilisation now, its process list. A window longer than the history is watched from now on."""
+"""How long a device has been idle, by the strongest evidence. That is the driver's history, its utilisation now, or its
+process list. A window longer than the history is watched from now on."""
 
 import json
 import subprocess

@@ -1,5 +1,5 @@
-"""A lab's server: a job by hand that is taken into the ledger, more time for a reservation, what ends with it, hours
-that count, and a queue that tells its page what it tells people."""
+"""A lab's server. A job that was started by hand is taken into the ledger. A reservation gets more time, and things end
+with it. Also hours that count, and a queue that tells its page what it tells people."""
 
 import json
 import os

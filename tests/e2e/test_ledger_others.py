@@ -1,7 +1,7 @@
 """What another user can do to those who wait, by reading and locking what all may open.
 
-Run by root, it is another user who does it; run by an ordinary user, another process of theirs, with the same rights
-to read."""
+Run by root, another user does it. Run by an ordinary user, another process of theirs does it, with the same rights to
+read."""
 
 import contextlib
 import fcntl
@@ -40,8 +40,8 @@ def lock_to_read(fd, start, length):
 
 
 def read_and_lock(ledger, say):
-    """Read locks wherever they are granted, and shared flocks, on each file of the ledger, again and again; none is
-    given back."""
+    """Takes read locks wherever they are granted, and shared flocks, on each file of the ledger, over and over. It
+    gives none back."""
     files = {}
     for _ in range(UNTIL_STOPPED * 50):
         for path in ledger.rglob("*"):

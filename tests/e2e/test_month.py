@@ -1,5 +1,5 @@
-"""The simulated server that has been used for weeks: its history is there from the first moment, and is the one of what
-it shows."""
+"""The simulated server that has been used for weeks. Its history is there from the first moment, and fits what it
+shows."""
 
 import json
 import os

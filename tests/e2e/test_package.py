@@ -1,4 +1,5 @@
-"""What a release is made of: the same bytes twice, installed with and without root, and removed under a live run."""
+"""What a release is made of: the same bytes twice. It is installed with and without root, and removed under a live
+run."""
 
 import gzip
 import hashlib

@@ -1,9 +1,8 @@
 """The web page in headless Chromium: clicks, live updates, reconnection, keyboard, accessibility.
 
-The browser's tests are in web/tests/browser (JavaScript, driven by playwright-core); here the server
-is started, told what to do, and each of their outcomes becomes one of pytest's. They run against a
-mock that plays snapshots in the server's shapes, and against `berth serve` itself. BERTH_PAGE_SERVER
-(mock, berth) chooses one of the two."""
+The browser's tests are in web/tests/browser (JavaScript, driven by playwright-core). Here the server is started and
+told what to do. Each of their outcomes becomes one of pytest's. They run against a mock that plays snapshots in the
+server's shapes, and against `berth serve` itself. BERTH_PAGE_SERVER (mock, berth) chooses one of the two."""
 
 import functools
 import http.server
@@ -164,8 +163,8 @@ class Mock:
 
 
 class Servers:
-    """The servers that the tests in the browser see: one for those that only look, and one each for those
-    that change it. Told what to do by HTTP: POST /open, and then /NUMBER/WHAT."""
+    """The servers that the tests in the browser see. There is one for tests that only look, and one for each test that
+    changes it. They are told what to do by HTTP: POST /open, and then /NUMBER/WHAT."""
 
     def __init__(self, make):
         self.make = make

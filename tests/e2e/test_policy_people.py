@@ -1,6 +1,6 @@
 """The machine's policy for real users of real groups, and its quiet hours at each time of the day.
 
-/etc/passwd and /etc/group are files of the test's own; what time it is by the clock on the wall says TZ."""
+/etc/passwd and /etc/group are files of the test's own. TZ sets the time by the clock on the wall."""
 
 import json
 import subprocess

@@ -1,5 +1,5 @@
-"""`berth reap`: an idle lease's owner is told, then it is ended, by the policy alone; never without --act, never who
-was not told, never who computes."""
+"""`berth reap`: an idle lease's owner is told, then the lease is ended, by the policy alone. It never acts without
+--act, never on an owner who was not told, never on one who computes."""
 
 import json
 import os

@@ -1,5 +1,5 @@
-"""`berth report` and `berth manifest` as somebody would use them: the example training as one file, looked
-at in headless Chromium; a GPU run beside a CPU run; what differs between two manifests."""
+"""`berth report` and `berth manifest` as a user would use them. The example training becomes one file, looked at in
+headless Chromium. A GPU run stands beside a CPU run, and two manifests differ."""
 
 import json
 import os

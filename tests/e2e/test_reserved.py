@@ -24,7 +24,7 @@ def devices_of(machine, **kwargs):
 
 @contextlib.contextmanager
 def a_queue(machine):
-    """GPU 3 is leased; who waits for five of the free ones gathers the four that are left (0 to 2 are in use)."""
+    """GPU 3 is leased. A waiter for five of the free ones gathers the four that are left (0 to 2 are in use)."""
     gate = machine.directory / "gate"
     job = ["sh", "-c", f"while [ ! -e {gate} ]; do sleep 0.1; done"]
     holder = machine.start("run", "-q", "--only", "3", "--", *job)

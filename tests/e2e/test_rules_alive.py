@@ -1,5 +1,5 @@
-"""deploy/'s alerts before servers that run: where something is wrong the expression that looks for it
-finds it, on the right server alone, and none asks for series that nobody serves."""
+"""deploy/'s alerts before servers that run. Where something is wrong, the expression for it finds it, on the right
+server alone. No expression asks for series that nobody serves."""
 
 import json
 import os

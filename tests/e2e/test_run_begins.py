@@ -1,5 +1,5 @@
-"""The first moments of `berth run`: signals that come before the job is there, a lock that somebody holds,
-limits of the process, runs in runs in runs."""
+"""The first moments of `berth run`: signals that come before the job is there, and a lock that another process holds.
+Also limits of the process, and runs in runs in runs."""
 
 import contextlib
 import fcntl

@@ -471,7 +471,7 @@ def test_term_lets_the_answer_on_its_way_arrive_whole(server):
         late.connect(("127.0.0.1", server.port))
         late.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode() * 200)
         assert late.recv(1, socket.MSG_PEEK) == b"H"
-        # It is in the midst of one that does not fit between the two any more: it waits, and no more comes.
+        # The server is in the middle of an answer that no longer fits between the two. It waits, and no more comes.
         wait_until(lambda: sleeps(server.process.pid) and waiting_in(late) > 0, "both are full")
         server.process.send_signal(signal.SIGTERM)
         wait_until(lambda: not os.path.exists(server.socket_path), "it is ending")

@@ -1,5 +1,5 @@
-"""`berth serve` where its disk lets it down: one that hangs, one that gives back something else, and a
-server that is killed before it has written."""
+"""`berth serve` with a bad disk: one that hangs, or gives back something else. Also a server that is killed before it
+has written."""
 
 import json
 import os

@@ -144,7 +144,7 @@ def of_card(text, name, index, statistic=None):
     return float(found[0])
 
 
-# What is played, as it is served: key, metric, the quiet and the high value, how many of the metric's units one is.
+# What is played, as it is served. A row: key, metric, quiet value, high value, how many of the metric's units one is.
 PEAKS = [
     ("power_draw_milliwatts", "power_watts", 60_000, 650_000, 1e-3),
     ("temperature_celsius", "temperature_celsius", 31, 83, 1),

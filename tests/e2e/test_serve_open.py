@@ -1,4 +1,4 @@
-"""`berth serve` opens its page: asked with --open, unasked at a desktop's terminal, and nowhere else; one that
+"""`berth serve` opens its page: asked with --open, unasked at a desktop's terminal, and nowhere else. A page that
 nobody could open is refused."""
 
 import contextlib

@@ -1,7 +1,7 @@
 """A server of root's for several people: what each sees of another's jobs, and may do to them.
 
-Whatever is secret about the one who is looked at has "quokka" in it: his name, what he runs, its
-arguments, environment, folder and output. So one word tells whether anything got out."""
+All that is secret about the watched user has "quokka" in it. That is the name, the commands, their arguments,
+environment, folder and output. So one word tells whether anything got out."""
 
 import contextlib
 import json
@@ -265,8 +265,8 @@ def askers(house):
     }
 
 
-# What somebody sees of bob: "numbers" (that a device is in use), "names" (his own too), "commands"
-# (also what he runs), "whole" (all that is kept of it).
+# What one sees of bob. "numbers": that a device is in use. "names": his own name, too. "commands": also what he runs.
+# "whole": all that is kept of it.
 HERE = ["alice", "carol"]  # through the Unix socket, as users of this machine
 IN_GROUP = ["alice's token"]
 ELSE = ["carol's token", "nobody", "a public token"]
@@ -357,7 +357,7 @@ def test_of_anothers_job_each_sees_what_the_policy_says(house, askers, others, w
 
 @pytest.mark.parametrize("name", ["alice", "carol"])
 def test_of_leases_and_the_queue_the_command_line_and_the_server_tell_a_user_the_same(house, askers, name):
-    """One policy: the ledger and /proc are for each user of the machine to read, and the server knows no more."""
+    """One policy: each user of the machine may read the ledger and /proc, and the server knows no more."""
     house.policy("public")
     told = json.loads(house.does(name, "leases", "--json").stdout)
     served = askers[name].get("/api/v1/overview").json
@@ -610,8 +610,8 @@ def test_pages_of_runs_do_not_tell_of_hidden_ones(house, askers, who):
 
 @contextlib.contextmanager
 def copied_runs(house):
-    """The id of a run that alice has made and bob has a copy of, and the name of a folder of hers that
-    holds it once more; gone again at the end."""
+    """The id of a run that alice has made and bob has a copy of. Also the name of a folder of hers that holds it once
+    more. Both copies are gone at the end."""
     assert house.does("alice", "run", "--quiet", "--cpu", "--", "true").returncode == 0
     record = house.record("alice", "last")
     wait_until(lambda: not is_running(record["keeper"]["pid"]), "its keeper has written all of it", 20)

@@ -1,5 +1,5 @@
-"""`berth service` of a user's own: installed, shown and taken away, with a systemctl that writes down what
-it is asked in the place of the real one."""
+"""`berth service` of a user's own: installed, shown and taken away. In place of the real systemctl one writes down what
+it is asked."""
 
 import subprocess
 

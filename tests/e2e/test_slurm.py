@@ -348,7 +348,7 @@ def script_of_setup(machine, site, name, tries=1):
 
 
 def on_node(machine, site, script, **env):
-    """The state of the second node after that script has run there, as Slurm runs it: with its own variables alone."""
+    """The state of the second node after that script has run there. Slurm runs it with its own variables alone."""
     test = machine.environment({})
     made = {name: test[name] for name in test if name.startswith(("BERTH_", "XDG_", "SLURM_CONF"))} | env
     ours = {name: value for name, value in made.items() if not name.startswith("SLURM_") or name == "SLURM_CONF"}
@@ -424,7 +424,7 @@ def test_cards_that_do_not_come_free_beside_a_job_take_the_node_out_until_they_d
 
 @pytest.mark.parametrize(("free_at", "asked", "is_drained"), [(3, 3, False), (99, 20, True)])
 def test_the_script_around_a_job_waits_for_its_card_and_not_for_ever(machine, site, tmp_path, free_at, asked, is_drained):
-    """Memory comes free a moment after its process has gone: a card that is free at the third look is free."""
+    """Memory comes free a moment after its process has gone. So a card that is free at the third look is free."""
     (tmp_path / "berth").write_text(f"""#!/bin/sh
 [ "$1" = pick ] || exit 0
 echo "$*" >> {tmp_path}/asked

@@ -1,5 +1,5 @@
-"""What `berth status` is asked for it tells: each field in CSV, everything in JSON, rates while it watches,
-and what is wrong with a value that it cannot use."""
+"""`berth status` tells what it is asked for: each field in CSV, everything in JSON, rates while it watches. It says
+what is wrong with a value that it cannot use."""
 
 import json
 import os

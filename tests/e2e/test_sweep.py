@@ -1,5 +1,5 @@
-"""`berth sweep`: each point once, so many at a time, found again after a kill; `--after`; several devices that belong
-together, and the CPUs beside them."""
+"""`berth sweep`: each point once, so many at a time, found again after a kill. Also `--after`, and several devices that
+belong together, with the CPUs beside them."""
 
 import csv
 import io

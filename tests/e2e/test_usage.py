@@ -1,4 +1,4 @@
-"""`berth usage` by each key, as a table, CSV and JSON, of two pasts: a long one that was made up, and what a
+"""`berth usage` by each key, as a table, CSV and JSON. It is of two pasts. One is long and made up. The other is what a
 server saw of people who really waited."""
 
 import csv

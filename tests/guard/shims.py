@@ -1,4 +1,5 @@
-"""What the tests of the shim's file share: programs in C that know nothing of it, started by shim_of as a job is."""
+"""What the tests of the shim's file share: programs in C that know nothing of it. shim_of starts them as a job is
+started."""
 
 import os
 import pathlib

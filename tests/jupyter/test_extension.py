@@ -192,8 +192,8 @@ def test_a_strangers_socket_is_not_believed(jupyter):
 
 
 def answers_until(jupyter, is_over):
-    """The overviews until one `is_over`, and how often Jupyter answered about something else meanwhile, once the next
-    look was due, a second from now."""
+    """The overviews until one `is_over`. Also how often Jupyter answered about something else meanwhile. That counts
+    once the next look was due, a second from now."""
     seen, answers, due = [], 0, time.monotonic() + 2
 
     def is_now():
@@ -289,8 +289,9 @@ def test_an_extension_that_cannot_be_loaded_keeps_nothing_from_starting(jupyter)
 
 
 def test_ten_tabs_cost_little(jupyter, record_property):
-    """Each asks as a panel that is looked at does (web/lab/overview.ts). Processor time, by the time that it took; the least
-    of several spans, each of two questions of each tab: others on the machine only ever make it more."""
+    """Each asks as a panel that is looked at does (web/lab/overview.ts). It measures processor time, as a share of the
+    time that it took. The least of several spans counts, each of two questions of each tab. Others on the machine only
+    ever make it more."""
     spans, span_s, pause_s = 5, 4, 2
     jupyter.start()
 

@@ -1,5 +1,5 @@
-"""Programs in Python that use berth, each started as a user would start it: in a process of its own,
-on a simulated server, with a ledger of the test's."""
+"""Programs in Python that use berth, each started as a user would start it. Each has a process of its own, on a
+simulated server, with a ledger of the test's."""
 
 import atexit
 import compileall

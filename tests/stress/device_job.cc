@@ -1,5 +1,6 @@
-// A job that proves what it was given outside the ledger and without berth's words: for each of its
-// processes a mark per device, which counts as long as the kernel says that this process lives.
+// A job that proves what it was given, outside the ledger and without berth's words. Each of its
+// processes leaves a mark per device. The mark counts as long as the kernel says that this process
+// lives.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

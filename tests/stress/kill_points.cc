@@ -1,7 +1,7 @@
-// Every system call of a claimer and of a waiter as a point of death: the process is traced, and
+// Every system call of a claimer and of a waiter as a point of death. The process is traced, and
 // killed as it enters its Nth call, for N = 1, 2, … until it gets through. After each death the
-// ledger must be readable, a device must not be given away while a process of the job holds the
-// inherited descriptor, and must be free once none does.
+// ledger must be readable. A device must not be given away while a process of the job holds the
+// inherited descriptor. It must be free once none does.
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>

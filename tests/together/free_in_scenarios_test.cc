@@ -1,5 +1,5 @@
-// On every simulated server, at any time, the devices that the views call free are those that
-// placement gives to somebody who wants one whole.
+// On every simulated server, at any time: placement gives the devices that the views call free. It
+// gives them to a user who wants one whole.
 
 #include <gtest/gtest.h>
 

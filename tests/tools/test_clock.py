@@ -1,8 +1,8 @@
 """Which tests depend on who runs when: a dozen at most, each marked.
 
-A loaded machine fails them though nothing is wrong. So a test waits for a fact, by wait_until or the like, and compares
-no time that passed with a bound; what must end by itself does so within a patience (`ends_within_patience` of
-tests/e2e/conftest.py). How long something may take is proved by a pure plan and a clock that is set. What remains is
+A loaded machine fails them though nothing is wrong. So a test waits for a fact, by wait_until or the like. It compares
+no time that passed with a bound. What must end by itself does so within a patience (`ends_within_patience` of
+tests/e2e/conftest.py). A pure plan and a clock that is set prove how long something may take. What remains is
 `@pytest.mark.clock`, in C++ the comment "By the clock." above the bound."""
 
 import ast

@@ -1,5 +1,5 @@
-// The fake driver's contexts, streams and events. All is done when a call returns, so waiting for a
-// stream is only when pools give back what they keep.
+// The fake driver's contexts, streams and events. All is done when a call returns. So waiting for a
+// stream only makes pools give back what they keep.
 
 #include <algorithm>
 #include <array>

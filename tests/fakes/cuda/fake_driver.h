@@ -1,8 +1,8 @@
 #pragma once
 
-// What the parts of the fake libcuda.so.1 share: the cards and whether the driver has begun
-// (cards.cc), what is used of them (usage.cc), memory with an address (memory.cc), faults.
-// fake_cuda.cc says how it is told.
+// What the parts of the fake libcuda.so.1 share. That is the cards and whether the driver has begun
+// (cards.cc), and what is used of them (usage.cc). Also memory with an address (memory.cc), and
+// faults. fake_cuda.cc says how it is told.
 //
 // Programs call a driver from atexit as well: nothing here has a destructor that runs then.
 

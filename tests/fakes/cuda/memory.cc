@@ -1,5 +1,5 @@
-// The fake driver's memory with an address: of the host, at the same address for both, and counted
-// for its card. Nothing is resident before it is written to.
+// The fake driver's memory with an address. It is the host's, at the same address for both, and
+// counts for its card. Nothing is resident before it is written to.
 
 #include <sys/mman.h>
 #include <unistd.h>

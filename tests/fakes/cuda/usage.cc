@@ -1,6 +1,6 @@
-// What is used of the cards: of this process alone, or, with BERTH_FAKE_CUDA_MEMORY, of all that
-// name the same file. There each process has a row, which counts while it lives: memory of a killed
-// one is free again, as with the driver.
+// What is used of the cards by this process. With BERTH_FAKE_CUDA_MEMORY it is what all processes
+// use that name the same file. Each has a row there, which counts while the process lives. So
+// memory of a killed process is free again, as with the driver.
 
 #include <fcntl.h>
 #include <pthread.h>

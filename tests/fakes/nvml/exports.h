@@ -1,5 +1,5 @@
 #pragma once
-// How an exported function of the fake library is written: most are a getter of one reading of the
+// How an exported function of the fake library is written. Most are a getter of one reading of the
 // machine that it plays (machine.h), in one line.
 
 #include "machine.h"
