@@ -56,7 +56,7 @@ struct AcquireOptions {
   std::function<void(const WaitingNews&)> on_news;
   /// Also where nothing but the time has changed, at each beat: for a line that is rewritten.
   bool tells_time = false;
-  /// A sentence for who waits: what stands in the way besides those before them.
+  /// Gets a sentence for the waiting user: what stands in the way besides the waiters ahead.
   std::function<void(const Sentence&)> say;
   /// Asked often while waiting: true ends it (Ctrl-C). Null: never.
   std::function<bool()> interrupted;

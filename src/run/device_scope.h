@@ -16,7 +16,7 @@ namespace berth {
 /// The program that makes scopes, where a systemd runs; empty: none. `root` stands before paths.
 [[nodiscard]] std::string systemd_run_in(const std::string& root);
 
-/// Of what the plan leaves open, the device files, each by itself: systemd knows no folders.
+/// The device files that the plan leaves open, each by itself: systemd knows no folders.
 [[nodiscard]] std::vector<std::string> device_files_in(const IsolationPlan& plan);
 
 /// The command in a scope in which only these device files, and terminals, can be opened. Pure.

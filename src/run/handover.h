@@ -42,7 +42,7 @@ struct Handover {
 /// Of a line without its end; nothing: it is another one.
 [[nodiscard]] std::optional<Error> failure_in(std::string_view line);
 
-/// The job has ended; `more` is for who is told more: why it was ended.
+/// The job has ended. `more` says why it was ended, for readers that are told so.
 [[nodiscard]] std::string end_line(const Exit& exit, std::string_view more = {});
 /// The engine's client has, and its container lives.
 [[nodiscard]] std::string runs_on_line(const Exit& exit, std::string_view container);

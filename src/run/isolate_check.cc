@@ -255,7 +255,7 @@ void add_trials_of_devices(std::vector<Trial>& trials, const Given& given,
                     [&] { return count_by_cuda(question, clock); }, false});
 }
 
-/// Of a machine on which CUDA works for nobody, nothing is said of what it shows inside.
+/// If CUDA works for nobody on this machine, nothing is said of what it shows inside.
 Sentence why_cuda_says_nothing(const IsolationQuestion& question, Clock& clock) {
   const CudaAnswer answer = ask_cuda(question.cuda_library, clock, patience_of_one);
   if (answer.problem.empty() && !answer.devices.empty()) return {};

@@ -108,7 +108,7 @@ struct RunStarted {
   std::string engine;
   std::optional<RunCap> cap;  // of a share
   Sentence not_gone_along;    // what of the job its cap does not reach; empty: nothing
-  /// Of a job that can open no other card's device files: what that costs it, a sentence each.
+  /// If the job can open no other card's device files: what that costs it, a sentence each.
   std::vector<Sentence> isolation_costs;
   std::string isolated_by;  // as the record has it
   ProcessId job;            // when it has started

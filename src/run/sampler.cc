@@ -226,7 +226,8 @@ class Sampler {
     write(sample);
   }
 
-  /// Who has what leases are promised is asked where anybody else is on the run's devices.
+  /// The ledger is read only if others are on the run's devices. It tells who has what leases are
+  /// promised.
   void report_memory(Snapshot& snapshot, const Sample& sample) {
     if (!task_.manifest.cap || !sight_) return;
     const Ledger* ledger = task_.services->ledger;

@@ -32,8 +32,8 @@ struct SamplerTask {
   Manifest manifest;
   const RecordWriter* record = nullptr;  // null: unrecorded, only watches
   pid_t keeper = 0;
-  /// Whose tree the run is, itself included, where that is not what the keeper has started; 0: it
-  /// is.
+  /// The process at the top of the run's tree, which is part of it. 0: it is what the keeper has
+  /// started.
   pid_t root = 0;
   bool has_container = false;  // the record says which, once it is made
 };

@@ -197,7 +197,7 @@ std::optional<std::string> gpu_option_in(const Words& words, std::size_t from) {
   return found;
 }
 
-/// Where the tool is told what to do, behind its own options; the end where that is none.
+/// Where the tool's command stands, after the tool's own options. The end: there is none.
 std::size_t container_act_in(const Words& words, std::size_t at) {
   while (at < words.size() && (words[at].starts_with('-') || words[at] == "container")) {
     constexpr std::array<std::string_view, 8> with_value = {

@@ -34,7 +34,7 @@ Reading<bool> is_mapped_in(pid_t process, const std::string& image, const std::s
   return answer->out == "yes";
 }
 
-/// Of what the last looks measured above the charges.
+/// The part of what the last looks measured above the charges that lasts.
 Bytes lasting(const std::deque<std::uint64_t>& above) {
   const bool counts =
       above.size() == looks_until_it_counts || (!above.empty() && above.back() == 0);

@@ -35,8 +35,8 @@ struct SweepPoint {
 [[nodiscard]] Result<std::vector<SweepPoint>> points_of(
     const std::vector<SweepParameter>& parameters, const std::vector<std::string>& command);
 
-/// What tells one sweep from another: the same words in the same folder go on with it. Its runs
-/// have names, by which it finds them again whatever was killed.
+/// Tells one sweep from another: the same words in the same folder go on with it. It finds its runs
+/// again by their names, whatever was killed.
 [[nodiscard]] std::string sweep_id(const std::vector<SweepParameter>& parameters,
                                    const std::vector<std::string>& words, std::string_view folder);
 

@@ -78,7 +78,7 @@ std::vector<ProcessId> descendants(pid_t root, const std::string& proc, LeftOut 
 }  // namespace
 
 namespace {
-/// The sampler and what it runs; `others`: those of a keeper that was killed.
+/// The sampler and its processes. `others`: those of a keeper that was killed.
 bool is_helper(const ProcessStat& one, pid_t keeper, const std::vector<ProcessId>& others) {
   return one.session == keeper || std::ranges::find(others, one.id) != others.end();
 }

@@ -49,7 +49,7 @@ namespace berth {
 /// has gone has none.
 [[nodiscard]] Reading<bool> device_open_in(pid_t pid, const std::vector<std::string>& beginnings,
                                            const std::string& proc);
-/// The same for who must not miss one: what cannot be read counts as open.
+/// The same for a caller that must not miss one: what cannot be read counts as open.
 [[nodiscard]] bool has_device_open(pid_t pid, const std::vector<std::string>& beginnings,
                                    const std::string& proc);
 [[nodiscard]] std::size_t count_with_device_open(const std::vector<ProcessId>& processes,
@@ -65,7 +65,7 @@ void signal_all(const std::vector<ProcessId>& processes, int signal);
 class TreeWatch {
  public:
   TreeWatch(pid_t keeper, std::string proc);
-  /// Of a process and its descendants, whatever their session.
+  /// Watches a process and its descendants, whatever their session.
   [[nodiscard]] static TreeWatch of(pid_t process, std::string proc);
   struct TreeUse {
     std::vector<pid_t> pids;

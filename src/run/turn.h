@@ -1,6 +1,6 @@
 #pragma once
-// When a waiter looks at GPUs, and whom it passes over: pure functions of what the waiters show.
-// Who is before whom is settled already: `LedgerView::waiters` stands in the queue's order.
+// When a waiter looks at GPUs, and which waiters it passes over: pure functions of the waiters'
+// state. The order is settled already: `LedgerView::waiters` stands in it.
 //
 // A long queue must cost nothing while nothing happens, so only the first few look at GPUs. Now and
 // then the rest ask whether they are among the first few by now. For that they read the state of

@@ -19,8 +19,8 @@ namespace berth {
 /// wait_for_run() take it.
 [[nodiscard]] RunRecord run_of_claim(const Claim& claim);
 
-/// What is in front of somebody goes on. What nobody would see is not begun; one that is started
-/// again has been. The path of its marks; an error: it is not to be started.
+/// A run that its user watches goes on. A run that nobody would see is not begun, but one that is
+/// started again goes on. Returns the path of its marks; an error: it must not be started.
 [[nodiscard]] Result<std::string> go_without_record(
     const RunOptions& options, Manifest& manifest, const Error& why, bool is_container,
     const std::function<void(const RunNews&)>& tell);

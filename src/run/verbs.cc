@@ -26,7 +26,7 @@ constexpr Duration look_pause = milliseconds(50);
 constexpr Duration kill_patience = std::chrono::seconds(5);
 constexpr Duration heir_patience = std::chrono::seconds(5);
 
-/// Another user's record may name any process; those of the run are his.
+/// Another user's record may name any process. Only that user's own processes can be of the run.
 bool is_somebody_elses(const ProcessId& process, const RunRecord& run, const std::string& proc) {
   if (run.owner.uid == ::geteuid()) return false;
   return user_of(process.pid, proc) != run.owner.uid;
@@ -166,7 +166,7 @@ bool was_killed(const RunRecord& run) {
          *container->exit_code.get() == shell_exit_code({.signal = SIGKILL});
 }
 
-/// By the job itself where that is known, else until nobody carries the run's name.
+/// Asks for the job itself where that is known. Else the run lives until no process has its name.
 bool job_lives(const RunRecord& run, const std::string& proc) {
   if (!run.manifest.job) return look_for(run, proc) != Left::nobody;
   const auto living = identify_process(run.manifest.job->pid, proc);

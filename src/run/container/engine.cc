@@ -69,7 +69,7 @@ const ContainerOption* engine_option(const ContainerCommand& command, std::strin
   return last == command.engine_options.rend() ? nullptr : &*last;
 }
 
-/// The context that docker goes by where nothing names a host, and who says so; nothing: its own
+/// The context that docker uses where nothing names a host, and what names it. Nothing: its own
 /// engine here.
 std::optional<std::pair<std::string, std::string>> docker_context(
     const ContainerCommand& command, const std::vector<std::string>& environment) {

@@ -54,10 +54,10 @@ struct InspectedContainer {
   friend bool operator==(const InspectedContainer&, const InspectedContainer&) = default;
 };
 
-/// Of what an engine's program writes on standard error: it answered, and has no such container.
+/// Whether an engine's program answered that it has no such container. `error`: its standard error.
 [[nodiscard]] bool says_no_such_container(std::string_view error);
 
-/// Of what docker, podman and nerdctl print; several at a time.
+/// Reads what docker, podman and nerdctl print; several at a time.
 [[nodiscard]] Result<std::vector<InspectedContainer>> parse_inspected(std::string_view json);
 
 /// An image, as `image inspect` tells of it.

@@ -211,7 +211,8 @@ void WatchPlan::end_container(Instant now, Actions& actions) {
   }
 }
 
-/// The container's own code where it is known; else its client's, who passes it on if it was there.
+/// The container's own code where it is known. Else the client's code: a client that was there
+/// passes the container's on.
 void WatchPlan::finish(Actions& actions) {
   over_ = true;
   // podman's client says 0 where it was ended before anything ran.

@@ -368,7 +368,8 @@ class RankLauncher {
     tell_(RanksUnrecorded{written.error().said()});
   }
 
-  /// As any job waits for the reader of what it printed last; who wants its end does not.
+  /// Waits, as any job does, for the reader of its last output. It does not wait if its end is
+  /// wanted.
   void finish_output() {
     output_.finish();
     while (output_.has_more() && !is_end_wanted_) {

@@ -47,8 +47,8 @@ struct RanksUnrecorded {
 using RankNews =
     std::variant<RankFailed, RankNodeFailed, TorchrunFailed, RanksKilled, RanksUnrecorded>;
 
-/// Of the first that failed; 0 where all ended well. busy: the port that the caller chose by
-/// MASTER_PORT is taken. `print` is called for whole lines, with the rank in front.
+/// The end of the first rank that failed; 0: all ended well. busy: the port that the caller chose
+/// by MASTER_PORT is taken. `print` is called for whole lines, with the rank in front.
 [[nodiscard]] Result<Exit> run_ranks(const RankPlan& plan, const std::vector<std::string>& command,
                                      const std::vector<std::string>& environment, Clock& clock,
                                      const std::function<void(const RankNews&)>& tell);
