@@ -24,7 +24,7 @@ DiskUse disk_of(const std::string& directory) {
   if (::statvfs(directory.c_str(), &facts) != 0 || facts.f_blocks == 0) {
     return disk_of_state(Absent::failed, Absent::failed);
   }
-  // Available to who is not root: what root may take as well helps nobody else.
+  // The space available to ordinary users: what root alone may take helps nobody else.
   return disk_of_state(Bytes(std::uint64_t{facts.f_blocks} * facts.f_frsize),
                        Bytes(std::uint64_t{facts.f_bavail} * facts.f_frsize));
 }

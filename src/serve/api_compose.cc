@@ -122,7 +122,7 @@ HttpResponse answer_compose(const Question& question) {
   }
   const auto job = job_in(body);
   if (!job) return error_response(job.error());
-  // What the principal may not see stands in his way all the same, without a name.
+  // What the principal may not see still stands in the way, without a name.
   const auto seen = seen_by(question.principal, question.context);
   const Placement placement = place_newcomer(*seen, job->request);
   return json_answer([&](Archive& archive) {

@@ -35,7 +35,7 @@ std::expected<TimeSpan, HttpResponse> span_of(const Question& question) {
       static_cast<std::uint64_t>(std::max<std::int64_t>(question.context.now.unix_ms, 0));
   auto until = number_parameter(question.request, "until", now, 0, latest);
   if (!until) return std::unexpected(until.error());
-  // Of what is to come nothing can be said, least that nobody looked.
+  // Nothing can be said of the future, not even that nobody looked.
   until = std::min(*until, now);
   const auto a_day_before = *until > day_ms ? *until - day_ms : 0;
   const auto since = number_parameter(question.request, "since", a_day_before, 0, latest);
@@ -59,7 +59,7 @@ AccessLevel access_to(const Question& question, std::optional<std::int64_t> uid)
                       *question.context.book);
 }
 
-/// Names of users and jobs are somebody's; those of GPUs and days nobody's.
+/// Rows of users and jobs belong to a user. Rows of GPUs and days belong to nobody.
 bool may_see(const Question& question, UsageBy by, const UsageRow& row) {
   switch (by) {
     case UsageBy::gpu:

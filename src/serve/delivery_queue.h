@@ -39,15 +39,15 @@ class DeliveryQueue {
     std::size_t messages = 0;
     friend bool operator==(const Dropped&, const Dropped&) = default;
   };
-  /// Queues of those that stay stay; what waits for them is tried again at once. What is dropped
-  /// with those that go is said.
+  /// Receivers that stay keep their queues, and their messages are tried again at once. Returns
+  /// what is dropped with the receivers that go.
   std::vector<Dropped> set_receivers(std::vector<AlertReceiver> receivers, Instant now);
   [[nodiscard]] const AlertReceiver* find(const std::string& name) const;
 
   /// For everybody who wants to hear of it.
   void put(const AlertMessage& message, Instant now);
-  /// For one alone, whatever he wants to hear: what an earlier daemon could not deliver. False:
-  /// nobody is called so.
+  /// For one receiver alone, whatever it wants to hear: what an earlier daemon could not deliver.
+  /// False: no receiver has this name.
   bool put_for(const std::string& receiver, const AlertMessage& message, Instant now);
 
   struct Delivery {

@@ -28,7 +28,7 @@ std::size_t keep_newest(std::vector<T>& list, std::size_t most) {
   return too_many;
 }
 
-/// Who had what, and what happened, with the devices that it happened on.
+/// Users of devices and events, each with its devices.
 struct Timeline {
   std::vector<HistoryDevice> devices;
   std::vector<history::Span> spans;

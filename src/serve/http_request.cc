@@ -42,7 +42,7 @@ std::expected<HttpRequest, HttpResponse> request_of(const RawRequest& raw, bool 
     request.headers.emplace_back(std::move(small),
                                  std::string(field.value().data(), field.value().size()));
   }
-  // A whole URL says which host is meant, whatever the header says (RFC 9112, 3.2.2).
+  // A whole URL names the host, and the header does not count then (RFC 9112, 3.2.2).
   if (!target->host.empty()) request.headers.emplace_back("host", std::move(target->host));
   request.body = raw.body();
   return request;

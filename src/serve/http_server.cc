@@ -19,7 +19,7 @@ namespace berth::serve {
 
 namespace {
 
-/// Which file a path leads to, whatever it is called.
+/// The file that a path leads to, whatever its name.
 using FileIdentity = std::pair<dev_t, ino_t>;
 
 std::optional<FileIdentity> file_at(const std::string& path) {

@@ -38,9 +38,9 @@ class HttpServer {
 
   /// As they were opened: a port of 0 has become a number.
   [[nodiscard]] const std::vector<Address>& addresses() const;
-  /// Reads the certificates again; those in use stay where that fails.
+  /// Reads the certificates again. If that fails, those in use stay.
   [[nodiscard]] Result<void> reload_certificates(const TlsFiles& files);
-  /// Tells all who read server-sent events what is new.
+  /// Tells all readers of server-sent events what is new.
   void wake_subscribers();
   /// Takes nobody in any more, lets everybody finish who is being answered, then calls `done`.
   void drain(std::function<void()> done);

@@ -232,7 +232,7 @@ class HttpSession final : public Session {
                  "see what hangs: ps -eo pid,stat,wchan:20,args | grep ' D'");
   }
   HttpResponse not_begun(WorkKind work) {
-    // Who waits behind those that hang is told the same.
+    // A request that would wait behind hanging ones gets the same answer.
     if (work != WorkKind::act && server_->crew_at(work).hangs()) return hangs(work);
     return later("busy", "too much is being read or done already, and this was not begun",
                  "ask again in a moment");
@@ -298,7 +298,7 @@ class HttpSession final : public Session {
     });
   }
 
-  /// A reader of events sends nothing more; what comes is his end.
+  /// A reader of events sends nothing more. What comes next is the end of the connection.
   void notice_end() {
     stream_.async_read_some(buffer_.prepare(first_piece),
                             [self = self()](const ErrorOfAsio& error, std::size_t) {

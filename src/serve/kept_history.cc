@@ -9,7 +9,7 @@ namespace berth::serve {
 
 namespace {
 
-/// A disk that answers has its history open by then; one that does not holds nobody up.
+/// A disk that answers has its history open by then. A disk that does not holds nobody up.
 constexpr std::chrono::milliseconds opening_patience{500};
 constexpr std::chrono::seconds between_openings{10};
 /// Damage that a reader met is looked for in the whole file: not for each who asks.

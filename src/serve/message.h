@@ -31,7 +31,7 @@ struct HttpResponse {
   bool is_plain = false;
   /// Shared: one answer goes to many. Null: no body.
   std::shared_ptr<const std::string> body;
-  /// The same as gzip has it, where that was made before; null: made when somebody takes it so.
+  /// The body as gzip, if it was made before. Null: it is made when a client takes it so.
   std::shared_ptr<const std::string> gzipped;
 };
 

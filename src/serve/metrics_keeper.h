@@ -20,7 +20,7 @@ class MetricsKeeper final : public MetricsSource {
   /// `clock` outlives it.
   explicit MetricsKeeper(Clock& clock) : clock_(clock), started_(clock.wall_now()) {}
 
-  /// What the configuration says, anew; the profiles are for who asks for none.
+  /// Takes the configuration anew. Its profiles are for a scraper that asks for none.
   void configure(MetricsOptions options, Duration interval) {
     options_ = std::move(options);
     interval_ = interval;

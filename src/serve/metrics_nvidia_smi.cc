@@ -317,8 +317,8 @@ void write_smi_xids(const std::vector<PageDevice>& gpus, const Scrape& scrape, E
   for (const auto& [labels, xid] : counts) out.add(labels, unix_seconds(xid->last));
 }
 
-/// Where nvidia-smi has a line for each process that computes, there are as many series: only for
-/// those who ask.
+/// One series for each line that nvidia-smi has for a computing process. Only if they are asked
+/// for.
 void write_compute_apps(const std::vector<PageDevice>& gpus, const Scrape& scrape,
                         const MetricsOptions& options, Exposition& out) {
   const Snapshot& snapshot = scrape.snapshot;

@@ -20,7 +20,7 @@ class PeopleWatch {
   /// True: they are not those of before, or this is the first look. Where one cannot be read, what
   /// was read before holds, and it is tried again the next time.
   bool look_again();
-  /// Who shares a group with whom; nobody with anybody before they could be read.
+  /// Which users share a group. Until the files could be read, nobody shares one.
   [[nodiscard]] const std::shared_ptr<const GroupBook>& book() const { return book_; }
   /// The text of /etc/passwd in which they stand.
   [[nodiscard]] const std::string& passwd() const { return files_[0].text; }

@@ -22,7 +22,7 @@
 
 namespace berth::serve {
 
-/// What a listener knows of who has come through it.
+/// What a listener knows of a client that has come through it.
 struct Peer {
   ListenerKind listener = ListenerKind::loopback;
   std::optional<uid_t> uid;  // of the other end of a Unix socket
@@ -86,7 +86,7 @@ class RequestHandler {
   [[nodiscard]] Subscriber subscribe(Principal principal, const HttpRequest& request) const;
   /// False: his token has been revoked, or has expired.
   [[nodiscard]] bool may_stay(const Subscriber& subscriber, WallTime now) const;
-  /// Everything this subscriber has not seen. Who is slow skips overviews; nothing is kept for him.
+  /// Everything this subscriber has not seen. A slow one skips overviews; nothing is kept for it.
   [[nodiscard]] News news_for(Subscriber& subscriber);
 
   /// Something worth a line in the log; the second of its kind within a minute is only counted.

@@ -179,7 +179,7 @@ RunSource::Page RunSource::list(std::size_t limit, const std::optional<RunPlace>
 Result<FoundRun> RunSource::find(std::string_view id, std::optional<uid_t> principal,
                                  const IsShown& is_shown) const {
   const Directories known = directories();
-  // A place's name is shorter than what was asked where that said whose.
+  // If the question named an owner, the place's name is shorter than the question.
   const RunPlace asked = run_place_in(id);
   const bool is_of_one = asked.name != id;
   std::vector<const StateDirectory*> order;

@@ -33,7 +33,7 @@ class SignIn {
   [[nodiscard]] Result<Made> make_link(uid_t uid, WallTime now);
   /// A token for who shows it. not_found: it was used, is too old, or was never made.
   [[nodiscard]] Result<Made> redeem(std::string_view secret, WallTime now);
-  /// Where the page is for who sits at this machine: "http://127.0.0.1:9700/".
+  /// The page's address for a user at this machine: "http://127.0.0.1:9700/".
   void set_page(std::string url) { page_ = std::move(url); }
   [[nodiscard]] const std::string& page() const { return page_; }
   /// Those that were given.

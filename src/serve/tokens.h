@@ -1,5 +1,5 @@
 #pragma once
-// Tokens: words that say who somebody is where no Unix socket can. A token is shown once, when it
+// Tokens: words that prove who a user is where no Unix socket can. A token is shown once, when it
 // is made. The file keeps its SHA-256 (doc/FORMATS.md, "Tokens"), so a reader of the file learns
 // none. 256 random bits need no slow hash: nobody tries them all.
 

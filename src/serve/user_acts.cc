@@ -65,8 +65,8 @@ std::vector<std::string> environment_of(ProcessId process, uid_t uid) {
   return all;
 }
 
-/// Where the run of somebody else's lease is recorded: where its keeper was told to, or in the
-/// user's home. Nothing: it is not known.
+/// The state directory with the run of somebody else's lease. It is where its keeper was told to
+/// write, or in the user's home. Nothing: it is not known.
 std::optional<std::string> state_directory_of(const Claim& claim) {
   std::optional<std::string> state;
   std::optional<std::string> home;

@@ -1,6 +1,6 @@
 #pragma once
-// Who sees what. Pure: a snapshot or a run goes in, with who asks and what the administrator
-// decided. The part that the asking one may see comes out.
+// Who sees what. Pure: a snapshot or a run goes in, with the principal and the administrator's
+// decision. The part that the principal may see comes out.
 //
 // Everybody sees devices and numbers. A known user sees the whole of their own. The administrator
 // (root, the daemon's own user, a token made for one) sees everything. Of others a known user sees:
@@ -38,7 +38,7 @@ struct Visibility {
 };
 [[nodiscard]] std::optional<Visibility::Others> others_from_name(std::string_view name);
 
-/// How much of what belongs to one user somebody sees.
+/// How much one sees of a user's things.
 enum class AccessLevel { numbers, names, commands, whole };
 
 /// What belongs to `owner`; nothing: it is not known whose it is.
@@ -59,7 +59,7 @@ enum class AccessLevel { numbers, names, commands, whole };
 /// `access_level`: less than whole.
 [[nodiscard]] RunRecord visible_part(const RunRecord& run, AccessLevel access_level);
 
-/// Names of files that are somebody's own made "…"; those of the system stay.
+/// Names of files that belong to users become "…". Those of the system stay.
 [[nodiscard]] std::string without_private_paths(std::string_view text);
 
 // ViewCache: what each asking one may see of a look. All who see the same share one view, made when
