@@ -1,5 +1,5 @@
 #pragma once
-// `berth fit`: what a model takes part by part, where it fits, and what that rests on.
+// `berth fit`: a model's needs part by part, where it fits, and what the answer rests on.
 
 #include <optional>
 #include <string>

@@ -59,8 +59,8 @@ class IdleLook {
     return said.value_or(idle_after_by_itself).count();
   }
 
-  /// Whether it is idle, as far as is known since when. Of what began later the time before is not
-  /// its own.
+  /// Whether the device or lease is idle, as far as it is known since when. The time before it
+  /// began is not its own.
   bool judge(const Device& device, WallTime began, std::optional<uid_t> uid, IdleRow& row) const {
     const HistorySeries* load = load_of(device.id, evidence_);
     const auto calm = load != nullptr ? calm_since(*load, snapshot_.taken) : std::nullopt;

@@ -251,7 +251,7 @@ std::map<DeviceId, ToldState> states_of(const WaitingNews& news, const Style& st
     ToldState state{.key = std::string(name_of(refusal.rule)),
                     .number = called(refusal.device, refusal.index, news.snapshot, style).number,
                     .text = refusal_text(refusal, news.snapshot, style)};
-    // Who is next changes each second in a quick queue; that somebody is, is the news.
+    // In a quick queue the next waiter changes each second. The news is that there is one.
     if (refusal.rule != Rule::reserved) {
       for (const Holder& holder : refusal.holders) state.key += "\n" + who(holder);
     }

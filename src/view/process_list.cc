@@ -354,7 +354,7 @@ std::string taken_text(const Device& device, const SnapshotIndex& index, const S
       style);
 }
 
-/// Those that have ended and are still listed, with who may keep their memory for them.
+/// Processes that have ended and are still listed, with those that may keep their memory.
 std::string ended_text(const std::vector<ProcessRow>& rows, const std::vector<GhostRow>& ghosts,
                        const SnapshotIndex& index, const Style& style) {
   const auto count = std::count_if(rows.begin(), rows.end(), has_ended);

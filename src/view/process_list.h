@@ -15,9 +15,9 @@ struct ProcessListOptions {
   bool tree = false;                // under their parents instead of under their devices
 };
 
-/// The table, and below it notes on what needs a word. These are: processes that have ended and
-/// still hold memory, and those stuck in the kernel. Memory of nobody, with who has the device
-/// open. And how much of the machine can be seen from here.
+/// The table, and below it notes: processes that have ended and still hold memory, and those stuck
+/// in the kernel. Also memory of nobody, with the processes that have the device open. And how much
+/// of the machine can be seen from here.
 [[nodiscard]] std::string render_process_list(const Snapshot& snapshot, const Style& style,
                                               const ProcessListOptions& options = {});
 

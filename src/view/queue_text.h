@@ -39,8 +39,8 @@ struct QueueAsked {
 /// What JSON has of a row beside its Waiter.
 void write_outlook(Archive& archive, const QueueRow& row);
 
-/// `policy`: null where there is none. `idle`: of those, the leases that the history knows are what
-/// who waits is shown.
+/// `policy`: null where there is none. `idle`: waiters are shown those of its leases that the
+/// history knows.
 [[nodiscard]] std::string render_queue(const Snapshot& snapshot, const Policy* policy,
                                        const std::vector<IdleRow>& idle, const Style& style);
 /// Why this run waits, device by device, its place and its start; empty: it has no place.

@@ -16,7 +16,7 @@ namespace berth {
 
 /// "held by the watchdog: it warns"
 [[nodiscard]] std::string held_text(const RunCap& cap);
-/// "kernel: …; mps: …", why none of those that are stronger holds it; empty: there is none.
+/// "kernel: …; mps: …": why no stronger tier holds the job. Empty: there is none.
 [[nodiscard]] std::string stronger_tiers_text(const RunCap& cap);
 /// What the tier had to do or could not; empty: nothing.
 [[nodiscard]] std::string said_text(const RunCap& cap);

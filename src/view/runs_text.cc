@@ -345,7 +345,7 @@ std::string render_runs(const RunList& list, const Moment& now, const Style& sty
       return run.manifest.given.simulated.has_value();
     };
     const bool any = std::any_of(list.runs.begin(), list.runs.end(), is_simulated);
-    // Said once where it is true of all; else the rows of which it is true say it.
+    // If it is true of all, it is said once. Else the rows say it.
     const bool all = std::all_of(list.runs.begin(), list.runs.end(), is_simulated);
     for (const RunRecord& run : list.runs) {
       const auto known = lately.find(run.manifest.id);

@@ -23,7 +23,7 @@ namespace berth {
 [[nodiscard]] bool has_something_on(const std::string& user, const Device& device,
                                     const SnapshotIndex& index);
 
-/// One table of them all, so that columns stand beneath each other whatever device they are on.
+/// One table of them all, so that columns line up across devices.
 [[nodiscard]] Table occupant_table(const std::vector<std::vector<TableRow>>& all, int width,
                                    const Style& style);
 

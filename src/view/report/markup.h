@@ -1,5 +1,5 @@
 #pragma once
-// Text from outside, put into HTML and Markdown so that it stays text whatever it holds.
+// Puts text from outside into HTML and Markdown so that it stays text.
 
 #include <string>
 #include <string_view>
