@@ -54,7 +54,7 @@ using Input = std::variant<Key, Mouse>;
 class InputDecoder {
  public:
   [[nodiscard]] std::vector<Input> feed(std::string_view bytes);
-  /// How long to wait for the rest of what has begun; nothing: nothing has.
+  /// How long to wait for the rest of a sequence that has begun. Nothing: none has.
   [[nodiscard]] std::optional<Duration> patience() const;
   /// Nothing came within patience(): a lone ESC was the Escape key, the rest of a sequence is lost.
   [[nodiscard]] std::vector<Input> silence();

@@ -300,7 +300,7 @@ constexpr auto live_charts = std::to_array<LiveChart>({
 static_assert(has_all_drawn(Drawn::live, live_charts, &LiveChart::reading),
               "each reading that is drawn live has a chart, and no other has one");
 
-/// Of what nobody records; chosen one at a time.
+/// A chart of a reading that nobody records; chosen one at a time.
 struct SeenOnlyChart {
   std::string_view title;  // a key of the catalogue
   Tone tone;
