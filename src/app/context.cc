@@ -144,7 +144,7 @@ void Context::apply(const GlobalOptions& options) {
   config_.add_flag("simulated", options.sim);
   std::string language = config_.text("language").value_or("");
   const bool utf8 = names_utf8(locale_for("LC_CTYPE"));
-  // A locale that cannot show other words than English has English ones, whatever was asked for.
+  // A locale that can show English alone gets English, whatever was asked for.
   if (language.empty()) language = locale_for("LC_MESSAGES");
   const Language wanted = language_from_name(language);
   set_language(utf8 && !options.for_programs ? wanted : Language::english);

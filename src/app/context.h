@@ -83,12 +83,12 @@ class Context {
   [[nodiscard]] Result<Collector> collector(CollectorOptions options = {}) const;
   [[nodiscard]] Clock& clock() const { return clock_; }
 
-  /// Where runs are recorded: $XDG_STATE_HOME/berth, else ~/.local/state/berth; nothing where
-  /// neither can be told.
+  /// The directory of the records of runs: $XDG_STATE_HOME/berth, else ~/.local/state/berth.
+  /// Nothing: neither can be told.
   [[nodiscard]] std::optional<std::string> state_directory() const;
 
-  /// Where the user's own files of configuration are: $XDG_CONFIG_HOME/berth, else
-  /// ~/.config/berth; nothing where neither can be told.
+  /// The directory of the user's own configuration: $XDG_CONFIG_HOME/berth, else ~/.config/berth.
+  /// Nothing: neither can be told.
   [[nodiscard]] std::optional<std::string> config_directory() const;
 
   /// The administrator's rules as they are now; null: there are none. An error: they cannot be
@@ -108,8 +108,8 @@ class Context {
   [[nodiscard]] Result<Ledger> open_ledger();
   /// What the ledger says; an absent one says nothing. Problems go into the view.
   [[nodiscard]] LedgerView read_ledger();
-  /// Why the last look knows of no lease although there may be some. Who decides by leases must not
-  /// go on; who only shows them has it among the problems.
+  /// Why the last look knows of no lease although there may be some. A caller that decides by
+  /// leases must not go on. One that only shows them has the error among the problems.
   [[nodiscard]] const std::optional<Error>& ledger_error() const { return ledger_error_; }
 
   /// Has the driver's library started already: a look is going to follow.

@@ -14,7 +14,7 @@ namespace berth {
 /// stdout is empty, and the process before it ends with 0.
 using LetGo = std::function<void(const std::string& log)>;
 
-/// What becomes of who waits where the process before it is killed and has not been let go.
+/// What the waiter does if the process before it is killed and has not been let go.
 enum class UntilLetGo { goes_on, ends_too };
 
 /// Runs `wait` in a process of its own session. Stays in front of it until it ends or lets go. It

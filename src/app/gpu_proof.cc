@@ -84,8 +84,8 @@ class ShownToCuda {
   std::optional<std::string> was_;
 };
 
-/// Somebody is on it: `--force` tests beside him. Anything else (not ours to use, not readable)
-/// stays.
+/// Somebody uses the device: `--force` tests beside them. Other reasons (not ours to use, not
+/// readable) stay.
 bool is_somebody(Rule rule) {
   return rule == Rule::leased || rule == Rule::in_use || rule == Rule::reserved ||
          rule == Rule::utilization || rule == Rule::not_idle;

@@ -117,7 +117,7 @@ class LimitKeeper {
     if (limits.error().code() != ErrorCode::not_found) return std::unexpected(limits.error());
     if (before) return set_anew(*before);
     asked_.text.group = groups.front() + std::string(group_name) + asked_.id;
-    // First, so that whatever is killed the group is found again.
+    // This comes first, so that the group is found again whatever is killed.
     if (auto noted = answer(); !noted) return noted;
     if (::mkdir(asked_.text.group.c_str(), 0755) != 0) {
       const int why = errno;

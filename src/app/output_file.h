@@ -18,7 +18,7 @@ enum class Existing { keep, keep_unless_forced, replace };
 [[nodiscard]] Result<void> write_output(const std::string& path, std::string_view bytes,
                                         Existing existing);
 
-/// What write_output() would fail of, whatever the bytes are. It is asked before the time is spent
+/// Whether write_output() would fail, whatever the bytes are. It is asked before the time is spent
 /// to make them. Examples: a file in the way, a folder that is missing or may not be made.
 [[nodiscard]] Result<void> check_output(const std::string& path, Existing existing);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Progress of what takes more than a second: a bar on stderr, in place, which goes when it is over.
-// Nothing where stderr is no terminal, or where somebody else is in front of it.
+// Progress of acts longer than a second: a bar on stderr, in place, which goes at the end. There is
+// none where stderr is no terminal, or where another program is in front of it.
 
 #include <optional>
 #include <string>

@@ -33,8 +33,8 @@ enum class RecipePlace { free, same, taken };
 [[nodiscard]] RecipePlace recipe_place(const std::string& path, const Recipe& recipe);
 
 enum class Overwrite { no, yes };
-/// Writes it as a new file, which may have come into being since anybody looked: then it fails.
-/// With Overwrite::yes it takes the place of what is there; a symbolic link there is not followed.
+/// Writes it as a new file; it fails if one has come into being meanwhile. With Overwrite::yes it
+/// replaces the file that is there. A symbolic link there is not followed.
 [[nodiscard]] Result<void> write_recipe(const std::string& path, const Recipe& recipe,
                                         Overwrite overwrite);
 

@@ -75,7 +75,7 @@ class RequestOptions {
 [[nodiscard]] std::vector<DeviceId> devices_last_had(const std::string& state_directory);
 
 /// What `berth pick` and `berth run --dry-run` answer from: the choice that `berth run` would make
-/// here, inside a lease among what that has.
+/// here. Inside a lease it chooses among the lease's devices.
 struct Considered {
   Request request;  // inside a lease: for its share at most
   Snapshot snapshot;

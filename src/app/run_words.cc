@@ -78,7 +78,7 @@ void say_what_is_set(const RunStarted& started) {
 
 void WaitingReporter::draw(const WaitingNews& news) {
   const bool in_front = is_in_front();
-  // Who is in the way is said once in full; after that one line keeps itself up to date.
+  // The reasons are said once in full. After that one line keeps itself up to date.
   if (!std::exchange(told_, news)) {
     to_stderr(in_front ? render_waiting_reasons(news, context_.err())
                        : render_waiting_notice(news, context_.err()));

@@ -15,7 +15,8 @@ namespace berth {
 void say_where(const Context& context, const std::vector<serve::Address>& addresses, bool with_tls,
                const std::string& socket);
 
-/// "http://127.0.0.1:9700/": the address nearest to who sits here; empty: there is none.
+/// "http://127.0.0.1:9700/": the nearest address for the user at this machine. Empty: there is
+/// none.
 [[nodiscard]] std::string page_address(const std::vector<serve::Address>& addresses, bool with_tls);
 
 /// A file for its owner alone that leads a browser to a link. Every user can read a browser's

@@ -31,7 +31,7 @@ enum class UntilItEnds { no, yes };
 /// What is asked of Slurm, with this environment.
 [[nodiscard]] SlurmClient slurm_client(Context& context);
 
-/// What Slurm says of those runs that it has and that no record tells more of. Closes the record of
+/// Slurm's words on each run that it knows, if the record does not tell more. Closes the record of
 /// a run whose job is over.
 [[nodiscard]] std::vector<std::string> said_by_slurm(Context& context,
                                                      const std::vector<RunRecord>& runs);

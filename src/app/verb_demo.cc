@@ -196,7 +196,7 @@ class DemoVerb final : public Verb {
   }
 
  private:
-  /// What is wrong with those that are there, and what to do. Empty where there is none at all.
+  /// What is wrong with the devices, and what to do. Empty: there are none at all.
   static std::string why_none(const Snapshot& snapshot) {
     std::string text;
     for (const Device& device : snapshot.devices) {
