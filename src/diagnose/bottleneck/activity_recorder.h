@@ -16,7 +16,7 @@ namespace berth::bottleneck {
 
 class ActivityRecorder {
  public:
-  /// Of these devices, in this order; those that the look does not have are left out.
+  /// Records these devices, in this order. Devices that the look does not have are left out.
   ActivityRecorder(const Snapshot& first, const std::vector<DeviceId>& devices,
                    std::string subject);
 

@@ -76,7 +76,7 @@ std::vector<LoadPoint> points_of(const Activity& activity) {
 
 /// The steps that rules about steady work look at.
 std::vector<const ActivitySample*> counted_steps(const Activity& activity, const Phases& phases) {
-  // Of what is watched for a moment a beginning is no start-up: the job has long been running.
+  // If a job is watched for a moment, the beginning is no start-up: the job has long been running.
   constexpr std::int64_t long_enough = 60'000;
   const bool has_ends = activity.taken_by == TakenBy::run_samples && phases.working &&
                         phases.working->length().count() >= long_enough;

@@ -22,8 +22,8 @@ struct PostmortemEvidence {
   std::vector<RunEvent> events;
   /// Of allocations, by what held the run to its share of memory.
   std::uint64_t refusals = 0;
-  /// Somebody asked for its end (Ctrl-C, a signal to its launcher), whatever it then exited with.
-  /// The record does not hold that: who was there knows it.
+  /// A user asked for its end (Ctrl-C, a signal to its launcher), whatever its exit code. The
+  /// record does not hold that; the process that was there knows it.
   bool end_was_wanted = false;
   /// Processes of the run that the driver named.
   std::vector<pid_t> processes;

@@ -269,8 +269,8 @@ std::optional<std::size_t> own_error_line(const LogText& log, const Aftermath& a
   return std::nullopt;
 }
 
-/// What tells most comes first. What follows from a cause is left out where one is known, and what
-/// sums up where anything is.
+/// What tells most comes first. A consequence is left out if a cause is known. A summary is left
+/// out if anything else is known.
 void keep_what_tells(std::vector<std::pair<LogPart, Finding>>& found) {
   std::ranges::stable_sort(found, {}, [](const auto& one) { return one.first; });
   if (found.empty() || found.front().first == LogPart::remark) return;

@@ -10,8 +10,9 @@
 
 namespace berth {
 
-/// By its output, by what refused it memory, or by who ended it: whatever `berth explain` takes
-/// for that. A run whose output is not kept and that nothing held to a share never did.
+/// Whether `berth explain` takes the run's end for that. It judges by the output, by what refused
+/// it memory, or by who ended it. Never true if the output is not kept and nothing held the run to
+/// a share.
 [[nodiscard]] bool died_of_gpu_memory(const PostmortemEvidence& evidence);
 
 /// By the run's last sample: `GPU 0: 23.0 GiB of 24.0 GiB were in use (RUN 20.0 GiB, anna 3.0

@@ -28,7 +28,7 @@ struct RankSeen {
   std::optional<double> power;
 };
 
-/// `waits_for_others` as who waits for data, a lock or a card that waits; `is_unknown` what was
+/// `waits_for_others`: this waits for data, a lock or a card that waits. `is_unknown`: what was
 /// seen fits several.
 enum class RankActs {
   has_ended,

@@ -1,4 +1,4 @@
-// CUDA's libraries: those that a framework lacks, and those that are in each other's way.
+// CUDA's libraries: those that a framework lacks, and those that conflict.
 
 #include <fmt/format.h>
 

@@ -24,7 +24,7 @@ std::string as_option(milliseconds time) {
   return fmt::format("{}ms", time.count());
 }
 
-/// Twice what it had; 12 hours where that is not known, or no number to go by.
+/// Twice what it had. 12 hours: that is not known, or no number to go by.
 milliseconds more_time(const RunRecord& run) {
   using namespace std::chrono_literals;
   constexpr milliseconds most = 24h * 365;

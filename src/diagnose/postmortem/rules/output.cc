@@ -127,7 +127,7 @@ Finding finding_about(const NeighbourGrowth& growth, const RunRecord& run) {
                      "berth run --wait -- python train.py"}}};
 }
 
-/// Of those that `fits`, the one that grew most.
+/// The one that grew most, of those that `fits` accepts.
 template <class Fits>
 const NeighbourGrowth* largest(const PostmortemEvidence& evidence, Fits fits) {
   const NeighbourGrowth* found = nullptr;
