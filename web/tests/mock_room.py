@@ -12,7 +12,7 @@ READINGS = (
 STATES = "free reserved leased busy held unknown divided lost unusable".split()
 HOUR, DAY = 3_600_000, 86_400_000
 LEASE = "9f8e47e3-cd17934ce0ea9fb0"
-# Of a run; and its members that everybody sees who may know of it.
+# Of a run, and its members that everybody sees who may know of it.
 SUMMARY = {
     "samples": 5520, "mean_utilization_percent": 71.4, "energy_millijoules": 2_900_000_000, "energy_source": "counter",
     "tree_memory_peak_bytes": 9_313_664_000, "tree_cpu_milliseconds": 120_000, "device_files_open": None,

@@ -101,7 +101,7 @@ export function differences(runs: readonly Run[], word: (name: string) => string
   ].filter(differs);
 }
 
-/// What a column is headed with: what its owner calls it, where no other is called so, else its id.
+/// A column's heading: its owner's name for the run if no other has it, else the id.
 export function run_labels(runs: readonly Run[]): string[] {
   const names = runs.map((run) => run.spec?.["name"] || run.id);
   return names.map((name, i) =>

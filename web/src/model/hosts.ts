@@ -38,7 +38,7 @@ export function chosen_hosts(
   });
 }
 
-/// Those that do not answer first, as somebody must see to them; else by name, "gpu2" before "gpu10".
+/// Servers that do not answer come first, as somebody must see to them. Then by name, "gpu2" before "gpu10".
 export function ordered(hosts: readonly JoinedHost[]): JoinedHost[] {
   // Made here: who sees one server should not wait for it.
   const collator = new Intl.Collator("en", { numeric: true });
@@ -46,7 +46,7 @@ export function ordered(hosts: readonly JoinedHost[]): JoinedHost[] {
   return [...hosts].sort((a, b) => rank(a) - rank(b) || collator.compare(a.name, b.name));
 }
 
-/// "5 free, 3 leased", for who does not see the cells; `word` names a standing.
+/// "5 free, 3 leased", for readers who do not see the cells. `word` names a standing.
 export function counted(host: JoinedHost, word: (standing: Standing) => string): string {
   const counts = state_counts(host.devices);
   return standings

@@ -160,7 +160,7 @@ export function state_counts(devices: readonly Told[]): Record<Standing, number>
   return counts;
 }
 
-/// Who is on it; of one that nobody is on, who is to get it.
+/// The users on it. If there are none: those that it is reserved for.
 export function people_of(device: Pick<Device, "state" | "users" | "reserved_for">): string[] {
   const nobody = device.users.length === 0;
   return nobody && device.state === "reserved" ? device.reserved_for : device.users;
@@ -228,8 +228,8 @@ export function by_card(devices: readonly Device[]): { card: Device; instances: 
   return [...cards.values()];
 }
 
-/// Whether the server would let this asker end or signal what is `owner`'s: his own things, or
-/// everything. The server decides; this only keeps buttons from where they could do nothing.
+/// Whether the server would let this asker end or signal what is `owner`'s. It does for the asker's own things, or for
+/// everything. The server decides; this only hides buttons that could do nothing.
 export function may_act_for(asker: Overview["asker"], owner: string | null): boolean {
   return asker.admin || (asker.user !== null && asker.user === owner);
 }

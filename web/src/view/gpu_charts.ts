@@ -157,7 +157,7 @@ export class GpuCharts {
     this.draw();
   }
 
-  /// Who had it, each in a colour of his own.
+  /// Shows the users who had it, each in a colour of their own.
   private show_people(): void {
     const overview = this.context.state().overview;
     const parts = overview?.devices.filter((one) => one.parent === this.id) ?? [];

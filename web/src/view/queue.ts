@@ -20,7 +20,7 @@ export function queue_view(context: PageContext): View {
   const stop = new AbortController();
   let queue: Waiter[] = [];
   let asked_ms = -Infinity;
-  /// Of whom the queue was at the last answer.
+  /// The waiters of the queue at the last answer.
   let known = "";
 
   const starts = (waiter: Waiter): string => {

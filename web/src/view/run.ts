@@ -249,7 +249,7 @@ function event_item(event: RunEvent): HTMLElement {
   );
 }
 
-/// What its owner calls it, else what it runs; of another person's neither is shown.
+/// The owner's name for it, else its command. For another person's run neither is shown.
 function title_of(run: Run): string {
   return run.spec?.["name"] || command_text(run.command) || run.id;
 }

@@ -25,7 +25,7 @@ export interface View {
   close?(): void;
 }
 
-/// What stands in place of an answer that did not come: what happened, and what to do.
+/// Stands in place of an answer that did not come: what happened, and what to do.
 export function failure(answer: Answer<unknown> & { ok: false }): HTMLElement {
   const { code, message, remedy } = answer.error;
   const title =
@@ -121,7 +121,7 @@ export function choice<T extends string>(
   return { root, set };
 }
 
-/// A list of "term: what" pairs; those without a what are left out.
+/// A list of pairs "term: value". A pair without a value is left out.
 export function facts(pairs: [string, string | null | undefined][]): HTMLElement {
   return el(
     "dl",

@@ -11,7 +11,7 @@ const everything = [
   ["alert", { summary: "held idle for 2 h by bob", advice: "ask bob" }],
   ["problem", { source: "kernel log", message: "it cannot be read", remedy: "run it as root" }],
 ];
-// Of what axe looks for, only this depends on colours, and on the width; all else is the same document.
+// Of axe's rules only these depend on colours and on the width. All else is the same document.
 const rules_of_colours = ["color-contrast", "link-in-text-block"];
 const rules_of_width = [...rules_of_colours, "scrollable-region-focusable"];
 
