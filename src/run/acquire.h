@@ -22,7 +22,7 @@ namespace berth {
 /// fills in claims and waiters. The provider bounds the time of a look.
 using TakeSnapshot = std::function<Result<Snapshot>()>;
 
-/// What somebody who waits is told, whenever it changes.
+/// What a waiter is told, whenever it changes.
 struct WaitingNews {
   int position = 1;     // in the queue, 1 = next
   int devices = 1;      // wanted
@@ -32,7 +32,7 @@ struct WaitingNews {
   std::optional<std::chrono::milliseconds> gives_up_in;  // where --wait has an end
 };
 
-/// Who stands in the way, for comparing: a lease tells its job's pid later than the rest.
+/// The holder in the way, for comparing: a lease tells its job's pid later than the rest.
 [[nodiscard]] inline std::string who(const Holder& holder) {
   return holder.user + " " + holder.command;
 }

@@ -38,7 +38,7 @@ struct StartsElsewhere {
   bool takes_gpus = false;  // by --gpus, --device and their like
   bool descends = false;    // what it starts is its child all the same
 };
-/// Of a program's name. Null: it starts nothing elsewhere, as far as is known.
+/// Looked up by a program's name. Null: it starts nothing elsewhere, as far as is known.
 [[nodiscard]] const StartsElsewhere* starts_elsewhere(std::string_view program);
 
 }  // namespace berth

@@ -47,7 +47,7 @@ void DriverWatch::add_returns(const Snapshot& look, std::vector<Note>& news) {
 
 namespace {
 
-/// Of a driver that comes and goes for days nobody wants to hear more often.
+/// If a driver comes and goes for days, nobody wants to hear of it more often.
 constexpr int most_told = 10;
 
 enum class LibraryAnswer { given, errors, silence, in_doubt };

@@ -39,7 +39,7 @@ struct Handover {
 
 /// The command could not be run: in English, in one line that fits a pipe.
 [[nodiscard]] std::string failed_line(const Error& error);
-/// Of a line without its end; nothing: it is another one.
+/// Reads a line without its end. Nothing: it is another one.
 [[nodiscard]] std::optional<Error> failure_in(std::string_view line);
 
 /// The job has ended. `more` says why it was ended, for readers that are told so.

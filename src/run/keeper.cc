@@ -380,7 +380,7 @@ class Keeper {
     // What a keeper that was killed had waited for nobody can tell any more.
     if (to_heir_.is_open()) end_.cpu_ms = children_cpu_time().count();
     if (task_.record == nullptr) return;
-    // Who wants an end themselves is not to find the job started again.
+    // If a user wanted the end, the job must not be started again.
     if (const auto stop = stop_request_in(task_.record->directory());
         stop && (end_.because.empty() || end_.because == end_cause::gpu_fault)) {
       end_.because = end_cause::stopped;

@@ -115,8 +115,8 @@ class GroupSignalListener {
   }
 
  private:
-  /// Whether it was given no processor since such a signal came, or is about to tell one. Where
-  /// somebody stopped the group and let the launcher alone go on, it goes on too.
+  /// Whether it was given no processor since such a signal came, or is about to tell one. If
+  /// somebody stopped the group and let the launcher alone go on, the listener is continued, too.
   [[nodiscard]] bool has_yet_to_hear(int signal) const {
     const auto status = read_proc_file(fmt::format("/proc/{}/status", pid_));
     if (!status) return false;

@@ -239,7 +239,7 @@ class Run {
         {.id = manifest_.id, .log = manifest_.log.value_or(""), .recorded = record_.has_value()});
   }
 
-  /// Of one that has a record already. One that waits and has an end never started.
+  /// For a run that has a record already. A run that waits and has an end never started.
   Result<RunOutcome> never_started(Result<RunOutcome> outcome) {
     if (!record_) return outcome;
     manifest_.waiting = true;

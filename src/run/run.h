@@ -33,8 +33,8 @@
 
 namespace berth {
 
-/// Looks at the machine from within the sampler process, again and again. The claims are the run's
-/// own (what a simulated server needs to show its use).
+/// Looks at the machine from within the sampler process, once a call. The claims are the run's own
+/// (a simulated server needs them to show its use).
 using Sight = std::function<Snapshot(const std::vector<Claim>& claims, WallTime now)>;
 /// Called once in the sampler process: opens the driver there, never in the launcher or the keeper.
 using SightFactory = std::function<Result<Sight>()>;
@@ -189,7 +189,7 @@ struct RunCallbacks {
   std::function<void(const WaitingNews&)> on_waiting;
   /// Whether it wants to hear of the time alone, too.
   bool on_waiting_tells_time = false;
-  /// The job is detached and has to wait: called once. Of its start nothing is told after that.
+  /// The job is detached and has to wait: called once. Its start is not told after that.
   std::function<void(const RunWaits&)> on_waits_alone;
   /// The GPU did not come: the job runs on the CPU.
   std::function<void(const NotAcquired&)> on_cpu_fallback;

@@ -61,7 +61,7 @@ struct Stray {
 [[nodiscard]] Reading<std::uint64_t> listed_on_gpus(const Snapshot& snapshot,
                                                     const std::vector<pid_t>& tree);
 
-/// Of the processes of the tree, what the look tells of each on the given devices.
+/// What the look tells of each process of the tree on the given devices.
 [[nodiscard]] std::vector<ProcessSample> own_processes(const Snapshot& snapshot,
                                                        const std::vector<pid_t>& tree,
                                                        const std::vector<Device>& given);

@@ -49,7 +49,7 @@ ShimWatch::ShimWatch(const Manifest& manifest, const std::string& directory, std
   image_ = manifest.cap->image;
   devices_ = manifest.given.devices;
   host_ = manifest.given.host;
-  // Of a sampler that was here before.
+  // What an earlier sampler of this run saw and told.
   if (auto seen = cap_seen_in(directory)) seen_ = told_ = *std::move(seen);
   auto account = AccountFile::open(directory + "/" + std::string(record_file::account));
   if (account) {

@@ -47,7 +47,7 @@ class ShimWatch {
   std::string proc_;
   std::optional<AccountFile> account_;
   std::vector<AccountFile::Told> before_;
-  /// Of each device, what the last looks measured above the charges.
+  /// For each device: what the last looks measured above the charges.
   std::vector<std::deque<std::uint64_t>> above_;
   std::set<pid_t> looked_into_;
   AccountWatch slots_;

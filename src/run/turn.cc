@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 /// Watching means looking at least this often.
 constexpr Duration longest_gap_in_watching = std::chrono::seconds(5);
 
-/// Of a crowd of waiters who cannot use what is free, no more than this are judged one by one.
+/// In a crowd of waiters that cannot use what is free, only so many are judged one by one.
 constexpr std::size_t most_played_through = 32;
 
 }  // namespace

@@ -27,9 +27,9 @@ constexpr std::size_t lookers_at_most = 4;
 /// The first few beat once a second at least, the others every 2 s. A look takes 2.5 s at worst.
 constexpr Duration beat_interval = std::chrono::seconds(1);
 constexpr Duration stuck_after = std::chrono::milliseconds(4500);
-/// Who could start and does not, although awake, is passed over after this long.
+/// A waiter that could start, is awake, and does not, is passed over after this long.
 constexpr Duration turn_limit = std::chrono::milliseconds(4500);
-/// From then on it keeps nothing from who passed it over, for so long.
+/// From then on, for so long, it keeps nothing from the waiter that passed it over.
 constexpr Duration passed_over_for = std::chrono::minutes(1);
 constexpr Duration longest_patience_asleep = std::chrono::minutes(1);
 /// Somebody asleep asks again after so long per waiter before it: soon enough for a queue that
@@ -80,7 +80,7 @@ constexpr Duration longest_pause = std::chrono::seconds(2);
 /// way. They are passed over one after the other: after the first it is the next one's turn.
 class LateStarters {
  public:
-  /// Who is passed over by `own` now.
+  /// The waiters that `own` passes over now.
   [[nodiscard]] std::vector<std::string> note(Snapshot seen, const std::string& own, Instant now,
                                               const Policy* policy = nullptr);
   /// Nobody stands in the way of `own`.

@@ -173,7 +173,7 @@ bool job_lives(const RunRecord& run, const std::string& proc) {
   return living && *living == *run.manifest.job;
 }
 
-/// Of a run without a record only that it has ended is ever known.
+/// If a run has no record, only the fact that it has ended is ever known.
 Result<Exit> wait_without_record(const RunRecord& run, Clock& clock,
                                  const std::function<bool()>& interrupted) {
   Duration pause = milliseconds(20);
@@ -188,8 +188,8 @@ Result<Exit> wait_without_record(const RunRecord& run, Clock& clock,
               run.manifest.id);
 }
 
-/// Who waits is one process without a job, and looks at devices through children of its own. It may
-/// get its device just then: what it has started is stopped as any other.
+/// A waiting run is one process without a job, and looks at devices through children of its own. It
+/// may get its device just then. What it has started is then stopped as any other.
 Result<StopResult> stop_waiting(const RunRecord& run, milliseconds grace, Clock& clock,
                                 const std::string& proc) {
   if (const auto noted = note_stop_request_of(run, grace); !noted) {

@@ -392,7 +392,7 @@ Result<InspectedImage> parse_inspected_image(std::string_view text, std::string_
     const std::string known = text_of(one);
     const std::size_t at = known.find('@');
     if (at == known.npos) continue;
-    // Of "busy" some engines say "docker.io/library/busy".
+    // Some engines call "busy" "docker.io/library/busy".
     std::string_view repository = repository_of(known);
     for (const std::string_view implied : {"docker.io/", "library/"}) {
       if (repository.starts_with(implied) && !wanted.starts_with(implied)) {

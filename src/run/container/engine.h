@@ -65,7 +65,7 @@ struct InspectedImage {
   std::string id;                                     // "sha256:…"; empty: not told
   Reading<std::string> digest = Absent::unsupported;  // it came from no registry
 };
-/// Of one that is in several repositories, the digest in that of `name`.
+/// If an image is in several repositories: the digest in that of `name`.
 [[nodiscard]] Result<InspectedImage> parse_inspected_image(std::string_view json,
                                                            std::string_view name);
 

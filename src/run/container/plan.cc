@@ -321,7 +321,7 @@ Result<ContainerStart> start_container_with(const ContainerCommand& command,
                                             const Snapshot& snapshot, const ContainerEngine& engine,
                                             const ContainerTerms& terms) {
   ContainerStart start{.command = command.words};
-  // Of a simulated server no engine has the cards.
+  // No engine has the cards of a simulated server.
   if (!snapshot.simulated) {
     auto words = device_words(command, devices, snapshot, engine);
     if (!words) return std::unexpected(std::move(words).error());

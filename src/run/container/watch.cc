@@ -355,8 +355,8 @@ void ContainerWatch::perform(const RecordContainer&) {
     container_.image = seen->image;
     if (!seen->image_id.empty()) container_.image_id = seen->image_id;
     if (!seen->image_digest.empty()) container_.image_digest = seen->image_digest;
-    // Of one that was killed an engine may say no too early: podman 4.3.1 does. The count is sure.
-    // One that was removed at its end was last seen alive: that no says nothing.
+    // An engine may say no too early of a container that was killed: podman 4.3.1 does. The count
+    // is sure. A container that was removed at its end was last seen alive: that no says nothing.
     const auto& says = seen->oom_killed.get();
     const bool was_killed = plan_.code() == shell_exit_code({.signal = SIGKILL});
     const bool is_sure = !seen->is_running && !was_killed;

@@ -12,7 +12,7 @@ using std::chrono::seconds;
 /// An image may have to be pulled first: somebody looks once a second then.
 constexpr Duration longest_id_pause = seconds(1);
 constexpr Duration first_look_pause = milliseconds(200);
-/// Of one that is not followed by its process, or whose engine does not answer.
+/// For a container whose process is not followed, or whose engine does not answer.
 constexpr Duration longest_look_pause = seconds(30);
 /// How long a container may take to start after its client has gone. Also how long an engine may
 /// take to notice the end of a process.
@@ -203,7 +203,7 @@ void WatchPlan::end_container(Instant now, Actions& actions) {
   look_at_.reset();
   id_at_.reset();
   if (!id_.empty()) actions.push_back(RecordContainer{});
-  // Of one that removes itself at its end only `wait` tells the code, a moment later.
+  // If the container removes itself at its end, only `wait` tells the code, a moment later.
   if (client_ && is_waited_for_ && !code_) {
     code_until_ = now + patience_with_engine;
   } else if (client_) {

@@ -33,7 +33,7 @@ class OtherNodes {
   /// Whether the child was a node's.
   bool take_end(pid_t pid, const Exit& exit);
   [[nodiscard]] bool is_any_alive() const;
-  /// Of the nodes that still live, each rank gets it. SIGKILL: Slurm ends them.
+  /// Sends it to each rank of the nodes that still live. SIGKILL: Slurm ends them.
   void signal(int number) const;
   /// What their launchers wrote by now, put into the table; whether anything is new.
   bool read_into(RunRanks& table);

@@ -35,7 +35,7 @@ class RankOutput {
   bool pass_on();
   /// Reads to the end of all files. Then pass_on() is to be called as long as anything is left.
   void finish();
-  /// Something waits for its reader, who is still there.
+  /// Something waits for its reader, and the reader is still there.
   [[nodiscard]] bool has_more() const { return to_ >= 0 && !waiting_.empty(); }
   [[nodiscard]] int descriptor() const { return to_; }
 

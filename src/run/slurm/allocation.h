@@ -1,6 +1,6 @@
 #pragma once
-// `berth run` inside a Slurm job. Slurm has chosen the cards: berth uses these, claims them in the
-// node's ledger at once, and waits for nobody. Who else is on them is a leftover, and is told of.
+// `berth run` inside a Slurm job. Slurm has chosen the cards. berth uses these, claims them in the
+// node's ledger at once, and waits for nobody. Other processes on them are leftovers, and are told.
 
 #include <functional>
 #include <optional>
@@ -46,7 +46,7 @@ struct SlurmAllocation {
 [[nodiscard]] Snapshot as_allocated(Snapshot snapshot, const std::vector<DeviceId>& devices,
                                     uid_t uid);
 
-/// Who is on the devices that were chosen, and should not be: a sentence each. Pure.
+/// Processes on the chosen devices that should not be there: a sentence each. Pure.
 [[nodiscard]] std::vector<Sentence> leftovers_on(const std::vector<Choice>& chosen,
                                                  const Snapshot& snapshot, uid_t uid);
 

@@ -100,7 +100,7 @@ Result<std::optional<Exit>> exit_by_slurm(const RunSlurm& slurm, const SlurmClie
   return unanswered(*said);
 }
 
-/// Of an array: its tasks' own records say how each ended; the first that went wrong counts.
+/// For an array: its tasks' own records say how each ended. The first that went wrong counts.
 std::optional<Exit> exit_of_tasks(const RunRecord& run) {
   std::optional<Exit> first;
   const std::string runs = run.directory.substr(0, run.directory.rfind('/'));

@@ -54,8 +54,8 @@ struct RunOnSlurm {
   RunRecord run;
   RunSlurm slurm;
 };
-/// Of several at once, in their order; the first error is the last that is told. Each cluster is
-/// asked once, and again of a job that it did not name.
+/// Asks for several at once, in their order. The first error is the last that is told. Each cluster
+/// is asked once, and again for a job that it did not name.
 [[nodiscard]] std::vector<Result<Sentence>> ask_slurm_of(const std::vector<RunOnSlurm>& runs,
                                                          const SlurmClient& client);
 

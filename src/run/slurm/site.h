@@ -1,6 +1,6 @@
 #pragma once
 // What an administrator writes into a Slurm site's files for one node, from what berth sees there.
-// Pure: nothing is written; who runs it compares, and copies.
+// Pure: nothing is written. The administrator compares and copies.
 
 #include <string>
 

@@ -54,7 +54,7 @@ std::string own_output(const std::string& directory) {
   return directory + "/" + std::string(record_file::output);
 }
 
-/// Of the same job; the array's own number is shared by all tasks.
+/// The task of the same job. The array's own number is shared by all tasks.
 std::string task_of(const RunOptions& options) {
   return value_of(options.environment, "SLURM_ARRAY_TASK_ID").value_or("");
 }
