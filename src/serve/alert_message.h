@@ -46,7 +46,7 @@ struct AlertMessage {
 [[nodiscard]] std::string delivery_line(const AlertReceiver& receiver,
                                         const std::optional<Error>& mistake);
 
-/// The summary with the names of whom it is about: "… nothing is computed: alice, bob".
+/// The summary with the names of affected users: "… nothing is computed: alice, bob".
 [[nodiscard]] std::string summary_with(const Sentence& summary,
                                        const std::vector<std::string>& names);
 

@@ -12,7 +12,7 @@
 #include "view/health_text.h"
 
 extern "C" {
-// Of the document that src/serve/openapi.S places in the program.
+// The document that src/serve/openapi.S places in the program.
 extern const char berth_openapi[];
 extern const char berth_openapi_end[];
 }

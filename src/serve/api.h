@@ -91,7 +91,7 @@ struct RequestContext {
   std::vector<Planned> planned;                // reservations that are to begin
   EnergyPrice price;
   std::shared_ptr<const GroupBook> book = std::make_shared<const GroupBook>();
-  /// Of this snapshot, policy and book; null: the handler makes them.
+  /// For this snapshot, policy and book. Null: the handler makes them.
   std::shared_ptr<ViewCache> views;
   std::shared_ptr<const FleetView> fleet;    // the servers beside this one; null: none
   std::shared_ptr<const AlertBoard> alerts;  // null: nobody watches for any

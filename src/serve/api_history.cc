@@ -161,7 +161,7 @@ std::vector<std::optional<double>> in_steps(const HistorySeries& series, const T
 
 }  // namespace
 
-/// Of all devices together, small enough for a page that draws them at once.
+/// All devices together, small enough for a page that draws them at once.
 HttpResponse answer_recent(const Question& question) {
   if (question.context.history == nullptr) return no_history(question.context);
   const auto span = span_of(question);

@@ -45,7 +45,8 @@ void write_shown(Archive& archive, const FoundRun& run, const Question& question
             RunReader::other);
 }
 
-/// Whose runs the principal may know of. Of others he learns not even that they exist.
+/// The users whose runs the principal may know of. The principal does not even learn that others'
+/// runs exist.
 RunSource::IsShown shown_in(const Question& question) {
   return [&question](uid_t owner) { return access_to(owner, question) != AccessLevel::numbers; };
 }

@@ -57,8 +57,8 @@ class DeliveryQueue {
   };
   /// What is to be sent now; each counts as on its way until done() is told of it.
   [[nodiscard]] std::vector<Delivery> due(Instant now);
-  /// How it went with the delivery of that number. A sentence for the log where that is new: it
-  /// fails, or works again. Of a delivery that nobody waits for any more it is passed over.
+  /// How it went with the delivery of that number. Returns a sentence for the log if it newly
+  /// fails, or works again. A delivery that nobody waits for any more is passed over.
   std::optional<std::string> done(std::uint64_t delivery, const Result<void>& how, Moment now);
 
   [[nodiscard]] std::vector<DeliveryFigures> figures() const;

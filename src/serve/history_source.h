@@ -46,7 +46,7 @@ class History {
     if (!found) return std::unexpected(std::move(found).error());
     return std::move(found->front());
   }
-  /// Of each of these devices, in their order: one question of the store for all.
+  /// For each of these devices, in their order: one question to the store for all.
   [[nodiscard]] virtual Result<std::vector<HistorySeries>> series_of(
       std::span<const DeviceId> devices, const SeriesQuery& query) const = 0;
   /// Days begin as local time has them.

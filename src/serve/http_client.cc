@@ -273,8 +273,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     on_stream([this](auto& stream) {
       asio::async_write(stream, asio::buffer(sent_),
                         [self = shared_from_this()](const ErrorOfAsio&, std::size_t) {
-                          // Who refuses a request before all of it has come has answered all the
-                          // same: reading tells.
+                          // A server may refuse a request before all of it has come. It has still
+                          // answered: reading tells.
                           if (self->done_) self->read();
                         });
     });

@@ -133,7 +133,7 @@ Result<void> HttpServer::Parts::open_socket(const std::string& path) {
   }
   local->open(Local(), error);
   if (!error) local->bind(Local::endpoint(path), error);
-  // Everybody may ask: who he is, the kernel says.
+  // Everybody may ask: the kernel says who it is.
   if (!error && ::chmod(path.c_str(), 0666) != 0) return fail_system(errno, "listen at {}", path);
   if (!error) local->listen(most_unaccepted, error);
   if (error) return fail_system(error.value(), "listen at {}", path);

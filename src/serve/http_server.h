@@ -21,7 +21,7 @@ namespace berth::serve {
 struct ListenPlan {
   std::string socket;  // the Unix socket's path; empty: none
   std::vector<Address> listen;
-  /// Of the addresses that others can reach.
+  /// For the addresses that others can reach.
   std::optional<TlsFiles> tls;
   /// One of eight is for the Unix socket alone.
   std::size_t most_connections = 4096;

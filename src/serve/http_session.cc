@@ -147,8 +147,8 @@ class HttpSession final : public Session {
     begin_stream(*request, std::move(std::get<Streaming>(reception).principal));
   }
 
-  /// What others do for us. Who of the two comes first: they, to begin with it, or our patience, to
-  /// end. What was refused while it waited is never begun.
+  /// A task that other threads do for us. Either they begin it first, or our patience ends it
+  /// first. What was refused while it waited is never begun.
   enum class Stage { waits, begun, refused };
   struct Task {
     /// True: it was for us to say.
@@ -157,7 +157,7 @@ class HttpSession final : public Session {
       return stage.compare_exchange_strong(from, to);
     }
     std::atomic<Stage> stage = Stage::waits;
-    /// Of the thread that moved the stage on.
+    /// These belong to the thread that moved the stage on.
     HttpRequest request;
     Elsewhere how;
     std::shared_ptr<HttpSession> session;

@@ -45,7 +45,7 @@ struct HttpResponse {
 struct Target {
   std::string path;
   Pairs query;
-  /// Of a target written as a whole URL; empty: none.
+  /// From a target written as a whole URL; empty: none.
   std::string host;
 };
 /// Nothing: no path, a broken escape, a control character, or a path that climbs ("..").

@@ -51,7 +51,7 @@ struct Streaming {
 };
 using Reception = std::variant<HttpResponse, Elsewhere, Streaming>;
 
-/// One who reads server-sent events, and how far he has got.
+/// A reader of server-sent events, and how far the reader has got.
 struct Subscriber {
   Principal principal;
   std::uint64_t seen_change = 0;
@@ -84,7 +84,7 @@ class RequestHandler {
   [[nodiscard]] Reception receive(const HttpRequest& request, const Peer& peer, WallTime now,
                                   Instant steady_now);
   [[nodiscard]] Subscriber subscribe(Principal principal, const HttpRequest& request) const;
-  /// False: his token has been revoked, or has expired.
+  /// False: the subscriber's token has been revoked, or has expired.
   [[nodiscard]] bool may_stay(const Subscriber& subscriber, WallTime now) const;
   /// Everything this subscriber has not seen. A slow one skips overviews; nothing is kept for it.
   [[nodiscard]] News news_for(Subscriber& subscriber);

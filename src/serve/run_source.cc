@@ -141,7 +141,7 @@ RunSource::Directories RunSource::directories() const {
 RunSource::Page RunSource::list(std::size_t limit, const std::optional<RunPlace>& after,
                                 const IsShown& is_shown, const IsWanted& is_wanted) const {
   const Directories known = directories();
-  // Of two homes of one uid the first counts, as where a run is asked for.
+  // If one uid has two homes the first counts, as where a run is asked for.
   std::map<RunPlace, const StateDirectory*, std::greater<>> places;
   for (const StateDirectory& directory : *known) {
     if (directory.as && !is_shown(directory.as->uid)) continue;

@@ -1,4 +1,4 @@
-// [alerts] of serve.toml: rules that are other than their table has them, and who is told.
+// [alerts] of serve.toml: rules that differ from their table, and the receivers.
 
 #include <algorithm>
 #include <cctype>

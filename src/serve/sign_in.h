@@ -29,9 +29,10 @@ class SignIn {
     std::string secret;
     WallTime expires;
   };
-  /// The secret of a link that stands for this user. Of many unused ones the oldest goes.
+  /// The secret of a link that stands for this user. If many are unused the oldest goes.
   [[nodiscard]] Result<Made> make_link(uid_t uid, WallTime now);
-  /// A token for who shows it. not_found: it was used, is too old, or was never made.
+  /// A token for the one that shows the secret. not_found: it was used, is too old, or was never
+  /// made.
   [[nodiscard]] Result<Made> redeem(std::string_view secret, WallTime now);
   /// The page's address for a user at this machine: "http://127.0.0.1:9700/".
   void set_page(std::string url) { page_ = std::move(url); }

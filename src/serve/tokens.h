@@ -22,8 +22,8 @@ namespace berth::serve {
 
 struct Token {
   std::string name;
-  /// Whom it stands for. Nothing, and no administrator: it lets a request in, and shows what
-  /// everybody may see.
+  /// The user that it stands for. Nothing, and no administrator: it lets a request in, and shows
+  /// what everybody may see.
   std::optional<uid_t> uid;
   bool admin = false;
   WallTime created;

@@ -49,7 +49,7 @@ enum class AccessLevel { numbers, names, commands, whole };
 [[nodiscard]] std::string_view word_for_sight(const Principal& principal,
                                               const Visibility& visibility);
 
-/// Whether he may end or signal what belongs to `owner`.
+/// Whether the principal may end or signal what belongs to `owner`.
 [[nodiscard]] bool may_act_for(const Principal& principal, std::optional<uid_t> owner);
 
 [[nodiscard]] Snapshot visible_part(Snapshot snapshot, const Principal& principal,
@@ -72,8 +72,8 @@ class ViewCache {
             std::shared_ptr<const GroupBook> book)
       : look_(std::move(look)), visibility_(visibility), book_(std::move(book)) {}
 
-  /// Never null. The same for all who see the same, as far as they are not too many to be kept.
-  /// Of any thread.
+  /// Never null. All who see the same share one, as far as there are not too many to keep. Any
+  /// thread may ask.
   [[nodiscard]] std::shared_ptr<const Snapshot> of(const Principal& principal);
 
  private:
