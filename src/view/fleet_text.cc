@@ -82,7 +82,7 @@ std::string load_text(const HostOverview& overview, const Style& style) {
   return sparkline(loads, 100, static_cast<int>(loads.size()), style);
 }
 
-/// Of all cards, or the mark of absence: part of a sum is no sum.
+/// The memory of all cards, or the mark of absence: part of a sum is no sum.
 std::string memory_text(const HostOverview& overview, const Style& style) {
   std::uint64_t used = 0;
   std::uint64_t total = 0;

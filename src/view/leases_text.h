@@ -1,5 +1,5 @@
 #pragma once
-// `berth leases`: who has been promised what, and who waits.
+// `berth leases`: the promised devices with their holders, and the waiters.
 
 #include <optional>
 #include <string>

@@ -39,7 +39,7 @@ struct ComparedNames {
 /// {"berth_differences": 1, …}. Sentences are English.
 [[nodiscard]] std::string differences_json(const ComparedNames& names,
                                            const ManifestDiff& differences);
-/// The members of it, for who puts them into a document of its own.
+/// Its members, for a caller that puts them into a document of its own.
 void write_differences(Archive& archive, const ComparedNames& names,
                        const ManifestDiff& differences);
 

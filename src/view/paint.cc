@@ -60,7 +60,7 @@ std::string ascii_only(std::string_view text) {
   return ascii;
 }
 
-/// Of Chinese marks: none begins a line, and none ends one.
+/// Chinese marks: none of the first begins a line, and none of the last ends one.
 constexpr std::string_view never_first = "，。；：、！？）”」》";
 constexpr std::string_view never_last = "（“「《";
 

@@ -337,7 +337,7 @@ std::string ghost_text(const GhostRow& ghost, const SnapshotIndex& index, const 
          holders_text(*ghost.device, ghost.holders, index, style);
 }
 
-/// Who uses what leases were promised.
+/// The processes that use what leases were promised.
 std::string taken_text(const Device& device, const SnapshotIndex& index, const Style& style) {
   const PromisesTaken taken = promises_taken(device, index);
   if (taken.by.empty()) return {};

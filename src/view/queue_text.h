@@ -46,7 +46,8 @@ void write_outlook(Archive& archive, const QueueRow& row);
 /// Why this run waits, device by device, its place and its start; empty: it has no place.
 [[nodiscard]] std::string render_wait_of(const std::string& run, const Snapshot& snapshot,
                                          const Policy* policy, const Style& style);
-/// Of a run that `--after` others has no place in the queue yet; empty: it has one, or is none.
+/// For a run that waits for other runs (`--after`) and so has no place in the queue yet. Empty: it
+/// has one, or is none.
 [[nodiscard]] std::string waiting_for_runs(const RunRecord& run, const Snapshot& snapshot);
 /// Reservations that are to begin, a line each; and what JSON has of one.
 [[nodiscard]] std::string render_planned(const std::vector<Planned>& planned, const Style& style);

@@ -21,8 +21,8 @@ namespace berth {
 /// What the tier had to do or could not; empty: nothing.
 [[nodiscard]] std::string said_text(const RunCap& cap);
 
-/// Of a job that is isolated: says so, by what, and its costs. A cost that nobody meets soon is
-/// said only `with_all`.
+/// If the job is isolated: says so, by what, and its costs. A cost that nobody meets soon is said
+/// only `with_all`.
 [[nodiscard]] std::string sentence_of_isolation(const RunStarted& started, bool with_all);
 
 /// Whole sentences, each for a line of its own.

@@ -92,7 +92,7 @@ Reading<Bytes> memory_peak(const Summary& summary) {
   return peak;
 }
 
-/// How it went. Of a run that was started again for another, also the end of that one's id.
+/// How it went. If the run was started again for another one: also the end of that one's id.
 std::string course_text(const RunRecord& run) {
   constexpr std::size_t shortest = 6;
   const std::string& before = run.manifest.retry_of;
@@ -141,7 +141,7 @@ std::optional<Bytes> promised_each(const RunRecord& run) {
   return same ? promised.front() : std::nullopt;
 }
 
-/// Of how much of the time the figures hold nothing, where they hold something.
+/// For how much of the time the figures hold nothing, where they hold something.
 std::string not_read_text(const Summary& summary) {
   const bool any_figure = summary.mean_utilization.get() || memory_peak(summary).get();
   Milliseconds longest{0};

@@ -73,7 +73,7 @@ struct RunDetails : RunStory {
 /// "never started: waited 12s for 1 GPU, stopped by ana".
 [[nodiscard]] std::string state_text(const RunRecord& run);
 
-/// Of one that waits: "12s so far for 1 GPU; `berth explain ID` says why".
+/// For a waiting run: "12s so far for 1 GPU; `berth explain ID` says why".
 [[nodiscard]] std::string wait_text(const RunRecord& run, const Moment& now);
 
 }  // namespace berth

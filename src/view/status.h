@@ -1,6 +1,6 @@
 #pragma once
-// `berth status`: every device on one line, who is on it behind or below, what is wrong underneath.
-// Fits 80 columns; wider terminals get more columns, narrower ones fewer. Never wraps a row.
+// `berth status`: every device on one line, its users behind it or below, problems underneath. Fits
+// 80 columns; wider terminals get more columns, narrower ones fewer. Never wraps a row.
 
 #include <optional>
 #include <string>

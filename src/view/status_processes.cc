@@ -1,4 +1,4 @@
-// Who is on a device. One row per process, per lease without a process, and per amount of memory
+// The users of a device. One row per process, per lease without a process, and per amount of memory
 // that nothing visible accounts for.
 
 #include <fmt/ranges.h>

@@ -1,6 +1,6 @@
 #pragma once
-// The two halves of the status picture: the devices' columns, and who is on each. Shared by
-// status*.cc alone, but for the words of states.
+// The two halves of the status picture: the devices' columns, and each device's users. Shared by
+// status*.cc alone, apart from the words of states.
 
 #include <array>
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace berth {
 
-/// Who is on the device itself, not on its MIG instances. One row for each process, lease and
+/// The users of the device itself, not of its MIG instances. One row for each process, lease and
 /// unexplained amount of memory; leased processes come first.
 [[nodiscard]] std::vector<TableRow> occupants_of(const Device& device, const SnapshotIndex& index,
                                                  const std::optional<std::string>& user,

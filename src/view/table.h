@@ -43,7 +43,7 @@ class Table {
   Table(std::span<const TableColumn> columns, std::vector<TableRow> rows, int gap,
         const Style& style, int width = 0);
 
-  /// Of each column; 0: not shown.
+  /// The width of each column; 0: not shown.
   [[nodiscard]] const std::vector<int>& widths() const { return widths_; }
   [[nodiscard]] std::string head() const;
   [[nodiscard]] std::string line(std::size_t row) const;

@@ -57,7 +57,7 @@ struct Charts {
   /// What there is nothing to draw of, and why, translated: "PCIe: not supported by this device".
   std::vector<std::string> not_drawn;
 };
-/// Of one run: a line per device. Of several: a line per run, of all its devices together.
+/// For one run: a line per device. For several: a line per run, of all its devices together.
 [[nodiscard]] Charts charts_of(const Report& report);
 
 /// 1, 2, 2.5 or 5 times a power of ten: `range` in about `parts` steps.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t at(Curve quantity) { return static_cast<std::size_t>(quantity); }
 
-/// Of all devices together: of bytes and watts the sum, of all else the mean.
+/// For all devices together: bytes and watts are summed, all else is the mean.
 bool is_mean(Curve quantity) {
   static const auto means = [] {
     std::array<bool, device_quantities> found{};

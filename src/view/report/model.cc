@@ -200,7 +200,7 @@ std::int64_t ReportRun::length_ms() const {
   // A hostile file may say any number.
   constexpr std::int64_t hundred_years = 3'155'760'000'000;
   if (const auto took = lasted(record, as_of)) return std::min(took->count(), hundred_years);
-  // Of another machine and perhaps going on: as far as its samples reach.
+  // A run of another machine may be going on: it counts as far as its samples reach.
   std::int64_t length = 0;
   const auto points = curves.whole(Curve::main_memory).points();
   if (!points.empty()) length = points.back().at_ms;

@@ -165,8 +165,8 @@ struct ReportPhase {
   Sentence name;
 };
 
-/// Start-up, work, its pauses and the tail, in the order of time. Of more than a hundred pauses the
-/// longest.
+/// Start-up, work, its pauses and the tail, in the order of time. If there are more than a hundred
+/// pauses, only the longest.
 [[nodiscard]] std::vector<ReportPhase> report_phases(const Phases& phases,
                                                      std::span<const Sample> samples,
                                                      WallTime started);
@@ -240,7 +240,7 @@ struct Report {
   WallTime written;
   ReportPrice price;
   std::vector<ReportRun> runs;
-  /// Of each run after the first: what differs from the first.
+  /// For each run after the first: how it differs from the first.
   std::vector<ManifestDiff> differences;
   /// The longest of its runs.
   [[nodiscard]] std::int64_t length_ms() const;
