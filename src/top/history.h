@@ -115,7 +115,7 @@ class History {
   explicit History(Duration cadence) : cadence_(cadence) {}
   void set_cadence(Duration cadence) { cadence_ = cadence; }
   void add(const Snapshot& snapshot);
-  /// Of the same look.
+  /// Adds the host's use in the same look.
   void add_host(const HostUse& use);
   [[nodiscard]] const HostHistory& host() const { return host_; }
 

@@ -7,7 +7,7 @@
 
 namespace berth::top {
 
-/// Of a device: what `live_charts` and `seen_only_charts` (render_devices.cc) list.
+/// The charts of a device: what `live_charts` and `seen_only_charts` (render_devices.cc) list.
 inline constexpr int chart_count = 8;
 
 struct Layout {

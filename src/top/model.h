@@ -104,7 +104,7 @@ struct Suspend {
 struct Redraw {
   friend bool operator==(const Redraw&, const Redraw&) = default;
 };
-/// Of a recording: so many snapshots on or back.
+/// For a recording: so many snapshots on or back.
 struct SkipSnapshots {
   int by = 0;
   friend bool operator==(const SkipSnapshots&, const SkipSnapshots&) = default;

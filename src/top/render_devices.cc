@@ -59,7 +59,7 @@ std::string temperature_of(const Device& device, const Painter& painter) {
   });
 }
 
-/// Of a MIG instance its profile, which is what tells it from the next: "MIG 1g.10gb".
+/// For a MIG instance its profile, which tells it from the next: "MIG 1g.10gb".
 std::string model_of(const Device& device) {
   std::string name = device.name.get().value_or("");
   if (const std::size_t profile = name.rfind("MIG ");
@@ -80,7 +80,7 @@ std::string reserved_for(const Device& device, const Snapshot& snapshot) {
   return trf("reserved: {}", fmt::join(users, ", "));
 }
 
-/// Who has leases there, then who is on it besides.
+/// The users with leases there, then the other users on it.
 std::string holders_of(const Device& device, const Seen& seen) {
   std::vector<std::string> users;
   const auto add = [&](const std::string& user) {
