@@ -224,7 +224,7 @@ Result<Ledger> Context::open_ledger() {
     if (!made) return std::unexpected(std::move(made).error());
   }
   auto ledger = Ledger::open(std::move(*place), clock_);
-  // Who claims asks again, and is told what is wrong with it.
+  // A caller that claims asks again, and is told what is wrong with the policy.
   const auto rules = policy();
   if (ledger && rules && *rules) ledger->set_policy(*rules);
   return ledger;
@@ -352,7 +352,7 @@ bool Context::needs_leases(const Wanted& wanted) const {
 }
 
 Result<Snapshot> Context::look_without_claims(const Wanted& wanted) {
-  // Who is about to give a card to a job has it woken up.
+  // A caller that is about to give a card to a job has sleeping cards woken up.
   CollectRequest request{.wanted = Wanted(wanted).add(Extra::sleepers)};
   if (needs_leases(wanted.without(Wanted().add(Extra::leases)))) {
     const auto ledger = open_ledger();

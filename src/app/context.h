@@ -76,8 +76,8 @@ class Context {
   [[nodiscard]] const Sources& sources() const { return sources_; }
   /// What --replay names: then no source is asked.
   [[nodiscard]] const std::optional<std::string>& replay() const { return replay_; }
-  /// That one, from its first snapshot on; also what the vendor's tool printed. invalid: it cannot
-  /// be read.
+  /// The recording that --replay names, from its first snapshot on. Also what the vendor's tool
+  /// printed. invalid: it cannot be read.
   [[nodiscard]] Result<Recording> recording() const;
   /// Looks at what was asked for: a recording, a simulated server or this machine.
   [[nodiscard]] Result<Collector> collector(CollectorOptions options = {}) const;
@@ -95,8 +95,8 @@ class Context {
   /// read, and nothing is to be claimed.
   [[nodiscard]] Result<std::shared_ptr<const Policy>> policy() const;
   [[nodiscard]] PolicyPlaces policy_places() const;
-  /// $BERTH_ETC, for tests, which are not to read the machine's own. Who uses the ledger that all
-  /// share is held to the machine's own rules: nothing.
+  /// $BERTH_ETC, for tests, which must not read the machine's own. Nothing: the ledger that all
+  /// users share is in use, and the machine's own rules hold.
   [[nodiscard]] std::optional<std::string> other_etc() const;
   /// The machine's configuration, /etc/berth, and what its server keeps, /var/lib/berth. Below
   /// other_etc() where there is one.

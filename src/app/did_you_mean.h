@@ -8,7 +8,7 @@
 
 namespace berth {
 
-/// Of these the nearest; empty: none is so near that it was meant.
+/// The nearest of these words. Empty: none is so near that it was meant.
 [[nodiscard]] std::string_view nearest_of(std::string_view typed,
                                           const std::vector<std::string>& words);
 

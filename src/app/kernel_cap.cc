@@ -149,8 +149,8 @@ class LimitKeeper {
     return nvml::groups_of(text ? *text : "", std::string(nvml::cgroups));
   }
 
-  /// Of a follower that starts the job again. A process merely inside of another's limit does not
-  /// know its name.
+  /// The limit of an earlier start, for a follower that starts the job again. A process merely
+  /// inside of another's limit does not know its name.
   [[nodiscard]] std::optional<AskedLimit> its_earlier_one(const std::string& group) const {
     auto one = limit_called(place_, asked_.text.instead_of);
     const bool is_its = one && one->text.is_held && one->text.group == group;

@@ -57,7 +57,8 @@ void add_kernel_log(const Context& context, WallTime now, PostmortemEvidence& ev
   }
 }
 
-/// Of a run with ranks, the output of the rank that failed first: the others only tell of that.
+/// For a run with ranks: gives it the output of the rank that failed first. The others only tell of
+/// that.
 RunRecord with_telling_log(const RunRecord& run, const std::optional<RunRanks>& ranks) {
   if (!ranks || ranks->ranks.empty()) return run;
   return with_log_of_rank(run, ranks->failed_first.value_or(0));

@@ -16,7 +16,7 @@ namespace berth {
 [[nodiscard]] ReportSource report_source(const Context& context, const RunRecord& run, Gather how,
                                          WallTime now);
 
-/// Of others' runs it leaves out what the kernel's log says, which the server alone may read.
+/// In other users' runs it leaves out what the kernel's log says, which the server alone may read.
 class RunJudge final : public serve::RunJudge {
  public:
   explicit RunJudge(Context& context) : context_(context) {}

@@ -14,7 +14,7 @@
 
 namespace berth {
 
-/// Of the server itself: $XDG_STATE_HOME/berth; /var/lib/berth for root; ~/.local/state/berth.
+/// The server's own: $XDG_STATE_HOME/berth; /var/lib/berth for root; ~/.local/state/berth.
 [[nodiscard]] std::optional<std::string> server_state_directory(const Context& context);
 /// The file with the users' GPU-hours. Nothing: this server counts for nobody.
 [[nodiscard]] std::optional<std::string> hours_file(const Context& context);

@@ -1,5 +1,6 @@
 #pragma once
-// Several servers, a line each, asked again and again: `berth top --join`, `berth status --all -w`.
+// Several servers, a line each, asked every few seconds: `berth top --join`, `berth status --all
+// -w`.
 
 #include <chrono>
 #include <string>

@@ -24,7 +24,7 @@ constexpr int no_device = 124;
 constexpr int berth_failed = 125;
 constexpr int cannot_execute = 126;
 }  // namespace exit_code
-/// Of doctor and explain.
+/// The exit code of doctor and explain if they could not look.
 constexpr int could_not_look = 3;
 
 /// An option whose value may be left out: "--wait" alone then means "--wait=forever". The next word
@@ -61,7 +61,8 @@ class Verb {
   [[nodiscard]] virtual std::string words_in_usage() const;
 };
 
-/// Of a verb that begins with a look the driver's library is started before its words are parsed.
+/// `look`: the verb begins with a look. The driver's library is then started before the words are
+/// parsed.
 enum class FirstAct { other, look };
 
 struct VerbEntry {

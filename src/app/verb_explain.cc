@@ -102,7 +102,7 @@ class ExplainVerb final : public Verb {
     if (!snapshot) return report(snapshot.error(), could_not_look);
     const auto targets = bottleneck::busy_targets(*snapshot);
     if (!targets.empty()) return explain_targets(context, targets, wish_);
-    // Nothing is there to be slow: who asks then asks for the run that he just had.
+    // Nothing runs that could be slow. So the question means the run that the user just had.
     if (find_run(context, "")) return explain_run(context);
     print(json_ ? "{\"berth_pace\": 1, \"answers\": []}\n"
                 : std::string(tr("No GPU here is busy or held.")) + "\n");

@@ -51,7 +51,7 @@ bool are_given_by_toolkit(const std::vector<DeviceId>& ids, const Snapshot& snap
   });
 }
 
-/// Of other makers' devices: their files, which need no quotes.
+/// For other makers' devices: their files, which need no quotes.
 Result<std::string> container_words(const std::string& format, const std::vector<DeviceId>& ids,
                                     const Snapshot& snapshot) {
   if (format == "cdi") {

@@ -34,7 +34,7 @@ namespace {
 constexpr Duration looked_every = std::chrono::milliseconds(500);
 /// A run that waits answers at once; a look at a busy driver may take a while.
 constexpr Duration patience_to_start = std::chrono::minutes(5);
-/// Who was killed is gone within this, but where the kernel keeps it.
+/// A killed process is gone within this time, unless the kernel keeps it.
 constexpr Duration patience_with_the_killed = std::chrono::seconds(1);
 
 class SweepVerb final : public Verb {
@@ -169,7 +169,7 @@ class SweepVerb final : public Verb {
     const auto id = std::strtoull(name_.sweep.c_str(), nullptr, 16);
     return {.start = static_cast<off_t>(id >> 2U), .length = 1};
   }
-  /// Who starts a point holds this one until that has a record.
+  /// A sweep that starts a point holds this one until the point has a record.
   [[nodiscard]] ByteRange byte_of_start() const {
     constexpr off_t behind_all_sweeps = off_t{1} << 62U;
     return {.start = behind_all_sweeps + byte_of_sweep().start, .length = 1};
