@@ -33,7 +33,7 @@ class ActivityRecorder {
                                        const std::set<pid_t>& job, bool sees_job) const;
   /// Which of the devices it holds, and how much of them.
   void put_devices(const Snapshot& snapshot, ProcessStep& step) const;
-  /// Of a process on a device of which nothing else could be read.
+  /// A step of a process on a device of which nothing else could be read.
   [[nodiscard]] ProcessStep unread_step(pid_t pid, const Snapshot& snapshot) const;
   [[nodiscard]] ProcessStep process_step(const ProcessCounters& now, const ProcessCounters* before,
                                          const Snapshot& snapshot) const;

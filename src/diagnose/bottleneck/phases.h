@@ -49,7 +49,7 @@ struct Stretch {
 [[nodiscard]] bool is_within_one(Milliseconds from, Milliseconds to,
                                  const std::vector<Stretch>& stretches);
 
-/// Pauses that come again and again at about the same distance.
+/// Pauses that repeat at about the same distance.
 struct RepeatingPauses {
   std::size_t count = 0;
   Milliseconds period;  // from beginning to beginning, the middle one

@@ -120,7 +120,7 @@ inline std::string told(const Finding& finding) {
   }
   return text;
 }
-/// Of a host on which there is but one.
+/// For a host on which there is but one.
 inline std::string told(const Examined& host) { return told(only(host)); }
 
 inline std::string commands_of(const Finding& finding) {

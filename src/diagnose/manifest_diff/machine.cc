@@ -1,4 +1,4 @@
-// The machine around the devices: driver, system, processor, and who and where.
+// The machine around the devices: driver, system, processor, user and place.
 
 #include <set>
 

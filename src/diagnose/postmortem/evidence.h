@@ -20,7 +20,7 @@ namespace berth {
 struct PostmortemEvidence {
   const RunRecord& run;
   std::vector<RunEvent> events;
-  /// Of allocations, by what held the run to its share of memory.
+  /// Allocations that were refused to hold the run to its share of memory.
   std::uint64_t refusals = 0;
   /// A user asked for its end (Ctrl-C, a signal to its launcher), whatever its exit code. The
   /// record does not hold that; the process that was there knows it.
@@ -37,13 +37,13 @@ struct PostmortemEvidence {
   Reading<std::vector<XidEvent>> xids;
   Reading<std::vector<OomKill>> oom_kills;
   Reading<std::vector<DriverLoad>> driver_loads;
-  /// Of a run that berth started as several; nothing: it is one.
+  /// If berth started the run as several ranks. Nothing: it is one.
   std::optional<RunRanks> ranks = {};
 };
 
 /// It has ended, and not with 0.
 [[nodiscard]] bool has_failed(const RunRecord& run);
-/// It has ended with 0. Of a run whose end is not known neither is true.
+/// It has ended with 0. If its end is not known, neither is true.
 [[nodiscard]] bool ended_well(const RunRecord& run);
 
 /// Whether somebody, or its time limit, ended it: what was wrong with its devices by then did not.

@@ -19,7 +19,7 @@ namespace berth {
 
 namespace {
 
-/// Of a line shown as evidence; what PyTorch's longest message needs.
+/// So much of a line is shown as evidence. PyTorch's longest message needs it.
 constexpr std::size_t longest_shown = 400;
 
 std::string shown(std::string_view line) {
@@ -132,7 +132,7 @@ Sentence place_of(const LogText& log, std::size_t line) {
   return sentence("line {} of the log: {}", log.number(line), text);
 }
 
-/// Of those with nothing to be done, most follow from another.
+/// Most errors with nothing to be done follow from another.
 LogPart part_of(const LogHit& seen) {
   if (seen.entry != nullptr) return seen.entry->part;
   return xid_facts(seen.xid).action == XidAction::none ? LogPart::consequence : LogPart::cause;

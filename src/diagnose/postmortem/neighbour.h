@@ -22,7 +22,7 @@ struct NeighbourGrowth {
   Bytes last{0};
   Bytes used_last{0};  // of the device, the run's own included
   WallTime seen_last;
-  /// By the processes that the driver lists; who was not there held nothing.
+  /// By the processes that the driver lists. A user who was not there held nothing.
   struct User {
     std::string name;  // empty: cannot be seen
     Bytes before{0};

@@ -12,7 +12,7 @@ namespace {
 /// A process's own context, its libraries and NCCL's buffers: what it holds beside its tensors.
 /// 0.3 to 1.5 GiB on cards of Volta to Hopper, so more than that is somebody else's.
 constexpr std::uint64_t largest_context = std::uint64_t{2} << 30;
-/// Of the card: what others hold below this is a desktop, a context, rounding.
+/// A share of the card. Less than this in others' hands is a desktop, a context, rounding.
 constexpr std::uint64_t noticeable_part = 20;  // one twentieth
 constexpr std::uint64_t noticeable_pieces = std::uint64_t{256} << 20;
 

@@ -35,7 +35,8 @@ struct FlightStory {
   LastOperation awaited;  // of the others
   std::string last;  // what the first of `ranks` did last: "nccl:all_reduce, train.py:41 in step"
 };
-/// Of these ranks' dumps, of `ranks` in all. A group of fewer is told of where no larger one tells.
+/// Takes these ranks' dumps, of `ranks` in all. A smaller group is told only where no larger one
+/// tells.
 [[nodiscard]] FlightStory flight_story(const std::map<int, FlightDump>& dumps, int ranks);
 
 }  // namespace berth

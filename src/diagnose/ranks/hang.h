@@ -14,7 +14,7 @@
 
 namespace berth {
 
-/// What was seen of a rank, again and again over some seconds.
+/// What was seen of a rank, by several looks over some seconds.
 struct RankSeen {
   int rank = 0;
   bool has_ended = false;

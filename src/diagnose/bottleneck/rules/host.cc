@@ -88,7 +88,7 @@ std::optional<Cause> computes_on_cpu(const Evidence& seen) {
   const ProcessLoad* main = main_process(seen);
   if (!gpu_is_still(seen) || main == nullptr || !features.saw_processes) return {};
   if (main->wanted < seen.thresholds.computing_cpus) return {};
-  // Of a whole tree, as a record has it, nobody can tell whether it is the process or its loaders.
+  // A record has a whole tree. Then nobody can tell whether it is the process or its loaders.
   if (!features.saw_threads && seen.activity.taken_by == TakenBy::run_samples) return {};
   if (features.saw_threads && main->working_threads == 0) return {};
   return Cause{

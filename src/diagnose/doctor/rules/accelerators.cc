@@ -174,7 +174,7 @@ Sentence how_to_get(Runtime runtime) {
   return sentence("install PyTorch's build for CUDA");
 }
 
-/// Of a machine without NVIDIA's GPUs: with them the rules of CUDA's builds judge.
+/// For a machine without NVIDIA's GPUs. With them the rules of CUDA's builds judge.
 Findings torch_of_another_maker(const Examined& host) {
   const PythonEnvironment& python = *host.facts.python;
   const FrameworkBuild* torch = python.framework("torch");

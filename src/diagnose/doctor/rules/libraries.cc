@@ -224,7 +224,7 @@ const FoundLibrary* older_in_front(const Brought& brought, const Libraries& libr
   for (const FoundLibrary& library : libraries.found) {
     if (library.name != brought.library || library.via != "LD_LIBRARY_PATH") continue;
     const auto version = two_part(library.version);
-    // Of another major version it has other names, and the loader passes it over.
+    // A library of another major version has other names, and the loader passes it over.
     if (!version || !meant || version->major != meant->major) continue;
     const bool says = std::ranges::count(library.version, '.') >= 2;
     const bool is_older = says && is_older_where_both_say(library.version, brought.version);

@@ -249,7 +249,7 @@ Findings mkl_missing(const Examined& host) {
   const auto& vendor = host.facts.limits->cpu_vendor.get();
   if (!vendor || *vendor != "GenuineIntel") return {};
   const FrameworkSaid* said = host.facts.python->said_of("torch");
-  // Who computes on a GPU does not wait for the CPU's products.
+  // A program that computes on a GPU does not wait for the CPU's products.
   if (said == nullptr || said->has_mkl.value_or(true) || said->sees_gpu.value_or(false)) return {};
   return {{.rule = "mkl_missing",
            .severity = Severity::hint,

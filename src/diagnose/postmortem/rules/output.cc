@@ -33,7 +33,7 @@ Findings known_error_text(const PostmortemEvidence& evidence) {
   return findings;
 }
 
-/// Of the device: less than this is a desktop, a context, rounding.
+/// A share of the device: less than this is a desktop, a context, rounding.
 constexpr std::uint64_t least_growth_part = 20;  // one twentieth
 constexpr std::uint64_t least_growth = std::uint64_t{512} << 20;
 
