@@ -20,7 +20,7 @@ export interface LabKernel {
   path: string | null;
   state: string;
   idle_since_unix_ms: number | null;
-  /// Of its process tree, on all devices; null: not known.
+  /// The memory of its process tree, on all devices; null: not known.
   memory_used_bytes: number | null;
   devices: string[];
   leased: string[];
@@ -69,7 +69,7 @@ export function numbers_of(ids: string[], devices: LabDevice[]): string {
 const every_ms = 2_000;
 const longest_pause_ms = 30_000;
 
-/// Asks again and again while it is looked at; while it is not, nothing is asked.
+/// Asks every few seconds while the panel is looked at; else nothing is asked.
 export class Asking {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private under_way = false;

@@ -72,7 +72,7 @@ export function get_text(path: string, query: Query, signal: AbortSignal): Promi
   return answer_of<string>(asked(path, query, signal), (response) => response.text());
 }
 
-/// One address asked again and again: only what has changed since comes over.
+/// One address that is asked repeatedly: only what has changed since comes over.
 export class Repeated<T> {
   private tag: string | null = null;
   private last: T | null = null;

@@ -34,7 +34,7 @@ export interface ChartOptions {
 
 const most_table_rows = 40;
 
-/// Of several lines in one chart.
+/// The colours of several lines in one chart.
 export const line_colours = [
   "--chart-load",
   "--chart-power",

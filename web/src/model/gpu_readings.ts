@@ -5,7 +5,7 @@ import { bytes, dash, percent } from "./format";
 import type { SnapshotDevice } from "./wire";
 
 export interface ExtraLine {
-  /// Of its name for people.
+  /// Stands for its name for people.
   word: "sent" | "received" | "sm" | "tensor" | "dram" | null;
   key: string;
   /// As the history calls it; null: it keeps none.

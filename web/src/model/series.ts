@@ -267,7 +267,7 @@ export function mean_load(samples: Samples): Column {
   return mean_of(overlaid(lines));
 }
 
-/// Of all lines of a drawing; where some have nothing, of the others.
+/// The mean of all lines of a drawing. Where some have nothing, of the others.
 function mean_of({ mean, others }: Drawn): Column {
   return mean.map((first, i) => {
     const known = [first, ...(others ?? []).map(({ values }) => values[i] ?? null)].filter(
@@ -283,7 +283,7 @@ export interface Extent {
   last: number | null;
   mean: number;
 }
-/// Of the points from `begin` on and before `end`; null: all of them are gaps.
+/// The extent of the points from `begin` on and before `end`; null: all of them are gaps.
 export function extent_of(drawn: Drawn, begin = 0, end = drawn.mean.length): Extent | null {
   let low = Infinity;
   let high = -Infinity;

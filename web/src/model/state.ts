@@ -166,7 +166,7 @@ export function people_of(device: Pick<Device, "state" | "users" | "reserved_for
   return nobody && device.state === "reserved" ? device.reserved_for : device.users;
 }
 
-/// Of all cards: a lower bound where one tells only that.
+/// The memory used on all cards. A lower bound if one card tells only that.
 export function memory_used_by(cards: Device[]): Sum {
   const sum = sum_of(cards.map((card) => card.memory_used_bytes));
   return { ...sum, partial: sum.partial || cards.some((card) => card.memory_used_is_bound) };

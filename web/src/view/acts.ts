@@ -30,7 +30,7 @@ interface Confirmation {
   /// What stands between the question and the buttons.
   more?: HTMLElement;
   act: string;
-  /// Of what the server answered.
+  /// Made from what the server answered.
   done: (answer: unknown) => string;
   send(): Promise<Answer<unknown>>;
 }

@@ -121,7 +121,7 @@ export function gpu_view(context: PageContext, id: string): View {
     const divided_into = overview.devices.filter((other) => other.parent === id);
     instances.update(divided_into);
     set_hidden(instances_panel, divided_into.length === 0);
-    // Who is on an instance is on its card.
+    // A process on an instance is on its card.
     const here = new Set([id, ...divided_into.map((instance) => instance.id)]);
     processes.update(overview.processes.filter((process) => here.has(process.device)));
     leases.update(

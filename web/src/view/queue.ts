@@ -1,5 +1,5 @@
 // The queue: who is next, what each waiter wants, and what is in the way. It also shows what is
-// kept together for whom, and when it is to start.
+// kept together for which waiter, and when it is to start.
 
 import { get } from "../api";
 import { el, section, set_attribute, set_hidden, set_text } from "../dom/element";

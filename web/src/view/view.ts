@@ -58,7 +58,7 @@ export function waiting(): HTMLElement {
   return el("p", { class: "nothing", role: "status" }, t("waiting"));
 }
 
-/// Of a list that is cut to its newest.
+/// For a list that is cut to its newest.
 export function left_out_text(count: number): string {
   return count > 0 ? t("list.left_out", { n: count }) : "";
 }
