@@ -49,7 +49,7 @@ class Tokens:
 
 
 def poll(claim, seconds, what):
-    """Asks again and again; the last answer is in the failure's message."""
+    """Asks repeatedly; the last answer is in the failure's message."""
     end = time.monotonic() + seconds
     while True:
         asked_at = time.monotonic()

@@ -20,9 +20,9 @@ TOOLS = ("unshare", "nsenter", "setpriv", "systemctl", "journalctl", "curl")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 TARGET = "berth-test.target"
 
-# $1: an empty directory, $2: a machine's id, $3: berth, $4: the fake driver. What of /proc and /sys
-# is the whole machine's is read-only, as containers have it: this systemd sets nothing there. Of
-# this machine's own units only those are started that something asks for.
+# $1: an empty directory, $2: a machine's id, $3: berth, $4: the fake driver. Parts of /proc and
+# /sys that are the whole machine's are read-only, as in containers: this systemd sets nothing
+# there. Of this machine's own units only those are started that something asks for.
 BOOT = f"""
 set -e
 mount --make-rprivate /

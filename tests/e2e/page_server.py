@@ -236,7 +236,7 @@ class Served:
         return {} if said is None else said
 
     def tell_who(self):
-        """Who may act here, on what; a run of the past, and one that somebody else may not see."""
+        """The user who may act here, and on what. Also a run of the past, and one that somebody else may not see."""
         known = {"container": CONTAINER, "user": getpass.getuser(), "token": self.token, "run": self.past.run, "named": self.past.named,
                  "failed": self.past.failed, "foreign": self.past.run}
         if self.job:
@@ -284,7 +284,7 @@ class Served:
         self.again()
 
     def tell_unanswered(self):
-        """A driver of which one card hangs whoever asks for its load."""
+        """A driver of which one card hangs the caller that asks for its load."""
         faults = self.directory / "faults"
         faults.write_text("nvmlDeviceGetUtilizationRates@1=hang", encoding="utf-8")
         self.machine = FakeDriver(self.directory, scenario(SIM), faults=f"@{faults}")

@@ -20,7 +20,7 @@ from conftest import BERTH, BUILD
 
 STRESS = BUILD / "tests/stress/lease_stress"
 IS_ROOT = os.geteuid() == 0
-# Of each test program its own: what is left of theirs is killed at the end.
+# Each test program has users of its own: what is left of them is killed at the end.
 USERS = tuple(61001 + 5 * (os.getpid() % 700) + i for i in range(5)) if IS_ROOT else (os.geteuid(),)
 CARD_GIB = 79
 EXITING = 4  # in the flags of /proc/PID/stat: it may have closed its files
@@ -220,7 +220,7 @@ class Hit:
 
 
 class LeftStopped:
-    """Who stays stopped to the end: some that wait, and one that holds devices."""
+    """The processes that stay stopped to the end: some that wait, and one that holds devices."""
 
     def __init__(self):
         self.room = {"waiter": 4, "holder": 1}

@@ -156,7 +156,7 @@ SLOW = [WAKES_UP.format("500ms"), WAKES_UP.format("1s"), "nvmlInit_v2=sleep:3s",
     (("pick", "-n", "6"), lambda done: done.stdout == "0,1,2,3,4,5\n"),
 ], ids=["health", "pick"])
 def test_a_driver_that_answers_slowly_is_well(tmp_path, words, answer):
-    """Without persistence mode each card is woken up for whoever asks, which takes seconds."""
+    """Without persistence mode each card is woken up for every question, which takes seconds."""
 
     def ask(folder, faults):
         done = FakeDriver(folder, many_devices(6), faults=faults).run(*words)

@@ -118,7 +118,7 @@ def site():
 
 
 def names_in(group):
-    """Of the processes in there; one that has ended meanwhile has none."""
+    """The names of the processes in there. A process that has ended meanwhile has none."""
     pids = (group / "cgroup.procs").read_text(encoding="utf-8").split()
     return [path.read_text(encoding="utf-8").strip() for path in (Path(f"/proc/{pid}/comm") for pid in pids) if path.exists()]
 

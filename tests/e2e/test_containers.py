@@ -243,7 +243,7 @@ def test_killed_for_want_of_memory_is_told_also_where_the_container_is_removed(m
     if done.returncode == 125:
         pytest.skip(f"no memory limit here: {done.stderr[-300:]}")
     container = container_of(machine)
-    # Of a container that docker has kept it is asked for that afterwards.
+    # If docker has kept a container, docker is asked for that afterwards.
     if container["oom_killed"] is None and (rm or engine.name != "docker"):
         pytest.skip("it had ended before its control group could be read")
     assert container["oom_killed"] is True
@@ -318,7 +318,7 @@ def test_a_label_alone_proves_nothing(machine, engine):
 
 @pytest.fixture
 def mortal(as_root):
-    """Of one test alone: an engine that does not come back takes no other test along."""
+    """One test has it for itself: an engine that does not come back takes no other test along."""
     made = Docker(is_trixie=True)
     yield made
     made.close()

@@ -6,9 +6,9 @@ import pytest
 from conftest import many_devices, wait_until
 from serving import serve_on  # noqa: F401  pylint: disable=unused-import
 
-# Who a card is: with it every look begins.
+# Identifies a card: every look begins with it.
 WHO = "HandleByIndex_v2 PciInfo_v3 UUID "
-# Who is on it.
+# The processes on it.
 PROCESSES = "ComputeRunningProcesses_v3 GraphicsRunningProcesses_v3 MPSComputeRunningProcesses_v3 "
 # By what it is judged failed.
 VERDICTS = "FieldValues UnrepairableMemoryFlag_v1 "
@@ -19,7 +19,7 @@ CUDA = "nvmlSystemGetCudaDriverVersion_v2"
 # Whether library and kernel module are of one version, and which cards the driver keeps back.
 HEALTH_OF_DRIVER = ["nvmlSystemGetNVMLVersion", "nvmlGetExcludedDeviceCount"]
 
-# Of each command what it asks of the library, and of each card.
+# What each command asks of the library, and of each card.
 ASKED = {
     "smi -L": (LIBRARY, WHO + "Name MigMode"),
     # The modes a second time for what they will be after the next reset.

@@ -47,7 +47,7 @@ def chart_files():
 
 
 def sum_of_chart():
-    """Of all that a rendering comes from."""
+    """A hash of all that a rendering comes from."""
     whole = hashlib.sha256()
     for file in (*chart_files(), ROOT / "tests/kubernetes/everything.yaml"):
         whole.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")

@@ -95,7 +95,7 @@ def keep_empty_tickets(ledger, say):
 
 
 def keep_awake_and_never_start(ledger, say):
-    """As many as look at the devices, who want what the first in the queue wants."""
+    """As many waiters as look at the devices, which want what the first in the queue wants."""
     text = min(ledger.rglob("ticket-*")).read_bytes()
     awake = {fd: BEAT + time.monotonic_ns() // 1_000_000 for fd in put_tickets(ledger, [text] * 4)}
     for fd, beat in awake.items():

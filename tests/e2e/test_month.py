@@ -39,7 +39,7 @@ def asked(server, verb, since, *words):
 
 
 def charts_of(history):
-    """Of each GPU: the points of its utilisation, each (time, least, mean, 95 %, most)."""
+    """For each GPU the points of its utilisation, each (time, least, mean, 95 %, most)."""
     return [one["points"] for one in history["series"] if one["metric"] == "utilization_gpu_percent"]
 
 

@@ -131,7 +131,7 @@ def test_a_user_installs_it_without_root_and_removes_it(unpacked, tmp_path, mach
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be several users")
 def test_another_user_has_it_in_his_own_folder(made):
-    """Who names no PREFIX, from a folder that is not his."""
+    """A user who names no PREFIX, from somebody else's folder."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="berth-installs-"))
     try:
         folder.chmod(0o755)

@@ -1,4 +1,4 @@
-"""Who is on the devices, and how well they are: `berth ps` and `berth health`."""
+"""The users of the devices, and the devices' health: `berth ps` and `berth health`."""
 
 import json
 import os

@@ -13,7 +13,7 @@ import pytest
 from conftest import BERTH, FakeDriver, end, many_devices, wait_until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="acting as several users: only root can")
-# Of this process alone: all that run as these are killed at the end, and other files run beside it.
+# This process alone has these users: all their processes are killed at the end, and other files run beside it.
 OWNER = 60000 + os.getpid() % 2000 * 2
 OTHER = OWNER + 1
 POLICY = """

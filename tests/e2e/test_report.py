@@ -19,7 +19,7 @@ import check_page  # noqa: E402
 from test_example import PYTHON, has_torch  # noqa: E402
 
 TRAIN = ROOT / "examples/train.py"
-# The same marks for who has no torch.
+# The same marks where there is no torch.
 WITHOUT_TORCH = """
 import os, time
 for epoch in range(1, 5):

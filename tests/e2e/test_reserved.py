@@ -150,7 +150,7 @@ def test_help_says_what_the_states_mean(machine):
 
 
 def test_what_is_left_of_a_card_is_free_for_a_share(machine):
-    """Who waits for 30 GiB of each of five cards leaves 49 GiB of those that it gathers."""
+    """A waiter for 30 GiB of each of five cards leaves 49 GiB of those that it gathers."""
     gate = machine.directory / "gate"
     job = ["sh", "-c", f"while [ ! -e {gate} ]; do sleep 0.1; done"]
     holder = machine.start("run", "-q", "--only", "3", "--", *job)

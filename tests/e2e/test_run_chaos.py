@@ -54,7 +54,7 @@ def one_run(storm, left_stopped, until, number, planned):
 
 
 def let_go_at_the_end(left_stopped, ended, runs):
-    """Who is stopped is continued when nobody else is left."""
+    """Stopped processes are continued when nobody else is left."""
     while ended.counted < runs - len(left_stopped.pids) and not ended.over.wait(0.1):
         pass
     left_stopped.go_on()

@@ -405,7 +405,7 @@ def test_another_user_cannot_keep_a_dead_lease_alive_nor_lease_in_anothers_name(
     poll(lambda: not leases(bob), 30, "alice has no lease")
     [file] = alice.ledger.glob("lease-*")
     forged = alice.ledger / "lease-00000000-0123456789abcdef"
-    # Bob copies the lease and holds every lock he can have, on the copy and on alice's own.
+    # Bob copies the lease and takes every lock that he can have, on the copy and on alice's own.
     hold = (f"cp {file} {forged}; exec 8>>{forged} 9<{file}; flock -n 8; flock -n -s 9;"
             f"flock -n 9; echo HELD; exec sleep 20")
     thief = subprocess.Popen([*bob.command()[:-1], "sh", "-c", hold], stdout=subprocess.PIPE, text=True)

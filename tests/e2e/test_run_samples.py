@@ -72,7 +72,7 @@ def test_the_list_of_runs_has_the_figures_of_one_that_goes_on_however_long(machi
         shown = machine.run("runs").stdout
         [row] = [line for line in shown.splitlines() if line.startswith(run)]
         assert re.search(r"running .*\d+%\s+[\d.]+[MG]\s+sleep 600", row), shown
-        # Of a file that is too long to be read whole, its first line and its end.
+        # The first line and the end of a file that is too long to be read whole.
         path = pathlib.Path(record["directory"], "samples")
         first, *lines = path.read_text().splitlines(keepends=True)
         idle = re.sub(r'"d": *\[\[.*?\]\]', '"d":[]', lines[0])

@@ -1,4 +1,4 @@
-"""`berth serve` as its users meet it: both doors, who sees what, tokens, events, starting and ending."""
+"""`berth serve` as its users meet it: both doors, what each user sees, tokens, events, starting and ending."""
 
 import gzip
 import json
@@ -34,7 +34,7 @@ def test_the_snapshot_is_what_status_prints(driver_of, serve_on):  # noqa: F811
     machine = driver_of(scenario("server-8xh100"))
     served = serve_on(machine).get("/gpu-status", over="unix").json
     printed = machine.status_json()
-    # Who looks all the time hears the driver's errors; a single look has no time to listen.
+    # A server that looks all the time hears the driver's errors; a single look has no time to listen.
     assert served.pop("xids") == []
     assert served.keys() == printed.keys()
     for mine, theirs in zip(served["devices"], printed["devices"], strict=True):

@@ -7,7 +7,7 @@ import socket
 from conftest import wait_until
 from serving import serve_on  # noqa: F401  pylint: disable=unused-import
 
-# Two are ended at a time, each with ten seconds of grace; who asks is told after half a minute.
+# Two are ended at a time, each with ten seconds of grace. The caller is told after half a minute.
 RUNS = 10
 STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(600)"
 

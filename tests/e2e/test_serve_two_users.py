@@ -244,7 +244,7 @@ def house():
 
 @pytest.fixture(scope="module")
 def askers(house):
-    """Everybody who may ask, by who they are and which door they use."""
+    """All askers, by name and by the door that they use."""
 
     tokens = {"alice's token": ("alices", "--user", "alice"), "carol's token": ("carols", "--user", "carol"),
               "bob's token": ("bobs", "--user", BOB), "a public token": ("prometheus", "--public"),
@@ -265,7 +265,7 @@ def askers(house):
     }
 
 
-# What one sees of bob. "numbers": that a device is in use. "names": his own name, too. "commands": also what he runs.
+# What one sees of bob. "numbers": that a device is in use. "names": bob's name, too. "commands": also what bob runs.
 # "whole": all that is kept of it.
 HERE = ["alice", "carol"]  # through the Unix socket, as users of this machine
 IN_GROUP = ["alice's token"]
@@ -401,7 +401,7 @@ def test_who_leaves_a_group_sees_its_commands_no_more(house, askers):
 
 
 def test_who_comes_while_it_runs_has_runs_as_well(house, askers):
-    """No restart and no reload: whoever makes the account knows nothing of berth."""
+    """No restart and no reload: the tool that makes the account knows nothing of berth."""
     name, uid = "dora", 487219
     home = house.directory / "homes" / name
     home.mkdir()
@@ -657,7 +657,7 @@ def test_of_two_peoples_runs_of_one_id_each_is_shown_his_own(house, askers):
                 assert (told.status, told.json.get("uid")) == (200, uid), f"{who}: {told.body}"
                 assert "working_directory" in told.json, "his own, whole"
                 assert askers[who].get(f"/api/v1/runs/{run}/samples").status == 200, who
-            # Whoever may see both chooses; whom the other is hidden from does not learn of it.
+            # An asker that may see both chooses. An asker that may not see the other does not learn of it.
             for uid in (UIDS["alice"], UIDS[BOB]):
                 told = askers["root"].get(f"/api/v1/runs/{run}@{uid}")
                 assert (told.status, told.json["uid"]) == (200, uid), told.body

@@ -85,7 +85,7 @@ def test_a_submitted_job_is_recorded_as_any_run(machine):
     sampled = [one["d"] for one in lines if "d" in one]
     assert sampled and all(len(of_cards) == 2 for of_cards in sampled), samples
     why = machine.run("explain", run)
-    # Of its log, which Slurm wrote.
+    # By its log, which Slurm wrote.
     assert "ended with 7" in why.stdout and "- cards 0,1" in why.stdout, why.stdout + why.stderr
 
 
@@ -545,7 +545,7 @@ def inside(machine, site, cards, script):
 
 
 def test_inside_a_job_it_uses_its_cards_at_once_and_tells_of_leftovers(machine, site):
-    # The simulated server has somebody on its first cards, who did not ask Slurm.
+    # On the simulated server a user is on its first cards who did not ask Slurm.
     done = inside(machine, site, 2, f"{BERTH} run -n 2 -- sh -c 'echo cards $CUDA_VISIBLE_DEVICES'")
     assert "cards 0,1" in done.stdout
     assert "process 21871 of alice is on it" in done.stderr, done.stderr

@@ -61,7 +61,7 @@ static void open_driver(void) {
   get_address = (function)dlsym(driver, "cuGetProcAddress_v2");
 }
 
-/* The function of that exported name. Who asks does so by its name without "_v2" and "_ptsz". */
+/* The function of that exported name. "asked" looks it up by its name without "_v2" and "_ptsz". */
 static function find(const char* exported) {
   if (strncmp(how, "asked", 5) != 0) {
     function found = (function)dlsym(driver, exported);

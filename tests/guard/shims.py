@@ -14,7 +14,7 @@ BUILD = pathlib.Path(os.environ.get("BERTH_BUILD", ROOT / "build/release")).reso
 SHIM_OF = BUILD / "shim_of"
 SMALL = BUILD / "fakes/guard"
 SMALL_TEMPLATE = SMALL / "libsmall_template.so"
-# Of these tests alone: what the machine has must not decide.
+# These tests alone use it: what the machine has must not decide.
 EMPTY_ROOT = "/nonexistent"
 PLAIN = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8", "HOME": "/nonexistent"}
 

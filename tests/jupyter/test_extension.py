@@ -36,7 +36,7 @@ def helpers(jupyter):
 
 
 def seconds_of_cpu(pids):
-    """Of their threads, on a processor: what they waited for one is not in it."""
+    """Their threads' time on a processor. Waiting for a processor is not in it."""
     spent = 0
     for pid in pids:
         for thread in pathlib.Path(f"/proc/{pid}/task").iterdir():
@@ -296,7 +296,7 @@ def test_ten_tabs_cost_little(jupyter, record_property):
     jupyter.start()
 
     def spent(pids):
-        """Of one core, by Jupyter and the helper, which lives while it is asked."""
+        """The share of one core that Jupyter and the helper used. The helper lives while it is asked."""
         begun, before = time.monotonic(), seconds_of_cpu(pids)
         time.sleep(span_s)
         return (seconds_of_cpu(pids) - before) / (time.monotonic() - begun)

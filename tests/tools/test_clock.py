@@ -43,7 +43,7 @@ def names_of_time_that_passed(function):
 
 
 def bounds_from_above(function):
-    """Of asserts: time that passed on the smaller side."""
+    """Asserts with time that passed on the smaller side."""
     names = names_of_time_that_passed(function)
     for test in (one.test for one in ast.walk(function) if isinstance(one, ast.Assert)):
         for compared in (one for one in ast.walk(test) if isinstance(one, ast.Compare)):

@@ -35,7 +35,7 @@ bool fill(Context& one, int device) {
   return true;
 }
 
-/// As the driver does when whoever let go of a device was the last.
+/// As the driver does when the last user of a device has let go of it.
 void end(Context& one) {
   one.modules.clear();
   release_memory(&one);

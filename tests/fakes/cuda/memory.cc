@@ -202,8 +202,8 @@ int cuPointerGetAttribute(void* data, int attribute, Address address) {
   return 0;
 }
 
-/// CUipcMemHandle. Another process is given pages of its own, which are counted once: by whom they
-/// were allocated.
+/// CUipcMemHandle. Another process is given pages of its own, which count once: for the process
+/// that allocated them.
 struct IpcHandle {
   std::size_t bytes;
   int number;  // of the card, wherever it is shown

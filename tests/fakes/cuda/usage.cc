@@ -114,7 +114,7 @@ ProcessRow& own_row(Table& table) {
   std::abort();  // more processes than a test has
 }
 
-/// Of all processes; a row of one that has ended is emptied.
+/// The sum over all processes. A row of a process that has ended is emptied.
 std::size_t sum(Table& table, std::size_t number, bool sweep) {
   std::size_t bytes = 0;
   for (ProcessRow& row : table.rows) {

@@ -33,7 +33,7 @@ FAKE_NVML_GETTER(nvmlDeviceGetCurrPcieLinkWidth, unsigned, pcie_width)
 FAKE_NVML_GETTER(nvmlDeviceGetMaxPcieLinkWidth, unsigned, pcie_width_max)
 FAKE_NVML_GETTER(nvmlDeviceGetPcieReplayCounter, unsigned, pcie_replays)
 
-// Of an instance: its place among those of its card.
+// For an instance: its place among those of its card.
 FAKE_NVML nvmlDeviceGetIndex(Handle handle, unsigned* out) {
   return on_device(__func__, handle, [&](const Call& call, const FakeDevice& it) {
     if (it.parent == nullptr) return call.put(out, it.index);

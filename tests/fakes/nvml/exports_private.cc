@@ -40,7 +40,8 @@ void write(NamedProcess& to, const berth::GpuProcess& from) {
   std::snprintf(to.name.data(), to.name.size(), "%s", name_of_process(from.pid).c_str());
 }
 
-/// In the list of who computes are clients of MPS, too; a list of its own tells which they are.
+/// Clients of MPS are in the list of computing processes, too. A list of its own tells which they
+/// are.
 template <berth::GpuUse List>
 bool belongs_to(berth::GpuUse use) {
   using enum berth::GpuUse;

@@ -24,7 +24,7 @@ struct State {
   berth::Snapshot snapshot;
   std::vector<std::unique_ptr<FakeDevice>> devices;
   std::vector<FakeDevice*> gpus;
-  /// Of machines played before. Kept, so that no old handle is ever a new device's address.
+  /// Machines played before. They are kept, so that no old handle is ever a new device's address.
   std::vector<std::unique_ptr<FakeDevice>> gone;
   std::chrono::steady_clock::time_point started;
 };
