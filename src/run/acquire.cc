@@ -183,8 +183,7 @@ class Acquisition {
   }
 
   /// Reads the state of the first few only, and forgets those that left. A waiter that leaves
-  /// something to others does not count. It does count if it wants what we want: then it leaves us
-  /// nothing.
+  /// something to others counts only if it wants what we want: then it leaves us nothing.
   bool is_among_the_first() {
     std::size_t counted = 0;
     const Instant now = clock_.now();
