@@ -62,7 +62,7 @@ AccountWatch::Owner AccountWatch::owner_of(const Slot& slot) {
   const auto pid = static_cast<pid_t>(slot.pid);
   const auto stat = read_process_stat(pid, proc_);
   if (!stat) {
-    // Where /proc hides others, a process that changed its user is there all the same.
+    // If /proc hides others, a process that changed its user is still there.
     const auto there = open_pidfd(pid);
     return !there && there.error().code() == ErrorCode::not_found ? Owner::gone : Owner::unknown;
   }

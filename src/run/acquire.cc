@@ -33,7 +33,7 @@ struct Considered {
   std::size_t position = 0;  // in snapshot.waiters
 };
 
-/// What may pass while somebody waits: one process sits on the lock; the ledger's disk is full.
+/// May pass while a run waits: one process sits on the lock, or the ledger's disk is full.
 bool may_pass(const Error& error) {
   return error.code() == ErrorCode::timeout || error.code() == ErrorCode::io;
 }
@@ -212,7 +212,7 @@ class Acquisition {
     still_since_ = asked_;
     const auto view = ledger_.read_with_tickets({});
     if (!view) return false;
-    // Where leases come and go, those ahead are served.
+    // If leases come and go, those ahead are served.
     if (std::exchange(leases_then_, view->claims) != view->claims) return false;
     const Snapshot unused = with_ledger(as_if_unused(now_.snapshot), *view, asked_, {});
     return place(unused, options_.request, limits_).satisfied();

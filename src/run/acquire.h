@@ -76,7 +76,7 @@ struct NotAcquired {
   Placement placement;
   Snapshot snapshot;
   std::chrono::milliseconds waited{0};
-  /// What failed last while it waited, and might have passed: the ledger's disk is full.
+  /// The last failure while it waited that might have passed: the ledger's disk is full.
   std::optional<Sentence> hindered_by = {};
 };
 

@@ -140,8 +140,9 @@ std::vector<std::pair<std::string, std::string>> packages_of(const RunOptions& o
   return packages;
 }
 
-/// What keeps the frameworks of the job's Python to their share (guard/framework_caps.h). Nothing
-/// where its packages cannot be told for sure, or not within a moment.
+/// The variables that keep the frameworks of the job's Python to their share
+/// (guard/framework_caps.h). None where its packages cannot be told for sure, or not within a
+/// moment.
 std::vector<Variable> framework_settings(const RunCap& cap, const Manifest& manifest,
                                          const RunOptions& options, Clock& clock) {
   std::vector<FrameworkShare> shares;

@@ -26,7 +26,7 @@ struct CapMeans {
   /// What is started elsewhere, unless the kernel holds it; empty: nothing.
   Sentence not_gone_along = {};
 };
-/// What of the job is held by the watchdog alone, or not at all; empty: nothing.
+/// The parts of the job that the watchdog alone holds, or nothing; empty: there are none.
 [[nodiscard]] Sentence not_gone_along(const RunCap& cap, const CapMeans& means);
 /// For a job that is going to be started.
 [[nodiscard]] CapMeans cap_means(const RunOptions& options, const RunServices& services);

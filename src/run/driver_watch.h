@@ -34,7 +34,7 @@ class DriverWatch {
 };
 
 // Whether the driver can still be asked for the run's devices. If it cannot, the first look tells.
-// That the devices count as failed, which may end the job, is told only when it is sure.
+// Counting the devices as failed may end the job, so that is told only when it is sure.
 //
 // It is sure if the driver's library answers look after look, with errors alone. It is also sure if
 // the library stays silent for longer than anything takes, also when asked anew. Some failures say

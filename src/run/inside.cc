@@ -61,7 +61,7 @@ Sentence names_of(const std::vector<DeviceId>& devices) {
   return names.empty() ? sentence("none of them") : Sentence::as_is(std::move(names));
 }
 
-/// What somebody set in the job's own environment, and not the lease, leaves too few.
+/// The error if the job's own environment, and not the lease, leaves too few devices.
 std::unexpected<Error> hidden(const Claim& claim, const std::vector<DeviceId>& shown) {
   std::vector<DeviceId> leased;
   for (const ClaimedDevice& device : claim.devices) leased.push_back(device.device);

@@ -12,7 +12,7 @@
 
 namespace berth {
 
-/// Where those inside a lease of this ledger keep theirs.
+/// The directory of the ledgers of runs inside a lease of this ledger.
 [[nodiscard]] std::string inside_directory(const Ledger& ledger, const std::string& lease);
 
 struct Inside {

@@ -49,7 +49,7 @@ struct IsolationFacts {
 struct IsolationPlan {
   int landlock = 0;
   bool is_privileged = false;
-  /// What may be opened, with all that is below: the rest of / and /dev, and these devices' files.
+  /// Paths that may be opened, with all below: the rest of / and /dev, and these devices' files.
   std::vector<std::string> open;
   std::vector<std::string> own;     // likewise; without one of them the job would be of no use
   std::vector<std::string> closed;  // that are there and are another card's

@@ -101,7 +101,7 @@ class KeeperPlan {
   KeeperPlan(KeeperTerms terms, Instant started);
 
   [[nodiscard]] std::vector<KeeperAction> step(const KeeperEvent& event, Instant now);
-  /// Its lease says so: `berth extend` has moved its end. What has begun is not taken back.
+  /// Its lease says so: `berth extend` has moved its end. An end that has begun is not taken back.
   void know_time_limit(std::optional<std::chrono::milliseconds> limit);
   /// Goes on after a killed keeper that had begun to end the job, or had warned it. `because`: one
   /// of end_cause; empty: it had done neither.

@@ -38,7 +38,7 @@ struct Heard {
   Instant at;
 };
 
-/// What stands behind this name in /proc/PID/status; empty: it is not there.
+/// The value behind this name in /proc/PID/status; empty: it is not there.
 std::string_view value_in(std::string_view status, std::string_view name) {
   const std::string begin = fmt::format("\n{}:\t", name);
   const std::size_t at = status.find(begin);

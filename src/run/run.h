@@ -101,9 +101,9 @@ struct RunStarted {
   std::vector<Choice> devices;
   Snapshot snapshot;  // the one the choice was made on (empty devices when cpu_only)
   std::chrono::milliseconds waited{0};
-  /// What was set in the job's environment, berth's own (BERTH_…) left out.
+  /// The variables set in the job's environment, without berth's own (BERTH_…).
   std::vector<std::pair<std::string, std::string>> variables;
-  /// What was put into the command of its container, and that command's engine.
+  /// The words put into the command of its container, and that command's engine.
   std::vector<std::string> container_words;
   std::string engine;
   std::optional<RunCap> cap;  // of a share

@@ -259,8 +259,8 @@ class Sampler {
     if (!written) complain_once(written.error());
   }
 
-  /// The choice was made on a quick look: what that left out is read once the job runs. Where
-  /// nothing was chosen there was none: this is the first look at the machine.
+  /// The choice was made on a quick look: what that left out is read once the job runs. If nothing
+  /// was chosen there was no such look, and this is the first.
   void take_facts(const Snapshot& snapshot) {
     if (sight_ && task_.manifest.given.devices.empty()) {
       task_.manifest.given.host = snapshot.host;

@@ -126,7 +126,7 @@ bool env_sets_devices(const Words& words, std::size_t at) {
   return false;
 }
 
-/// What of the command sets the devices: "env", "bash -c".
+/// The word of the command that sets the devices: "env", "bash -c".
 std::optional<std::string> setter_among(const Words& words) {
   for (std::size_t at = 0; at < std::min(words.size(), words_looked_at); ++at) {
     const std::string_view name = name_of_program(words[at]);

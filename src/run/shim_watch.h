@@ -53,8 +53,8 @@ class ShimWatch {
   AccountWatch slots_;
   CapSeen seen_;
   CapSeen told_;
-  /// What contexts take, for the user's next runs; learned of the run's devices, as they were
-  /// given.
+  /// For the memory of contexts, which the user's next runs use. It is learned on the run's
+  /// devices, as they were given.
   std::string state_directory_;
   std::vector<Device> devices_;
   Host host_;

@@ -75,8 +75,8 @@ class TreeWatch {
     Reading<Bytes> written;
   };
   [[nodiscard]] TreeUse look();
-  /// What descends from this process is of the tree, too: a container's first, which its engine has
-  /// started.
+  /// Descendants of this process are of the tree, too. It is a container's first one, which its
+  /// engine has started.
   void add_root(pid_t process);
 
  private:

@@ -13,8 +13,8 @@
 
 namespace berth {
 
-/// While it lives, what would end us in the queue is noted, so that the ticket is taken away. What
-/// was ignored stays ignored, and the job finds everything as it was.
+/// While it lives, a signal that would end us in the queue is noted. So the ticket is taken away.
+/// An ignored signal stays ignored, and the job finds everything as it was.
 class WaitingSignals {
  public:
   WaitingSignals();

@@ -17,7 +17,7 @@ struct ContainerOption {
   std::string name;      // the long form without dashes: "env" for -e
   std::string value;     // of a switch: "true", or what stands behind its "="
   std::size_t word = 0;  // where it stands
-  /// Where its letter stands in a word of short options ("-ite"); 0: a long option.
+  /// The place of its letter in a word of short options ("-ite"); 0: a long option.
   std::size_t letter = 0;
   bool takes_next = false;  // its value is the next word
   /// "--gpus all", "-e X=1"

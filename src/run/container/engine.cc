@@ -169,7 +169,7 @@ std::optional<TwoPart> nerdctl_version(std::string_view said) {
 constexpr TwoPart nerdctl_with_cdi{2, 1};
 constexpr TwoPart nerdctl_with_cdi_alone{2, 3};
 
-/// What nerdctl's own file says.
+/// The settings in nerdctl's own file.
 std::string nerdctl_file_folders(const std::vector<std::string>& environment,
                                  const std::string& root) {
   const std::string own = value_of(environment, "XDG_CONFIG_HOME")

@@ -56,7 +56,7 @@ bool is_cdi_of_cards(std::string_view value) {
          value.starts_with("intel.com/gpu");
 }
 
-/// What stands before the first colon: the host's side.
+/// The part before the first colon: the host's side.
 std::string_view host_part(std::string_view value) { return value.substr(0, value.find(':')); }
 
 bool mounts_cards(std::string_view value) {

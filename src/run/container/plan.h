@@ -26,15 +26,15 @@ struct ContainerEngine {
   /// The CDI files that it reads; none where it knows no CDI.
   CdiSpecs cdi;
   std::vector<std::string> cdi_folders;
-  /// What lets it take --gpus: a file of NVIDIA's container toolkit; empty: nothing.
+  /// A file of NVIDIA's container toolkit, which lets the engine take --gpus; empty: there is none.
   std::string toolkit;
 };
 
 /// Text of a file named on the command line; nothing: it cannot be read.
 using ReadText = std::function<std::optional<std::string>(const std::string& path)>;
 
-/// What of the command contradicts the lease, each with its reason, and the line without it.
-/// Nothing: it fits. `job` is the whole job, for that line.
+/// The parts of the command that contradict the lease, each with its reason, and the line without
+/// them. Nothing: it fits. `job` is the whole job, for that line.
 [[nodiscard]] std::optional<Error> contradiction_in(const ContainerCommand& command,
                                                     const ContainerEngine& engine,
                                                     const JobSpec& job, const ReadText& read);

@@ -57,7 +57,7 @@ std::vector<WatchAction> WatchPlan::step(const WatchEvent& event, Instant now) {
       actions.push_back(RecordContainer{});
       return finish(actions), actions;
     }
-    if (!waited->code) return look_later(now), actions;  // it may fail at once, again and again
+    if (!waited->code) return look_later(now), actions;  // it may fail at once, repeatedly
     look(actions);
   } else if (const auto* ended = std::get_if<ClientEnded>(&event)) {
     given_up_at_ = now + patience_with_engine;

@@ -31,7 +31,7 @@ struct RankNodeFailed {
   int node = 0;
   Exit exit;
 };
-/// What starts the ranks of a node has ended badly. It names the rank itself.
+/// The process that starts the ranks of a node has ended badly. It names the rank itself.
 struct TorchrunFailed {
   int node = 0;
   Exit exit;
@@ -40,7 +40,7 @@ struct TorchrunFailed {
 struct RanksKilled {
   std::vector<int> ranks;  // empty: torchrun
 };
-/// What cannot be written goes on unseen.
+/// The table of ranks cannot be written, and what happens to them goes on unseen.
 struct RanksUnrecorded {
   Sentence why;
 };

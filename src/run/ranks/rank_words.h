@@ -58,7 +58,7 @@ struct RankPlan {
 /// "0-3,8".
 [[nodiscard]] std::string cpu_list_text(const std::vector<int>& cpus);
 
-/// What srun hands on to another node's `berth run`: of which ranks its own are a part.
+/// srun hands this on to another node's `berth run`. It says which ranks that node's own are among.
 inline constexpr std::string_view rank_node_variable = "BERTH_RANK_NODE";
 struct RankNode {
   int node = 1;

@@ -16,7 +16,7 @@
 
 namespace berth {
 
-/// What Slurm says to a program on one of its nodes.
+/// The facts that Slurm gives a program on one of its nodes.
 struct SlurmAllocation {
   std::string job;
   /// The cards of the step, or else of the job, as Slurm numbers them: "0,1". Nothing: it has none,

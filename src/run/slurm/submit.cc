@@ -20,7 +20,7 @@ namespace {
 
 constexpr Duration sbatch_patience = std::chrono::seconds(60);
 
-/// What Slurm chooses by rules of its own.
+/// The option that asks for something Slurm chooses by rules of its own.
 std::optional<std::string> slurms_own(const JobSpec& job) {
   const Request& request = job.request;
   if (!request.only.empty()) return "--only";

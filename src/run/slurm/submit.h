@@ -16,7 +16,7 @@
 
 namespace berth {
 
-/// What sbatch is told beyond the job itself; empty: nothing.
+/// Settings for sbatch beyond the job itself; empty: none.
 struct SbatchSettings {
   std::string gpu_type;
   std::string partition;
