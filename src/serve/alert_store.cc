@@ -56,7 +56,7 @@ AlertStore::Opened AlertStore::open(Clock& clock) {
   lock_ = std::move(*lock);
   const auto text = read_file(path_, longest_alert_state);
   keeps_ = text || text.error().code() == ErrorCode::not_found;
-  // What cannot be read now (no descriptor is left, the disk fails) may be sound: it stays.
+  // A file that cannot be read now (no descriptor is left, the disk fails) may be sound: it stays.
   if (!keeps_) return without(text.error());
   if (!text) return {};
   auto state = alert_state_from_json(*text);

@@ -47,7 +47,7 @@ class AlertStore {
   [[nodiscard]] std::optional<std::string> take_trouble();
 
  private:
-  /// What crosses between the threads.
+  /// The values that cross between the threads.
   struct Shared {
     mutable std::mutex mutex;  // guards all below
     Around around;

@@ -106,7 +106,7 @@ constexpr auto routes = std::to_array<Route>({
     {Method::post, "/api/v1/compose", WorkKind::loop, Kept::no, answer_compose},
 });
 
-/// What "*" stands for; nothing: another path.
+/// The part of the path that "*" stands for; nothing: another path.
 std::optional<std::string_view> match(std::string_view pattern, std::string_view path) {
   const std::size_t star = pattern.find('*');
   if (star == std::string_view::npos) {

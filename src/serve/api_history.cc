@@ -182,7 +182,7 @@ HttpResponse answer_recent(const Question& question) {
   const auto seen = question.context.snapshot;
   for (const Device& device : seen ? seen->devices : std::vector<Device>()) {
     devices.push_back(device.id);
-    // What was never recorded, or not yet, is no step of anything.
+    // A device that was never recorded, or not yet, has no step of anything.
     values[device.id.text()].resize(*points);
   }
   const auto found = question.context.history->series_of(

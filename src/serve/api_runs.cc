@@ -91,7 +91,7 @@ bool is_given(const Manifest& manifest, std::string_view device) {
   });
 }
 
-/// That it is known to have gone wrong, however.
+/// Whether it is known to have gone wrong, in whatever way.
 bool has_failed(const RunRecord& run) {
   return run.end && run.end->known && !run.end->gave_back &&
          (run.end->exit.code != 0 || run.end->exit.signal != 0);

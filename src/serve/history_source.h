@@ -14,7 +14,7 @@
 
 namespace berth::serve {
 
-/// What energy costs where the server stands.
+/// The price of energy where the server stands.
 struct EnergyPrice {
   std::optional<double> per_kwh;
   std::string currency;  // empty: none is set

@@ -25,8 +25,8 @@ using TlsContext = asio::ssl::context;
 using SharedTls = std::shared_ptr<TlsContext>;
 constexpr std::size_t piece = 16 << 10;
 
-/// Where systems keep the authorities they trust; OpenSSL as linked here knows Debian's place
-/// alone.
+/// The places where systems keep the authorities they trust. OpenSSL as linked here knows Debian's
+/// place alone.
 constexpr std::array<const char*, 4> bundles = {"/etc/ssl/certs/ca-certificates.crt",
                                                 "/etc/pki/tls/certs/ca-bundle.crt",
                                                 "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"};

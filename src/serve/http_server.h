@@ -1,6 +1,6 @@
 #pragma once
-// The listeners: sockets that requests come in through. What comes in goes to the handler; this
-// file knows bytes, connections and time.
+// The listeners: sockets that requests come in through. Requests go to the handler. This file knows
+// bytes, connections and time.
 
 #include <functional>
 #include <memory>

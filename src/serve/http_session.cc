@@ -197,7 +197,7 @@ class HttpSession final : public Session {
     send(finished(task->request, not_begun(work)));
   }
 
-  /// What others read for us is not waited for without end: a file server may have gone.
+  /// A read by other threads is not waited for without end: a file server may have gone.
   void lose_patience_with(const std::shared_ptr<Task>& task, std::uint64_t turn) {
     const WorkKind work = task->how.work;
     others_.expires_after(work == WorkKind::act ? patience_for_act : patience_for_disk);
@@ -211,7 +211,7 @@ class HttpSession final : public Session {
   }
   HttpResponse given_up(Task& task, WorkKind work) {
     if (task.move_on(Stage::refused)) {
-      // What stays in the queue holds nothing.
+      // A task that stays in the queue holds nothing.
       task.session.reset();
       task.request = {};
       task.how = {};

@@ -20,7 +20,7 @@ class Session;
 struct ConnectionSlots {
   std::size_t most = 0;
   std::size_t taken = 0;
-  /// Those that wait for a further request, the one that has waited longest first.
+  /// Sessions that wait for a further request. The one that has waited longest is first.
   std::list<Session*> idle;
   /// Sessions whose request, or first word, is not here yet, by their peer. The oldest is first.
   std::map<std::string, std::list<Session*>> unfinished;

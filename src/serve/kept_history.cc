@@ -74,7 +74,7 @@ Result<std::vector<HistorySeries>> StoredHistory::series_of(std::span<const Devi
   auto reader = HistoryReader::open(path_);
   if (!reader) return told<Found>(std::unexpected(std::move(reader).error()));
   auto found = reader->series_of(devices, query);
-  // What was asked is wrong, not the store.
+  // The question is wrong, not the store.
   const auto* facts = history::find_metric(query.metric);
   const bool is_known = facts != nullptr && facts->read != nullptr;
   return is_known ? told(std::move(found)) : found;

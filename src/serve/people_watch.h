@@ -17,8 +17,8 @@ class PeopleWatch {
   explicit PeopleWatch(std::string passwd_file = "/etc/passwd",
                        std::string group_file = "/etc/group");
 
-  /// True: they are not those of before, or this is the first look. Where one cannot be read, what
-  /// was read before holds, and it is tried again the next time.
+  /// True: the files have changed, or this is the first look. If a file cannot be read, its last
+  /// text holds, and it is tried again the next time.
   bool look_again();
   /// Which users share a group. Until the files could be read, nobody shares one.
   [[nodiscard]] const std::shared_ptr<const GroupBook>& book() const { return book_; }

@@ -26,7 +26,7 @@ class PollSchedule {
   /// `names`: what spreads them; the first are due at once, the last a moment later.
   PollSchedule(PollRules rules, const std::vector<std::string>& names, Instant now);
 
-  /// Those to be asked now, by their place in `names`; they are under way from then on.
+  /// The hosts to be asked now, by their place in `names`. They are under way from then on.
   [[nodiscard]] std::vector<std::size_t> take_due(Instant now);
   enum class Went { well, badly };
   void answered(std::size_t which, Went went, Instant now);

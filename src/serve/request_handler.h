@@ -29,7 +29,7 @@ struct Peer {
   std::string address;       // for counting wrong tokens
 };
 
-/// What changes seldom.
+/// Rules that change seldom.
 struct HandlerRules {
   std::vector<std::string> hosts;
   OtherSites sites;
@@ -62,7 +62,7 @@ struct Subscriber {
 /// newest overview: one text for all who see the same.
 struct News {
   std::string events;
-  std::shared_ptr<const std::string> overview;  // null: he has seen it
+  std::shared_ptr<const std::string> overview;  // null: it was seen
   [[nodiscard]] bool is_empty() const { return events.empty() && !overview; }
 };
 

@@ -72,7 +72,7 @@ bool is_run_id(std::string_view name) {
   return !name.empty() && !name.starts_with('.') && name.find('/') == std::string_view::npos;
 }
 
-/// Those whose mean over a stretch of time says something: all but counters.
+/// Readings whose mean over a stretch of time says something: all but counters.
 const std::vector<const RecordedReading*>& columns() {
   static const std::vector<const RecordedReading*> gauges = [] {
     std::vector<const RecordedReading*> found;

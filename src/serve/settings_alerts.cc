@@ -63,7 +63,7 @@ std::optional<Error> read_rule(const toml::table& table, AlertRule rule, Setting
   return reader.mistake();
 }
 
-/// What webhooks and commands have in common.
+/// The settings that webhooks and commands share.
 void read_receiver(TableReader& reader, AlertReceiver& receiver) {
   std::optional<std::string> name, least;
   reader.text("name", name);

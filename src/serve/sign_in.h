@@ -17,7 +17,7 @@
 
 namespace berth::serve {
 
-/// What stands before the secret in a link's fragment.
+/// The text before the secret in a link's fragment.
 inline constexpr std::string_view sign_in_fragment = "#sign-in=";
 
 class SignIn {
@@ -37,7 +37,7 @@ class SignIn {
   /// The page's address for a user at this machine: "http://127.0.0.1:9700/".
   void set_page(std::string url) { page_ = std::move(url); }
   [[nodiscard]] const std::string& page() const { return page_; }
-  /// Those that were given.
+  /// The tokens that were given.
   [[nodiscard]] const TokenStore& sessions() const { return sessions_; }
 
  private:

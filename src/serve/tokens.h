@@ -77,7 +77,7 @@ class TokenWatch {
   [[nodiscard]] std::optional<Sentence> take_mistake();
 
  private:
-  /// What crosses between the threads.
+  /// The values that cross between the threads.
   struct Shared {
     mutable std::mutex mutex;  // guards all below
     TokenStore tokens;

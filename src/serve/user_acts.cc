@@ -141,7 +141,7 @@ Result<void> UserActs::tell(const AlertCommand& command, uid_t uid) const {
   constexpr uid_t nobody = 65534;
   const bool is_root = ::geteuid() == 0;
   const auto told = as_user(uid == 0 ? nobody : uid, [&]() -> Result<std::string> {
-    // What runs as the user, the user may use: our terminal is not among it.
+    // The user may use whatever a process of theirs has: our terminal is not among it.
     if (is_root && !close_standard_streams()) {
       return fail(ErrorCode::io, "its input and output could not be closed");
     }

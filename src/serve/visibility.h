@@ -41,7 +41,7 @@ struct Visibility {
 /// How much one sees of a user's things.
 enum class AccessLevel { numbers, names, commands, whole };
 
-/// What belongs to `owner`; nothing: it is not known whose it is.
+/// How much one sees of what belongs to `owner`. Nothing: the owner is not known.
 [[nodiscard]] AccessLevel access_level(const Principal& principal, std::optional<uid_t> owner,
                                        const Visibility& visibility, const GroupBook& book);
 
@@ -55,8 +55,8 @@ enum class AccessLevel { numbers, names, commands, whole };
 [[nodiscard]] Snapshot visible_part(Snapshot snapshot, const Principal& principal,
                                     const Visibility& visibility, const GroupBook& book);
 
-/// What others may know of somebody's run: members that are not named there stay with its owner.
-/// `access_level`: less than whole.
+/// The part of a user's run that others may know. Members that are not named there stay with its
+/// owner. `access_level`: less than whole.
 [[nodiscard]] RunRecord visible_part(const RunRecord& run, AccessLevel access_level);
 
 /// Names of files that belong to users become "…". Those of the system stay.
@@ -83,7 +83,7 @@ class ViewCache {
   Visibility visibility_;
   std::shared_ptr<const GroupBook> book_;
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<const Snapshot>> kept_;  // by who sees the same
+  std::map<std::string, std::shared_ptr<const Snapshot>> kept_;  // by what is seen
 };
 
 }  // namespace berth::serve
