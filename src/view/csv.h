@@ -1,5 +1,5 @@
 #pragma once
-// What prints from the field table (snapshot/fields.h): `--csv FIELDS`, `--fields`, doc/METRICS.md.
+// Prints from the field table (snapshot/fields.h): `--csv FIELDS`, `--fields`, doc/METRICS.md.
 
 #include <span>
 #include <string>

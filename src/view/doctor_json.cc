@@ -1,4 +1,4 @@
-// What doctor saw and found, for programs.
+// Doctor's facts and findings, for programs.
 
 #include "base/json_archive.h"
 #include "base/sentence.h"

@@ -126,7 +126,7 @@ TableRow cells_of(const HostReport& host, const Style& style) {
   return cells;
 }
 
-/// What stands below a host's line: simulated, not answering, broken cards, alerts.
+/// The lines below a host's: simulated, not answering, broken cards, alerts.
 std::string notes_of(const HostReport& host, const Style& style) {
   std::string text;
   const auto note = [&](const std::string& line, Paint paint) {

@@ -133,7 +133,7 @@ std::string Line::text() const {
     std::string piece = pieces_[i].text;
     if (i + 1 == last) piece.erase(piece.find_last_not_of(' ') + 1);
     const int width = display_width(piece);
-    // What follows needs at least one column to say that it was cut.
+    // The following pieces need at least one column to say that they were cut.
     const bool more_follows = i + 1 < last && width >= room;
     if (width > room || more_follows) {
       line += painted(cut_to_width(piece + (more_follows ? " +" : ""), room, !style_.utf8),

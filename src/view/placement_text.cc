@@ -210,7 +210,7 @@ std::string why_never(const Placement& placement) {
          "--only, --except and --min-compute."));
 }
 
-/// That not all devices were considered, and how they would be.
+/// Says that not all devices were considered, and how they would be.
 std::string hidden_text(const Placement& placement, const Style& style) {
   if (placement.hidden_by_variable == 0 || placement.satisfied()) return "";
   if (placement.variable_hides_all) {
@@ -238,7 +238,7 @@ std::string would_do_text(const WaitingNews& news) {
   return trf("would do, {} of {} wanted", news.placement.available.size(), news.devices);
 }
 
-/// What somebody who waits was told of a device. Equal keys: nothing that they would want to hear.
+/// What a waiter was told of a device. Equal keys: nothing that a waiter would want to hear.
 struct ToldState {
   std::string key;
   std::string number;  // "GPU 2"

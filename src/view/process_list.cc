@@ -134,7 +134,7 @@ TableCell state_cell(const ProcessRow& row, const Style& style) {
   return {};
 }
 
-/// What encloses it: its run, its container, or nothing.
+/// What encloses the process: its run, its container, or nothing.
 std::string under_text(const ProcessRow& row, const Style& style) {
   std::string text;
   if (row.claim != nullptr) {

@@ -21,7 +21,7 @@ struct ProcessListOptions {
 [[nodiscard]] std::string render_process_list(const Snapshot& snapshot, const Style& style,
                                               const ProcessListOptions& options = {});
 
-/// What of the processes cannot be seen from here, in a sentence; empty: all can.
+/// Which processes cannot be seen from here, in a sentence; empty: all can.
 [[nodiscard]] std::string process_view_note(const Host& host);
 
 /// The same as JSON: one object per process and device. There is also one per device whose memory

@@ -1,6 +1,6 @@
 #pragma once
 // The queue for people and programs. It says who waits for what and why, and who starts when. It
-// also says what is gathered for whom, and until when.
+// also says what is gathered for which waiter, and until when.
 
 #include <limits>
 #include <optional>
@@ -36,7 +36,7 @@ struct QueueAsked {
   const std::set<std::string>* names = nullptr;
 };
 [[nodiscard]] std::vector<QueueRow> queue_rows(const Snapshot& snapshot, const QueueAsked& asked);
-/// What JSON has of a row beside its Waiter.
+/// The members that JSON has for a row beside its Waiter.
 void write_outlook(Archive& archive, const QueueRow& row);
 
 /// `policy`: null where there is none. `idle`: waiters are shown those of its leases that the

@@ -9,7 +9,7 @@
 
 namespace berth {
 
-/// Where, why there, after how long a wait: one line with its line break. `simulated`: the server's
+/// The devices, the reasons, and the wait: one line with its line break. `simulated`: the server's
 /// name, where it is one.
 [[nodiscard]] std::string render_started(const RunStarted& started,
                                          const std::optional<std::string>& simulated);
@@ -31,7 +31,7 @@ namespace berth {
 /// A detached job that waits: how it is found again.
 [[nodiscard]] std::string sentence_of(const RunWaits& waits);
 
-/// What to do where no device was got; empty: the user has ended it.
+/// Advice if no device was got; empty: the user has ended it.
 [[nodiscard]] std::string advice_after(const NotAcquired& refusal, const JobSpec& job);
 
 }  // namespace berth

@@ -54,7 +54,7 @@ struct RunDetails : RunStory {
 [[nodiscard]] std::string render_run(const RunRecord& run, const RunDetails& details,
                                      const Moment& now, const Style& style);
 
-/// That facts of machine and code are missing, and why; empty: none is, or there was no job.
+/// Says that facts of machine and code are missing, and why. Empty: none is, or there was no job.
 [[nodiscard]] std::string facts_missing_text(const RunRecord& run);
 
 /// Whether a simulated server gave what it is said to have used of GPUs.

@@ -35,7 +35,7 @@ struct StatusOptions {
 /// not_found: as check_patterns() says.
 [[nodiscard]] Result<Snapshot> narrowed(const Snapshot& snapshot, const StatusOptions& options);
 
-/// What render_status() shows and judges by.
+/// The readings that render_status() shows and judges by.
 [[nodiscard]] Wanted wanted_by_status();
 [[nodiscard]] std::string render_status(const Snapshot& snapshot, const Style& style,
                                         const StatusOptions& options = {});

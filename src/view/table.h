@@ -22,8 +22,8 @@ struct TableCell {
 };
 using TableRow = std::vector<TableCell>;
 
-/// What becomes of a column in which no row has anything, or (`absent_goes`) no row has anything
-/// but an absent_mark().
+/// What to do with a column in which no row has anything. `absent_goes`: or no row has anything but
+/// an absent_mark().
 enum class WhenEmpty { stays, goes, absent_goes };
 
 struct TableColumn {

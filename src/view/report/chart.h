@@ -69,7 +69,7 @@ struct Charts {
 /// The letter that a run has in a comparison: A, B, …
 [[nodiscard]] std::string run_letter(std::size_t run);
 
-/// Where things are in the picture, for the writer and for its test.
+/// The places of things in the picture, for the writer and for its test.
 struct ChartFrame {
   static constexpr double width = 440;
   static constexpr double height = 190;
