@@ -80,7 +80,7 @@ struct ProcessHistory {
   void add_blank();
 };
 
-/// What processes used of a core between the last two looks.
+/// The processes' use of a core between the last two looks.
 class CpuShares {
  public:
   /// Forgets processes that are not in it.

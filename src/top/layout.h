@@ -1,5 +1,5 @@
 #pragma once
-// Where things stand on a screen of a given size: for render() and for finding out what was
+// The places of things on a screen of a given size. render() uses them, and finding out what was
 // clicked. Pure arithmetic.
 
 #include "top/model.h"

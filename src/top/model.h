@@ -133,7 +133,7 @@ struct Outcome {
   std::string text;
   bool good = true;
 };
-/// What only the process's own files tell.
+/// Facts that only the process's own files tell.
 struct ProcessDetails {
   ProcessId process;
   Reading<std::vector<std::string>> environment_names;
