@@ -165,7 +165,7 @@ void Context::apply(const GlobalOptions& options) {
   out_.offset_at = err_.offset_at = local_offset_at;
   err_.width = terminal_width(STDERR_FILENO, variable("COLUMNS"));
 
-  // What was typed counts for more than the environment.
+  // A typed option counts for more than the environment.
   const bool is_replay = !options.replay.empty() && options.sim.empty();
   sources_.simulated = is_replay ? std::nullopt : config_.text("simulated");
   const auto work = variable("BERTH_SIM_WORK");

@@ -47,8 +47,7 @@ class Context {
   [[nodiscard]] const Config& config() const { return config_; }
   /// The same with the project's file, for what asks for a job.
   [[nodiscard]] Config config_of_job() const;
-  /// What was typed of the options of every verb: for a command of berth's own that this one
-  /// starts.
+  /// The typed options that every verb has, for a command of berth's own that this one starts.
   [[nodiscard]] std::vector<std::string> typed_globals() const;
   /// All of the environment, as NAME=value.
   [[nodiscard]] std::vector<std::string> environment() const;
@@ -74,7 +73,7 @@ class Context {
   [[nodiscard]] int terminal_rows() const;
 
   [[nodiscard]] const Sources& sources() const { return sources_; }
-  /// What --replay names: then no source is asked.
+  /// The file that --replay names: then no source is asked.
   [[nodiscard]] const std::optional<std::string>& replay() const { return replay_; }
   /// The recording that --replay names, from its first snapshot on. Also what the vendor's tool
   /// printed. invalid: it cannot be read.

@@ -18,8 +18,8 @@ namespace berth {
 [[nodiscard]] std::function<Result<void>(const std::map<std::string, Bytes>&)> kernel_limit_setter(
     Context& context);
 
-/// In the service, each second: those that something is to be done for, by name. What has ended by
-/// itself is taken away.
+/// In the service, each second: the limits that need an act, by name. Limits that ended by
+/// themselves are taken away.
 [[nodiscard]] std::vector<std::string> limits_to_see_to(const PlannedPlace& place);
 
 /// Runs as root in a process of its own, as the driver may hang. Sets what that file asks for, or

@@ -175,7 +175,7 @@ int main(int argc, char** argv) {
     berth::Context context;
     const int code = berth::run_command_line(context, berth::words_of(argc, argv));
     const bool is_written = berth::finish_output();
-    // What ends with the process need not be taken down first: that takes as long as printing.
+    // Nothing is taken down that ends with the process anyway: that takes as long as printing.
     berth::end_process_now(is_written || code != 0 ? code : berth::exit_code::failed);
   } catch (const std::bad_alloc&) {
     berth::complain(berth::memory_ran_out());

@@ -107,7 +107,7 @@ std::optional<Sentence> who_held_its_memory(const RunRecord& run) {
     evidence.log = &*log;
   }
   if (!died_of_gpu_memory(evidence)) return std::nullopt;
-  // What was taken after the job had ended no longer has what it held itself.
+  // Samples from after the job's end lack what the job itself held.
   Sample last;
   (void)for_each_sample(run, [&](const Sample& sample) {
     if (!sample.processes.empty() || last.processes.empty()) last = sample;

@@ -28,7 +28,7 @@ struct Recipe {
 /// By its name, with or without ".py", with "-" for "_" or not. Null: there is none of that name.
 [[nodiscard]] const Recipe* find_recipe(std::string_view name);
 
-/// What stands where a recipe is to be written.
+/// Whether something stands in the place of a recipe that is to be written.
 enum class RecipePlace { free, same, taken };
 [[nodiscard]] RecipePlace recipe_place(const std::string& path, const Recipe& recipe);
 

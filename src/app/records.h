@@ -11,7 +11,7 @@
 
 namespace berth {
 
-/// Where records are; the error says what is not set.
+/// The directory of the records. The error says what is not set.
 [[nodiscard]] Result<std::string> records_directory(const Context& context);
 
 /// The run named on the command line; empty: "last". The error says where it was looked for.

@@ -283,7 +283,7 @@ std::optional<Error> RequestOptions::mistake_in_patience() const {
   }
   JobSpec job;
   const std::string& or_cpu = typed("or_cpu");
-  // What cannot be read at all is told of by job().
+  // A value that cannot be read at all is told by job().
   if (!find_job_key("or_cpu")->parse(or_cpu, job) || job.cpu_after.count() == 0) {
     return std::nullopt;
   }

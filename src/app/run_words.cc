@@ -47,8 +47,8 @@ bool output_could_tell(const RunFinished& finished, const RunRecord& record) {
          !run_ranks_of(record) && (signal == 0 || signal == SIGABRT);
 }
 
-/// Why the job failed, where what is at hand says so; its own output went past us. Where nothing
-/// does, how to have it kept: for people alone, a script's stderr stays as it was.
+/// Why the job failed, if the facts at hand say so; its own output went past us. If they do not,
+/// how to have the output kept. That is for people alone: a script's stderr stays as it was.
 void say_cause(const Context& context, const RunFinished& finished, const RunRecord& record) {
   if (!has_failed(record) || record.directory.empty()) return;
   const EndWanted wanted = finished.end_wanted ? EndWanted::yes : EndWanted::unknown;

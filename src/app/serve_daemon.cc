@@ -337,8 +337,7 @@ Result<void> Daemon::join(const serve::JoinSettings& settings) {
     complain(trf("the token for {} travels in the clear: https://… would keep it secret",
                  printable(member.name)));
   }
-  // What others say is served within a second of its coming, however seldom this machine is looked
-  // at.
+  // News of other servers are served within a second, however seldom this machine is looked at.
   fleet_.on_news([this] {
     if (!drains_ && context_.clock().now() - published_ >= seconds(1)) publish();
   });

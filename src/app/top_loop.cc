@@ -381,8 +381,8 @@ void TopLoop::look_if_due() {
   }
 }
 
-/// What was changed here is so the next time. In a folder that is not ours, as under sudo with
-/// somebody's $HOME, nothing is written.
+/// Changes made here last to the next time. If the folder is not ours, as under sudo with another
+/// user's $HOME, nothing is written.
 void TopLoop::remember() const {
   const top::Settings now = top::with_changes(options_.remembered, begun_with_, state_);
   const auto folder = context_.state_directory();

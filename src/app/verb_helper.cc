@@ -51,7 +51,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Those that this berth speaks.
+/// The protocols that this berth speaks.
 constexpr int oldest_protocol = 1;
 constexpr int newest_protocol = 1;
 constexpr std::size_t longest_question = 1 << 20;
@@ -462,7 +462,7 @@ class HelperVerb final : public Verb {
     }
     auto program = AskingProgram::open(static_cast<int>(*fd));
     if (!program) return report(program.error());
-    (void)close_standard_streams();  // what is said there until now goes to who asks
+    (void)close_standard_streams();  // what was said there went to the asking program
     outlive(SIGPIPE);
     outlive(SIGIO);
     return Helper(context, *std::move(program)).run();

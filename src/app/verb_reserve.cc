@@ -346,7 +346,8 @@ class ExtendVerb final : public Verb {
     return {};
   }
 
-  /// What was let in ahead of somebody for its early end may not have a late one after all.
+  /// A reservation may have been let in ahead of others because it ends early. Then it may not be
+  /// extended at their cost.
   static Result<void> delays_nobody(const LedgerView& view, const Claim& claim,
                                     std::chrono::milliseconds more, WallTime now) {
     Snapshot as_it_is{.taken = now, .claims = view.claims};

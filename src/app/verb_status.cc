@@ -47,7 +47,7 @@ Result<HostReport> own_report(Context& context) {
   request_context.now = snapshot->taken;
   request_context.snapshot = std::make_shared<const Snapshot>(*std::move(snapshot));
   serve::Principal principal;
-  principal.admin = true;  // a user who looks himself sees what he may see
+  principal.admin = true;  // a user who looks here sees what the user may
   auto overview = parse_overview(serve::overview_json(principal, request_context));
   if (!overview) return std::unexpected(std::move(overview).error());
   HostReport report;

@@ -220,7 +220,7 @@ class SweepVerb final : public Verb {
     return {};
   }
 
-  /// What was cut short has no result.
+  /// A run that was cut short has no result.
   [[nodiscard]] bool is_to_start_again(const RunRecord& run) const {
     if (!is_over(run) || has_ended_well(run)) return false;
     const bool has_own_end = run.state == RunState::ended && run.end && run.end->known &&
@@ -357,7 +357,8 @@ class SweepVerb final : public Verb {
     return answer;
   }
 
-  /// What was said of an earlier point is not said of each: a sentence begins at a line's begin.
+  /// A message about an earlier point is not repeated for each: a sentence begins at a line's
+  /// begin.
   void pass_on(const Context& context, std::string& line, std::string_view piece) {
     line += piece;
     for (std::size_t end = line.find('\n'); end != line.npos; end = line.find('\n')) {
