@@ -41,7 +41,7 @@ struct DeviceFacts {
   friend bool operator==(const DeviceFacts&, const DeviceFacts&) = default;
 };
 
-/// What holds the clocks. Being idle does not count.
+/// The reasons that hold the clocks down. Being idle does not count.
 struct Throttle {
   bool power = false;  // the power limit, or the supply
   bool heat = false;

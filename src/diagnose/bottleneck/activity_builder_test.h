@@ -66,7 +66,7 @@ class ActivityBuilder {
       process.cpu = all;
     });
   }
-  /// That many workers instead, each with so much CPU, waiting and state per step.
+  /// So many workers instead, each with so much CPU, waiting and state per step.
   ActivityBuilder& workers(int count, std::int64_t cpu, std::int64_t delay = 0, char state = 'S') {
     return each([&](ActivitySample& step) {
       step.processes.resize(1);

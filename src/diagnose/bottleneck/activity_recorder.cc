@@ -192,7 +192,7 @@ ProcessStep ActivityRecorder::process_step(const ProcessCounters& now,
                                 .voluntary_switches = std::uint64_t{0},
                                 .involuntary_switches = std::uint64_t{0},
                                 .major_faults = std::uint64_t{0}};
-  // What was not there before has done all it did in this step.
+  // A process that was not there before has done all its work in this step.
   const ProcessCounters& old = before != nullptr ? *before : nothing;
   step.cpu = growth(Reading<Milliseconds>(old.cpu), Reading<Milliseconds>(now.cpu));
   put_threads(now, before, step);

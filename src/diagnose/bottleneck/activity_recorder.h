@@ -23,7 +23,7 @@ class ActivityRecorder {
   /// A look, and the job's counters read right after it. `at` grows from look to look.
   void add(Instant at, const Snapshot& snapshot, const JobCounters& job);
 
-  /// What was seen so far; the header can be completed by the caller.
+  /// The steps so far. The caller can complete the header.
   [[nodiscard]] Activity& activity() { return activity_; }
   [[nodiscard]] const Activity& activity() const { return activity_; }
 

@@ -51,7 +51,7 @@ struct BottleneckRule {
 /// symptoms of another comes before it.
 [[nodiscard]] const std::vector<BottleneckRule>& all_rules();
 
-// What several rules ask of the features.
+// Questions that several rules ask of the features.
 
 /// No kernel ran for a good part of the time.
 [[nodiscard]] bool gpu_waits(const Evidence& seen);

@@ -34,7 +34,7 @@ class Mean {
   double weight_ = 0;
 };
 
-/// What was counted, per second of all the time that it was counted in.
+/// A count per second, over all the time in which it was counted.
 class Rate {
  public:
   void add(std::optional<double> count, double seconds) {

@@ -79,7 +79,7 @@ struct Thresholds {
   double tensor_percent = 25;
   /// Memory utilisation that stands for DRAM activity where that cannot be read, percent.
   double memory_utilization_percent = 75;
-  /// What clocks have lost, as a share of the highest, where throttling costs something.
+  /// The loss of clock, as a share of the highest, from which throttling costs something.
   double lost_clock_share = 0.20;
   /// Utilisation by other users' or other jobs' processes, percent.
   double others_percent = 20;

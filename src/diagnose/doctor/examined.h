@@ -1,5 +1,6 @@
 #pragma once
-// What doctor's rules look at, and what they share. Pure: everything was read before.
+// The facts that doctor's rules look at, and their shared functions. Pure: everything was read
+// before.
 
 #include <optional>
 #include <string>

@@ -56,7 +56,7 @@ struct LogFamily {
 /// The entry whose text stands in this line; null: none. `is_raised`: the line is an error's.
 [[nodiscard]] const LogEntry* entry_of_line(std::string_view line, bool is_raised);
 
-// What to try that several families of the catalogue name.
+// Advice that several families of the catalogue share.
 
 inline constexpr LogEntry::Advice smaller_batch{
     as_key("lower the batch and accumulate gradients to keep its effect, or use mixed precision or "

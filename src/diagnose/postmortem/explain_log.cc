@@ -32,7 +32,7 @@ std::string shown(std::string_view line) {
   return printable(line.substr(0, end)) + "…";
 }
 
-/// What came after each line: whether the job went on.
+/// The lines after each line: they tell whether the job went on.
 class Aftermath {
  public:
   explicit Aftermath(const LogText& log) : log_(log), progress_(log.size() + 1, 0) {

@@ -20,7 +20,7 @@ namespace berth {
 /// Then remarks.
 [[nodiscard]] Findings explain_log(const LogText& log, const OomContext& around = {});
 
-/// What NVIDIA's catalogue says of it, and what to do.
+/// The meaning of an XID by NVIDIA's catalogue, and what to do.
 [[nodiscard]] Finding finding_of_xid(const XidEvent& xid, Sentence title, Sentence evidence);
 
 /// The GPU's memory was used up: a cause that stands in the log.

@@ -15,7 +15,7 @@
 
 namespace berth {
 
-/// What others held on one device: when the run began, and last.
+/// The memory that others held on one device: when the run began, and last.
 struct NeighbourGrowth {
   std::size_t device = 0;  // position in Manifest::given.devices
   Bytes before{0};

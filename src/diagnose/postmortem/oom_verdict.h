@@ -19,7 +19,7 @@ enum class OomCause { too_large, limit, neighbour, fragmented, needed, unknown }
 
 struct OomVerdict {
   OomCause cause = OomCause::unknown;
-  /// What others hold on the device; nothing: not told.
+  /// The memory that others hold on the device; nothing: not told.
   std::optional<Bytes> of_others;
   /// The others' share follows from the sums alone: no process is named.
   bool others_by_difference = false;

@@ -30,7 +30,7 @@ struct PostmortemRule {
 
   Findings (*find)(const PostmortemEvidence& evidence);
   Asked asked = Asked::always;
-  /// What happened to a device: a remark, where somebody ended the run on purpose.
+  /// The rule is about a device. If somebody ended the run on purpose its finding is a remark.
   bool is_of_device = false;
   Reported reports[most_reported];
 };

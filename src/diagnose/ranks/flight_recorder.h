@@ -30,7 +30,7 @@ struct FlightStory {
   /// `behind`: some have not entered what others wait in. `differs`: they are in different
   /// operations of the same number. `undumped`: all that tell wait, and some have told nothing.
   enum class How { nobody, behind, differs, undumped } how = How::nobody;
-  std::vector<int> ranks;  // of whom that is said
+  std::vector<int> ranks;  // that it is said of
   std::vector<int> others;
   LastOperation awaited;  // of the others
   std::string last;  // what the first of `ranks` did last: "nccl:all_reduce, train.py:41 in step"

@@ -217,7 +217,7 @@ DiskWait disk_wait_of(const Evidence& seen) {
   return wait;
 }
 
-/// What loads waits for storage.
+/// The loaders wait for storage.
 std::optional<Cause> loader_storage_bound(const Evidence& seen) {
   const Features& features = seen.features;
   const Thresholds& t = seen.thresholds;
@@ -269,7 +269,7 @@ int more_workers_that_fit(const Evidence& seen) {
   return static_cast<int>(std::max(more, std::min(*seen.features.cpus / ranks - 1, 32.0)));
 }
 
-/// What loads is busy all the time, and CPUs are left over.
+/// The loaders are busy all the time, and CPUs are left over.
 std::optional<Cause> loader_too_few_workers(const Evidence& seen) {
   const auto left = unused_cpu_share(seen.features);
   if (!left || *left < seen.thresholds.free_cpus_share) return {};
@@ -286,7 +286,7 @@ std::optional<Cause> loader_too_few_workers(const Evidence& seen) {
   return Cause{*std::move(finding), seen.features.idle()};
 }
 
-/// What loads is busy all the time, and no CPU is left for more of it.
+/// The loaders are busy all the time, and no CPU is left for more of them.
 std::optional<Cause> loader_cpu_bound(const Evidence& seen) {
   const auto left = unused_cpu_share(seen.features);
   if (left && *left >= seen.thresholds.free_cpus_share) return {};

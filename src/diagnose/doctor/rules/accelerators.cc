@@ -59,7 +59,7 @@ std::vector<std::string> example_files(Runtime runtime) {
   return files;
 }
 
-/// What starts a container with the devices, as the makers' documents say.
+/// The command that starts a container with the devices, as the makers' documents say.
 std::string container_words(Runtime runtime, const std::vector<const Device*>& devices) {
   std::string words = "docker run";
   const auto files = files_for_container(devices);

@@ -192,7 +192,7 @@ void too_many_by_variables(const Examined& host, double usable, Findings& findin
   }
 }
 
-/// Where no variable says why: a build that counts all CPUs.
+/// If no variable says why: a build that counts all CPUs.
 void too_many_by_torch(const Examined& host, double usable, Findings& findings) {
   const auto threads = torch_threads(host);
   if (!threads || *threads <= std::ceil(usable) || *threads < 2 * usable) return;
