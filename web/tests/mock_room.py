@@ -52,11 +52,11 @@ class Room:
         self.deliveries = [{"receiver": "team", "kind": "webhook", "min_severity": "warning", "waiting": 0, "delivered": 2,
                             "failed": 0, "dropped": 0, "last_delivered_unix_ms": now_ms(), "last_failed_unix_ms": None,
                             "is_failing": False, "trouble": None}]
-        self.acts = []  # what was released and signalled, by whom
+        self.acts = []  # what was released and signalled, with the asker
         self.read_only = False
         self.stale = False
         self.hangs = False  # nothing comes by the stream
-        self.still = False  # the same look again and again, and nobody calls it stale
+        self.still = False  # each look is the same, and nobody calls it stale
         self.unanswered_since = None
         self.no_history = False
         self.changed = {}  # device position: state, as a test asks for it

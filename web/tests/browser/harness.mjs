@@ -186,7 +186,7 @@ export async function run_all() {
   const waiting = [];
   for (const one of tests) {
     const missing = one.needs.filter((need) => !able.has(need));
-    const message = missing.join(", "); // why not: `cannot` of who started this
+    const message = missing.join(", "); // why not: the starter's `cannot` tells
     if (only && !new RegExp(only).test(one.name)) continue;
     if (missing.length) report({ name: one.name, outcome: "skipped", message });
     else waiting.push(one);
