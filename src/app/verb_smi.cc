@@ -50,8 +50,8 @@ class Answers {
   std::string path_;
 };
 
-/// The codes that end a loop in its first round, as without the loop: the question is mistaken.
-/// Later rounds go on: one may be better than the one before (a driver that is loaded anew).
+/// The exit codes that end a loop in its first round, as they do without a loop. In a later round
+/// the loop goes on: the driver may come back (it is loaded anew).
 bool shows_nothing(int code) {
   constexpr std::array codes = {2, 6, 9, 12, 18};
   return std::ranges::find(codes, code) != codes.end();

@@ -145,7 +145,7 @@ def test_a_paused_container_keeps_its_lease(machine, engine):
     container = started(machine)
     if engine("pause", container["id"], check=False).returncode != 0:
         pytest.skip("nothing can be paused here")
-    # That makes the keeper ask the engine again.
+    # Then the keeper asks the engine again.
     os.kill(show(machine)["job"]["pid"], signal.SIGKILL)
     client.wait(timeout=30)
     assert "keeps its devices" in client.stderr.read(), "the keeper has asked"

@@ -108,7 +108,7 @@ def test_a_report_of_the_training_is_whole_in_a_browser(two_runs, tmp_path):
     assert page["background"] != page["dark_background"]
     marks = len(json.loads(machine.run("show", on_gpu, "--json").stdout)["marks"])
     assert marks >= 4
-    # Those that would stand on one another are left out, of each chart the same.
+    # Marks that would stand on one another are left out, in each chart the same.
     drawn = chart(page, "utilization")["marks"]
     assert 1 <= drawn <= marks
     for name in ("utilization", "memory", "power", "temperature", "clock", "cpu", "main_memory"):

@@ -105,7 +105,7 @@ def test_a_socket_knows_another_users_uid(machine_of, serve_on):  # noqa: F811
             folder.chmod(modes[folder])
     seen = json.loads(done.stdout)
     assert seen["asker"] == {"user": "54321", "admin": False, "sees": "owner"}
-    # What others run is this machine's users' to see, as by ps; in which container is not.
+    # This machine's users may see others' commands, as by ps. They may not see the container.
     assert all((p["command"] is not None) == commands_are_open() for p in seen["processes"])
     assert all(p["container"] is None for p in seen["processes"])
 

@@ -25,7 +25,7 @@ def test_an_act_that_is_refused_is_never_carried_out(machine_of, serve_on):  # n
     try:
         acts_beyond_what_is_done_at_once(machine, server)
     finally:
-        # Those that nobody has ended would go on for ten minutes.
+        # Runs that nobody has ended would go on for ten minutes.
         machine.run("stop", "--all", "-q", "--grace", "0s")
 
 

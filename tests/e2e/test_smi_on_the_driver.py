@@ -107,7 +107,7 @@ def label_and_value(line):
 
 
 def wrong_lines(right, told):
-    """Those that differ and may not."""
+    """The lines that differ and may not."""
     assert len(right) == len(told), "lines are missing, or there are others"
     differing = [(one, other) for one, other in zip(right, told) if one != other]
     return [

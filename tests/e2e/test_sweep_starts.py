@@ -82,7 +82,7 @@ def test_a_sweep_that_ends_while_it_starts_a_point_leaves_nobody_to_run_it(drive
 
 
 def test_a_start_that_nobody_could_end_yet_is_waited_for(driver_of):
-    """The kernel may keep a process that was killed. Here it is stopped, and its sweep killed. That ends all of the
+    """The kernel may keep a process that was killed. Here it is stopped and its sweep killed. That ends all of the
     sweep, but not a stranger that was given its lock."""
     machine = driver_of(many_devices(4))
     words, points = sweep_of(machine, "-j", "2")

@@ -5,7 +5,7 @@ import datetime
 import re
 import xml.etree.ElementTree as ElementTree
 
-# Where in -q -x stands what a column of --query-gpu prints; "/" begins at the head of the dump.
+# The place in -q -x of what a column of --query-gpu prints; "/" begins at the head of the dump.
 ELEMENTS = {
     "driver_version": "/driver_version",
     "kmd_version": "/driver_version",  # one version on Linux, in the captures of 595 too

@@ -150,7 +150,7 @@ void check_the_ledger(const Scene& scene, const std::string& when) {
   expect(view->claims.empty() && view->waiters.empty(),
          "a claim or ticket outlived its process after " + when);
   expect(is_free(scene), "not free after " + when);
-  // What was not published is swept when its writer can have been in between no longer.
+  // A file that was not published is swept once its writer can no longer be at work.
   for (int tries = 0; tries < 100 && !left_over(scene).empty(); ++tries) {
     clock.wait_until(clock.now() + milliseconds(100));
     expect(is_free(scene), "no more free after " + when);

@@ -45,7 +45,7 @@ std::size_t bytes_of(const std::string& text);
 std::vector<std::string> entries(const std::string& text, char separator);
 bool has_fault(const std::string& wanted);
 
-/// Those that CUDA_VISIBLE_DEVICES showed when cuInit was first called.
+/// The cards that CUDA_VISIBLE_DEVICES showed when cuInit was first called.
 const std::vector<Card>& cards();
 /// None: there is no such device.
 const Card* card(int device);

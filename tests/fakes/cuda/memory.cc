@@ -17,7 +17,7 @@ namespace fake {
 namespace {
 
 constexpr std::size_t page = 4096;
-/// Where cards are as small as this, memory comes filled with what nobody asked for.
+/// On cards as small as this, memory comes filled with arbitrary bytes.
 constexpr std::size_t small_card = std::size_t{1} << 20U;
 
 std::mutex memory_guard;  // of all below
