@@ -50,8 +50,8 @@ export function uses_gpu(kernel: LabKernel): boolean {
   return kernel.devices.length > 0;
 }
 
-/// Those that compute nothing and keep others from a GPU, the longest idle first. Not the one in
-/// front, which its user is about to use.
+/// Kernels that compute nothing and keep others from a GPU, the longest idle first. The one in front is not among them:
+/// its user is about to use it.
 export function idle_holders(kernels: LabKernel[], in_front: string | null): LabKernel[] {
   return kernels
     .filter((one) => one.idle_since_unix_ms !== null && uses_gpu(one) && one.id !== in_front)

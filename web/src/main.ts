@@ -62,7 +62,7 @@ function hear(news: News): void {
   const before = state.overview;
   const came_back = news.kind === "overview" && state.link.kind === "waiting";
   state = after(state, news);
-  // What could not be had while the server was away is asked for again.
+  // Answers that failed while the server was away are asked for again.
   if (came_back && shell.main.querySelector(".failure:not([hidden])")) show_route(false);
   if (news.kind === "overview") announce_changes(before);
   if (news.kind === "alert") context.announce(alert_words(news.alert));

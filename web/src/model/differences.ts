@@ -1,4 +1,4 @@
-// What tells runs apart: their figures and parameters as rows, one column a run.
+// How runs differ: their figures and parameters as rows, one column a run.
 
 import { bytes, celsius, dash, duration, energy, moment, percent } from "./format";
 import { label_of } from "./state";

@@ -1,4 +1,4 @@
-// What happened to the cards: what the history kept and what the stream has told since, as one list.
+// Events of the cards as one list: those that the history kept, and those of the stream since.
 
 import type { DeviceHealth, Finding, HealthNews, HealthState, LoggedEvent } from "./wire";
 

@@ -22,7 +22,7 @@ export function together(hosts: readonly JoinedHost[]): Together {
   };
 }
 
-/// Those with a card of that standing and with `words` in their name or among their users.
+/// Hosts with a card of that standing and with `words` in their name or among their users.
 export function chosen_hosts(
   hosts: readonly JoinedHost[],
   only: Standing | null,

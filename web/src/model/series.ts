@@ -221,7 +221,7 @@ export function drawn_samples(samples: Samples, device: number, metric: string):
   const usual = apart.sort((a, b) => a - b)[apart.length >> 1] ?? 0;
   let before: number | null = null;
   for (const point of own) {
-    // Where nobody looked for a while no line leads over it.
+    // No line leads over a time in which nobody looked.
     if (before !== null && point[0] - before > gap_after(usual, 0)) {
       drawn.times.push(before + usual);
       drawn.mean.push(null);

@@ -117,12 +117,12 @@ export function is_firing(alert: Alert): boolean {
   return alert.resolved_unix_ms === null;
 }
 
-/// That it is over alone does not say so.
+/// An alert that is over need not be mended.
 export function is_mended(alert: Alert): boolean {
   return alert.ending === "resolved";
 }
 
-/// What fires, the gravest first, then what is over, the latest first.
+/// Alerts that fire come first, the gravest first. Then those that are over, the latest first.
 const gravity = { critical: 0, warning: 1, notice: 2 };
 export function sorted_alerts(alerts: Alert[]): Alert[] {
   const rank = (alert: Alert): number => (is_firing(alert) ? gravity[alert.severity] : 3);

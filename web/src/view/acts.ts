@@ -27,7 +27,7 @@ interface Confirmation {
   title: string;
   about: string;
   warning: string;
-  /// What stands between the question and the buttons.
+  /// Stands between the question and the buttons.
   more?: HTMLElement;
   act: string;
   /// Made from what the server answered.
@@ -69,7 +69,7 @@ function ask_first(context: PageContext, asked: Confirmation): void {
       dialog.close();
       return;
     }
-    // What was refused once is refused again: only the way back is left.
+    // A refused act would be refused again: only the way back is left.
     place.replaceChildren(failure(answer));
     set_hidden(yes, true);
     set_text(no, t("act.close"));

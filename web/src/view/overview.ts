@@ -105,7 +105,7 @@ export function overview_view(context: PageContext): View {
   }
   let has_drawn = false;
 
-  /// What waits until the first picture is seen, and for nothing else.
+  /// Work that waits until the first picture is seen, and for nothing else.
   function go_on(): void {
     requestAnimationFrame(() =>
       setTimeout(() => {

@@ -296,7 +296,7 @@ function summary_of(run: Run, now: number): HTMLElement {
   );
 }
 
-/// What holds the run to its share of memory, and whether that is proved.
+/// The tier that holds the run to its share of memory, and whether that is proved.
 function cap_text(run: Run): string | null {
   const { cap } = run;
   if (!cap) return null;

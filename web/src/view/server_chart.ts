@@ -117,7 +117,7 @@ export class ServerChart {
       const drawn: Drawn = { times, mean, low: [], high: [], p95: [], banded: false };
       return { label, drawn };
     });
-    // What no card tells has no line.
+    // A reading that no card tells has no line.
     const known = lines.filter(({ drawn }) => drawn.mean.some((value) => value !== null));
     if (known.length) this.chart.show(overlaid(known), { from, to });
   }

@@ -1,4 +1,4 @@
-// What every view is, and what it may ask of the page around it.
+// The interface of every view, and what it may ask of the page around it.
 
 import type { Answer } from "../api";
 import type { State } from "../model/state";

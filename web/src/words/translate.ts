@@ -15,7 +15,7 @@ export function set_language(language: Language): void {
     document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
 }
 
-/// What was chosen before, else the first of the browser's languages that we have.
+/// The language chosen before, else the first of the browser's languages that we have.
 export function language_from(stored: string | null, wanted: readonly string[]): Language {
   if (stored === "en" || stored === "zh") return stored;
   for (const tag of wanted) {

@@ -44,7 +44,7 @@ class Look {
       await page
         .waitForFunction(fits, null, { timeout: 5_000 })
         .catch(async () => {
-          // What stands over the edge, and in what.
+          // Elements that stand over the edge, with their parents.
           const over = await page.evaluate(() =>
             [...document.querySelectorAll("main *")]
               .filter((one) => one.getBoundingClientRect().right > innerWidth && one.checkVisibility())

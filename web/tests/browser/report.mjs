@@ -22,7 +22,7 @@ async function open(how, said) {
   return page;
 }
 
-/// What stands in the page, as its elements say.
+/// The texts in the page, as its elements say.
 function facts() {
   const all = (selector) => [...document.querySelectorAll(selector)];
   const charts = all("figure").map((figure) => ({
