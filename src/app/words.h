@@ -1,5 +1,5 @@
 #pragma once
-// The words of a command line before an option is parsed. Finds the verb, the begin of a job's
+// The words of a command line before an option is parsed. Finds the verb, the beginning of a job's
 // command, and the optional values that are left out.
 
 #include <optional>

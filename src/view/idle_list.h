@@ -1,6 +1,6 @@
 #pragma once
 // `berth idle`: what is held and not used, who holds it, since when, and how that is known. The
-// begin comes from the history alone: what nobody looked at is never idle.
+// beginning comes from the history alone: what nobody looked at is never idle.
 
 #include <optional>
 #include <string>
