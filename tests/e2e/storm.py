@@ -123,7 +123,8 @@ class Storm:
                 for uid, folder in runs.items() if folder.exists()}
 
     def processes(self):
-        """Of the storm: by its users where they exist nowhere else; else by their environment and their marks."""
+        """The storm's processes: by its users if these exist nowhere else, or else by their environment and their
+        marks."""
         found = {int(mark.name.split(".")[0]) for mark in self.marks.glob("on-*/*")
                  if lives(*map(int, mark.name.split(".")[:2]))}
         for one in pathlib.Path("/proc").glob("[0-9]*"):

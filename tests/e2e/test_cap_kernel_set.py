@@ -92,7 +92,7 @@ class Site(Shared):
         return sorted(path.name for path in self.groups.rglob("berth-limit-*"))
 
     def is_empty(self):
-        """What is in its groups is killed; whoever takes a killed one's place, too."""
+        """Kills the processes in its groups, and a process that takes a killed one's place."""
         for listed in self.groups.rglob("cgroup.procs"):
             for pid in listed.read_text(encoding="utf-8").split():
                 with contextlib.suppress(ProcessLookupError):

@@ -58,7 +58,7 @@ def test_a_release_is_the_same_bytes_from_another_folder(request, tmp_path, pres
         (copy / "build/peers/arm64").symlink_to(ROOT / "build/peers/arm64")
     listed = run("git", "-C", ROOT, "ls-files").stdout.splitlines()
     run("tar", "-C", ROOT, "-cf", tmp_path / "tree.tar", *listed)
-    # By somebody else, elsewhere: whose files nobody else may read, in another zone of time.
+    # Another user builds it elsewhere: nobody else may read that user's files, and the zone of time is another.
     how = {"umask": 0o077, "env": {**os.environ, "CCACHE_DISABLE": "1", "TZ": "Asia/Shanghai", "LC_ALL": "C.UTF-8"}}
     run("tar", "-C", copy, "--no-same-permissions", "-xf", tmp_path / "tree.tar", **how)
     run("cmake", "--preset", preset, cwd=copy, **how)

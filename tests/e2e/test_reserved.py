@@ -1,4 +1,4 @@
-"""What the queue keeps for somebody is reserved, for whom, wherever devices are shown; and whose queue it is."""
+"""A device that the queue keeps is shown as reserved, and for which user. Also whose queue it is."""
 
 import contextlib
 import json

@@ -150,7 +150,7 @@ def street(tmp_path_factory):
         street.close()
 
 
-# What is found, and where; of all else what is compared must be there.
+# The alerts that must be found, and where. For all others the compared series must be there.
 FOUND = {
     "BerthDeviceLost": {"worn out"},
     "BerthDeviceFailed": {"worn out", "without a driver"},

@@ -209,7 +209,7 @@ def test_runs_are_listed_and_their_logs_are_their_owners(machine_of, serve_on): 
     assert text == "line 1 ☃\nline 2 ☃\nline 3 ☃\n"
     samples = server.get(f"/api/v1/runs/{run['id']}/samples", over="unix").json
     assert samples["points"] and len(samples["points"][0]) == 2 + len(samples["columns"])
-    # Somebody whom nobody knows sees that it was, and not what.
+    # An unknown client sees that there was a run, and not what it ran.
     [public] = server.get("/api/v1/runs").json["runs"]
     assert public["command"] is None and "working_directory" not in public
     for part in ("log", "samples", "explanation", "report"):

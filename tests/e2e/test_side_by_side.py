@@ -293,7 +293,7 @@ def test_the_older_gives_no_other_maker_s_device_and_reads_who_has_it(tmp_path):
 
 
 def test_the_older_keeps_off_a_card_whose_partitions_are_leased_one_by_one(tmp_path):
-    """Of a divided card it sees the card alone, and gives that to nobody. What it reads and sweeps harms no lease."""
+    """It sees a divided card as one card, and gives that to nobody. What it reads and sweeps harms no lease."""
     snapshot = scenario("mi300x-cpx")
     snapshot["leases"] = []
     seen, by_the_old = tmp_path / "seen.json", tmp_path / "by-the-old.json"

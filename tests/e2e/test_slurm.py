@@ -269,7 +269,7 @@ def test_without_berth_on_the_node_it_says_so(machine, site, tmp_path):
 
 @pytest.fixture
 def mortal(request, site, machine):
-    """Of one test alone: a controller that was killed gives the numbers of the last jobs again, which nodes refuse."""
+    """One test has it alone. A killed controller gives the numbers of the last jobs again, and nodes refuse these."""
     made = Slurm(request.node.callspec.params["site"])
     machine.env |= made.env
     yield made
@@ -553,7 +553,7 @@ def test_inside_a_job_it_uses_its_cards_at_once_and_tells_of_leftovers(machine, 
 
 
 def test_an_allocation_that_names_uuids_is_used_at_once(driver_of):
-    """As Slurm writes CUDA_VISIBLE_DEVICES from 25.11 on. Somebody unseen is on the card, who does not count."""
+    """As Slurm writes CUDA_VISIBLE_DEVICES from 25.11 on. An unseen user is on the card and does not count."""
     snapshot = many_devices(3)
     card = snapshot["devices"][1]
     card |= {"utilization_gpu_percent": 99, "memory_free_bytes": 1 << 30,

@@ -88,7 +88,7 @@ def look_at_cpp(source):
 
 
 def python_files():
-    """Whatever pytest runs, and the helpers beside; what workloads/ has are programs."""
+    """All that pytest runs, and the helpers beside it. The files in workloads/ are programs."""
     return sorted(file for file in (ROOT / "tests").glob("*/*.py") if file.parent.name not in ("workloads", "gpu"))
 
 

@@ -365,7 +365,7 @@ class Room:
                 "step_ms": step, "damaged_blocks": 0, "knows_since_unix_ms": self.started - 40 * DAY, "points": points}
 
     def recent(self, query):
-        """Of all devices, in steps that they share."""
+        """The history of all devices, in steps that they share."""
         since, until, count = int(query["since"]), int(query["until"]), int(query.get("points", 120))
         step = max(1, -(-(until - since) // count))
         scale = {"memory_used_bytes": 80 * 2**30 / 100, "power_draw_milliwatts": 7_000}.get(query["metric"], 1)

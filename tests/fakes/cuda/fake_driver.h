@@ -52,7 +52,7 @@ const Card* card(int device);
 /// This very process called cuInit: what a parent began does not count, as with the driver.
 bool has_begun();
 
-/// What the function of that name answers whatever it is asked; 0: nothing of that kind.
+/// The code that the function of that name must answer; 0: no such fault.
 int fault(const char* name);
 
 /// Memory of a card that is in use, by all processes that share BERTH_FAKE_CUDA_MEMORY. false: it
